@@ -1,0 +1,92 @@
+# `make prove` and `make test` need Python 3.11, 3.12 or 3.13 and make, nothing else.
+# What they install goes into .venv/.
+
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/installed.stamp
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+TREE := constat tests $(wildcard examples) $(wildcard rules)
+
+# The first Python that fits; override with `make PYTHON=/path/to/python test`.
+FITS := import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
+	$$p -c '$(FITS)' >/dev/null 2>&1 && echo $$p && break; done)
+
+GOAL ?= is_vip(C001)
+WORKERS ?= auto
+PYTEST_ARGS ?=
+ROUNDS ?= 20000
+
+.PHONY: help
+help: ## Show this list.
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | \
+		awk -F'|' '{ printf "%-14s %s\n", $$1, $$2 }'
+
+.PHONY: install
+install: $(STAMP) ## Install what Constat needs into .venv/ (the other targets do it for you).
+
+# uv is fast; plain pip does the same where uv is missing or finds no index.
+$(STAMP): pyproject.toml requirements.lock
+	@test -n "$(PYTHON)" || { \
+		echo "Constat needs Python 3.11, 3.12 or 3.13 with venv; none was found." >&2; \
+		echo "Name one with: make PYTHON=/path/to/python3.12 test" >&2; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "Installing into $(VENV)/ (once)."
+	@test -x $(BIN)/uv || $(PIP) uv || echo "uv is not available; pip takes longer."
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python -r requirements.lock -e . \
+		|| $(PIP) -r requirements.lock -e .
+	@touch $@
+
+.PHONY: prove
+prove: $(STAMP) ## Prove a goal on the example (GOAL='is_vip(C001)').
+	@$(BIN)/constat prove "$(GOAL)"
+
+.PHONY: lint
+lint: $(STAMP) ## Check format, lint, types and import contracts.
+	$(BIN)/ruff format --check $(TREE)
+	$(BIN)/ruff check $(TREE)
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+.PHONY: test
+test: lint ## Run everything that must pass before a change goes in.
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal $(PYTEST_ARGS)
+
+.PHONY: slow
+slow: $(STAMP) ## Run the slow tests, with many more generated examples.
+	HYPOTHESIS_PROFILE=slow $(BIN)/python -m pytest -q -n $(WORKERS) -m slow $(PYTEST_ARGS)
+
+.PHONY: fuzz
+fuzz: $(STAMP) ## Fuzz the readers of outside input (ROUNDS=20000).
+	CONSTAT_FUZZ_ROUNDS=$(ROUNDS) HYPOTHESIS_PROFILE=slow \
+		$(BIN)/python -m pytest -q -n $(WORKERS) -m "slow or not slow" tests/fuzz $(PYTEST_ARGS)
+
+.PHONY: bench
+bench: $(STAMP) ## Measure the figures that the README promises.
+	$(BIN)/python -m pytest -q -s -m "slow or not slow" tests/bench $(PYTEST_ARGS)
+
+.PHONY: format
+format: $(STAMP) ## Format the code and mend what can be mended safely.
+	$(BIN)/ruff format $(TREE)
+	$(BIN)/ruff check --fix $(TREE)
+
+.PHONY: lock
+lock: $(STAMP) ## Resolve the dependencies anew into requirements.lock.
+	$(BIN)/uv pip compile --quiet --universal --no-emit-index-url --upgrade \
+		--python-version 3.11 --extra dev --custom-compile-command "make lock" \
+		--output-file requirements.lock pyproject.toml
+
+.PHONY: wheel
+wheel: $(STAMP) ## Build the wheel into dist/.
+	$(BIN)/python -m hatchling build -t wheel
+
+.PHONY: clean
+clean: ## Remove .venv/ and everything that was generated.
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis \
+		.import_linter_cache
+	find constat tests examples rules -name __pycache__ -type d -prune -exec rm -rf {} + \
+		2>/dev/null || true

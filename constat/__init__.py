@@ -1,0 +1,50 @@
+"""Constat answers questions with proofs.
+
+In: nothing.  Out: the version, and the few names a program needs to ask a question and read the
+answer.  Invariant: ``import constat`` loads no other module of Constat.  Each name is looked up in
+its own package when it is first used (PEP 562), so the command line starts fast and a program that
+only reads ``__version__`` loads no database driver.
+
+Example::
+
+    from constat import Session
+
+    with Session.open("examples/vip") as session:
+        result = session.prove("is_vip(C001)")
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from constat.diagnostics import ConstatError
+    from constat.evaluation import Verdict
+    from constat.session import Result, Session
+
+__version__ = "0.1.0"
+
+__all__ = ["ConstatError", "Result", "Session", "Verdict", "__version__"]
+
+_HOME_OF_NAME: Final = (
+    ("ConstatError", "constat.diagnostics"),
+    ("Result", "constat.session"),
+    ("Session", "constat.session"),
+    ("Verdict", "constat.evaluation"),
+)
+
+
+def __getattr__(name: str) -> object:
+    """Find a public name in its own package; ``AttributeError`` for any other name."""
+    for public, home in _HOME_OF_NAME:
+        if public == name:
+            value: object = getattr(importlib.import_module(home), name)
+            return value
+    message = f"module {__name__!r} has no attribute {name!r}"
+    raise AttributeError(message)
+
+
+def __dir__() -> list[str]:
+    """List the public names without loading their packages."""
+    return list(__all__)

@@ -1,0 +1,48 @@
+"""The result of analysis: a typed program whose strata are known.
+
+Invariant: every constant and function carries its final kind; every rule is safe; no component
+negates or aggregates over itself. `components` are the strongly connected components of the
+dependency graph of derived predicates, callees first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from constat.logic import Kind, Program, Rule
+
+
+@dataclass(frozen=True, slots=True)
+class Component:
+    """Derived predicates that depend on each other.
+
+    `recursive` is false for one predicate that does not use itself.
+    """
+
+    predicates: tuple[str, ...]
+    recursive: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AnalysedProgram:
+    """A program ready to be planned.
+
+    `rules` are the program's rules, and a rule's index here is its number everywhere.
+
+    `variable_kinds[i]` gives the kind of every variable of rule i. `external` holds the
+    predicates whose rows may come from outside:
+    those with an `.input`, and those declared that no rule derives.
+    """
+
+    program: Program
+    rules: tuple[Rule, ...]
+    variable_kinds: tuple[Mapping[str, Kind], ...]
+    components: tuple[Component, ...]
+    external: frozenset[str]
+
+    def rule_numbers(self, predicate: str) -> tuple[int, ...]:
+        """The numbers of the rules that derive a predicate, ascending."""
+        return tuple(
+            number for number, rule in enumerate(self.rules) if rule.head.predicate == predicate
+        )

@@ -1,0 +1,14 @@
+"""How Constat speaks to people: diagnostics, places, and the catalogue of codes.
+
+Imports nothing of ours. Code ranges: 01 syntax, 02 analysis, 03 planning, 04 evaluation, 05
+external (configuration, sources, tiers, facts), 06 models and authoring, 07 back ends.
+"""
+
+from __future__ import annotations
+
+from constat.diagnostics.diagnostic import ConstatError, Diagnostic, Related, Severity
+from constat.diagnostics.entry import Entry
+from constat.diagnostics.similar import nearest
+from constat.diagnostics.span import Span
+
+__all__ = ["ConstatError", "Diagnostic", "Entry", "Related", "Severity", "Span", "nearest"]

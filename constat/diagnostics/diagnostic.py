@@ -1,0 +1,64 @@
+"""One thing to tell a person: what is wrong, where, why, and an edit that works.
+
+Takes nothing, gives the value `Diagnostic` and the one exception that carries diagnostics. The
+invariant: a diagnostic names its code, and the code is in the catalogue. Example:
+
+>>> Diagnostic("C0203", "variable `?rate` in the head is never bound").severity
+<Severity.ERROR: 'error'>
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+
+from constat.diagnostics.span import Span
+
+
+class Severity(Enum):
+    """How much a diagnostic matters: errors stop, warnings and notes do not."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """A second place that belongs to a diagnostic, with what it shows."""
+
+    span: Span
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """A fact in the user's words. `help` shows an edit that parses, `label` stands at the caret."""
+
+    code: str
+    message: str
+    span: Span | None = None
+    label: str = ""
+    note: str = ""
+    help: str = ""
+    related: tuple[Related, ...] = ()
+    severity: Severity = Severity.ERROR
+
+    @property
+    def place(self) -> tuple[bool, Span | str, str]:
+        """The key that sorts diagnostics by place, those without a place last."""
+        return (self.span is None, self.span or "", self.code)
+
+
+class ConstatError(Exception):
+    """What a user can mend. Carries diagnostics sorted by place.
+
+    The exit code is 2 (bad usage, configuration, rules or goal), or 78 where every error is a
+    construct refused on purpose.
+    """
+
+    def __init__(self, diagnostics: Iterable[Diagnostic], *, exit_code: int = 2) -> None:
+        self.diagnostics = tuple(sorted(diagnostics, key=lambda one: one.place))
+        self.exit_code = exit_code
+        super().__init__("; ".join(f"{one.code}: {one.message}" for one in self.diagnostics))

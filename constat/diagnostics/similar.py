@@ -1,0 +1,43 @@
+"""Find the name somebody probably meant.
+
+In: a name and the names there are. Out: the nearest one, or nothing when none is near. Invariant: the result is one of
+the candidates and does not depend on their order. Example: `custmer` among `customer`, `order` is `customer`. See
+Damerau, "A technique for computer detection and correction of spelling errors", 1964.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+_LONGEST = 64
+
+
+def nearest(name: str, candidates: Iterable[str]) -> str | None:
+    """The candidate within a third of the name's length in edits, or `None`."""
+    folded = name[:_LONGEST].casefold()
+    limit = max(1, len(folded) // 3)
+    best: tuple[int, str] | None = None
+    for candidate in candidates:
+        if abs(len(candidate) - len(folded)) > limit or candidate == name:
+            continue
+        distance = _edits(folded, candidate.casefold(), limit)
+        if distance <= limit and (best is None or (distance, candidate) < best):
+            best = (distance, candidate)
+    return None if best is None else best[1]
+
+
+def _edits(left: str, right: str, limit: int) -> int:
+    """Insertions, deletions, replacements and swaps of neighbours; above `limit` the number is not exact."""
+    before, row = [0] * (len(right) + 1), list(range(len(right) + 1))
+    for place, letter in enumerate(left, 1):
+        older, before, row = before, row, [place] + [0] * len(right)
+        for other, partner in enumerate(right, 1):
+            row[other] = min(
+                before[other] + 1, row[other - 1] + 1, before[other - 1] + (letter != partner)
+            )
+            swapped = place > 1 and other > 1 and letter == right[other - 2]
+            if swapped and left[place - 2] == partner:
+                row[other] = min(row[other], older[other - 2] + 1)
+        if min(row) > limit:
+            return limit + 1
+    return row[-1]

@@ -1,0 +1,152 @@
+"""Goal-directed evaluation: complete what is demanded, and what that demands, callees first.
+
+Tabling with batches of keys (query-subquery): a request asks for many keys of one predicate at
+once; its rules run on the whole batch, and what they ask of lower components is completed before
+they go on. The pending requests are a list, not the call stack. See Vieille, Recursive axioms in
+deductive databases: the query/subquery approach (1986).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+
+from constat.analysis import AnalysedProgram
+from constat.engine.component import Component
+from constat.engine.firing import heads, start
+from constat.engine.joins import LimitReachedError
+from constat.engine.state import State
+from constat.engine.steps import Request, Steps
+from constat.evaluation import ABSENT, CERTAIN, POSSIBLE
+from constat.logic import OPEN, Atom, Constant, OpenRow, Row, Slot, Variable
+from constat.plan import Plan, Procedure
+
+SETTLED = "settled"
+
+
+class Evaluation:
+    """One evaluation of one goal."""
+
+    def __init__(
+        self, program: AnalysedProgram, goal: Atom, plan: Plan, state: State, *, exhaust: bool
+    ) -> None:
+        self.program = program
+        self.goal = goal
+        self.plan = plan
+        self.state = state
+        self.stopped = ""
+        self._exhaust = exhaust
+        self._steps = Steps(state)
+        self._components: dict[int, Component] = {}
+        self._open: list[Request] = []
+
+    def run(self) -> None:
+        """Evaluate until the goal is settled or everything it needs is known.
+
+        Or a limit is reached.
+        """
+        predicate, columns = self.plan.goal
+        key = tuple(term.value for term in self.goal.terms if isinstance(term, Constant))
+        try:
+            self._drive(Request(predicate, columns, (key,)))
+        except LimitReachedError as limit:
+            self.stopped = str(limit)
+            self._forget()
+
+    def _drive(self, root: Request) -> None:
+        stack = [self._complete(root)]
+        self._open.append(root)
+        while stack:
+            try:
+                request = next(stack[-1])
+            except StopIteration:
+                stack.pop()
+                self._open.pop()
+                continue
+            stack.append(self._complete(request))
+            self._open.append(request)
+
+    def _forget(self) -> None:
+        """What was under way is incomplete: it must not count as asked."""
+        for request in self._open:
+            number = self.plan.component.get(request.predicate)
+            names = [name for name, one in self.plan.component.items() if one == number]
+            for name in names if number is not None else [request.predicate]:
+                self.state.served(name).clear()
+
+    def _complete(self, request: Request) -> Generator[Request, None, None]:
+        predicate, columns = request.predicate, request.columns
+        number = self.plan.component.get(predicate)
+        if number is not None and number in self.plan.recursive:
+            yield from self._complete_recursive(request, number)
+            return
+        served = self.state.served(predicate)
+        keys = served.missing(columns, dict.fromkeys(request.keys))
+        if not keys:
+            return
+        served.add(columns, keys)
+        if predicate in self.program.external:
+            self.state.fetch(predicate, columns, tuple(keys))
+        procedure = self.plan.procedures.get((predicate, columns))
+        if procedure is not None:
+            yield from self._run_rules(procedure, keys)
+
+    def _complete_recursive(self, request: Request, number: int) -> Generator[Request, None, None]:
+        component = self._components.get(number)
+        if component is None:
+            component = Component(number, self.plan, self.state, self._steps)
+            self._components[number] = component
+        component.demand(request.predicate, request.columns, request.keys)
+        yield from component.run(self._goal_settled)
+
+    def _run_rules(self, procedure: Procedure, keys: list[Row]) -> Generator[Request, None, None]:
+        relation = self.state.relation(procedure.predicate)
+        ground = len(procedure.columns) == relation.arity
+        for rule in procedure.rules:
+            if ground and not self._exhaust:
+                # A ground key that is certain needs no further rule: nothing dearer is called.
+                keys = [key for key in keys if key not in relation.sure]
+            if not keys or self._goal_settled():
+                return
+            batch = yield from self._steps.run(rule.steps, start(rule, keys), rule)
+            self.state.add(procedure.predicate, *heads(rule, batch, self.state))
+        self._goal_settled()
+
+    def _goal_settled(self) -> bool:
+        """Whether the goal itself is being worked on and is certain by now."""
+        if self._exhaust or len(self._open) > 1:
+            return False
+        if strength_of(self.state, self.goal) < CERTAIN:
+            return False
+        self.stopped = SETTLED
+        # The goal's own predicate was left half done: only what lies below it is complete.
+        self._forget()
+        return True
+
+
+def strength_of(state: State, goal: Atom) -> int:
+    """The greatest strength of the rows that match an atom; what was not asked for is possible."""
+    values: dict[int, Slot] = {
+        place: term.value for place, term in enumerate(goal.terms) if isinstance(term, Constant)
+    }
+    best = ABSENT
+    for row, strength in state.relation(goal.predicate).matching(values, sure=True):
+        if strength > best and matches(goal, row):
+            best = strength
+            if best == CERTAIN:
+                return best
+    served = state.served(goal.predicate)
+    key = tuple(values.values())
+    if not served.covers(tuple(values), key):  # type: ignore[arg-type]  # constants are values
+        best = max(best, POSSIBLE)
+    return best
+
+
+def matches(goal: Atom, row: OpenRow) -> bool:
+    """Whether a row agrees with the goal where a variable of the goal occurs twice."""
+    seen: dict[str, Slot] = {}
+    for term, value in zip(goal.terms, row, strict=True):
+        if isinstance(term, Variable):
+            first = seen.setdefault(term.name, value)
+            if OPEN not in (first, value) and first != value:
+                return False
+    return True

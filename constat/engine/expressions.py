@@ -1,0 +1,56 @@
+"""Expressions of the plan as Python functions over bindings.
+
+Two forms: over bindings without placeholders (fast), and over any binding, where a placeholder
+among the arguments gives the placeholder (semantics 7). Both raise `EvaluationError` when the
+function does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from constat.logic import OPEN, Open, Slot, Value, comparison, implementation
+from constat.plan import Call, Expression, Filter, Literally, slots_of
+from constat.plan import Slot as SlotPlace
+
+Binding = tuple[Slot, ...]
+
+
+def value_of(expression: Expression) -> Callable[[Binding], Value]:
+    """A function that evaluates the expression over a binding without placeholders."""
+    match expression:
+        case SlotPlace(place):
+            return lambda binding: _known(binding[place])
+        case Literally(value):
+            return lambda _: value
+        case Call(function, arguments, parameters, result):
+            return _applied(
+                implementation(function, parameters, result), [value_of(one) for one in arguments]
+            )
+
+
+def _known(value: Slot) -> Value:
+    if isinstance(value, Open):
+        raise TypeError("a placeholder reached an exact evaluation")
+    return value
+
+
+def _applied(
+    function: Callable[..., Value], arguments: list[Callable[[Binding], Value]]
+) -> Callable[[Binding], Value]:
+    if len(arguments) == 2:  # noqa: PLR2004 -- the usual arity of arithmetic, worth a path of its own
+        left, right = arguments
+        return lambda binding: function(left(binding), right(binding))
+    return lambda binding: function(*(argument(binding) for argument in arguments))
+
+
+def reads_open(expression: Expression, binding: Binding) -> bool:
+    """Whether the expression reads a placeholder."""
+    return any(binding[place] is OPEN for place in slots_of(expression))
+
+
+def test_of(step: Filter) -> Callable[[Binding], bool]:
+    """A function that decides the comparison over a binding without placeholders where it reads."""
+    left, right = value_of(step.left), value_of(step.right)
+    holds = comparison(step.operator, step.kind)
+    return lambda binding: holds(left(binding), right(binding))

@@ -1,0 +1,119 @@
+"""The in-memory engine: goal-directed, lazy, three-valued, semi-naive.
+
+Example: `LazyEngine().evaluate(program, goal, externals, Limits())` gives an outcome whose
+`strength(goal)` is 3 when the goal is certain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+
+from constat.analysis import AnalysedProgram
+from constat.engine.evaluation import Evaluation, strength_of
+from constat.engine.state import State
+from constat.engine.witness import Witnesses
+from constat.evaluation import (
+    ACCEPTED,
+    Call,
+    DemandEntry,
+    Derivation,
+    Externals,
+    Failure,
+    Limits,
+    Observer,
+    ignore_event,
+)
+from constat.logic import Atom, OpenRow, Row
+from constat.plan import Plan, plan_program
+
+
+class LazyOutcome:
+    """What one evaluation found; derivations are looked for when they are asked for."""
+
+    def __init__(self, evaluation: Evaluation) -> None:
+        self._evaluation = evaluation
+        self._state = evaluation.state
+
+    @property
+    def program(self) -> AnalysedProgram:
+        """The program that was evaluated."""
+        return self._evaluation.program
+
+    @property
+    def goal(self) -> Atom:
+        """The goal that was evaluated."""
+        return self._evaluation.goal
+
+    @property
+    def calls(self) -> tuple[Call, ...]:
+        """All demands made outside, in order."""
+        return tuple(self._state.calls)
+
+    @property
+    def failures(self) -> tuple[Failure, ...]:
+        """Rule instances that erred."""
+        return tuple(self._state.failures)
+
+    @property
+    def stopped(self) -> str:
+        """Why evaluation stopped before the end: empty, `settled`, or the limit."""
+        return self._evaluation.stopped
+
+    @cached_property
+    def demands(self) -> tuple[DemandEntry, ...]:
+        """What was asked of derived predicates."""
+        procedures = self._evaluation.plan.procedures
+        entries: list[DemandEntry] = []
+        for (predicate, columns), procedure in procedures.items():
+            orders = {rule.rule: rule.order for rule in procedure.rules}
+            for served, keys in self._state.served(predicate).entries():
+                if served == columns and keys:
+                    entries.append(DemandEntry(predicate, columns, orders, keys))
+        return tuple(entries)
+
+    def strength(self, atom: Atom) -> int:
+        """The greatest strength of the rows that match.
+
+        What was never asked for counts as possible.
+        """
+        return strength_of(self._state, atom)
+
+    def rows(self, predicate: str, least: int) -> Iterable[OpenRow]:
+        """The rows of a predicate with at least that strength."""
+        return self._state.relation(predicate).rows(least)
+
+    def derivation(self, predicate: str, row: Row, least: int) -> Derivation:
+        """One well-founded derivation of a row."""
+        if least < ACCEPTED:
+            raise ValueError("only rows that hold in a reading have derivations")
+        return self._witnesses.derivation(predicate, row, least)
+
+    @cached_property
+    def _witnesses(self) -> Witnesses:
+        return Witnesses(self._evaluation)
+
+
+class LazyEngine:
+    """Evaluates goals by demand, in memory. Holds nothing between evaluations."""
+
+    def evaluate(
+        self,
+        program: AnalysedProgram,
+        goal: Atom,
+        externals: Externals,
+        limits: Limits,
+        *,
+        exhaust: bool = False,
+        observe: Observer = ignore_event,
+    ) -> LazyOutcome:
+        """Evaluate a goal; see `evaluation.Engine`."""
+        plan = self.plan(program, goal, externals)
+        state = State(program, externals, limits, observe)
+        evaluation = Evaluation(program, goal, plan, state, exhaust=exhaust)
+        evaluation.run()
+        return LazyOutcome(evaluation)
+
+    def plan(self, program: AnalysedProgram, goal: Atom, externals: Externals) -> Plan:
+        """The plan that `evaluate` would execute."""
+        return plan_program(program, goal, {name: one.cost for name, one in externals.items()})

@@ -1,0 +1,160 @@
+"""Everything one evaluation knows: relations, what was asked, calls made, limits.
+
+Also the only place where answers from outside become rows: an answer that does not speak for a
+demanded key leaves it open.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+
+from constat.analysis import AnalysedProgram
+from constat.engine.joins import LimitReachedError
+from constat.engine.relation import Columns, Relation
+from constat.engine.served import Served
+from constat.evaluation import (
+    ACCEPTED,
+    CONCEIVABLE,
+    POSSIBLE,
+    Answer,
+    Call,
+    CallFinished,
+    CallStarted,
+    Demand,
+    Externals,
+    Failure,
+    Limits,
+    Observer,
+    Portion,
+)
+from constat.logic import OPEN, OpenRow, Row, display_value
+from constat.plan import RulePlan
+
+MAX_FAILURES = 100
+
+
+def open_row(columns: Columns, key: Row, width: int) -> OpenRow:
+    """The pattern of a key, with placeholders in the columns that it does not bind."""
+    known = dict(zip(columns, key, strict=True))
+    return tuple(known.get(place, OPEN) for place in range(width))
+
+
+class State:
+    """The growing knowledge of one evaluation. Single-threaded; thrown away with the outcome."""
+
+    def __init__(
+        self, program: AnalysedProgram, externals: Externals, limits: Limits, observe: Observer
+    ) -> None:
+        self.program = program
+        self.limits = limits
+        self.calls: list[Call] = []
+        self.failures: list[Failure] = []
+        self.facts: dict[str, dict[Row, Portion]] = {}
+        self._externals = externals
+        self._observe = observe
+        self._relations: dict[str, Relation] = {}
+        self._served: dict[str, Served] = {}
+        self._deadline = time.monotonic() + limits.seconds
+        self._stamp = 0
+        self._rows = 0
+
+    def observe_round(self, event: object) -> None:
+        """Pass an event on."""
+        self._observe(event)  # type: ignore[arg-type]  # engines send events only
+
+    def relation(self, predicate: str) -> Relation:
+        """The relation of a predicate."""
+        found = self._relations.get(predicate)
+        if found is None:
+            arity = self.program.program.predicates[predicate].arity
+            found = self._relations[predicate] = Relation(predicate, arity)
+        return found
+
+    def served(self, predicate: str) -> Served:
+        """What was asked of a predicate."""
+        found = self._served.get(predicate)
+        if found is None:
+            found = self._served[predicate] = Served()
+        return found
+
+    def check(self) -> None:
+        """Stop at a limit."""
+        if time.monotonic() > self._deadline:
+            raise LimitReachedError(
+                f"the time limit of {self.limits.seconds:g} seconds was reached"
+            )
+        if self._rows > self.limits.rows:
+            raise LimitReachedError(f"the limit of {self.limits.rows:,} rows was reached")
+
+    def add(
+        self, predicate: str, sure: Iterable[Row], weak: Iterable[tuple[OpenRow, int]]
+    ) -> tuple[list[Row], list[tuple[OpenRow, int]]]:
+        """Add rows under a new stamp; give what is new."""
+        self._stamp += 1
+        relation = self.relation(predicate)
+        new = relation.add_sure(sure, self._stamp)
+        new_weak = relation.add_weak(weak, self._stamp)
+        self._rows += len(new) + len(new_weak)
+        return new, new_weak
+
+    def fail(self, rule: RulePlan, binding: tuple[object, ...], reason: str) -> None:
+        """Record a rule instance that erred."""
+        if len(self.failures) >= MAX_FAILURES:
+            return
+        kinds = self.program.variable_kinds[rule.rule]
+        shown = {
+            name: display_value(binding[place], kinds[name])  # type: ignore[arg-type]  # a slot
+            for name, place in rule.variables.items()
+            if place < len(binding) and name in kinds
+        }
+        failure = Failure(rule.rule, reason, shown)
+        if failure not in self.failures:
+            self.failures.append(failure)
+
+    def fetch(
+        self, predicate: str, columns: Columns, keys: tuple[Row, ...]
+    ) -> tuple[list[Row], list[tuple[OpenRow, int]]]:
+        """Ask outside for keys and load what comes back; give the rows that are new."""
+        if len(self.calls) >= self.limits.calls:
+            raise LimitReachedError(f"the limit of {self.limits.calls:,} calls was reached")
+        self.check()
+        declared = self.program.program.predicates[predicate]
+        demand = Demand(declared, columns, tuple(sorted(keys)))
+        names = tuple(declared.columns[column].name for column in columns)
+        self._observe(CallStarted(predicate, names, len(keys)))
+        external = self._externals.get(predicate)
+        before = time.monotonic()
+        answer = Answer() if external is None else external.answer(demand)
+        seconds = time.monotonic() - before
+        call = Call(len(self.calls) + 1, demand, answer, seconds)
+        self.calls.append(call)
+        rows = sum(len(portion.rows) for portion in answer.portions)
+        self._observe(
+            CallFinished(
+                call.number, predicate, names, len(keys), rows, len(answer.openings), seconds
+            )
+        )
+        return self._load(demand, answer)
+
+    def _load(self, demand: Demand, answer: Answer) -> tuple[list[Row], list[tuple[OpenRow, int]]]:
+        name = demand.predicate.name
+        facts = self.facts.setdefault(name, {})
+        sure: list[Row] = []
+        weak: list[tuple[OpenRow, int]] = []
+        for portion in answer.portions:
+            if portion.assumption is None:
+                facts.update(dict.fromkeys(portion.rows, portion))
+                sure.extend(portion.rows)
+                continue
+            for row in portion.rows:
+                facts.setdefault(row, portion)
+                weak.append((row, ACCEPTED))
+        weak.extend(
+            (opening.row, POSSIBLE if opening.assumption is None else CONCEIVABLE)
+            for opening in answer.openings
+        )
+        width = demand.predicate.arity
+        unanswered = (key for key in demand.keys if key not in answer.answered)
+        weak.extend((open_row(demand.columns, key, width), POSSIBLE) for key in unanswered)
+        return self.add(name, sure, weak)

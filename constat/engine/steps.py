@@ -1,0 +1,219 @@
+"""The steps of a rule, each executed on a whole batch of bindings.
+
+In: a step and a batch. Out: the next batch. Where a step needs rows that were not asked for yet
+it *yields* a `Request` and goes on when that has been completed; a driver with its own stack
+answers (see `evaluation`), so that deep rule chains cost heap and not call stack. Negated and
+aggregated predicates are therefore complete before they are used (semantics 14).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, replace
+from typing import assert_never
+
+from constat.engine.aggregates import Groups
+from constat.engine.batch import Batch, Binding
+from constat.engine.expressions import reads_open, test_of, value_of
+from constat.engine.joins import join
+from constat.engine.relation import Columns, assign, tuple_getter
+from constat.engine.state import State
+from constat.evaluation import ABSENT, CERTAIN, POSSIBLE
+from constat.logic import OPEN, EvaluationError, Row
+from constat.plan import Absence, Compute, Filter, Fold, Join, RulePlan, Step
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Make the rows of a predicate complete for these keys."""
+
+    predicate: str
+    columns: Columns
+    keys: tuple[Row, ...]
+
+
+Requests = Generator[Request, None, Batch]
+
+
+class Steps:
+    """Executes steps against the state of one evaluation.
+
+    With `closed` nothing is asked for any more: what was not asked for counts as open. That is
+    how derivations are found afterwards, when an answer must not rest on questions nobody asked.
+    """
+
+    def __init__(self, state: State, *, closed: bool = False) -> None:
+        self._state = state
+        self._closed = closed
+
+    def run(
+        self, steps: tuple[Step, ...], batch: Batch, rule: RulePlan, *, inner: bool = False
+    ) -> Requests:
+        """Run steps one after the other; stop early when no binding is left."""
+        for step in steps:
+            if not batch:
+                break
+            batch = yield from self.step(step, batch, rule, inner=inner)
+            self._state.check()
+        return batch
+
+    def step(self, step: Step, batch: Batch, rule: RulePlan, *, inner: bool = False) -> Requests:
+        """Run one step."""
+        match step:
+            case Join():
+                yield from self._need(step, batch)
+                served = self._state.served(step.predicate)
+                relation = self._state.relation(step.predicate)
+                out = join(step, batch, relation, served, self._state.limits)
+                if self._closed and inner:
+                    self._open_unserved(step, batch, out)
+                return out
+            case Absence():
+                yield from self._need(step, batch)
+                return self._absence(step, batch)
+            case Filter():
+                return self._filter(step, batch, rule)
+            case Compute():
+                return self._compute(step, batch, rule)
+            case Fold():
+                return (yield from self._fold(step, batch, rule))
+            case _:
+                assert_never(step)
+
+    def _need(self, step: Join | Absence, batch: Batch) -> Generator[Request, None, None]:
+        if self._closed:
+            return
+        keys = batch.keys(tuple_getter(step.key))
+        missing = self._state.served(step.predicate).missing(step.columns, keys)
+        if missing:
+            yield Request(step.predicate, step.columns, tuple(missing))
+
+    def _open_unserved(self, step: Join, batch: Batch, out: Batch) -> None:
+        served = self._state.served(step.predicate)
+        key = tuple_getter(step.key)
+        width = len(step.kept)
+        for binding in batch.sure:
+            if not served.covers(step.columns, key(binding)):  # type: ignore[arg-type]  # certain: no placeholder
+                out.weak.append((binding + (OPEN,) * width, POSSIBLE))
+
+    def _absence(self, step: Absence, batch: Batch) -> Batch:
+        relation = self._state.relation(step.predicate)
+        key = tuple_getter(step.key)
+        out = Batch()
+        plain = not relation.weak and not self._closed
+        if plain and len(step.columns) == step.arity:
+            sure = relation.sure
+            out.sure = [binding for binding in batch.sure if key(binding) not in sure]
+            return self._absence_weak(step, batch, out)
+        for binding in batch.sure:
+            self._keep(out, binding, CERTAIN, self._absence_strength(step, binding))
+        return self._absence_weak(step, batch, out)
+
+    def _absence_weak(self, step: Absence, batch: Batch, out: Batch) -> Batch:
+        for binding, strength in batch.weak:
+            self._keep(out, binding, strength, self._absence_strength(step, binding))
+        return out
+
+    def _absence_strength(self, step: Absence, binding: Binding) -> int:
+        values = [binding[place] for place in step.key]
+        if OPEN in values:
+            return POSSIBLE
+        found = self._state.relation(step.predicate).strength(assign(step.columns, values))
+        served = self._state.served(step.predicate)
+        if self._closed and not served.covers(step.columns, tuple(values)):  # type: ignore[arg-type]  # no placeholder
+            found = max(found, POSSIBLE)
+        # In max-min logic over -1..3 negation mirrors the chain: certain and absent change places.
+        return CERTAIN - 1 - found
+
+    @staticmethod
+    def _keep(out: Batch, binding: Binding, *strengths: int) -> None:
+        least = min(strengths)
+        if least == CERTAIN:
+            out.sure.append(binding)
+        elif least > ABSENT:
+            out.weak.append((binding, least))
+
+    def _filter(self, step: Filter, batch: Batch, rule: RulePlan) -> Batch:
+        holds = test_of(step)
+        out = Batch()
+        try:
+            out.sure = list(filter(holds, batch.sure))
+        except EvaluationError:
+            out = self._filter_each(holds, batch, rule)
+        for binding, strength in batch.weak:
+            if reads_open(step.left, binding) or reads_open(step.right, binding):
+                # An equality could fix the placeholder, and need not: less precise, never wrong
+                # (semantics 7).
+                out.weak.append((binding, min(strength, POSSIBLE)))
+            else:
+                self._filter_one(holds, binding, strength, rule, out)
+        return out
+
+    def _filter_each(self, holds: Callable[[Binding], bool], batch: Batch, rule: RulePlan) -> Batch:
+        out = Batch()
+        for binding in batch.sure:
+            self._filter_one(holds, binding, CERTAIN, rule, out)
+        return out
+
+    def _filter_one(
+        self,
+        holds: Callable[[Binding], bool],
+        binding: Binding,
+        strength: int,
+        rule: RulePlan,
+        out: Batch,
+    ) -> None:
+        try:
+            if holds(binding):
+                self._keep(out, binding, strength)
+        except EvaluationError as error:
+            self._state.fail(rule, binding, str(error))
+            out.weak.append((binding, min(strength, POSSIBLE)))
+
+    def _compute(self, step: Compute, batch: Batch, rule: RulePlan) -> Batch:
+        value = value_of(step.expression)
+        out = Batch()
+        try:
+            out.sure = [(*binding, value(binding)) for binding in batch.sure]
+        except EvaluationError:
+            out.sure = []
+            for binding in batch.sure:
+                self._compute_one(value, binding, CERTAIN, rule, out)
+        for binding, strength in batch.weak:
+            if reads_open(step.expression, binding):
+                out.weak.append(((*binding, OPEN), min(strength, POSSIBLE)))
+            else:
+                self._compute_one(value, binding, strength, rule, out)
+        return out
+
+    def _compute_one(
+        self,
+        value: Callable[[Binding], object],
+        binding: Binding,
+        strength: int,
+        rule: RulePlan,
+        out: Batch,
+    ) -> None:
+        try:
+            self._keep(out, (*binding, value(binding)), strength)  # type: ignore[arg-type]  # a value of the plan
+        except EvaluationError as error:
+            self._state.fail(rule, binding, str(error))
+            out.weak.append(((*binding, OPEN), min(strength, POSSIBLE)))
+
+    def _fold(self, step: Fold, batch: Batch, rule: RulePlan) -> Requests:
+        group = tuple_getter(step.group)
+        groups = batch.keys(group)
+        inner = Batch([key + step.constants for key in groups])
+        # Inside, slots mean other variables: a failure there is told by its rule and reason alone.
+        within = replace(rule, variables={})
+        inner = yield from self.run(step.steps, inner, within, inner=True)
+        folded = Groups(step, groups, inner, lambda reason: self._state.fail(rule, (), reason))
+        out = Batch()
+        for binding, strength in [*((one, CERTAIN) for one in batch.sure), *batch.weak]:
+            key = group(binding)
+            if OPEN in key:
+                out.weak.append(((*binding, OPEN), min(strength, POSSIBLE)))
+                continue
+            for value, other in folded.values(key):
+                self._keep(out, (*binding, value), strength, other)
+        return out

@@ -1,0 +1,80 @@
+"""The contract between engines, tiers and whoever reads their results.
+
+See `external` and `outcome`.
+"""
+
+from __future__ import annotations
+
+from constat.evaluation.events import (
+    CallFinished,
+    CallStarted,
+    Event,
+    Observer,
+    QueryRun,
+    RoundFinished,
+    TierAsked,
+    ignore_event,
+)
+from constat.evaluation.external import (
+    Answer,
+    Assumption,
+    Call,
+    Demand,
+    Evidence,
+    ExternalPredicate,
+    Externals,
+    Opening,
+    Origin,
+    Portion,
+)
+from constat.evaluation.outcome import (
+    ABSENT,
+    ACCEPTED,
+    CERTAIN,
+    CONCEIVABLE,
+    POSSIBLE,
+    DemandEntry,
+    Derivation,
+    Engine,
+    FactDerivation,
+    Failure,
+    Limits,
+    Outcome,
+    RuleDerivation,
+)
+from constat.evaluation.verdict import Verdict
+
+__all__ = [
+    "ABSENT",
+    "ACCEPTED",
+    "CERTAIN",
+    "CONCEIVABLE",
+    "POSSIBLE",
+    "Answer",
+    "Assumption",
+    "Call",
+    "CallFinished",
+    "CallStarted",
+    "Demand",
+    "DemandEntry",
+    "Derivation",
+    "Engine",
+    "Event",
+    "Evidence",
+    "ExternalPredicate",
+    "Externals",
+    "FactDerivation",
+    "Failure",
+    "Limits",
+    "Observer",
+    "Opening",
+    "Origin",
+    "Outcome",
+    "Portion",
+    "QueryRun",
+    "RoundFinished",
+    "RuleDerivation",
+    "TierAsked",
+    "Verdict",
+    "ignore_event",
+]

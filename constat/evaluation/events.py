@@ -1,0 +1,70 @@
+"""What engines and tiers say while they work: typed values for progress, traces and logs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class CallStarted:
+    """A demand goes out."""
+
+    predicate: str
+    columns: tuple[str, ...]
+    keys: int
+
+
+@dataclass(frozen=True, slots=True)
+class CallFinished:
+    """A demand was answered: how many rows and open rows came, in how many seconds."""
+
+    number: int
+    predicate: str
+    columns: tuple[str, ...]
+    keys: int
+    rows: int
+    openings: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class TierAsked:
+    """One tier of the chain was asked.
+
+    `outcome` is `complete`, `partial`, `unknown` or `skipped`, `detail` says more.
+    """
+
+    tier: str
+    predicate: str
+    keys: int
+    outcome: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class QueryRun:
+    """A query ran on a source."""
+
+    source: str
+    query: str
+    parameters: int
+    rows: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class RoundFinished:
+    """A fixpoint round of a recursive component ended."""
+
+    component: tuple[str, ...]
+    round: int
+    new_rows: int
+
+
+Event = CallStarted | CallFinished | TierAsked | QueryRun | RoundFinished
+Observer = Callable[[Event], None]
+
+
+def ignore_event(event: Event) -> None:
+    """Take an event and do nothing with it."""

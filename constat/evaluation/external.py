@@ -1,0 +1,171 @@
+"""External predicates: the questions an engine asks outside, and what an answer says.
+
+A demand asks in one batch: which rows of p have one of these keys in these columns? An answer
+lists rows with where each came from, the shapes of rows that may exist besides (open rows), and
+the keys it speaks for. What an answer does not speak for is unknown, never empty: forgetting to
+answer cannot turn into "no rows".
+
+Example: `Demand(tier, (0,), (("C001",), ("C002",)))` asks for the rows of `tier` whose first
+column is C001 or C002.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from enum import Enum
+from typing import Protocol
+
+from constat.logic import OpenRow, Predicate, Row
+
+
+class Origin(Enum):
+    """Whose word a fact is.
+
+    Set by the tier that fetched it; nothing a model or a rule writes can set it.
+    """
+
+    CONFIG = "CONFIG"
+    DATABASE = "DATABASE"
+    USER_PROVIDED = "USER_PROVIDED"
+    LLM_KNOWLEDGE = "LLM_KNOWLEDGE"
+    LLM_HEURISTIC = "LLM_HEURISTIC"
+    SUB_PLAN = "SUB_PLAN"
+    API = "API"
+    DERIVED = "DERIVED"
+    UNRESOLVED = "UNRESOLVED"
+
+    @property
+    def assumed(self) -> bool:
+        """Whether facts of this origin rest on somebody's word, so that they are assumed."""
+        return self not in {Origin.CONFIG, Origin.DATABASE, Origin.DERIVED}
+
+
+@dataclass(frozen=True, slots=True)
+class Assumption:
+    """Something taken on trust.
+
+    `kind` is `fact`, `rule`, `closure` or `fall-through`; `text` says it in a sentence that is
+    the same for the same assumption. `subject` is the atom, rule id, predicate or tier it is
+    about.
+    """
+
+    kind: str
+    subject: str
+    text: str
+    confidence: Decimal = Decimal(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """How rows were fetched.
+
+    Exact query and parameters (texts), time (UTC, `Timestamp` spelling), how many rows came and
+    their hash (sha256 over the sorted canonical rows), and the state of the source where it has a
+    name.
+    """
+
+    tier: str
+    origin: Origin
+    source: str
+    executed_at: str
+    query: str | None = None
+    parameters: tuple[str, ...] = ()
+    row_count: int = 0
+    content_hash: str = ""
+    snapshot: str | None = None
+    confidence: Decimal = Decimal(1)
+    author: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """The question which rows of a predicate have one of `keys` in `columns`.
+
+    Columns are ascending positions.
+
+    Without columns: `keys` is `((),)` and asks for all rows. Keys are distinct.
+    """
+
+    predicate: Predicate
+    columns: tuple[int, ...]
+    keys: tuple[Row, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Portion:
+    """Rows that share their evidence.
+
+    With an assumption they hold only under it, else for certain.
+    """
+
+    rows: tuple[Row, ...]
+    evidence: Evidence
+    assumption: Assumption | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """A shape of rows that may exist.
+
+    `row` has the placeholder where anything may stand.
+
+    A row without placeholders is possible and not certain (two values of one tier contradict).
+    With an assumption it is open only until that is accepted (a declared closure, a
+    fall-through).
+    """
+
+    row: OpenRow
+    reason: str
+    tier: str
+    assumption: Assumption | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What is known for a demand.
+
+    For every key in `answered`, the portions' rows and the openings that match are all there can
+    be, by the word of `authorities`; a demanded key that is not answered is wholly open. Rows may
+    go beyond the demand (a wider answer); they must be true rows.
+    """
+
+    portions: tuple[Portion, ...] = ()
+    openings: tuple[Opening, ...] = ()
+    answered: frozenset[Row] = frozenset()
+    authorities: tuple[Evidence, ...] = ()
+
+
+class ExternalPredicate(Protocol):
+    """One predicate answered from outside, by whatever tiers stand behind it.
+
+    Must not raise for a failing source: a failure is an opening with its reason. It may be asked
+    from one thread at a time.
+    """
+
+    @property
+    def cost(self) -> int:
+        """How dear a demand is: 1 configuration and memory.
+
+        10 local database, 100 network, 1000 language model.
+        """
+        ...
+
+    def answer(self, demand: Demand) -> Answer:
+        """Answer one batch."""
+        ...
+
+
+Externals = Mapping[str, ExternalPredicate]
+"""The external predicates of an evaluation, by predicate name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One demand an engine made, for `--trace-calls`, with what came back."""
+
+    number: int
+    demand: Demand
+    answer: Answer
+    seconds: float = field(default=0.0, compare=False)

@@ -1,0 +1,167 @@
+"""What an engine gives back: relations in four strengths, why rows hold, and what was asked.
+
+Every row has a *strength*, the reading in which it is there (semantics 7, 10):
+
+* `CERTAIN` (3): it holds in the hard reading.
+* `ACCEPTED` (2): it holds once the assumptions are accepted.
+* `POSSIBLE` (1): it may hold even when all assumptions are accepted.
+* `CONCEIVABLE` (0): it may hold only while assumptions are not accepted.
+
+They form a chain, so one evaluation in max-min logic gives both readings: a rule instance has the
+least strength of its premises, a row the greatest of its derivations, and the strength of `!p` is
+`2 - strength(p)`, with -1 for "not there".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from constat.analysis import AnalysedProgram
+from constat.evaluation.events import Observer, ignore_event
+from constat.evaluation.external import Assumption, Call, Evidence, Externals
+from constat.logic import Atom, OpenRow, Row, Value
+
+CERTAIN, ACCEPTED, POSSIBLE, CONCEIVABLE, ABSENT = 3, 2, 1, 0, -1
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bounds of one evaluation.
+
+    Beyond one of them evaluation stops and what was not decided is unknown (limit).
+    """
+
+    seconds: float = 60.0
+    rows: int = 20_000_000
+    rounds: int = 1_000_000
+    calls: int = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class FactDerivation:
+    """A row that came from outside, with its evidence."""
+
+    predicate: str
+    row: Row
+    evidence: Evidence
+    assumption: Assumption | None
+
+
+@dataclass(frozen=True, slots=True)
+class RuleDerivation:
+    """One firing: the rule (index into the program's rules).
+
+    The values of its outer variables, and for every positive body literal the row it used (`None`
+    at the other literals), in the order of the rule's body.
+    """
+
+    predicate: str
+    row: Row
+    rule: int
+    bindings: Mapping[str, Value] = field(hash=False)
+    premises: tuple[Row | None, ...]
+
+
+Derivation = FactDerivation | RuleDerivation
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A rule instance whose evaluation erred, so that its head is possible.
+
+    The reason and the bindings.
+    """
+
+    rule: int
+    reason: str
+    bindings: Mapping[str, str] = field(hash=False)
+
+
+@dataclass(frozen=True, slots=True)
+class DemandEntry:
+    """What an engine was asked of a derived predicate: for these columns, these keys.
+
+    `orders` gives, for each rule of the predicate (index), the order in which its body literals
+    were taken for these bound columns.
+    """
+
+    predicate: str
+    columns: tuple[int, ...]
+    orders: Mapping[int, tuple[int, ...]] = field(hash=False)
+    keys: frozenset[Row]
+
+
+class Outcome(Protocol):
+    """The result of an evaluation.
+
+    Everything is about what the goal needed, not about whole predicates.
+    """
+
+    @property
+    def program(self) -> AnalysedProgram:
+        """The program that was evaluated."""
+        ...
+
+    @property
+    def goal(self) -> Atom:
+        """The goal that was evaluated."""
+        ...
+
+    @property
+    def calls(self) -> tuple[Call, ...]:
+        """All demands made outside, in order."""
+        ...
+
+    @property
+    def failures(self) -> tuple[Failure, ...]:
+        """Rule instances that erred (at most 100)."""
+        ...
+
+    @property
+    def stopped(self) -> str:
+        """Why evaluation stopped before the end: empty, `settled`, or the limit reached."""
+        ...
+
+    @property
+    def demands(self) -> tuple[DemandEntry, ...]:
+        """What was asked of derived predicates."""
+        ...
+
+    def strength(self, atom: Atom) -> int:
+        """The greatest strength of the rows that match the atom; `ABSENT` when there is none."""
+        ...
+
+    def rows(self, predicate: str, least: int) -> Iterable[OpenRow]:
+        """The rows of a predicate with at least that strength, derived and external."""
+        ...
+
+    def derivation(self, predicate: str, row: Row, least: int) -> Derivation:
+        """One derivation of a row whose strength is at least `least` (2 or 3).
+
+        Each premise of at least that strength and well-founded: following premises ends at facts.
+
+        Raises `KeyError` when the row is not that strong.
+        """
+        ...
+
+
+class Engine(Protocol):
+    """Evaluates a goal over an analysed program, asking external predicates for what it needs."""
+
+    def evaluate(
+        self,
+        program: AnalysedProgram,
+        goal: Atom,
+        externals: Externals,
+        limits: Limits,
+        *,
+        exhaust: bool = False,
+        observe: Observer = ignore_event,
+    ) -> Outcome:
+        """Evaluate.
+
+        Unless `exhaust`, a ground goal stops when it is settled (certain in the hard reading).
+        """
+        ...

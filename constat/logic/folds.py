@@ -1,0 +1,114 @@
+"""Aggregate functions over a sequence of values, one per assignment, repetitions included.
+
+In: a function name, the kind of the values, the values. Out: one value, or `None` for `min`, `max`
+and `mean` of nothing. Invariant: the result does not depend on the order of the values; sums are
+exact, and what is not representable is rounded once. Example: `fold("sum", Kind.NUMBER, [1, 1]) ==
+2`.
+"""
+
+from __future__ import annotations
+
+import math
+from decimal import Context, Decimal
+from fractions import Fraction
+from typing import TYPE_CHECKING, cast
+
+from constat.logic.arithmetic import exact_decimal, finite_float, rounded_ratio, within
+from constat.logic.failure import EvaluationError
+from constat.logic.values import Kind, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+# 38 digits before the point, 38 after it, and room for 10^24 summands: every sum is exact.
+_SUMS = Context(prec=100, Emax=999, Emin=-999)
+
+
+def aggregate_kind(function: str, kind: Kind | None) -> Kind | None:
+    """Give the kind of an aggregate over values of that kind, `None` where it is not defined.
+
+    `count` takes no kind. `min` and `max` need an order, which Bool has not.
+    """
+    match function:
+        case "count":
+            return Kind.NUMBER
+        case "sum" if kind is not None and kind.numeric:
+            return kind
+        case "min" | "max" if kind is not Kind.BOOL:
+            return kind
+        case "mean" if kind is Kind.DECIMAL:
+            return Kind.DECIMAL
+        case "mean" if kind is not None and kind.numeric:
+            return Kind.FLOAT
+        case _:
+            return None
+
+
+def fold(function: str, kind: Kind | None, values: Sequence[Value]) -> Value | None:
+    """Fold the values of one group. Raises `EvaluationError` where the result does not fit."""
+    match function:
+        case "count":
+            return len(values)
+        case "sum":
+            return _sum(cast("Kind", kind), values)
+        case "min":
+            return min(values, default=None)
+        case "max":
+            return max(values, default=None)
+        case "mean":
+            return _mean(cast("Kind", kind), values) if values else None
+        case _:
+            raise KeyError(function)
+
+
+def _sum(kind: Kind, values: Sequence[Value]) -> Value:
+    match kind:
+        case Kind.FLOAT:
+            return _float_sum(cast("Sequence[float]", values))
+        case Kind.DECIMAL:
+            return exact_decimal(_decimal_sum(cast("Sequence[Decimal]", values)))
+        case _:
+            return within(sum(cast("Sequence[int]", values)), kind)
+
+
+def _mean(kind: Kind, values: Sequence[Value]) -> Value:
+    match kind:
+        case Kind.FLOAT:
+            return _nearest(_exact_sum(cast("Sequence[float]", values)) / len(values))
+        case Kind.DECIMAL:
+            top, bottom = _decimal_sum(cast("Sequence[Decimal]", values)).as_integer_ratio()
+            return rounded_ratio(top, bottom * len(values))
+        case _:
+            # True division of integers is rounded once, however large they are.
+            return finite_float(sum(cast("Sequence[int]", values)) / len(values))
+
+
+def _decimal_sum(values: Sequence[Decimal]) -> Decimal:
+    total = Decimal(0)
+    for value in values:
+        total = _SUMS.add(total, value)
+    return total
+
+
+def _float_sum(values: Sequence[float]) -> float:
+    try:
+        return finite_float(math.fsum(values))
+    except OverflowError:
+        # `fsum` gives up on an intermediate overflow even where the sum itself is finite.
+        return _nearest(_exact_sum(values))
+
+
+def _exact_sum(values: Sequence[float]) -> Fraction:
+    # Denominators are powers of two, few of them: adding numerators apart avoids a gcd per value.
+    numerators: dict[int, int] = {}
+    for value in values:
+        top, bottom = value.as_integer_ratio()
+        numerators[bottom] = numerators.get(bottom, 0) + top
+    return sum((Fraction(top, bottom) for bottom, top in numerators.items()), Fraction(0))
+
+
+def _nearest(value: Fraction) -> float:
+    try:
+        return finite_float(float(value))
+    except OverflowError:
+        raise EvaluationError("the result is not a finite float") from None

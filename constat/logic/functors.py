@@ -1,0 +1,223 @@
+"""Functions and comparisons on values: what they take, what they give, and how they fail.
+
+In: a function's name and the kinds of its arguments. Out: signatures for analysis, implementations
+for engines. Invariant: an implementation gives a canonical value of the result kind or raises
+`EvaluationError`. Meaning is that of the table in `constat/check/FORMAT.md`, section 4, whose
+checker implements it a second time.
+
+>>> implementation("/", (Kind.NUMBER, Kind.NUMBER), Kind.NUMBER)(-7, 2)
+-3
+"""
+
+from __future__ import annotations
+
+import operator as operators
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from types import MappingProxyType
+from typing import cast
+
+from constat.logic import dates
+from constat.logic.arithmetic import arithmetic
+from constat.logic.conversions import conversion, from_symbol, to_text
+from constat.logic.failure import EvaluationError
+from constat.logic.folds import aggregate_kind, fold
+from constat.logic.patterns import compile_pattern
+from constat.logic.values import Kind, Value
+
+__all__ = [
+    "FUNCTIONS",
+    "EvaluationError",
+    "Signature",
+    "aggregate_kind",
+    "comparison",
+    "fold",
+    "implementation",
+    "signatures",
+]
+
+Function = Callable[..., Value]
+
+MAX_BYTES = 1 << 20
+_COMPILED_PATTERNS = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """Kinds of the parameters and of the result; `variadic` repeats the last parameter."""
+
+    parameters: tuple[Kind, ...]
+    result: Kind
+    variadic: bool = False
+
+
+_NUMERIC = (Kind.NUMBER, Kind.UNSIGNED, Kind.FLOAT, Kind.DECIMAL)
+_INTEGERS = (Kind.NUMBER, Kind.UNSIGNED)
+_TEXTS = (Kind.DATE, Kind.TIMESTAMP, Kind.BOOL)
+_PARSERS = MappingProxyType(
+    {
+        "to_number": Kind.NUMBER,
+        "to_unsigned": Kind.UNSIGNED,
+        "to_float": Kind.FLOAT,
+        "to_decimal": Kind.DECIMAL,
+    }
+)
+
+
+def _all_signatures() -> Iterator[tuple[str, tuple[Signature, ...]]]:
+    for function in ("+", "-", "*", "/"):
+        yield function, tuple(Signature((kind, kind), kind) for kind in _NUMERIC)
+    yield "%", tuple(Signature((kind, kind), kind) for kind in _INTEGERS)
+    yield "neg", tuple(Signature((kind,), kind) for kind in _NUMERIC)
+    symbol, number, date = Kind.SYMBOL, Kind.NUMBER, Kind.DATE
+    yield "cat", (Signature((symbol, symbol), symbol, variadic=True),)
+    yield "strlen", (Signature((symbol,), number),)
+    yield "substr", (Signature((symbol, number, number), symbol),)
+    yield "to_string", tuple(Signature((kind,), symbol) for kind in Kind)
+    for function, kind in _PARSERS.items():
+        yield function, (Signature((symbol,), kind),)
+    yield "days_between", (Signature((date, date), number),)
+    yield "years_between", (Signature((date, date), number),)
+    yield "date_add", (Signature((date, number), date),)
+    for function in ("year", "month", "day", "quarter"):
+        yield function, tuple(Signature((kind,), number) for kind in (date, Kind.TIMESTAMP))
+    yield "date_of", (Signature((Kind.TIMESTAMP,), date),)
+    yield "as", tuple(_casts())
+
+
+def _casts() -> Iterator[Signature]:
+    for kind in Kind:
+        yield Signature((kind,), kind)
+    for source in _NUMERIC:
+        yield from (Signature((source,), kind) for kind in _NUMERIC if kind is not source)
+    for kind in _TEXTS:
+        yield Signature((kind,), Kind.SYMBOL)
+        yield Signature((Kind.SYMBOL,), kind)
+
+
+_SIGNATURES = MappingProxyType(dict(_all_signatures()))
+
+FUNCTIONS: tuple[str, ...] = tuple(_SIGNATURES)
+"""Every function of the language; `as` is the cast."""
+
+
+def signatures(function: str) -> tuple[Signature, ...]:
+    """Give the ways in which a function can be used; none for an unknown name."""
+    return _SIGNATURES.get(function, ())
+
+
+def implementation(function: str, parameters: tuple[Kind, ...], result: Kind) -> Function:
+    """Give what computes the function on values of those kinds.
+
+    Raises `KeyError` for kinds that are in no signature: analysis lets none through.
+    """
+    if not any(_fits(one, parameters, result) for one in signatures(function)):
+        raise KeyError(function, parameters, result)
+    match function:
+        case "+" | "-" | "*" | "/" | "%" | "neg":
+            return arithmetic(function, result)
+        case "as":
+            return conversion(parameters[0], result)
+        case "to_string":
+            return to_text(parameters[0])
+        case "to_number" | "to_unsigned" | "to_float" | "to_decimal":
+            return from_symbol(result)
+        case _:
+            return _NAMED[function]
+
+
+def comparison(operator: str, kind: Kind) -> Callable[[Value, Value], bool]:
+    """Give the test of a comparison on two values of that kind.
+
+    For `match` the left value is the pattern, for `contains` the part. Raises `KeyError` for an
+    unknown operator; the test of `match` raises `EvaluationError` for a bad pattern.
+    """
+    if operator in {"match", "!match"}:
+        return _matching(wanted=operator == "match")
+    if operator not in {"=", "!="} and kind is Kind.BOOL:
+        raise KeyError(operator, kind)
+    return cast("Callable[[Value, Value], bool]", _COMPARISONS[operator])
+
+
+def _fits(signature: Signature, parameters: tuple[Kind, ...], result: Kind) -> bool:
+    wanted = signature.parameters
+    if signature.variadic:
+        wanted += wanted[-1:] * (len(parameters) - len(wanted))
+    return wanted == parameters and signature.result is result
+
+
+def _matching(*, wanted: bool) -> Callable[[Value, Value], bool]:
+    # Bounded, and owned by the comparison that asked: patterns may come from data.
+    compiled = lru_cache(maxsize=_COMPILED_PATTERNS)(compile_pattern)
+
+    def test(pattern: Value, text: Value) -> bool:
+        return compiled(cast("str", pattern)).matches(cast("str", text)) is wanted
+
+    return test
+
+
+def _contains(part: str, text: str) -> bool:
+    return part in text
+
+
+def _lacks(part: str, text: str) -> bool:
+    return part not in text
+
+
+def _concatenate(*texts: str) -> str:
+    joined = "".join(texts)
+    size = len(joined) if joined.isascii() else len(joined.encode())
+    if size > MAX_BYTES:
+        raise EvaluationError(f"the text is longer than {MAX_BYTES} bytes")
+    return joined
+
+
+def _byte_length(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode())
+
+
+def _substring(text: str, start: int, length: int) -> str:
+    if start < 0 or length < 0:
+        raise EvaluationError("the start or the length of substr is negative")
+    if text.isascii():
+        return text[start : start + length]
+    encoded = text.encode()
+    end = min(start + length, len(encoded))
+    if _inside_character(encoded, start) or _inside_character(encoded, end):
+        raise EvaluationError("substr counts bytes, and these cut a character in two")
+    return encoded[start:end].decode()
+
+
+def _inside_character(encoded: bytes, place: int) -> bool:
+    # Continuation bytes are 10xxxxxx; a cut before one splits a character.
+    return place < len(encoded) and encoded[place] & 0xC0 == 0x80  # noqa: PLR2004 - UTF-8
+
+
+_COMPARISONS = MappingProxyType[str, Callable[..., bool]](
+    {
+        "=": operators.eq,
+        "!=": operators.ne,
+        "<": operators.lt,
+        "<=": operators.le,
+        ">": operators.gt,
+        ">=": operators.ge,
+        "contains": _contains,
+        "!contains": _lacks,
+    }
+)
+_NAMED = MappingProxyType[str, Function](
+    {
+        "cat": _concatenate,
+        "strlen": _byte_length,
+        "substr": _substring,
+        "days_between": dates.days_between,
+        "years_between": dates.years_between,
+        "date_add": dates.date_add,
+        "year": dates.year,
+        "month": dates.month,
+        "day": dates.day,
+        "quarter": dates.quarter,
+        "date_of": dates.date_of,
+    }
+)

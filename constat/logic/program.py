@@ -1,0 +1,196 @@
+"""Rules, predicates and programs.
+
+A program is what a set of rule files says: which predicates there are, where their rows come
+from, and the rules that derive others. Lowered from text by `syntax`; after `analysis` every
+constant and function has its final kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+from constat.diagnostics import Span
+from constat.logic.terms import (
+    Aggregate,
+    Apply,
+    Atom,
+    Comparison,
+    Literal,
+    Negative,
+    Positive,
+    Term,
+    Variable,
+)
+from constat.logic.values import Kind
+
+Attributes = Mapping[str, str]
+"""Metadata `@[key = value]` as text; `@[approved(by = "x")]` is kept as `approved.by`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a predicate: its name, declared type and (after analysis) its base kind."""
+
+    name: str
+    type_name: str
+    kind: Kind = Kind.SYMBOL
+    attributes: Attributes = field(default_factory=dict, hash=False)
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The parameters of an `.input`.
+
+    `source="sales", query="..."`. `source` is empty for a bare `.input p`.
+    """
+
+    parameters: Attributes = field(hash=False)
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def name(self) -> str:
+        """The connection's name in the project, `config`, or empty."""
+        return self.parameters.get("source", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Predicate:
+    """A declared predicate.
+
+    `source` is set for EDB predicates; one without a source and without rules can still be
+    answered by facts of the configuration and of users.
+    """
+
+    name: str
+    columns: tuple[Column, ...]
+    source: Source | None = None
+    attributes: Attributes = field(default_factory=dict, hash=False)
+    description: str = ""
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def arity(self) -> int:
+        """The number of columns."""
+        return len(self.columns)
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        """The base kind of each column."""
+        return tuple(column.kind for column in self.columns)
+
+    @property
+    def key(self) -> tuple[int, ...]:
+        """The positions named by `@[key = "a,b"]`, or none.
+
+        Per key value a higher tier shadows a lower one.
+        """
+        names = [name.strip() for name in self.attributes.get("key", "").split(",") if name.strip()]
+        places = {column.name: place for place, column in enumerate(self.columns)}
+        return tuple(places[name] for name in names if name in places)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One head, one conjunction.
+
+    A fact of the text is a rule with an empty body.
+
+    `proposed` is true for a rule a model wrote that nobody approved; with `confidence` below 1
+    it is an assumption.
+    """
+
+    id: str
+    head: Atom
+    body: tuple[Literal, ...]
+    confidence: Decimal = Decimal(1)
+    proposed: bool = False
+    attributes: Attributes = field(default_factory=dict, hash=False)
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def assumed(self) -> bool:
+        """Whether a conclusion by this rule rests on an assumption."""
+        return self.proposed or self.confidence < 1
+
+
+@dataclass(frozen=True, slots=True)
+class TypeDefinition:
+    """`.type name <: members[0]`.
+
+    (`form` is `subtype`), `.type name = A | B` (`union`) or `.type name = A` (`alias`).
+    """
+
+    name: str
+    form: str
+    members: tuple[str, ...]
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """Everything a set of rule files declares. `predicates` keeps the order of declaration."""
+
+    predicates: Mapping[str, Predicate]
+    rules: tuple[Rule, ...]
+    types: Mapping[str, TypeDefinition] = field(default_factory=dict)
+    outputs: Mapping[str, Attributes] = field(default_factory=dict)
+
+    def rules_for(self, predicate: str) -> tuple[Rule, ...]:
+        """The rules whose head is that predicate, in order."""
+        return tuple(rule for rule in self.rules if rule.head.predicate == predicate)
+
+
+def term_variables(term: Term) -> Iterator[Variable]:
+    """Every variable occurrence of a term, left to right."""
+    stack: list[Term] = [term]
+    while stack:
+        match stack.pop():
+            case Variable() as variable:
+                yield variable
+            case Apply(arguments=arguments):
+                stack.extend(reversed(arguments))
+            case _:
+                pass
+
+
+def literal_variables(literal: Literal) -> Iterator[Variable]:
+    """Every variable occurrence of a literal; of an aggregate: result, target, body."""
+    match literal:
+        case Positive(atom) | Negative(atom):
+            for term in atom.terms:
+                yield from term_variables(term)
+        case Comparison(left=left, right=right):
+            yield from term_variables(left)
+            yield from term_variables(right)
+        case Aggregate(result=result, target=target, body=body):
+            yield result
+            if target is not None:
+                yield from term_variables(target)
+            for inner in body:
+                yield from literal_variables(inner)
+
+
+def outer_names(rule: Rule) -> tuple[str, ...]:
+    """The names of the variables that are not local to an aggregate, by first occurrence.
+
+    (head, then body).
+    """
+    names: dict[str, None] = {}
+    for term in rule.head.terms:
+        names.update(dict.fromkeys(variable.name for variable in term_variables(term)))
+    for literal in rule.body:
+        if isinstance(literal, Aggregate):
+            names[literal.result.name] = None
+        else:
+            names.update(dict.fromkeys(variable.name for variable in literal_variables(literal)))
+    return tuple(names)
+
+
+def local_names(rule: Rule, aggregate: Aggregate) -> tuple[str, ...]:
+    """The names of the variables local to that aggregate, by first occurrence."""
+    outer = set(outer_names(rule))
+    names = (variable.name for variable in literal_variables(aggregate))
+    return tuple(dict.fromkeys(name for name in names if name not in outer))

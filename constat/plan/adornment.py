@@ -1,0 +1,66 @@
+"""Which derived predicates a goal needs, with which columns bound.
+
+In: an analysed program and the goal's adornment. Out: a procedure for every (predicate, bound
+columns) that evaluation can ask for, found by following the ordered bodies from the goal. There
+are finitely many adornments, so the worklist ends. Example: the goal `path(1, ?y)` needs `path`
+with column 0 bound. See Beeri and Ramakrishnan, On the power of magic (1991).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from constat.analysis import AnalysedProgram
+from constat.plan.compilation import compile_rule
+from constat.plan.costs import predicates_of
+from constat.plan.operators import Absence, Fold, Join, Procedure, ProcedureKey, RulePlan, Step
+
+
+def adorn(
+    analysed: AnalysedProgram, goal: ProcedureKey, costs: Mapping[str, int]
+) -> dict[ProcedureKey, Procedure]:
+    """Plan every procedure reachable from the goal."""
+    derived = {rule.head.predicate for rule in analysed.rules}
+    procedures: dict[ProcedureKey, Procedure] = {}
+    waiting = [goal]
+    while waiting:
+        key = waiting.pop()
+        if key in procedures or key[0] not in derived:
+            continue
+        procedures[key] = _procedure(analysed, key, costs)
+        for rule in procedures[key].rules:
+            waiting.extend(demanded(rule.steps))
+    return procedures
+
+
+def demanded(steps: Iterable[Step]) -> Iterator[ProcedureKey]:
+    """The predicates steps ask for, with the columns they bind."""
+    for step in steps:
+        match step:
+            case (
+                Join(predicate=predicate, columns=columns)
+                | Absence(predicate=predicate, columns=columns)
+            ):
+                yield (predicate, columns)
+            case Fold(steps=inner):
+                yield from demanded(inner)
+            case _:
+                pass
+
+
+def _procedure(analysed: AnalysedProgram, key: ProcedureKey, costs: Mapping[str, int]) -> Procedure:
+    predicate, columns = key
+    rules = [
+        compile_rule(
+            number, analysed.rules[number], columns, analysed.variable_kinds[number], costs
+        )
+        for number in analysed.rule_numbers(predicate)
+    ]
+
+    def rank(rule: RulePlan) -> tuple[bool, int, int]:
+        # Rules without assumptions come first, then cheap ones (semantics 13).
+        body = analysed.rules[rule.rule].body
+        names = (name for literal in body for name in predicates_of(literal))
+        return (rule.assumed, max((costs.get(name, 0) for name in names), default=0), rule.rule)
+
+    return Procedure(predicate, columns, tuple(sorted(rules, key=rank)))

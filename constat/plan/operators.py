@@ -1,0 +1,166 @@
+"""The plan: relational operators over flat binding tuples.
+
+A rule for one adornment (the set of head columns that are bound) becomes a straight line of
+steps. A *binding* is a tuple of values; each step filters bindings or appends slots to them. The
+first slots are the demanded key, then the rule's constants, so that every key of every step is a
+choice of slots. Invariant: a step reads only slots that exist before it.
+
+Example: `p(?x) :- q(?x, "a").` with ?x bound starts with `(x, "a")` and has one step, `Join("q",
+(0, 1), (0, 1), (), ...)`. See Ullman, Principles of Database and Knowledge-Base Systems, chapter
+13, for rule evaluation by supplementary relations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from constat.logic import Kind, Value
+
+Columns = tuple[int, ...]
+ProcedureKey = tuple[str, Columns]
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """The value of a slot."""
+
+    place: int
+
+
+@dataclass(frozen=True, slots=True)
+class Literally:
+    """A constant inside an expression."""
+
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A function applied to expressions, with the kinds that select its implementation."""
+
+    function: str
+    arguments: tuple[Expression, ...]
+    parameters: tuple[Kind, ...]
+    result: Kind
+
+
+Expression = Slot | Literally | Call
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """Extend each binding with the rows of `predicate`.
+
+    Whose `columns` equal the binding's `key` slots.
+
+    `kept` columns are appended; `same` lists pairs of columns that must be equal (a variable that
+    occurs twice in the atom). `literal` is the place in the rule's body, -1 inside an aggregate.
+    """
+
+    predicate: str
+    columns: Columns
+    key: tuple[int, ...]
+    kept: Columns
+    same: tuple[tuple[int, int], ...]
+    arity: int
+    literal: int
+
+
+@dataclass(frozen=True, slots=True)
+class Absence:
+    """Keep the bindings for which no row of `predicate` has the `key` slots in `columns`."""
+
+    predicate: str
+    columns: Columns
+    key: tuple[int, ...]
+    arity: int
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Keep the bindings for which the comparison holds."""
+
+    operator: str
+    left: Expression
+    right: Expression
+    kind: Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Compute:
+    """Append the value of an expression."""
+
+    expression: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """Append the aggregate over the assignments that `steps` find for the binding's `group` slots.
+
+    The inner bindings start with the group and `constants`; assignments are told apart by their
+    `distinct` slots; `target` is read from the inner binding.
+    """
+
+    function: str
+    kind: Kind | None
+    group: tuple[int, ...]
+    constants: tuple[Value, ...]
+    steps: tuple[Step, ...]
+    target: Expression | None
+    distinct: tuple[int, ...]
+
+
+Step = Join | Absence | Filter | Compute | Fold
+
+
+@dataclass(frozen=True, slots=True)
+class RulePlan:
+    """One rule for one adornment.
+
+    `order` lists the body literals in the order they are taken; `head` makes the row;
+    `variables` says in which slot each variable stands at the end.
+    """
+
+    rule: int
+    columns: Columns
+    constants: tuple[Value, ...]
+    checks: tuple[tuple[int, int], ...]
+    steps: tuple[Step, ...]
+    head: tuple[Expression, ...]
+    order: tuple[int, ...]
+    assumed: bool
+    variables: Mapping[str, int] = field(hash=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Procedure:
+    """A derived predicate for one adornment: its rules, cheapest first."""
+
+    predicate: str
+    columns: Columns
+    rules: tuple[RulePlan, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """All procedures a goal can need.
+
+    `component[p]` numbers the strongly connected component of a derived predicate.
+    """
+
+    goal: ProcedureKey
+    procedures: Mapping[ProcedureKey, Procedure]
+    component: Mapping[str, int]
+    recursive: frozenset[int]
+
+
+def slots_of(expression: Expression) -> tuple[int, ...]:
+    """The slots an expression reads."""
+    match expression:
+        case Slot(place):
+            return (place,)
+        case Literally():
+            return ()
+        case Call(arguments=arguments):
+            return tuple(place for one in arguments for place in slots_of(one))

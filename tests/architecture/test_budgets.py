@@ -1,0 +1,41 @@
+"""Files and functions stay small enough to be read in one go."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.architecture.sources import Source, sources
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+LINES_OF_A_FILE = 450
+LINES_OF_A_FUNCTION = 50
+
+
+def long_functions(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            length = (node.end_lineno or node.lineno) - node.lineno + 1
+            if length > LINES_OF_A_FUNCTION:
+                yield f"{node.name} at line {node.lineno} has {length} lines"
+
+
+@pytest.mark.parametrize("source", sources(), ids=lambda source: source.shown)
+def test_a_file_keeps_its_budget(source: Source) -> None:
+    length = len(source.text.splitlines())
+    assert length <= LINES_OF_A_FILE, f"{length} lines; split the module at its seam"
+
+
+@pytest.mark.parametrize("source", sources(), ids=lambda source: source.shown)
+def test_a_function_keeps_its_budget(source: Source) -> None:
+    assert list(long_functions(source.tree)) == []
+
+
+def test_the_budget_counts_the_whole_function() -> None:
+    body = "    pass\n" * LINES_OF_A_FUNCTION
+    assert list(long_functions(ast.parse("def f():\n" + body)))
+    assert not list(long_functions(ast.parse("def f():\n" + body[: -len("    pass\n")])))

@@ -1,0 +1,92 @@
+"""What every test shares: no network, reproducible generated examples, public databases."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import socket
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+Host = str | bytes | None
+Address = tuple[Any, ...] | str | bytes
+
+# The machine that runs the tests may be busy: an example is never failed for being slow.
+settings.register_profile(
+    "ci",
+    deadline=None,
+    derandomize=True,
+    max_examples=60,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.register_profile(
+    "slow",
+    deadline=None,
+    max_examples=2_000,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+_LOOPBACK_NAMES: Final = frozenset({"", "localhost"})
+
+
+class NetworkBlockedError(AssertionError):
+    """A test tried to reach another machine."""
+
+
+def _is_loopback(host: object) -> bool:
+    name = host.decode("ascii", "replace") if isinstance(host, bytes) else str(host)
+    if name in _LOOPBACK_NAMES:
+        return True
+    try:
+        return ipaddress.ip_address(name.partition("%")[0]).is_loopback
+    except ValueError:
+        return False
+
+
+def _require_loopback(address: object) -> None:
+    # A path is the address of a Unix socket, which cannot leave the machine.
+    if isinstance(address, tuple) and not _is_loopback(address[0]):
+        message = f"a test may only reach the loopback interface, not {address[0]!r}"
+        raise NetworkBlockedError(message)
+
+
+@pytest.fixture(autouse=True)
+def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Refuse connections and name look-ups that would leave this machine."""
+
+    connect, connect_ex = socket.socket.connect, socket.socket.connect_ex
+    getaddrinfo = socket.getaddrinfo
+
+    def guarded_connect(self: socket.socket, address: Address) -> None:
+        _require_loopback(address)
+        connect(self, address)
+
+    def guarded_connect_ex(self: socket.socket, address: Address) -> int:
+        _require_loopback(address)
+        return connect_ex(self, address)
+
+    def guarded_getaddrinfo(host: Host, *rest: Any, **options: Any) -> Any:  # noqa: ANN401  passed on
+        if host is not None:
+            _require_loopback((host,))
+        return getaddrinfo(host, *rest, **options)
+
+    monkeypatch.setattr(socket.socket, "connect", guarded_connect)
+    monkeypatch.setattr(socket.socket, "connect_ex", guarded_connect_ex)
+    monkeypatch.setattr(socket, "getaddrinfo", guarded_getaddrinfo)
+
+
+@pytest.fixture(scope="session")
+def data_folder() -> Path:
+    """Return the folder of public databases; skip the test where there is none."""
+    named = os.environ.get("CONSTAT_DATA")
+    if not named:
+        pytest.skip("CONSTAT_DATA does not name a folder of public databases")
+    folder = Path(named)
+    if not folder.is_dir():
+        pytest.skip("CONSTAT_DATA names a folder that does not exist")
+    return folder
