@@ -1,7 +1,22 @@
-"""Analysis: names, types, safety, modes, strata."""
+"""Is the program right? Names, types, safety, modes, strata.
+
+In: a `constat.logic.Program` as lowered from text. Out: an `AnalysedProgram`, and diagnostics
+C02xx. Invariant: a program that is given back is safe, typed and stratified, and every constant
+and function carries its final kind. Each pass is one file; `PASSES` is their order.
+"""
 
 from __future__ import annotations
 
 from constat.analysis.analysed import AnalysedProgram, Component
+from constat.analysis.analysis import PASSES, Pass, analyse, analyse_or_raise
+from constat.analysis.goals import check_goal
 
-__all__ = ["AnalysedProgram", "Component"]
+__all__ = [
+    "PASSES",
+    "AnalysedProgram",
+    "Component",
+    "Pass",
+    "analyse",
+    "analyse_or_raise",
+    "check_goal",
+]

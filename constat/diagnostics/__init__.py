@@ -8,7 +8,20 @@ from __future__ import annotations
 
 from constat.diagnostics.diagnostic import ConstatError, Diagnostic, Related, Severity
 from constat.diagnostics.entry import Entry
+from constat.diagnostics.json_form import JsonObject, to_json
+from constat.diagnostics.render import render
 from constat.diagnostics.similar import nearest
 from constat.diagnostics.span import Span
 
-__all__ = ["ConstatError", "Diagnostic", "Entry", "Related", "Severity", "Span", "nearest"]
+__all__ = [
+    "ConstatError",
+    "Diagnostic",
+    "Entry",
+    "JsonObject",
+    "Related",
+    "Severity",
+    "Span",
+    "nearest",
+    "render",
+    "to_json",
+]

@@ -1,8 +1,9 @@
 """Find the name somebody probably meant.
 
-In: a name and the names there are. Out: the nearest one, or nothing when none is near. Invariant: the result is one of
-the candidates and does not depend on their order. Example: `custmer` among `customer`, `order` is `customer`. See
-Damerau, "A technique for computer detection and correction of spelling errors", 1964.
+In: a name and the names there are. Out: the nearest one, or nothing when none is near. Invariant:
+the result is one of the candidates and does not depend on their order. Example: `custmer` among
+`customer`, `order` is `customer`. See Damerau, "A technique for computer detection and correction
+of spelling errors", 1964.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ def nearest(name: str, candidates: Iterable[str]) -> str | None:
 
 
 def _edits(left: str, right: str, limit: int) -> int:
-    """Insertions, deletions, replacements and swaps of neighbours; above `limit` the number is not exact."""
+    """Count insertions, deletions, replacements, swaps of neighbours; not exact above `limit`."""
     before, row = [0] * (len(right) + 1), list(range(len(right) + 1))
     for place, letter in enumerate(left, 1):
         older, before, row = before, row, [place] + [0] * len(right)

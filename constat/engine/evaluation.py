@@ -105,7 +105,7 @@ class Evaluation:
             if ground and not self._exhaust:
                 # A ground key that is certain needs no further rule: nothing dearer is called.
                 keys = [key for key in keys if key not in relation.sure]
-            if not keys or self._goal_settled():
+            if self._goal_settled() or not keys:
                 return
             batch = yield from self._steps.run(rule.steps, start(rule, keys), rule)
             self.state.add(procedure.predicate, *heads(rule, batch, self.state))

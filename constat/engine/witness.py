@@ -18,7 +18,7 @@ from constat.engine.firing import heads, start
 from constat.engine.steps import Steps
 from constat.evaluation import ACCEPTED, CERTAIN, Derivation, FactDerivation, RuleDerivation
 from constat.logic import OPEN, Literal, Positive, Row, Rule
-from constat.plan import RulePlan, compile_rule, expression_of, predicate_costs
+from constat.plan import RulePlan, compile_rule, expression_of, predicate_costs, rules_by_head
 
 
 class Witnesses:
@@ -28,6 +28,7 @@ class Witnesses:
         self._evaluation = evaluation
         self._state = evaluation.state
         self._steps = Steps(evaluation.state, closed=True)
+        self._heads = rules_by_head(evaluation.program)
         self._plans: dict[int, RulePlan] = {}
         self._costs = predicate_costs(evaluation.program, {})
 
@@ -39,7 +40,7 @@ class Witnesses:
         fact = self._fact(predicate, row, least)
         if fact is not None and fact.assumption is None:
             return fact
-        for number in self._evaluation.program.rule_numbers(predicate):
+        for number in self._heads.get(predicate, ()):
             rule = self._evaluation.program.rules[number]
             if rule.assumed and least == CERTAIN:
                 continue

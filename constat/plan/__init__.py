@@ -11,7 +11,7 @@ from constat.analysis import AnalysedProgram
 from constat.logic import Atom, Constant
 from constat.plan.adornment import adorn
 from constat.plan.compilation import compile_rule, expression_of
-from constat.plan.costs import predicate_costs
+from constat.plan.costs import predicate_costs, rules_by_head
 from constat.plan.operators import (
     Absence,
     Call,
@@ -77,5 +77,6 @@ __all__ = [
     "order_body",
     "plan_program",
     "predicate_costs",
+    "rules_by_head",
     "slots_of",
 ]

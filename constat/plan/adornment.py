@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from constat.analysis import AnalysedProgram
 from constat.plan.compilation import compile_rule
-from constat.plan.costs import predicates_of
+from constat.plan.costs import predicates_of, rules_by_head
 from constat.plan.operators import Absence, Fold, Join, Procedure, ProcedureKey, RulePlan, Step
 
 
@@ -20,14 +20,14 @@ def adorn(
     analysed: AnalysedProgram, goal: ProcedureKey, costs: Mapping[str, int]
 ) -> dict[ProcedureKey, Procedure]:
     """Plan every procedure reachable from the goal."""
-    derived = {rule.head.predicate for rule in analysed.rules}
+    heads = rules_by_head(analysed)
     procedures: dict[ProcedureKey, Procedure] = {}
     waiting = [goal]
     while waiting:
         key = waiting.pop()
-        if key in procedures or key[0] not in derived:
+        if key in procedures or key[0] not in heads:
             continue
-        procedures[key] = _procedure(analysed, key, costs)
+        procedures[key] = _procedure(analysed, key, heads[key[0]], costs)
         for rule in procedures[key].rules:
             waiting.extend(demanded(rule.steps))
     return procedures
@@ -48,13 +48,18 @@ def demanded(steps: Iterable[Step]) -> Iterator[ProcedureKey]:
                 pass
 
 
-def _procedure(analysed: AnalysedProgram, key: ProcedureKey, costs: Mapping[str, int]) -> Procedure:
+def _procedure(
+    analysed: AnalysedProgram,
+    key: ProcedureKey,
+    numbers: tuple[int, ...],
+    costs: Mapping[str, int],
+) -> Procedure:
     predicate, columns = key
     rules = [
         compile_rule(
             number, analysed.rules[number], columns, analysed.variable_kinds[number], costs
         )
-        for number in analysed.rule_numbers(predicate)
+        for number in numbers
     ]
 
     def rank(rule: RulePlan) -> tuple[bool, int, int]:

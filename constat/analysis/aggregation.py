@@ -1,0 +1,148 @@
+"""Check what people get wrong in aggregates, and what other engines then answer without a word.
+
+In: a draft. Out: diagnostics C0207 and C0209. Invariant: afterwards the target of an aggregate is
+local to it, and in a body of several atoms every column that tells rows apart has a name.
+Example: `sum ?v : { sale(_, ?p, ?v), ok(?p) }` adds equal amounts of different sales once or
+twice, depending on the engine: `_` must be named.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from constat.diagnostics import Diagnostic, Related
+from constat.logic import (
+    Aggregate,
+    Apply,
+    Negative,
+    Positive,
+    Variable,
+    literal_variables,
+    outer_names,
+    term_variables,
+)
+from constat.syntax import print_literal, print_term
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from constat.analysis.draft import Draft
+    from constat.logic import Atom, Comparison, Predicate, Rule, Term
+
+_WILDCARD = re.compile(r"_[0-9]+\Z")
+
+
+def check_aggregates(draft: Draft) -> None:
+    """Report aggregated variables used outside, and `_` where rows would be lost."""
+    for rule in draft.program.rules:
+        for literal in rule.body:
+            if isinstance(literal, Aggregate):
+                draft.diagnostics.extend(_used_outside(rule, literal))
+                draft.diagnostics.extend(_wildcards(draft, literal))
+
+
+def _used_outside(rule: Rule, aggregate: Aggregate) -> Iterator[Diagnostic]:
+    if aggregate.target is None:
+        return
+    outer = set(outer_names(rule))
+    seen: set[str] = set()
+    for variable in term_variables(aggregate.target):
+        if variable.name in outer and variable.name not in seen:
+            seen.add(variable.name)
+            yield _shadowed(rule, aggregate, variable)
+
+
+def _shadowed(rule: Rule, aggregate: Aggregate, variable: Variable) -> Diagnostic:
+    shown = print_term(variable)
+    renamed = _renamed(aggregate, variable, Variable(f"each_{variable.name.strip('_')}"))
+    outside = next((one for one in _outside(rule) if one == variable and one.span), None)
+    place = outside.span if outside else None
+    return Diagnostic(
+        "C0207",
+        f"aggregated variable `{shown}` is also used outside the aggregate",
+        variable.span or aggregate.span or rule.span,
+        label="aggregated here",
+        note="outside an aggregate a variable has one value, inside it ranges over many",
+        help=f"rename it inside: `{print_literal(renamed)}`",
+        related=() if place is None else (Related(place, "used outside here"),),
+    )
+
+
+def _outside(rule: Rule) -> Iterator[Variable]:
+    for term in rule.head.terms:
+        yield from term_variables(term)
+    for literal in rule.body:
+        if isinstance(literal, Aggregate):
+            yield literal.result
+        else:
+            yield from literal_variables(literal)
+
+
+def _wildcards(draft: Draft, aggregate: Aggregate) -> Iterator[Diagnostic]:
+    atoms = [one.atom for one in aggregate.body if isinstance(one, Positive | Negative)]
+    if len(atoms) < 2:  # noqa: PLR2004 - in one atom each row is one assignment
+        return
+    for atom in atoms:
+        for place, term in enumerate(atom.terms):
+            if isinstance(term, Variable) and _WILDCARD.match(term.name):
+                yield _nameless(draft.predicates.get(atom.predicate), aggregate, atom, place)
+                break
+
+
+def _nameless(
+    predicate: Predicate | None, aggregate: Aggregate, atom: Atom, place: int
+) -> Diagnostic:
+    named: Aggregate = aggregate
+    for other, term in enumerate(atom.terms):
+        if isinstance(term, Variable) and _WILDCARD.match(term.name):
+            known = predicate is not None and other < len(predicate.columns)
+            name = predicate.columns[other].name if predicate and known else "id"
+            named = _renamed(named, term, Variable(f"_{_fresh(named, name)}"))
+    wildcard = atom.terms[place]
+    return Diagnostic(
+        "C0209",
+        "`_` in an aggregate over several atoms can lose rows",
+        (wildcard.span if isinstance(wildcard, Variable) else None) or atom.span,
+        label="two rows that differ only here could count once",
+        note="an aggregate ranges over the bindings of its variables; other engines merge rows "
+        "that agree in the named ones, and no test shows it before two rows have equal values",
+        help=f"name the column: `{print_literal(named)}`",
+    )
+
+
+def _fresh(aggregate: Aggregate, name: str) -> str:
+    taken = {variable.name for variable in literal_variables(aggregate)}
+    number, fresh = 1, name
+    while f"_{fresh}" in taken:
+        number += 1
+        fresh = f"{name}{number}"
+    return fresh
+
+
+def _renamed(aggregate: Aggregate, old: Variable, new: Variable) -> Aggregate:
+    """Give the aggregate with one variable renamed in target and body, for showing only."""
+
+    def term(one: Term) -> Term:
+        if isinstance(one, Variable):
+            return new if one == old else one
+        if isinstance(one, Apply) and old in set(term_variables(one)):
+            # Printing it recurses as deep; the parser bounds how deep a term is.
+            return replace(one, arguments=tuple(map(term, one.arguments)))
+        return one
+
+    def atom(one: Atom) -> Atom:
+        return replace(one, terms=tuple(map(term, one.terms)))
+
+    body: list[Positive | Negative | Comparison] = []
+    for inner in aggregate.body:
+        match inner:
+            case Positive(one):
+                body.append(Positive(atom(one)))
+            case Negative(one):
+                body.append(Negative(atom(one)))
+            case _:
+                body.append(replace(inner, left=term(inner.left), right=term(inner.right)))
+    target = None if aggregate.target is None else term(aggregate.target)
+    return replace(aggregate, target=target, body=tuple(body))

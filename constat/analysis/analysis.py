@@ -1,0 +1,81 @@
+"""Run the passes of analysis, one after the other.
+
+In: a program as lowered from text. Out: an `AnalysedProgram`, or nothing when there are errors.
+Invariant: all passes run, so one run reports every cause; none of them stops at the first error
+or recurses on what a text can make deep.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from constat.analysis.aggregation import check_aggregates
+from constat.analysis.analysed import AnalysedProgram
+from constat.analysis.attributes import check_attributes
+from constat.analysis.draft import Draft
+from constat.analysis.kinds import infer_kinds
+from constat.analysis.modes import check_modes
+from constat.analysis.names import check_names
+from constat.analysis.nullable import check_nulls
+from constat.analysis.safety import check_safety
+from constat.analysis.singletons import check_singletons
+from constat.analysis.strata import find_strata
+from constat.analysis.subtypes import check_subtypes
+from constat.analysis.type_names import resolve_types
+from constat.diagnostics import ConstatError, Diagnostic, Severity
+
+if TYPE_CHECKING:
+    from constat.logic import Program
+
+Pass = Callable[[Draft], None]
+
+PASSES: tuple[Pass, ...] = (
+    resolve_types,  # needs declarations only; gives types and the kinds of columns
+    check_names,  # needs declarations
+    check_attributes,  # needs declarations
+    check_safety,  # needs declarations, for its help
+    check_singletons,  # needs safety's diagnostics: what these say is not said twice
+    check_aggregates,  # needs declarations, for its help
+    infer_kinds,  # needs the kinds of columns; gives typed rules
+    check_subtypes,  # needs the type table
+    check_nulls,  # needs declarations
+    check_modes,  # needs declarations; assumes safety, but does not rely on it
+    find_strata,  # needs rules only; gives components
+)
+
+
+def analyse(program: Program, diagnostics: list[Diagnostic]) -> AnalysedProgram | None:
+    """Analyse a program. Appends what is wrong; gives nothing when an error is in the list."""
+    draft = Draft(program, [])
+    for run in PASSES:
+        run(draft)
+    diagnostics.extend(_distinct(draft.diagnostics))
+    if any(one.severity is Severity.ERROR for one in diagnostics):
+        return None
+    derived = {rule.head.predicate for rule in draft.rules}
+    external = frozenset(
+        name
+        for name, predicate in draft.predicates.items()
+        if predicate.source is not None or name not in derived
+    )
+    rules = tuple(draft.rules)
+    typed = replace(program, predicates=draft.predicates, rules=rules)
+    kinds = tuple(draft.variable_kinds)
+    return AnalysedProgram(typed, rules, kinds, draft.components, external)
+
+
+def analyse_or_raise(program: Program) -> AnalysedProgram:
+    """Analyse a program, or raise `ConstatError` with all that is wrong."""
+    diagnostics: list[Diagnostic] = []
+    found = analyse(program, diagnostics)
+    if found is None:
+        raise ConstatError(diagnostics)
+    return found
+
+
+def _distinct(diagnostics: list[Diagnostic]) -> list[Diagnostic]:
+    """Keep one of equal diagnostics: rules lowered from one rule of the text repeat them."""
+    kept = {(one.code, one.span, one.message): one for one in reversed(diagnostics)}
+    return sorted(kept.values(), key=lambda one: one.place)

@@ -1,0 +1,140 @@
+"""Check the attributes `@[...]` of predicates, columns and rules.
+
+In: a draft with its declarations. Out: diagnostics C0240 (a warning) to C0243. Invariant:
+afterwards `Predicate.key` loses no name, null policies are known ones, and every `{x}` of a
+sentence can be filled in. Example: `@[kye = "c"]` is C0240.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from constat.diagnostics import Diagnostic, Severity, nearest
+from constat.logic import outer_names
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from constat.analysis.draft import Draft
+    from constat.diagnostics import Span
+    from constat.logic import Predicate, Rule
+
+NULL_POLICIES = ("error", "skip", "unknown")
+
+_ANYWHERE = ("approved", "author", "description", "expect", "owner", "says")
+_OF_PREDICATES = (*_ANYWHERE, "closed", "distinct", "key", "null")
+_OF_COLUMNS = ("description", "null", "nullable", "unit")
+_OF_RULES = (*_ANYWHERE, "confidence", "id")
+_PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
+
+
+def check_attributes(draft: Draft) -> None:
+    """Report attributes that are unknown or say something impossible."""
+    for predicate in draft.predicates.values():
+        draft.diagnostics.extend(_of_predicate(predicate))
+    seen: set[Span] = set()
+    for rule in draft.program.rules:
+        # Rules lowered from one rule of the text share its attributes.
+        if rule.attributes and (rule.span is None or rule.span not in seen):
+            draft.diagnostics.extend(_of_rule(draft, rule))
+            if rule.span is not None:
+                seen.add(rule.span)
+
+
+def _of_predicate(predicate: Predicate) -> Iterator[Diagnostic]:
+    place, attributes = predicate.span, predicate.attributes
+    names = [column.name for column in predicate.columns]
+    if attributes:
+        yield from _unknown(attributes, _OF_PREDICATES, "predicate", place)
+        yield from _null(attributes, place)
+        yield from _keys(attributes, predicate, names)
+        yield from _says(attributes, names, place)
+    if predicate.source is not None:
+        yield from _null(predicate.source.parameters, predicate.source.span or place)
+    for column in predicate.columns:
+        if column.attributes:
+            yield from _unknown(column.attributes, _OF_COLUMNS, "column", column.span or place)
+            yield from _null(column.attributes, column.span or place)
+
+
+def _of_rule(draft: Draft, rule: Rule) -> Iterator[Diagnostic]:
+    yield from _unknown(rule.attributes, _OF_RULES, "rule", rule.span)
+    predicate = draft.predicates.get(rule.head.predicate)
+    columns = [] if predicate is None else [column.name for column in predicate.columns]
+    variables = [name for name in outer_names(rule) if not name.startswith("_")]
+    yield from _says(rule.attributes, [*variables, *columns], rule.span)
+
+
+def _unknown(
+    attributes: Mapping[str, str], known: Iterable[str], what: str, place: Span | None
+) -> Iterator[Diagnostic]:
+    for key in dict.fromkeys(one.partition(".")[0] for one in attributes):
+        if key in known:
+            continue
+        near = nearest(key, known)
+        edit = f"write `@[{near} = ...]`" if near else "delete it, or say it in a `//` comment"
+        yield Diagnostic(
+            "C0240",
+            f"a {what} has no attribute `{key}`",
+            place,
+            label=f"`@[{key} ...]` is ignored",
+            note=f"the attributes of a {what} are: {', '.join(sorted(known))}",
+            help=edit.replace(" = ...", ' = "text"'),
+            severity=Severity.WARNING,
+        )
+
+
+def _null(attributes: Mapping[str, str], place: Span | None) -> Iterator[Diagnostic]:
+    policy = attributes.get("null")
+    if policy is not None and policy not in NULL_POLICIES:
+        near = nearest(policy, NULL_POLICIES) or "skip"
+        yield Diagnostic(
+            "C0242",
+            "this null policy does not exist",
+            place,
+            label=f"the policy is `{policy}`",
+            note="`error` stops, `skip` leaves the row out, `unknown` leaves the value open",
+            help=f"write `null = {near}`",
+        )
+
+
+def _keys(
+    attributes: Mapping[str, str], predicate: Predicate, names: list[str]
+) -> Iterator[Diagnostic]:
+    for name in (one.strip() for one in attributes.get("key", "").split(",")):
+        if name in names or (not name and "key" not in attributes):
+            continue
+        near = nearest(name, names) or (names[0] if names else "column")
+        yield Diagnostic(
+            "C0241",
+            f"`{predicate.name}` has no column `{name}` for its key",
+            predicate.span,
+            label=f"its columns are {', '.join(f'`{one}`' for one in names) or 'none'}",
+            note="a key names columns; per value of the key a higher tier shadows a lower one",
+            help=f'write `@[key = "{near}"]`',
+        )
+
+
+def _says(
+    attributes: Mapping[str, str], names: list[str], place: Span | None
+) -> Iterator[Diagnostic]:
+    sentence = attributes.get("says")
+    if sentence is None:
+        return
+    found = [one.strip() for one in _PLACEHOLDER.findall(sentence)]
+    wrong = next((one for one in found if one.lstrip("?") not in names), None)
+    if wrong is None and not re.search("[{}]", _PLACEHOLDER.sub("", sentence)):
+        return
+    near = nearest(wrong or "", names) or (names[0] if names else None)
+    edit = f"write `{{{near}}}` in its place" if near else "write the sentence without braces"
+    yield Diagnostic(
+        "C0243",
+        "a brace in the sentence has no partner"
+        if wrong is None
+        else f"the sentence names `{{{wrong}}}`, which is nothing here",
+        place,
+        label=f"known are {', '.join(f'`{{{one}}}`' for one in names)}" if names else "",
+        note="in `says` braces stand for columns, in a rule's sentence also for its variables",
+        help=edit,
+    )

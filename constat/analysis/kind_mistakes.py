@@ -1,0 +1,372 @@
+"""What to say where kinds do not fit: one diagnostic per cause, with both places.
+
+In: the kinds and what told them. Out: diagnostics C0215 and C0218 to C0226. Invariant: a
+diagnostic names the column, its declared type and an edit that parses. Example: "column `t` of
+`tier` is symbol, compared with number 5".
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from constat.analysis.joins import offered_join
+from constat.diagnostics import Diagnostic, Related, nearest
+from constat.logic import FUNCTIONS, Apply, Constant, Kind, Signature, Variable, parse_value
+from constat.syntax import print_literal, print_term
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from constat.analysis.kind_classes import Origin
+    from constat.logic import Aggregate, Comparison, Predicate, Term
+
+_ONE_KIND = "two terms are compared, joined or calculated with only when they have one base type"
+_EXACTNESS = "exact and approximate numbers never mix silently: nothing would show the lost digits"
+_EXAMPLES = {
+    Kind.DATE: '"2025-01-31"',
+    Kind.TIMESTAMP: '"2025-01-31T10:00:00Z"',
+    Kind.BOOL: '"true"',
+}
+_READERS = {
+    Kind.NUMBER: "to_number",
+    Kind.UNSIGNED: "to_unsigned",
+    Kind.FLOAT: "to_float",
+    Kind.DECIMAL: "to_decimal",
+}
+
+
+def described(origin: Origin | None, kind: Kind) -> str:
+    """Say what tells a kind: "column `t` of `tier` is symbol"."""
+    if origin is None:
+        return f"one side is {kind.value}"
+    if origin.predicate is not None:
+        column = origin.predicate.columns[origin.column]
+        declared = column.type_name
+        shown = kind.value if declared == kind.value else f"{declared}, a {kind.value}"
+        return f"column `{column.name}` of `{origin.predicate.name}` is {shown}"
+    if origin.comparison is not None:
+        return f"`{origin.comparison.operator.lstrip('!')}` compares texts of type symbol"
+    if origin.aggregate is not None:
+        return f"`{origin.aggregate.function}` gives {kind.value}"
+    if isinstance(origin.term, Apply):
+        return f"`{print_term(origin.term)}` {origin.role} {kind.value}"
+    return f"one side is {kind.value}"
+
+
+def places(*origins: tuple[Origin | None, Kind]) -> tuple[Related, ...]:
+    """Give the declarations that tell the kinds, each once."""
+    found = {}
+    for origin, kind in origins:
+        if origin is not None and origin.declared is not None:
+            found[origin.declared] = Related(origin.declared, f"declared as {kind.value} here")
+    return tuple(found.values())
+
+
+def conflict(
+    kinds: tuple[Kind, Kind],
+    first: Origin | None,
+    second: Origin | None,
+    predicates: Mapping[str, Predicate],
+) -> Diagnostic:
+    """Report two kinds for what must have one."""
+    code = _conflict_code(kinds, first, second)
+    where = next((one.used for one in (second, first) if one is not None and one.used), None)
+    related = list(places((first, kinds[0]), (second, kinds[1])))
+    if first is not None and first.used is not None and first.used != where:
+        related.append(Related(first.used, f"{kinds[0].value} here"))
+    return Diagnostic(
+        code,
+        f"{described(first, kinds[0])}, but {described(second, kinds[1])}",
+        where,
+        label=f"{kinds[1].value} here" if second is not None and second.used == where else "",
+        note=_EXACTNESS if code == "C0218" else _ONE_KIND,
+        help=_conflict_help(kinds, first, second, predicates),
+        related=tuple(related),
+    )
+
+
+def _conflict_code(kinds: tuple[Kind, Kind], first: Origin | None, second: Origin | None) -> str:
+    if set(kinds) == {Kind.DECIMAL, Kind.FLOAT}:
+        return "C0218"
+    compared = any(one is not None and one.comparison is not None for one in (first, second))
+    if compared and Kind.SYMBOL in kinds:
+        return "C0225"
+    taken = any(one is not None and one.role == "takes" for one in (first, second))
+    return "C0223" if taken else "C0215"
+
+
+def _conflict_help(
+    kinds: tuple[Kind, Kind],
+    first: Origin | None,
+    second: Origin | None,
+    predicates: Mapping[str, Predicate],
+) -> str:
+    join = offered_join(kinds, (first, second), predicates)
+    if join:
+        return f"to go from a name to its id, join with `{join}`"
+    term = next(
+        (one.term for one in (first, second) if one and isinstance(one.term, Variable)), None
+    )
+    shown = print_term(term) if term is not None else "?x"
+    known, wanted = kinds
+    if second is None or (second.comparison is None and second.role == "gives"):
+        known, wanted = _from_and_to(known, wanted)
+    edit = f"?y = {_converted(shown, known, wanted)}"
+    return f"use another variable for one of the two and convert: `{edit}`"
+
+
+def _from_and_to(one: Kind, other: Kind) -> tuple[Kind, Kind]:
+    """Choose the direction that loses nothing: integers become Decimals, not the reverse."""
+    order = (Kind.SYMBOL, Kind.UNSIGNED, Kind.NUMBER, Kind.FLOAT, Kind.DECIMAL)
+    places = [order.index(kind) if kind in order else len(order) for kind in (one, other)]
+    return (one, other) if places[0] <= places[1] else (other, one)
+
+
+def _converted(shown: str, known: Kind, wanted: Kind) -> str:
+    if wanted is Kind.SYMBOL:
+        return f"to_string({shown})"
+    if known is Kind.SYMBOL and wanted in _READERS:
+        return f"{_READERS[wanted]}({shown})"
+    if known is Kind.TIMESTAMP and wanted is Kind.DATE:
+        return f"date_of({shown})"
+    if wanted.numeric and not known.numeric and known is not Kind.SYMBOL:
+        return f"{_READERS[wanted]}(to_string({shown}))"
+    return f"as({shown}, {wanted.value})"
+
+
+def misfit(
+    constant: Constant, kind: Kind, origin: Origin | None, predicates: Mapping[str, Predicate]
+) -> Diagnostic:
+    """Report a constant that is no value of the kind that stands opposite."""
+    text, numeric = print_term(constant), constant.kind.numeric
+    if kind in _EXAMPLES and not numeric:
+        return _bad_spelling(constant, kind, origin)
+    how = "given" if origin is not None and origin.term is constant else "compared with"
+    shown = f"{'text' if constant.kind is Kind.SYMBOL else constant.kind.value} {text}"
+    code, note, edit = _misfit_reason(constant, kind, origin, predicates)
+    return Diagnostic(
+        code,
+        f"{described(origin, kind)}, {how} {shown}",
+        constant.span or (None if origin is None else origin.used),
+        label=f"this is no {kind.value}",
+        note=note,
+        help=edit,
+        related=places((origin, kind)),
+    )
+
+
+def _misfit_reason(
+    constant: Constant, kind: Kind, origin: Origin | None, predicates: Mapping[str, Predicate]
+) -> tuple[str, str, str]:
+    text = print_term(constant)
+    if kind in {Kind.DATE, Kind.TIMESTAMP}:
+        return (
+            "C0220",
+            "dates are quoted; without quotes it is arithmetic",
+            f"write `{_EXAMPLES[kind]}`",
+        )
+    if kind is Kind.BOOL:
+        return "C0215", 'a Bool is `"true"` or `"false"`', 'write `"true"`'
+    if kind.numeric and constant.kind.numeric:
+        return "C0221", *_number_reason(constant, kind, origin)
+    if kind is Kind.SYMBOL:
+        return (
+            "C0215",
+            "a text stands in quotes, also where it looks like a number",
+            f'write `"{text}"`',
+        )
+    join = offered_join((kind, Kind.SYMBOL), (origin, None), predicates, constant)
+    if join:
+        return "C0215", _ONE_KIND, f"to go from a name to its id, join with `{join}`"
+    return "C0215", _ONE_KIND, f"write `{_as_number(str(constant.value), kind)}`"
+
+
+def _as_number(text: str, kind: Kind) -> str:
+    try:
+        return print_term(Constant(parse_value(text, kind), kind))
+    except ValueError:
+        return "0" if kind in {Kind.NUMBER, Kind.UNSIGNED} else "0.5"
+
+
+def _number_reason(constant: Constant, kind: Kind, origin: Origin | None) -> tuple[str, str]:
+    note = f"a constant stands for a {kind.value} only where it is exactly one"
+    value = constant.value
+    if kind in {Kind.NUMBER, Kind.UNSIGNED}:
+        if value == int(value) and (kind is Kind.NUMBER or int(value) >= 0):
+            return note, f"write `{int(value)}`"
+        shown = _variable(origin)
+        other = Kind.DECIMAL if constant.kind is Kind.DECIMAL else Kind.FLOAT
+        if kind is Kind.UNSIGNED and value == int(value):
+            other = Kind.NUMBER
+        return note, f"convert the other side: `as({shown}, {other.value})`"
+    return note, f"write `{'0.5' if constant.kind is not Kind.NUMBER else f'{value}.0'}`"
+
+
+def _variable(origin: Origin | None) -> str:
+    if origin is not None and isinstance(origin.term, Variable):
+        return print_term(origin.term)
+    return "?x"
+
+
+def _bad_spelling(constant: Constant, kind: Kind, origin: Origin | None) -> Diagnostic:
+    reason = "is none"
+    try:
+        parse_value(str(constant.value), kind)
+    except ValueError as error:
+        reason = str(error)
+    return Diagnostic(
+        "C0219",
+        f"{described(origin, kind)}, and this text {reason}",
+        constant.span or (None if origin is None else origin.used),
+        label=f"this is no {kind.value}",
+        note=f"a {kind.value} is written as {_EXAMPLES[kind]}",
+        help=f"write `{_EXAMPLES[kind]}`",
+        related=places((origin, kind)),
+    )
+
+
+def mixed_constants(first: Constant, second: Constant) -> Diagnostic:
+    """Report a text and a number where one kind is needed."""
+    return Diagnostic(
+        "C0215",
+        f"text {print_term(first)} compared with number {print_term(second)}",
+        second.span or first.span,
+        label="a number",
+        note=_ONE_KIND,
+        help=f'write `"{print_term(second)}"`',
+        related=() if first.span is None else (Related(first.span, "a text"),),
+    )
+
+
+def no_order(comparison: Comparison) -> Diagnostic:
+    """Report `<` and its like on truth values."""
+    equal = print_literal(comparison).replace(f" {comparison.operator} ", " = ", 1)
+    return Diagnostic(
+        "C0225",
+        f"`{comparison.operator}` is not defined on Bool",
+        comparison.span,
+        label="truth values have no order",
+        note="on Bool there are only `=` and `!=`",
+        help=f"write `{equal}`",
+    )
+
+
+def no_aggregate(aggregate: Aggregate, kind: Kind, origin: Origin | None) -> Diagnostic:
+    """Report an aggregate over values that it is not defined on."""
+    target = "" if aggregate.target is None else print_term(aggregate.target)
+    needs = "numbers" if aggregate.function in {"sum", "mean"} else "values that have an order"
+    reader = f"to_decimal({target})" if kind is Kind.SYMBOL else f"to_number(to_string({target}))"
+    count = print_literal(replace(aggregate, function="count", target=None))
+    edit = f"count the rows instead: `{count}`"
+    if kind is Kind.SYMBOL and aggregate.function in {"sum", "mean"}:
+        edit = f"read the text as a number, `{aggregate.function} {reader}`, or {edit}"
+    return Diagnostic(
+        "C0224",
+        f"`{aggregate.function}` is not defined on {kind.value}",
+        (aggregate.target.span if aggregate.target else None) or aggregate.span,
+        label=described(origin, kind),
+        note=f"`{aggregate.function}` needs {needs}",
+        help=edit,
+        related=places((origin, kind)),
+    )
+
+
+def unknown_function(term: Apply) -> Diagnostic:
+    """Report a function that does not exist."""
+    named = [name for name in FUNCTIONS if name.isidentifier() and name != "neg"]
+    near = nearest(term.function, named)
+    inner = ", ".join(map(print_term, term.arguments))
+    edit = (
+        f"write `{near}({inner})`"
+        if near
+        else (
+            f"bind a variable by an atom: `{term.function}({inner}{', ' if inner else ''}?value)`"
+        )
+    )
+    return Diagnostic(
+        "C0222",
+        f"there is no function `{term.function}`",
+        term.span,
+        label="only predicates can be declared, functions are built in",
+        note="the functions are " + ", ".join(sorted(named)),
+        help=edit,
+    )
+
+
+def wrong_count(term: Apply, signature: Signature) -> Diagnostic:
+    """Report a call with too few or too many arguments."""
+    wanted = [kind.value for kind in signature.parameters]
+    shown = ", ".join(wanted) + (", ..." if signature.variadic else "")
+    names = ", ".join(f"?{letter}" for letter in "xyz"[: len(wanted)])
+    return Diagnostic(
+        "C0223",
+        f"`{term.function}` takes {len(wanted)} arguments, given {len(term.arguments)}",
+        term.span,
+        label=f"the arguments are {shown}",
+        note="a function has fixed arguments; only `cat` takes more",
+        help=f"write `{term.function}({names})` with your terms in these places",
+    )
+
+
+def wrong_arguments(
+    term: Apply,
+    given: Sequence[Kind],
+    result: Kind,
+    known: Sequence[Signature],
+    origin: Origin | None,
+) -> Diagnostic:
+    """Report a call whose arguments have kinds that the function does not take."""
+    code, note, edit = _arguments_reason(term, given, result, known)
+    shown = ", ".join(kind.value for kind in given)
+    return Diagnostic(
+        code,
+        f"`{term.function if term.function != 'neg' else '-'}` is not defined on {shown}"
+        + (f" to give {result.value}" if term.function == "as" else ""),
+        term.span or (None if origin is None else origin.used),
+        label=described(origin, given[0]),
+        note=note,
+        help=edit,
+        related=places((origin, given[0])),
+    )
+
+
+def _arguments_reason(
+    term: Apply, given: Sequence[Kind], result: Kind, known: Sequence[Signature]
+) -> tuple[str, str, str]:
+    shown = [print_term(one) for one in term.arguments]
+    dates = given[0] in {Kind.DATE, Kind.TIMESTAMP} or result in {Kind.DATE, Kind.TIMESTAMP}
+    if term.function == "as":
+        note = "`as` converts numbers into each other, and Date, Timestamp, Bool from and to symbol"
+        return "C0226", note, f"write `{_converted(shown[0], given[0], result)}`"
+    if dates and _only_numbers(term):
+        return "C0220", "dates are quoted; without quotes it is arithmetic", 'write `"2025-01-31"`'
+    if dates and term.function == "+":
+        return (
+            "C0223",
+            "dates are moved by a function",
+            f"write `date_add({shown[0]}, {shown[-1]})`",
+        )
+    if dates and term.function == "-":
+        edit = f"write `days_between({shown[-1]}, {shown[0]})`"
+        if isinstance(term.arguments[-1], Constant):
+            edit = f"write `date_add({shown[0]}, -{shown[-1]})`"
+        return "C0223", "dates are compared and moved by functions", edit
+    kinds = dict.fromkeys(kind.value for one in known for kind in one.parameters)
+    note = f"`{term.function}` takes {', '.join(kinds)}"
+    if term.function == "+" and given[0] is Kind.SYMBOL:
+        return "C0223", note, f"write `cat({shown[0]}, {shown[-1]})`"
+    wanted = known[0].parameters[0]
+    return "C0223", note, f"convert the argument: `{_converted(shown[0], given[0], wanted)}`"
+
+
+def _only_numbers(term: Apply) -> bool:
+    """Tell whether this is an unquoted date: integers with minus signs between them."""
+    stack: list[Term] = [term]
+    while stack:
+        part = stack.pop()
+        if isinstance(part, Apply) and part.function == "-":
+            stack.extend(part.arguments)
+        elif not (isinstance(part, Constant) and part.kind is Kind.NUMBER):
+            return False
+    return True

@@ -1,0 +1,182 @@
+"""Check that predicates which need inputs can get them.
+
+In: a draft; an input says `required = "c"` where a source answers only when `c` is bound. Out:
+diagnostics C0230 and C0231. Invariant: in every rule some order of the body binds the required
+columns, where the head's variables may be bound by whoever asks; then the head requires them in
+turn. Example: `price(?i, ?p) :- api(?i, ?p).` requires `i` of `price`.
+
+Required columns only grow, so the iteration ends (a least fixpoint over finitely many columns).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from constat.analysis.binding import bind, free_names, names_in, steps_of
+from constat.diagnostics import Diagnostic, Related, nearest
+from constat.logic import Aggregate, Negative, Positive, Variable, outer_names
+from constat.syntax import print_atom, print_term
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from constat.analysis.draft import Draft
+    from constat.logic import Atom, Literal, Predicate, Program, Rule, Term
+
+Required = dict[str, set[int]]
+"""The places of the columns that must be bound, by predicate."""
+
+
+def check_modes(draft: Draft) -> None:
+    """Report required columns that no order of a body binds."""
+    for predicate in draft.predicates.values():
+        draft.diagnostics.extend(_unknown_columns(predicate))
+    if not declared_inputs(draft.predicates):
+        return
+    required = required_inputs(draft.program, draft.predicates)
+    for rule in draft.program.rules:
+        for atom, place in _stuck(rule, required):
+            draft.diagnostics.append(cannot_bind(atom, draft.predicates[atom.predicate], place))
+
+
+def declared_inputs(predicates: Mapping[str, Predicate]) -> Required:
+    """Give the required columns as the inputs say."""
+    found: Required = {}
+    for predicate in predicates.values():
+        if predicate.source is not None and "required" in predicate.source.parameters:
+            names = _names(predicate)
+            places = {p for p, column in enumerate(predicate.columns) if column.name in names}
+            if places:
+                found[predicate.name] = places
+    return found
+
+
+def required_inputs(program: Program, predicates: Mapping[str, Predicate]) -> Required:
+    """Give the required columns of all predicates, derived ones included."""
+    required = declared_inputs(predicates)
+    if not required:
+        return required
+    callers: dict[str, list[Rule]] = {}
+    for rule in program.rules:
+        for name in {atom.predicate for atom in _atoms(rule.body)}:
+            callers.setdefault(name, []).append(rule)
+    changed = list(required)
+    while changed:
+        for rule in callers.get(changed.pop(), ()):
+            needed = _needed_places(rule, required)
+            known = required.setdefault(rule.head.predicate, set())
+            if not needed <= known:
+                known |= needed
+                changed.append(rule.head.predicate)
+    return required
+
+
+def _needed_places(rule: Rule, required: Required) -> set[int]:
+    """Give the head columns whose values the body cannot do without."""
+    needed = _needed_names(rule, required)
+    return {
+        place
+        for place, term in enumerate(rule.head.terms)
+        if isinstance(term, Variable) and term.name in needed
+    }
+
+
+def _needed_names(rule: Rule, required: Required) -> set[str]:
+    head = {term.name for term in rule.head.terms if isinstance(term, Variable)}
+    given: set[str] = set()
+    while True:
+        missing = {name for _, names in _waiting(rule, required, given) for name in names}
+        fresh = (missing & head) - given
+        if not fresh:
+            return given
+        given.add(min(fresh))
+
+
+def _waiting(
+    rule: Rule, required: Required, given: set[str]
+) -> Iterator[tuple[Atom, frozenset[str]]]:
+    """Yield the atoms that wait, with the variables that their required columns wait for."""
+
+    def inputs(atom: Atom) -> list[Term]:
+        places = required.get(atom.predicate, ())
+        return [atom.terms[place] for place in places if place < len(atom.terms)]
+
+    outer = set(outer_names(rule))
+    bound = bind(steps_of(rule.body, outer, free_names(rule), inputs), given)
+    yield from _missing(rule.body, bound.waiting, bound.names, inputs)
+    for literal in rule.body:
+        if isinstance(literal, Aggregate):
+            inside = bind(steps_of(literal.body, outer, set(), inputs), bound.names)
+            yield from _missing(literal.body, inside.waiting, inside.names, inputs)
+
+
+def _missing(
+    body: Iterable[Literal], waiting: Iterable[int], bound: set[str], inputs: object
+) -> Iterator[tuple[Atom, frozenset[str]]]:
+    literals = tuple(body)
+    for place in waiting:
+        literal = literals[place]
+        if isinstance(literal, Positive | Negative):
+            names = names_in(inputs(literal.atom)) - bound  # type: ignore[operator]
+            if names:
+                yield literal.atom, names
+
+
+def _stuck(rule: Rule, required: Required) -> Iterator[tuple[Atom, int]]:
+    """Yield the atoms with a required column that nothing binds, whoever asks."""
+    given = _needed_names(rule, required)
+    for atom, names in _waiting(rule, required, given):
+        for place in sorted(required[atom.predicate]):
+            if names_in((atom.terms[place],)) & names:
+                yield atom, place
+                break
+
+
+def cannot_bind(atom: Atom, predicate: Predicate, place: int) -> Diagnostic:
+    """Report a required column that has no value when the source is asked."""
+    column = predicate.columns[place]
+    shown = print_term(atom.terms[place])
+    source = predicate.source.span if predicate.source else predicate.span
+    return Diagnostic(
+        "C0230",
+        f"`{predicate.name}` cannot be asked: its column `{column.name}` has no value yet",
+        atom.terms[place].span or atom.span,
+        label="no other literal binds it first",
+        note="the source answers only when the columns named by `required` are bound",
+        help=f"bind `{shown}` by another literal before `{print_atom(atom)}` needs it: "
+        f"`known_{column.name}({shown})`",
+        related=() if source is None else (Related(source, "required here"),),
+    )
+
+
+def _names(predicate: Predicate) -> list[str]:
+    text = predicate.source.parameters.get("required", "") if predicate.source else ""
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _unknown_columns(predicate: Predicate) -> Iterator[Diagnostic]:
+    if predicate.source is None:
+        return
+    known = [column.name for column in predicate.columns]
+    for name in _names(predicate):
+        if name not in known:
+            near = nearest(name, known) or (known[0] if known else "column")
+            yield Diagnostic(
+                "C0231",
+                f"`{predicate.name}` has no column `{name}` that could be required",
+                predicate.source.span or predicate.span,
+                label=f"its columns are {', '.join(f'`{one}`' for one in known) or 'none'}",
+                note="`required` names the columns that must be bound when the source is asked",
+                help=f'write `required = "{near}"`',
+            )
+
+
+def _atoms(body: Iterable[Literal]) -> Iterator[Atom]:
+    for literal in body:
+        match literal:
+            case Positive(atom) | Negative(atom):
+                yield atom
+            case Aggregate(body=inner):
+                yield from (one.atom for one in inner if isinstance(one, Positive | Negative))
+            case _:
+                pass

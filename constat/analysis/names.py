@@ -1,0 +1,111 @@
+"""Check that every predicate that is used is declared, with as many columns as it is given.
+
+In: a draft with its declarations. Out: diagnostics C0201 and C0202. Invariant: afterwards every
+atom that drew no diagnostic has one term per column. Example: `custmer(?c)` is C0201, and the
+help names `customer`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from constat.diagnostics import Diagnostic, Related, nearest
+from constat.logic import Aggregate, Negative, Positive
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from constat.analysis.draft import Draft
+    from constat.logic import Atom, Predicate, Rule
+
+
+def check_names(draft: Draft) -> None:
+    """Report undeclared predicates and atoms with too few or too many terms."""
+    for rule in draft.program.rules:
+        for atom in atoms_of(rule):
+            predicate = draft.predicates.get(atom.predicate)
+            if predicate is None or len(predicate.columns) != len(atom.terms):
+                draft.diagnostics.append(name_mistake(atom, draft.predicates))
+    for name in draft.program.outputs:
+        if name not in draft.predicates:
+            draft.diagnostics.append(_undeclared_output(name, draft.predicates))
+
+
+def atoms_of(rule: Rule) -> Iterator[Atom]:
+    """Yield the atoms of a rule: its head, then those of its body and aggregates."""
+    yield rule.head
+    for literal in rule.body:
+        match literal:
+            case Positive(atom) | Negative(atom):
+                yield atom
+            case Aggregate(body=body):
+                yield from (one.atom for one in body if isinstance(one, Positive | Negative))
+            case _:
+                pass
+
+
+def name_mistake(atom: Atom, predicates: Mapping[str, Predicate]) -> Diagnostic:
+    """Say what is wrong with an atom that is undeclared or has the wrong number of terms."""
+    predicate = predicates.get(atom.predicate)
+    return _undefined(atom, predicates) if predicate is None else _wrong_arity(atom, predicate)
+
+
+def declared_columns(predicate: Predicate) -> str:
+    """Write a declaration without its dot and directive: `tier(c: CustomerId, t: symbol)`."""
+    columns = ", ".join(f"{one.name}: {one.type_name}" for one in predicate.columns)
+    return f"{predicate.name}({columns})"
+
+
+def _undefined(atom: Atom, predicates: Mapping[str, Predicate]) -> Diagnostic:
+    near = nearest(atom.predicate, predicates)
+    columns = ", ".join(f"c{place}: symbol" for place in range(1, len(atom.terms) + 1))
+    edit = f"declare it: `.decl {atom.predicate}({columns})`"
+    if near is not None:
+        edit = f"write `{near}`, declared as `.decl {declared_columns(predicates[near])}`"
+    return Diagnostic(
+        "C0201",
+        f"there is no predicate `{atom.predicate}`",
+        atom.span,
+        label="not declared",
+        note="a predicate is declared by `.decl` before rules, facts and goals can use it",
+        help=edit,
+        related=() if near is None else _declared(predicates[near]),
+    )
+
+
+def _wrong_arity(atom: Atom, predicate: Predicate) -> Diagnostic:
+    wanted, given = len(predicate.columns), len(atom.terms)
+    names = [f"?{column.name}" for column in predicate.columns]
+    return Diagnostic(
+        "C0202",
+        f"`{predicate.name}` has {_count(wanted, 'column')}, given {_count(given, 'term')}",
+        atom.span,
+        label=f"declared as `{declared_columns(predicate)}`",
+        note="an atom has one term for each column, in the order of the declaration; "
+        "`_` stands for a value that does not matter",
+        help=f"write `{predicate.name}({', '.join(names)})` with your terms in these places",
+        related=_declared(predicate),
+    )
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+def _declared(predicate: Predicate) -> tuple[Related, ...]:
+    if predicate.span is None:
+        return ()
+    return (Related(predicate.span, f"`{predicate.name}` is declared here"),)
+
+
+def _undeclared_output(name: str, predicates: Mapping[str, Predicate]) -> Diagnostic:
+    near = nearest(name, predicates)
+    edit = f"write `.output {near}`" if near else f"declare it: `.decl {name}(c1: symbol)`"
+    return Diagnostic(
+        "C0201",
+        f"there is no predicate `{name}`",
+        label="named by `.output`",
+        note="a predicate is declared by `.decl` before rules, facts and goals can use it",
+        help=edit,
+    )

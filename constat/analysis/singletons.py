@@ -1,0 +1,82 @@
+"""Find variables that occur only once: most of them are typing mistakes.
+
+In: a draft. Out: diagnostics C0206. Invariant: a variable that occurs elsewhere in the same rule
+of the text is never reported, though lowering made several rules of several heads and of `;`.
+Example: in `p(?x) :- q(?x, ?y).` it is `?y`. What safety reports already is left to it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from constat.analysis.unbound import occurrences
+from constat.diagnostics import Diagnostic, nearest
+from constat.syntax import print_term
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from constat.analysis.draft import Draft
+    from constat.logic import Rule, Variable
+
+
+def check_singletons(draft: Draft) -> None:
+    """Report variables that occur once in a rule of the text."""
+    reported = {one.span for one in draft.diagnostics if one.code in _BETTER}
+    for rules in rules_of_text(draft.program.rules):
+        for variable, names in _single(rules):
+            if variable.span is None or variable.span not in reported:
+                draft.diagnostics.append(_used_once(variable, names, rules[0]))
+
+
+_BETTER = frozenset({"C0203", "C0204", "C0205", "C0208", "C0210"})
+
+
+def rules_of_text(rules: Iterable[Rule]) -> Iterator[list[Rule]]:
+    """Group the rules that one rule of the text was lowered to: they share its place."""
+    together: list[Rule] = []
+    for rule in rules:
+        if together and (rule.span is None or rule.span != together[0].span):
+            yield together
+            together = []
+        together.append(rule)
+    if together:
+        yield together
+
+
+def _single(rules: list[Rule]) -> Iterator[tuple[Variable, set[str]]]:
+    """Yield each variable that occurs once in every rule it is in, always at the same place."""
+    places: dict[str, set[object]] = {}
+    first: dict[str, Variable] = {}
+    repeated: set[str] = set()
+    for number, rule in enumerate(rules):
+        here: set[str] = set()
+        for variable in occurrences(rule):
+            name = variable.name
+            if name in here:
+                # What lowering made may stand twice at one place, so spans do not count here.
+                repeated.add(name)
+            elif name[0] != "_":
+                here.add(name)
+                first.setdefault(name, variable)
+                places.setdefault(name, set()).add(variable.span or number)
+    for name, found in places.items():
+        if len(found) == 1 and name not in repeated:
+            yield first[name], set(places)
+
+
+def _used_once(variable: Variable, names: set[str], rule: Rule) -> Diagnostic:
+    shown = print_term(variable)
+    near = nearest(variable.name, names)
+    edit = f"write `_{variable.name}` or `_` if any value will do"
+    if near is not None:
+        edit = f"write `?{near}` if that was meant; {edit}"
+    return Diagnostic(
+        "C0206",
+        f"variable `{shown}` is used only once",
+        variable.span or rule.span,
+        label="no other place of the rule uses it",
+        note="a variable that occurs once compares nothing and gives nothing on; mostly it is a "
+        "misspelt name",
+        help=edit,
+    )

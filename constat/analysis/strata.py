@@ -1,0 +1,176 @@
+"""Split derived predicates into components that can be evaluated one after the other.
+
+In: a draft whose names are known. Out: `Draft.components`, callees first. Invariant: no predicate
+of a component negates or aggregates over one of the same component, so each component sees only
+finished ones where absence matters (Apt, Blair and Walker, 1988). Example: `alone(?x) :-
+person(?x), !friend(?x, _).` puts `alone` behind `friend`.
+
+Components are found by Tarjan's algorithm (1972), on a stack of our own: a chain of rules may be
+as long as a file.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from constat.analysis.analysed import Component
+from constat.diagnostics import Diagnostic, Related
+from constat.logic import Aggregate, Negative, Positive
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from constat.analysis.draft import Draft
+    from constat.diagnostics import Span
+    from constat.logic import Literal, Program
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """A predicate used in the body of a rule; `how` is empty, `!` or an aggregate's name."""
+
+    predicate: str
+    how: str
+    span: Span | None
+
+
+Graph = dict[str, list[Use]]
+
+
+def find_strata(draft: Draft) -> None:
+    """Fill the components, and report each cycle through negation or an aggregate."""
+    graph = dependencies(draft.program)
+    components = []
+    for names in strong_components(graph):
+        members = set(names)
+        uses = [(name, use) for name in names for use in graph[name] if use.predicate in members]
+        components.append(Component(tuple(names), recursive=bool(uses)))
+        bad = next(((name, use) for name, use in uses if use.how), None)
+        if bad is not None:
+            draft.diagnostics.append(_cycle(graph, members, *bad))
+    draft.components = tuple(components)
+
+
+def dependencies(program: Program) -> Graph:
+    """Give for each derived predicate what its rules use, one entry per predicate and way."""
+    graph: dict[str, dict[tuple[str, str], Use]] = {}
+    for rule in program.rules:
+        uses = graph.setdefault(rule.head.predicate, {})
+        for literal in rule.body:
+            for use in _uses(literal):
+                uses.setdefault((use.predicate, use.how), use)
+    return {
+        name: [use for use in uses.values() if use.predicate in graph]
+        for name, uses in graph.items()
+    }
+
+
+def _uses(literal: Literal) -> Iterator[Use]:
+    match literal:
+        case Positive(atom):
+            yield Use(atom.predicate, "", atom.span)
+        case Negative(atom):
+            yield Use(atom.predicate, "!", atom.span)
+        case Aggregate(function=function, body=body):
+            for inner in body:
+                if isinstance(inner, Positive | Negative):
+                    yield Use(inner.atom.predicate, function, inner.atom.span)
+        case _:
+            pass
+
+
+def strong_components(graph: Mapping[str, Sequence[Use]]) -> Iterator[list[str]]:
+    """Yield the strongly connected components, callees first, members in the order of rules."""
+    order = {name: place for place, name in enumerate(graph)}
+    index: dict[str, int] = {}
+    low: dict[str, int] = {}
+    open_names: list[str] = []
+    on_stack: set[str] = set()
+    for start in graph:
+        if start in index:
+            continue
+        frames: list[tuple[str, Iterator[Use]]] = []
+        following: str | None = start
+        while following is not None or frames:
+            if following is not None:
+                index[following] = low[following] = len(index)
+                open_names.append(following)
+                on_stack.add(following)
+                frames.append((following, iter(graph[following])))
+            name, uses = frames[-1]
+            following = _unseen(name, uses, index, low, on_stack)
+            if following is not None:
+                continue
+            frames.pop()
+            if frames:
+                caller = frames[-1][0]
+                low[caller] = min(low[caller], low[name])
+            if low[name] == index[name]:
+                component = [open_names.pop()]
+                while component[-1] != name:
+                    component.append(open_names.pop())
+                on_stack.difference_update(component)
+                yield sorted(component, key=order.__getitem__)
+
+
+def _unseen(
+    name: str,
+    uses: Iterator[Use],
+    index: Mapping[str, int],
+    low: dict[str, int],
+    on_stack: set[str],
+) -> str | None:
+    """Give the next predicate to visit from here, or nothing when all are seen."""
+    for use in uses:
+        if use.predicate not in index:
+            return use.predicate
+        if use.predicate in on_stack:
+            low[name] = min(low[name], index[use.predicate])
+    return None
+
+
+def _cycle(graph: Graph, members: set[str], name: str, use: Use) -> Diagnostic:
+    """Draw the cycle that begins with one negated or aggregated use."""
+    steps = [(name, use), *_path(graph, members, use.predicate, name)]
+    path = f"`{name}`" + "".join(_arrow(step) for _, step in steps)
+    what = "its own absence" if use.how == "!" else f"a {use.how} over itself"
+    return Diagnostic(
+        "C0250",
+        f"`{name}` depends on {what}",
+        use.span,
+        label=path,
+        note="what is negated or aggregated must be complete before: no predicate may reach itself "
+        "through `!` or an aggregate",
+        help=f"split `{use.predicate}`: give the rules that do not need `{name}` a predicate of "
+        f"their own, and {'negate' if use.how == '!' else 'aggregate over'} that one",
+        related=tuple(
+            Related(step.span, f"`{source}` uses `{step.predicate}` here")
+            for source, step in steps[1:]
+            if step.span is not None
+        ),
+    )
+
+
+def _arrow(use: Use) -> str:
+    sign = "!" if use.how == "!" else f"{use.how} of " if use.how else ""
+    return f" -> {sign}`{use.predicate}`"
+
+
+def _path(graph: Graph, members: set[str], start: str, goal: str) -> list[tuple[str, Use]]:
+    """Give the shortest chain of uses from one member of a component to another."""
+    came: dict[str, tuple[str, Use]] = {}
+    queue = deque([start])
+    while queue and goal not in came and start != goal:
+        name = queue.popleft()
+        for use in graph[name]:
+            if use.predicate in members and use.predicate not in came and use.predicate != start:
+                came[use.predicate] = (name, use)
+                queue.append(use.predicate)
+    steps: list[tuple[str, Use]] = []
+    while goal != start:
+        steps.append(came[goal])
+        goal = came[goal][0]
+    return steps[::-1]

@@ -1,0 +1,121 @@
+"""Give every type and every column its base kind.
+
+In: the draft's type definitions and declarations. Out: `Draft.types` and `Draft.predicates`,
+whose columns have their kinds. Invariant: a name that means nothing is reported once per place
+and counts as unknown from then on. Example: `.decl p(c: Custmer)` with `.type Customer <: symbol`
+is C0212, and the help names `Customer`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from constat.analysis.type_table import BASE_KINDS, MAX_DEPTH, TypeTable, definition_order
+from constat.diagnostics import Diagnostic, Related, nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from constat.analysis.draft import Draft
+    from constat.diagnostics import Span
+    from constat.logic import Column, Kind, Predicate, TypeDefinition
+
+
+def resolve_types(draft: Draft) -> None:
+    """Fill the type table and the kinds of all columns."""
+    definitions = {name: one for name, one in draft.program.types.items() if name not in BASE_KINDS}
+    draft.types = TypeTable()
+    for names in definition_order(definitions):
+        if len(names) > 1 or names[0] in definitions[names[0]].members:
+            draft.diagnostics.append(_cycle([definitions[name] for name in names]))
+        else:
+            _resolve(draft, definitions[names[0]])
+    for name, predicate in draft.program.predicates.items():
+        draft.predicates[name] = _with_kinds(draft, predicate)
+
+
+def _resolve(draft: Draft, definition: TypeDefinition) -> None:
+    table = draft.types
+    kinds: dict[str, Kind | None] = {}
+    for member in definition.members:
+        if member not in table.kinds and member not in draft.program.types:
+            draft.diagnostics.append(_unknown(draft, member, definition.span))
+        kinds[member] = table.kinds.get(member)
+    known = {kind for kind in kinds.values() if kind is not None}
+    if len(known) > 1:
+        draft.diagnostics.append(_mixed_union(definition, kinds))
+    elif None not in kinds.values():
+        table.add(definition, known.pop())
+        if table.depths[definition.name] == MAX_DEPTH + 1:
+            draft.diagnostics.append(_too_deep(definition))
+
+
+def _with_kinds(draft: Draft, predicate: Predicate) -> Predicate:
+    columns: list[Column] = []
+    for column in predicate.columns:
+        kind = draft.types.kinds.get(column.type_name)
+        if kind is None and column.type_name not in draft.program.types:
+            place = column.span or predicate.span
+            draft.diagnostics.append(_unknown(draft, column.type_name, place))
+        if kind is not None and kind is not column.kind:
+            columns.append(replace(column, kind=kind))
+        else:
+            columns.append(column)
+    if all(new is old for new, old in zip(columns, predicate.columns, strict=True)):
+        return predicate
+    return replace(predicate, columns=tuple(columns))
+
+
+def _unknown(draft: Draft, name: str, place: Span | None) -> Diagnostic:
+    near = nearest(name, [*BASE_KINDS, *draft.program.types])
+    edit = f"write `{near}`" if near else f"declare it: `.type {name} <: symbol`"
+    return Diagnostic(
+        "C0212",
+        f"there is no type `{name}`",
+        place,
+        label="this type is not declared",
+        note="built in are " + ", ".join(BASE_KINDS) + "; others are declared by `.type`",
+        help=edit,
+    )
+
+
+def _cycle(definitions: list[TypeDefinition]) -> Diagnostic:
+    first = definitions[0]
+    path = " -> ".join(f"`{one.name}`" for one in [*definitions, first])
+    return Diagnostic(
+        "C0213",
+        f"type `{first.name}` is defined by itself",
+        first.span,
+        label=path,
+        note="a type leads to one of the built-in types in the end",
+        help=f"write `.type {first.name} <: symbol`",
+        related=tuple(
+            Related(one.span, f"`{one.name}` is defined here")
+            for one in definitions[1:]
+            if one.span
+        ),
+    )
+
+
+def _too_deep(definition: TypeDefinition) -> Diagnostic:
+    return Diagnostic(
+        "C0213",
+        f"type `{definition.name}` is more than {MAX_DEPTH} steps away from a built-in type",
+        definition.span,
+        note="the limit keeps generated types from filling the memory",
+        help=f"write `.type {definition.name} <: symbol`",
+    )
+
+
+def _mixed_union(definition: TypeDefinition, kinds: Mapping[str, Kind | None]) -> Diagnostic:
+    shown = ", ".join(f"`{one}` is {kind.value}" for one, kind in kinds.items() if kind)
+    return Diagnostic(
+        "C0214",
+        f"the types of the union `{definition.name}` have different base types",
+        definition.span,
+        label=shown,
+        note="a column holds values of one base type; a union joins subtypes of one base type",
+        help=f"write `.type {definition.name} = {definition.members[0]}`, and a second type "
+        "for the other values",
+    )

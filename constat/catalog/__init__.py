@@ -1,0 +1,56 @@
+"""Connections to sources, and the queries they are asked.
+
+In: a database of the project and a query of a rule file. Out: raw rows, and values of declared
+kinds. Invariant: nothing is written, and no text of a user becomes part of a query unguarded.
+"""
+
+from __future__ import annotations
+
+from constat.catalog.cells import read_cell
+from constat.catalog.connection import (
+    Cell,
+    Connection,
+    RawRow,
+    ReadBounds,
+    SourceColumn,
+    SourceTable,
+)
+from constat.catalog.failure import QueryMistakeError, SourceFailureError
+from constat.catalog.guard import Guarded, Output, guard
+from constat.catalog.keyed import (
+    Comparand,
+    Push,
+    key_parameters,
+    keyed_query,
+    pushable,
+    query_prefix,
+    whole_query,
+)
+from constat.catalog.opening import open_connection
+from constat.catalog.pushing import choose_pushes
+from constat.catalog.sqlite import SqliteConnection
+
+__all__ = [
+    "Cell",
+    "Comparand",
+    "Connection",
+    "Guarded",
+    "Output",
+    "Push",
+    "QueryMistakeError",
+    "RawRow",
+    "ReadBounds",
+    "SourceColumn",
+    "SourceFailureError",
+    "SourceTable",
+    "SqliteConnection",
+    "choose_pushes",
+    "guard",
+    "key_parameters",
+    "keyed_query",
+    "open_connection",
+    "pushable",
+    "query_prefix",
+    "read_cell",
+    "whole_query",
+]

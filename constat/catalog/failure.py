@@ -1,0 +1,27 @@
+"""The two ways in which a source does not give what was asked.
+
+`SourceFailureError`: the source is missing, locked, damaged, slow or gives too much; another time
+it may answer. `QueryMistakeError`: the query cannot be right for this source. Invariant: `reason`
+holds no address, no password and no value of the data.
+"""
+
+from __future__ import annotations
+
+
+class SourceFailureError(Exception):
+    """A source did not answer; what it had given before is true but not all there is."""
+
+    def __init__(self, reason: str, code: str = "C0520") -> None:
+        self.reason = reason
+        self.code = code
+        super().__init__(reason)
+
+
+class QueryMistakeError(Exception):
+    """A query that is refused or cannot run; `help` says what to write instead."""
+
+    def __init__(self, reason: str, code: str = "C0515", *, hint: str = "") -> None:
+        self.reason = reason
+        self.code = code
+        self.help = hint
+        super().__init__(reason)

@@ -1,0 +1,235 @@
+"""Let through one SELECT over tables that exist, and nothing else.
+
+In: the text of a query and the source's dialect. Out: `Guarded`, whose text is the query verbatim
+without a closing semicolon. Invariants: exactly one statement; every node and function is on an
+allow-list; the tables read are listed. The depth is bounded by counting tokens before a recursive
+parser sees the text. This is the first of three lines: the driver asks the database itself what a
+query does, and the connection cannot write. Example: a query with `pg_sleep(9)` is refused.
+"""
+
+from __future__ import annotations
+
+import logging
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from constat.catalog.allowed import (
+    FUNCTION_NAMES,
+    FUNCTION_NODES,
+    MAX_DEPTH,
+    MAX_TEXT,
+    MAX_TOKENS,
+    NODES,
+)
+from constat.catalog.failure import QueryMistakeError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from sqlglot import exp
+
+_OPENING: Final = frozenset({"L_PAREN", "L_BRACKET", "L_BRACE", "CASE"})
+_CLOSING: Final = frozenset({"R_PAREN", "R_BRACKET", "R_BRACE", "END"})
+# A run of these makes a recursive parser go one level deeper each.
+_PREFIX: Final = frozenset({"NOT", "DASH", "PLUS", "TILDE", "INTERVAL", "DISTINCT", "EXISTS"})
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """Where an output column comes from: one of these tables has the column as it is."""
+
+    tables: tuple[str, ...]
+    column: str
+
+
+@dataclass(frozen=True, slots=True)
+class Guarded:
+    """A query that may run. `outputs` has `None` for what is no plain column of a table.
+
+    `outputs` itself is `None` where a star hides the columns; `joined` with several tables.
+    """
+
+    text: str
+    dialect: str
+    tables: frozenset[str]
+    outputs: tuple[Output | None, ...] | None
+    joined: bool
+
+
+def guard(query: str, dialect: str) -> Guarded:
+    """Check a query. Raises `QueryMistakeError` with the reason, which quotes no value."""
+    _check_text(query)
+    with _quiet_parser():
+        tokens = _tokens(query, dialect)
+        text = _single_statement(query, tokens)
+        root = _parse(text, dialect)
+    tables: set[str] = set()
+    own_names = _common_names(root)
+    for node in root.walk():
+        _check_node(node)
+        name = _table_name(node)
+        if name is not None and name.lower() not in own_names:
+            tables.add(name.lower())
+    return Guarded(text, dialect, frozenset(tables), _outputs(root), len(_sources(root)) != 1)
+
+
+def _check_text(query: str) -> None:
+    if len(query) > MAX_TEXT:
+        raise QueryMistakeError(f"the query is longer than {MAX_TEXT} characters", "C0516")
+    if "\0" in query or (not query.isprintable() and any(_is_control(one) for one in query)):
+        raise QueryMistakeError("the query holds a control character", "C0516")
+    try:
+        query.encode()
+    except UnicodeEncodeError:
+        raise QueryMistakeError("the query holds half a surrogate pair", "C0516") from None
+
+
+def _is_control(letter: str) -> bool:
+    return letter < " " and letter not in "\t\r\n"
+
+
+@contextmanager
+def _quiet_parser() -> Iterator[None]:
+    """Keep the parser from writing parts of a query to the log."""
+    logger = logging.getLogger("sqlglot")
+    before, logger.disabled = logger.disabled, True
+    try:
+        yield
+    finally:
+        logger.disabled = before
+
+
+def _tokens(query: str, dialect: str) -> list[Any]:
+    import sqlglot  # noqa: PLC0415  heavy library, loaded on first use
+    from sqlglot.errors import SqlglotError  # noqa: PLC0415  heavy library, loaded on first use
+
+    try:
+        tokens: list[Any] = list(sqlglot.tokenize(query, read=dialect))
+    except SqlglotError:
+        raise QueryMistakeError("the query is not SQL: a quote or comment is not closed") from None
+    if len(tokens) > MAX_TOKENS:
+        raise QueryMistakeError(f"the query has more than {MAX_TOKENS} words", "C0516")
+    depth = run = 0
+    for token in tokens:
+        kind = token.token_type.name
+        depth += (kind in _OPENING) - (kind in _CLOSING)
+        run = run + 1 if kind in _PREFIX else 0
+        if depth + run > MAX_DEPTH:
+            raise QueryMistakeError(f"the query is nested more than {MAX_DEPTH} deep", "C0516")
+    return tokens
+
+
+def _single_statement(query: str, tokens: list[Any]) -> str:
+    """Cut closing semicolons off, so that the text can stand between parentheses."""
+    while tokens and tokens[-1].token_type.name == "SEMICOLON":
+        tokens.pop()
+    if not tokens:
+        raise QueryMistakeError("the query is empty")
+    if any(token.token_type.name == "SEMICOLON" for token in tokens):
+        raise QueryMistakeError("the query has more than one statement", "C0516")
+    return query[: tokens[-1].end + 1]
+
+
+def _parse(text: str, dialect: str) -> exp.Query:
+    import sqlglot  # noqa: PLC0415  heavy library, loaded on first use
+    from sqlglot import exp  # noqa: PLC0415  heavy library, loaded on first use
+    from sqlglot.errors import ParseError, SqlglotError  # noqa: PLC0415  heavy library, loaded on first use
+
+    try:
+        statements = sqlglot.parse(text, read=dialect)
+    except ParseError as problem:
+        place = problem.errors[0] if problem.errors else {}
+        where = f" in line {place.get('line')}, column {place.get('col')}" if place else ""
+        raise QueryMistakeError(f"the query is not SQL{where}") from None
+    except (SqlglotError, RecursionError, ValueError):
+        raise QueryMistakeError("the query is not SQL") from None
+    if len(statements) != 1 or not isinstance(statements[0], exp.Query):
+        raise QueryMistakeError("the query is not a SELECT", "C0516")
+    return statements[0]
+
+
+def _check_node(node: exp.Expr) -> None:
+    from sqlglot import exp  # noqa: PLC0415  heavy library, loaded on first use
+
+    name = type(node).__name__
+    if isinstance(node, exp.Anonymous):
+        if str(node.this).lower() not in FUNCTION_NAMES:
+            raise QueryMistakeError(_refused_function(str(node.this)), "C0516")
+    elif isinstance(node, exp.Func):
+        if name not in FUNCTION_NODES:
+            raise QueryMistakeError(_refused_function(name), "C0516")
+    elif name not in NODES:
+        raise QueryMistakeError(f"`{name}` may not stand in a query", "C0516")
+    elif isinstance(node, exp.Identifier) and not node.args.get("quoted") and "$" in node.name:
+        # sqlglot takes `$name` for a column, SQLite for a parameter.
+        raise QueryMistakeError("a parameter may not stand in a query", "C0516")
+    elif isinstance(node, exp.Table):
+        _check_table(node)
+    elif isinstance(node, exp.Select) and (node.args.get("into") or node.args.get("locks")):
+        raise QueryMistakeError("a query may not write or lock", "C0516")
+
+
+def _refused_function(name: str) -> str:
+    shown = name if name.isidentifier() and len(name) <= 40 else "..."  # noqa: PLR2004  a word
+    return f"the function `{shown}` may not be used in a query"
+
+
+def _check_table(table: exp.Table) -> None:
+    from sqlglot import exp  # noqa: PLC0415  heavy library, loaded on first use
+
+    if not isinstance(table.this, exp.Identifier):
+        raise QueryMistakeError("a query reads tables, not functions that give tables", "C0516")
+    if table.args.get("catalog") or table.db.lower() not in {"", "main"}:
+        raise QueryMistakeError("a query reads the tables of its own source only", "C0516")
+
+
+def _common_names(root: exp.Query) -> frozenset[str]:
+    from sqlglot import exp  # noqa: PLC0415  heavy library, loaded on first use
+
+    return frozenset(common.alias.lower() for common in root.find_all(exp.CTE))
+
+
+def _table_name(node: exp.Expr) -> str | None:
+    from sqlglot import exp  # noqa: PLC0415  heavy library, loaded on first use
+
+    return node.name if isinstance(node, exp.Table) else None
+
+
+def _sources(root: exp.Query) -> list[exp.Expr]:
+    """Give what the outermost SELECT reads from; nothing for a union."""
+    from sqlglot import exp  # noqa: PLC0415  heavy library, loaded on first use
+
+    first = root.args.get("from_")
+    if not isinstance(root, exp.Select) or first is None:
+        return []
+    return [first.this, *(join.this for join in root.args.get("joins") or ())]
+
+
+def _outputs(root: exp.Query) -> tuple[Output | None, ...] | None:
+    from sqlglot import exp  # noqa: PLC0415  heavy library, loaded on first use
+
+    # A union has no single column behind an output, and SQLite leaves its affinity open.
+    if not isinstance(root, exp.Select) or root.is_star:
+        return None
+    own_names = _common_names(root)
+    sources = _sources(root)
+    tables = {
+        one.alias_or_name.lower(): one.name.lower()
+        for one in sources
+        if isinstance(one, exp.Table) and one.name.lower() not in own_names
+    }
+    complete = len(tables) == len(sources)
+    return tuple(_output(column.unalias(), tables, complete) for column in root.selects)
+
+
+def _output(column: exp.Expr, tables: dict[str, str], complete: bool) -> Output | None:  # noqa: FBT001  a fact, no switch
+    from sqlglot import exp  # noqa: PLC0415  heavy library, loaded on first use
+
+    if not isinstance(column, exp.Column) or column.args.get("db"):
+        return None
+    if column.table:
+        named = tables.get(column.table.lower())
+        return Output((named,), column.name.lower()) if named else None
+    # Without a qualifier any source could have the column: all of them must be tables.
+    return Output(tuple(tables.values()), column.name.lower()) if complete else None

@@ -1,0 +1,237 @@
+"""Read SQLite files through the driver of the standard library.
+
+In: a path and one SELECT. Out: batches of raw rows. Invariants: the file is opened read-only and
+`query_only`; SQLite itself reports every table and function of a query before it runs, and what is
+not allowed is refused; a query is interrupted at its deadline; one read transaction lasts from
+`begin` to `release`. Example: `SqliteConnection(Path("shop.sqlite"), wait_seconds=5)`.
+Reference: https://www.sqlite.org/c3ref/set_authorizer.html
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from typing import TYPE_CHECKING, Final
+from urllib.parse import quote
+
+from constat.catalog.allowed import FUNCTION_NAMES
+from constat.catalog.connection import RawRow, ReadBounds, SourceColumn, SourceTable
+from constat.catalog.failure import QueryMistakeError, SourceFailureError
+from constat.catalog.sqlite_state import file_state
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+_BATCH: Final = 1_000
+_STEPS_BETWEEN_CHECKS: Final = 20_000
+_LONGEST_VALUE: Final = 64 << 20
+_ATTEMPTS: Final = 5
+_MISTAKES: Final = frozenset({sqlite3.SQLITE_ERROR, sqlite3.SQLITE_AUTH, sqlite3.SQLITE_RANGE})
+_HARMLESS: Final = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE})
+_OWN_FUNCTIONS: Final = frozenset({"json_each", "json_extract"})
+# A view's author is the database's owner; what no reader may cause stays refused there too.
+_NEVER: Final = frozenset({"load_extension", "readfile", "writefile", "edit", "fts3_tokenizer"})
+
+
+class SqliteConnection:
+    """A read-only connection to one file; implements `Connection`."""
+
+    dialect = "sqlite"
+
+    def __init__(self, path: Path, *, wait_seconds: float, immutable: bool = False) -> None:
+        self._path = path
+        self._own_words = False
+        self._deadline = float("inf")
+        self._version: tuple[object, ...] | None = None
+        self._tables: tuple[int, Mapping[str, SourceTable]] | None = None
+        self.snapshot: str | None = None
+        self._file = _identity(path)
+        if not path.is_file():
+            raise SourceFailureError(f"there is no file {path.name}")
+        mode = "&immutable=1" if immutable else ""
+        try:
+            self._connection = sqlite3.connect(
+                f"file:{quote(str(path))}?mode=ro{mode}",
+                uri=True,
+                timeout=wait_seconds,
+                isolation_level=None,
+                check_same_thread=False,
+            )
+        except sqlite3.Error as problem:
+            raise _failure(problem) from None
+        self._configure()
+
+    def _configure(self) -> None:
+        connection = self._connection
+        # Bytes that are no UTF-8 become half surrogates, which no value may hold.
+        connection.text_factory = _read_text
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST_VALUE)
+        connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
+        for pragma in ("query_only = ON", "trusted_schema = OFF"):
+            connection.execute(f"PRAGMA {pragma}")
+        connection.set_progress_handler(self._is_late, _STEPS_BETWEEN_CHECKS)
+        connection.set_authorizer(self._authorize)
+
+    def replaced(self) -> bool:
+        """Tell whether another file lies at the path now, or none; never while reading a state."""
+        return not self._connection.in_transaction and _identity(self._path) != self._file
+
+    def begin(self) -> bool:
+        """Start a read transaction; tells whether the file may have changed since the last one."""
+        if self._connection.in_transaction:
+            return False
+        for _ in range(_ATTEMPTS):
+            before = file_state(self._path)
+            self._own("BEGIN")
+            # BEGIN alone reads nothing: the first read is what fixes the state.
+            version = (
+                *self._own("SELECT count(*) FROM sqlite_master"),
+                *self._own("PRAGMA data_version"),
+                *self._own("PRAGMA schema_version"),
+            )
+            self.snapshot = file_state(self._path)
+            if before == self.snapshot:
+                break
+            self.release()
+            self.snapshot = None
+        else:
+            self._own("BEGIN")
+            version = self._own("PRAGMA data_version")
+        version = (*version, self.snapshot)
+        changed, self._version = version != self._version, version
+        return changed
+
+    def release(self) -> None:
+        """End the read transaction."""
+        if self._connection.in_transaction:
+            self._own("ROLLBACK")
+
+    def tables(self) -> Mapping[str, SourceTable]:
+        """Give tables and views, read anew when the schema has changed."""
+        version = int(str(self._own("PRAGMA schema_version")[0]))
+        if self._tables is None or self._tables[0] != version:
+            # A virtual table is built on first use, in ways that no query may: build them here.
+            self._own("SELECT count(*) FROM json_each('[]')")
+            listed = self._own_rows("SELECT name, type, sql FROM sqlite_master")
+            found = {
+                str(name).lower(): self._table(str(name), str(kind), str(sql))
+                for name, kind, sql in listed
+                if kind in {"table", "view"}
+            }
+            self._tables = version, found
+        return self._tables[1]
+
+    def columns(self, query: str) -> tuple[str, ...]:
+        """Give the column names by preparing the query behind `LIMIT 0`."""
+        try:
+            cursor = self._connection.execute(f"SELECT * FROM (\n{query}\n) LIMIT 0")  # noqa: S608  guarded
+        except sqlite3.Error as problem:
+            raise _trouble(problem) from None
+        return tuple(column[0] for column in cursor.description)
+
+    def read(
+        self, query: str, parameters: Sequence[str | int], bounds: ReadBounds
+    ) -> Iterator[list[RawRow]]:
+        """Run a query; raises `SourceFailureError` at its bounds, after what came before them."""
+        self._deadline = time.monotonic() + bounds.seconds
+        count = 0
+        try:
+            cursor = self._connection.execute(query, tuple(parameters))
+            while batch := cursor.fetchmany(_BATCH):
+                count += len(batch)
+                if count > bounds.rows:
+                    yield batch[: len(batch) - (count - bounds.rows)]
+                    raise SourceFailureError(f"it gives more than {bounds.rows} rows", "C0522")
+                yield batch
+        except (sqlite3.Error, sqlite3.Warning) as problem:
+            raise _trouble(problem, seconds=bounds.seconds) from None
+        finally:
+            self._deadline = float("inf")
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
+
+    def _is_late(self) -> int:
+        return int(time.monotonic() > self._deadline)
+
+    def _authorize(
+        self, action: int, _: str | None, second: str | None, __: str | None, view: str | None
+    ) -> int:
+        if self._own_words or action in _HARMLESS:
+            return sqlite3.SQLITE_OK
+        if action == sqlite3.SQLITE_FUNCTION and second is not None:
+            name = second.lower()
+            known = name in FUNCTION_NAMES or name in _OWN_FUNCTIONS
+            if known or (view is not None and name not in _NEVER):
+                return sqlite3.SQLITE_OK
+        return sqlite3.SQLITE_DENY
+
+    def _own(self, statement: str) -> tuple[object, ...]:
+        rows = self._own_rows(statement)
+        return rows[0] if rows else ()
+
+    def _own_rows(
+        self, statement: str, parameters: tuple[str, ...] = ()
+    ) -> list[tuple[object, ...]]:
+        """Run a statement of this module, to which the rules for queries do not apply."""
+        self._own_words = True
+        try:
+            return self._connection.execute(statement, parameters).fetchall()
+        except sqlite3.Error as problem:
+            raise _failure(problem) from None
+        finally:
+            self._own_words = False
+
+    def _table(self, name: str, kind: str, sql: str) -> SourceTable:
+        # A view that is broken has no columns to tell; the query that needs it says why.
+        try:
+            found = self._own_rows(
+                'SELECT name, type, "notnull", pk FROM pragma_table_xinfo(?)', (name,)
+            )
+        except SourceFailureError:
+            found = []
+        plain = kind == "table" and not sql.lstrip().upper().startswith("CREATE VIRTUAL")
+        integer_key = sum(bool(pk) for *_, pk in found) == 1
+        columns = tuple(
+            SourceColumn(
+                str(column).lower(),
+                str(declared),
+                bool(required) or (bool(pk) and integer_key and str(declared).upper() == "INTEGER"),
+            )
+            for column, declared, required, pk in found
+        )
+        return SourceTable(name, columns, plain)
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _read_text(content: bytes) -> str:
+    return content.decode("utf-8", "surrogateescape")
+
+
+def _trouble(
+    problem: sqlite3.Error | sqlite3.Warning, seconds: float = 0
+) -> SourceFailureError | QueryMistakeError:
+    code = getattr(problem, "sqlite_errorcode", None)
+    if isinstance(problem, sqlite3.ProgrammingError | sqlite3.Warning):
+        return QueryMistakeError("the query has parameters, or is more than one statement")
+    if code == sqlite3.SQLITE_AUTH:
+        return QueryMistakeError("the query does something that is not allowed", "C0516")
+    if code in _MISTAKES:
+        return QueryMistakeError(f"SQLite says: {str(problem)[:200]}")
+    return _failure(problem, seconds)
+
+
+def _failure(problem: sqlite3.Error | sqlite3.Warning, seconds: float = 0) -> SourceFailureError:
+    code = getattr(problem, "sqlite_errorcode", 0) & 0xFF
+    if code == sqlite3.SQLITE_INTERRUPT:
+        return SourceFailureError(f"it did not finish within {seconds:g} s", "C0521")
+    return SourceFailureError(f"SQLite says: {str(problem)[:200]}")

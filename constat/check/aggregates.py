@@ -1,0 +1,298 @@
+"""The exact value of an aggregate, or the news that it has none.
+
+In: an aggregate literal and a binding of its group.  Out: ``Exact``: a value, ⋆, or nothing (the
+least of no rows).  Invariant: a value is given only where every possible assignment is certain, so
+the certain and the possible rows of the group coincide.  FORMAT.md, section 6.
+
+Example: a sum over the possible rows 3 and ⋆ is ⋆; over the certain rows 3 and 4 it is 7.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Context, Decimal
+from fractions import Fraction
+from typing import TYPE_CHECKING, Final
+
+from .evaluation import evaluate, instance, truth
+from .functions import compare, round_to_places
+from .joins import Joins, is_assignment, search
+from .rejection import Rejected
+from .rules import Aggregate, Binding, Comparison, Negative, Positive, Test, Variable
+from .shapes import MILLION
+from .values import DIGITS, Hole, Row, Value, parse, spell
+
+if TYPE_CHECKING:
+    from .certificate import Certificate
+    from .rows import Rows
+    from .summaries import Summary
+
+_WIDE: Final = Context(prec=10**4)
+
+
+@dataclass(frozen=True, slots=True)
+class Exact:
+    """``value`` is ``None`` where the fold of nothing has no value, ⋆ where it is not exact."""
+
+    value: Value | None
+    confidence: int
+    consulted: frozenset[int]
+    summary: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """What every fold is made from; ``total`` is ``None`` where nothing is added up."""
+
+    count: int
+    total: Fraction | None
+    least: str | None
+    greatest: str | None
+
+
+class Aggregates:
+    """Evaluates aggregates; each group is evaluated once."""
+
+    def __init__(self, certificate: Certificate, rows: Rows, absence: int) -> None:
+        self.rules = certificate.program.rules
+        self.rows = rows
+        self.absence = absence
+        self.sources = certificate.evidence.sources
+        self.known: dict[tuple[int, int, Row], Exact] = {}
+        self.used_summaries: set[int] = set()
+        self.summaries: dict[tuple[int, int, Row], int] = {}
+        self.summary_list = certificate.summaries
+        for position, summary in enumerate(certificate.summaries):
+            key = (summary.rule, summary.literal, summary.group)
+            if key in self.summaries:
+                raise Rejected("summary", "this group has two", f"summaries[{position}]")
+            self.summaries[key] = position
+
+    def exact(self, rule: int, position: int, literal: Aggregate, binding: Binding) -> Exact:
+        """Return the value for the group that the binding names."""
+        group = tuple([binding[variable] for variable in literal.outer])
+        if Hole.UNBOUND in group:
+            raise Rejected("unbound", "an aggregate comes before what binds its group")
+        if any(isinstance(value, Hole) for value in group):
+            return Exact(Hole.STAR, 0, frozenset(), None)
+        key = (rule, position, tuple(map(str, group)))
+        known = self.known.get(key)
+        if known is None:
+            known = (
+                self._summarised(key, literal)
+                if key in self.summaries
+                else self._inline(literal, self._start(key, literal))
+            )
+            self.known[key] = known
+        return known
+
+    def _start(self, key: tuple[int, int, Row], literal: Aggregate) -> Binding:
+        # Only the group goes in: the value must not depend on what else is bound.
+        binding: Binding = [Hole.UNBOUND] * len(self.rules[key[0]].variables)
+        for variable, value in zip(literal.outer, key[2], strict=True):
+            binding[variable] = value
+        return binding
+
+    def _inline(self, literal: Aggregate, start: Binding) -> Exact:
+        group = Group(self, literal, Joins(self.rows, self.rows.possible))
+        totals = group.totals(group.assignments(start), start)
+        value = Hole.STAR if totals is None else fold(literal, totals)
+        return Exact(value, group.confidence, frozenset(group.joins.consulted), None)
+
+    def _summarised(self, key: tuple[int, int, Row], literal: Aggregate) -> Exact:
+        position = self.summaries[key]
+        summary = self.summary_list[position]
+        self.used_summaries.add(position)
+        start = self._start(key, literal)
+        try:
+            self._check_inline(summary, literal, start)
+            return self._enumerated(summary, literal, start)
+        except Rejected as rejected:
+            if rejected.code != "unserved":
+                raise
+        confidence = min(self.sources[source].confidence for source in summary.sources)
+        totals = Totals(summary.count, summary.sum, summary.least, summary.greatest)
+        return Exact(fold(literal, totals), confidence, frozenset(), position)
+
+    def _enumerated(self, summary: Summary, literal: Aggregate, start: Binding) -> Exact:
+        """Where the rows are inline they decide, and the summary must not say otherwise."""
+        group = Group(self, literal, Joins(self.rows, self.rows.possible))
+        totals = group.totals(group.assignments(start), start)
+        told = Totals(summary.count, summary.sum, summary.least, summary.greatest)
+        if totals != told:
+            raise Rejected("summary", "the rows inline say otherwise")
+        value = fold(literal, told)
+        return Exact(value, group.confidence, frozenset(group.joins.consulted), None)
+
+    def _check_inline(self, summary: Summary, literal: Aggregate, start: Binding) -> None:
+        group = Group(self, literal, Joins(self.rows, self.rows.inline))
+        totals = group.totals(group.assignments(start), start)
+        if totals is None:
+            raise Rejected("summary", "a row that is not certain may belong to the group")
+        if totals.count > summary.count:
+            raise Rejected("summary", "more rows are inline than the summary counts")
+        if literal.target is None or totals.count == 0:
+            return
+        kind = literal.target.kind
+        below = compare("<", kind, str(totals.least), str(summary.least))
+        above = compare(">", kind, str(totals.greatest), str(summary.greatest))
+        if below or above:
+            raise Rejected("summary", "a row inline lies outside the summary's bounds")
+
+
+class Group:
+    """The assignments of one group: enumerated as possible, then examined for certainty."""
+
+    def __init__(self, owner: Aggregates, literal: Aggregate, joins: Joins) -> None:
+        self.rows = owner.rows
+        self.absence = owner.absence
+        self.literal = literal
+        self.joins = joins
+        self.confidence = owner.absence
+        self.only_inline = joins.lookup == owner.rows.inline
+
+    def assignments(self, start: Binding) -> list[Row] | None:
+        """Return the distinct assignments of the local variables, ``None`` if one has a hole."""
+        distinct: set[tuple[Value, ...]] = set()
+        for binding in search(start, self.literal.body, self._choose, self.joins.extend):
+            distinct.add(tuple([binding[variable] for variable in self.literal.inner]))
+        if any(isinstance(value, Hole) for found in distinct for value in found):
+            return None
+        return sorted(tuple(map(str, found)) for found in distinct)
+
+    def _choose(self, binding: Binding, left: tuple[Test, ...]) -> int:
+        """Choose tests first, then the served atom with the fewest unbound columns."""
+        self.rows.spend(len(left))
+        best, fewest = -1, 0
+        for position, test in enumerate(left):
+            if not isinstance(test, Positive):
+                if self._is_ready(test, binding):
+                    return position
+                continue
+            pattern = instance(test.atom, binding)
+            unbound = sum(value is Hole.UNBOUND for value in pattern)
+            if (best < 0 or unbound < fewest) and self._can_match(test, binding):
+                best, fewest = position, unbound
+        if best < 0:
+            raise Rejected("unserved", "nothing tells all rows of the aggregate's body")
+        return best
+
+    def _is_ready(self, test: Test, binding: Binding) -> bool:
+        if isinstance(test, Comparison):
+            if truth(test, binding) is not Hole.UNBOUND:
+                return True
+            sides = ((test.left, test.right), (test.right, test.left))
+            return any(
+                is_assignment(test, side, binding) and evaluate(other, binding) is not Hole.UNBOUND
+                for side, other in sides
+            )
+        return Hole.UNBOUND not in instance(test.atom, binding)
+
+    def _can_match(self, test: Positive, binding: Binding) -> bool:
+        pattern = instance(test.atom, binding)
+        for term, value in zip(test.atom.args, pattern, strict=True):
+            if value is Hole.UNBOUND and not isinstance(term, Variable):
+                return False
+        # A pattern with ⋆ is answered by a ⋆ row where nothing serves it.
+        if self.only_inline or Hole.STAR in pattern or Hole.ERROR in pattern:
+            return True
+        return self.rows.is_served(test.atom.predicate, pattern)
+
+    def totals(self, assignments: list[Row] | None, start: Binding) -> Totals | None:
+        """Add the assignments up; ``None`` unless every one of them is certain."""
+        if assignments is None:
+            return None
+        certain = True
+        targets: list[str] = []
+        for assignment in assignments:
+            self.rows.spend(1 + len(self.literal.body))
+            binding = list(start)
+            for variable, value in zip(self.literal.inner, assignment, strict=True):
+                binding[variable] = value
+            # Every row is consulted, also after one that is not certain: its node counts as used.
+            for test in self.literal.body:
+                certain &= self._holds(test, binding)
+            if self.literal.target is not None:
+                target = evaluate(self.literal.target, binding)
+                certain &= not isinstance(target, Hole)
+                targets.append(str(target))
+        return self._added(len(assignments), targets) if certain else None
+
+    def _holds(self, test: Test, binding: Binding) -> bool:
+        if isinstance(test, Comparison):
+            return truth(test, binding) is True
+        row = instance(test.atom, binding)
+        if any(isinstance(value, Hole) for value in row):
+            return False
+        if isinstance(test, Negative):
+            return not self.joins.lookup(test.atom.predicate, row)
+        found = self.joins.certain(test.atom.predicate, row)
+        if found is None:
+            return False
+        self.confidence = min(self.confidence, found.confidence)
+        return True
+
+    def _added(self, count: int, targets: list[str]) -> Totals:
+        if self.literal.target is None:
+            return Totals(count, None, None, None)
+        kind = self.literal.target.kind
+        return totals_of(kind, count, targets)
+
+
+def totals_of(kind: str, count: int, targets: list[str]) -> Totals:
+    """Return sum, least and greatest of spelled values of one kind."""
+    if kind in {"number", "unsigned", "float", "Decimal"}:
+        values = {text: parse(kind, text) for text in targets}
+        total = sum((Fraction(values[text]) for text in targets), Fraction())
+        least = min(targets, key=values.__getitem__, default=None)
+        greatest = max(targets, key=values.__getitem__, default=None)
+        return Totals(count, total, least, greatest)
+    return Totals(count, None, min(targets, default=None), max(targets, default=None))
+
+
+def fold(literal: Aggregate, totals: Totals) -> Value | None:
+    """Return the aggregate's value, ``None`` for the least of nothing, ⋆ for ⚡."""
+    if literal.target is None:
+        return str(totals.count)
+    if literal.function == "sum":
+        return _or_star(_spell_sum(literal.target.kind, totals.total or Fraction()))
+    if not totals.count:
+        return None
+    if literal.function == "mean":
+        return _or_star(_spell_mean(literal.result.kind, totals))
+    return totals.least if literal.function == "min" else totals.greatest
+
+
+def _or_star(text: str | None) -> Value:
+    return Hole.STAR if text is None else text
+
+
+def _spell_sum(kind: str, total: Fraction) -> str | None:
+    if kind == "float":
+        return _spell_float(total)
+    if kind == "Decimal":
+        # Every sum of Decimals has at most 38 places.
+        scaled = Decimal(int(total * 10**DIGITS))
+        return spell(kind, scaled.scaleb(-DIGITS, _WIDE))
+    return spell(kind, int(total))
+
+
+def _spell_mean(kind: str, totals: Totals) -> str | None:
+    mean = (totals.total or Fraction()) / totals.count
+    return _spell_float(mean) if kind == "float" else spell(kind, round_to_places(mean))
+
+
+def _spell_float(exact: Fraction) -> str | None:
+    try:
+        # Division of integers is correctly rounded: the exact sum is rounded once.
+        return spell("float", exact.numerator / exact.denominator)
+    except OverflowError:
+        return None
+
+
+def absence_confidence(certificate: Certificate) -> int:
+    """Return what an absence is worth: the least confidence of what was accepted to close it."""
+    assumptions = certificate.evidence.assumptions
+    accepted = [assumptions[index] for index in certificate.header.under]
+    closing = [a.confidence for a in accepted if a.kind in {"closure", "fall-through"}]
+    return min(closing, default=MILLION)

@@ -1,0 +1,128 @@
+"""The bytes of a certificate: strict reading, canonical form, digests.
+
+In: bytes from anywhere.  Out: a ``Document`` with the parsed object and its three hashes, or
+``Rejected``.  Invariant: what is accepted has exactly one spelling, so a changed byte is noticed
+before its meaning matters.  FORMAT.md, section 1.
+
+Example: ``canonical({"b": 1, "a": "x"}) == '{"a":"x","b":1}'``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from .rejection import Rejected
+
+Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
+
+MAX_BYTES = 256 * 1024 * 1024
+MAX_DEPTH = 64
+MAX_INTEGER = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A certificate that is canonical, with the hashes of its parts."""
+
+    tree: dict[str, Json]
+    identity: str
+    digest: str
+    program: str
+
+
+def canonical(value: Json) -> str:
+    """Return the canonical form, without the newline that ends a file."""
+    return json.dumps(value, ensure_ascii=True, sort_keys=True, separators=(",", ":"))
+
+
+def sha256(text: str | bytes) -> str:
+    """Return ``sha256:<hex>`` of the text's UTF-8 form."""
+    data = text if isinstance(text, bytes) else text.encode()
+    return "sha256:" + hashlib.sha256(data).hexdigest()
+
+
+def read(data: bytes) -> Document:
+    """Read one certificate; ``Rejected`` for anything but the canonical form of an object."""
+    if len(data) > MAX_BYTES:
+        raise Rejected("size", f"the certificate has more than {MAX_BYTES} bytes")
+    tree = _parse(data)
+    _check_numbers_and_depth(tree)
+    parts = {key: canonical(value) for key, value in tree.items()}
+    if _object(parts, ()).encode() + b"\n" != data:
+        # A key that comes twice is read once, so it differs here as well.
+        raise Rejected("canonical", "the bytes are not the canonical form of what they say")
+    # Escapes of NUL and of surrogates are rare; only their trace in the text costs a walk.
+    if b"\\u0000" in data or b"\\ud" in data:
+        _check_text(tree)
+    return Document(
+        tree,
+        sha256(_object(parts, ("record", "identity", "digest"))),
+        sha256(_object(parts, ("digest",))),
+        sha256(_object({k: v for k, v in parts.items() if k in {"declarations", "rules"}}, ())),
+    )
+
+
+def _parse(data: bytes) -> dict[str, Json]:
+    try:
+        tree: Json = json.loads(data.decode("ascii"))
+    except UnicodeDecodeError:
+        raise Rejected("canonical", "a byte outside ASCII: strings are escaped") from None
+    except RecursionError:
+        raise Rejected("depth", f"nested more than {MAX_DEPTH} deep") from None
+    except ValueError:
+        raise Rejected("json", "this is not JSON") from None
+    if not isinstance(tree, dict):
+        raise Rejected("schema", "a certificate is a JSON object")
+    return tree
+
+
+def _object(parts: dict[str, str], left_out: tuple[str, ...]) -> str:
+    members = (f"{json.dumps(key)}:{parts[key]}" for key in sorted(parts) if key not in left_out)
+    return "{" + ",".join(members) + "}"
+
+
+def _check_numbers_and_depth(tree: Json) -> None:
+    """Walk level by level: without recursion, and each level is one depth."""
+    level: list[Json] = [tree]
+    for depth in range(MAX_DEPTH + 1):
+        if depth == MAX_DEPTH and any(isinstance(value, list | dict) for value in level):
+            raise Rejected("depth", f"nested more than {MAX_DEPTH} deep")
+        below: list[Json] = []
+        for value in level:
+            kind = type(value)
+            if kind is list:
+                below += value  # type: ignore[arg-type]
+            elif kind is dict:
+                below += value.values()  # type: ignore[union-attr]
+            elif kind is int:
+                if not 0 <= value <= MAX_INTEGER:  # type: ignore[operator]
+                    raise Rejected("number", "an integer outside 0 to 2^31 - 1")
+            elif kind is not str and value is not None:
+                raise Rejected("number", "a fraction or a truth value")
+        level = below
+
+
+def is_text(text: str) -> bool:
+    """Tell whether the text has neither NUL nor a lone surrogate."""
+    if "\0" in text:
+        return False
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _check_text(tree: Json) -> None:
+    waiting: list[Json] = [tree]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            waiting += [*value, *value.values()]
+        elif isinstance(value, list):
+            waiting += value
+        elif isinstance(value, str) and not is_text(value):
+            raise Rejected("text", "a string holds NUL or a lone surrogate")

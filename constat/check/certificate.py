@@ -1,0 +1,329 @@
+"""The certificate as frozen records: header, nodes, closure, summaries.
+
+In: a canonical document.  Out: a ``Certificate``, or ``Rejected``.  Invariant: the schema is
+closed, indices point to what exists, values are spelled; whether anything *follows* is decided by
+the passes after this one.  FORMAT.md, sections 3 to 8.
+
+Example: a node with a ninth member is rejected with code ``schema``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from . import shapes
+from .evidence import (
+    Evidence,
+    EvidenceReader,
+    RowReader,
+    check_sorted,
+    read_assumption,
+    read_source,
+)
+from .program import read_program
+from .rejection import Rejected, each, inside
+from .rules import free_positions
+from .summaries import Summary, read_summary
+from .values import Hole, OpenRow, Row
+
+if TYPE_CHECKING:
+    from .canonical import Document, Json
+    from .rules import Declaration, Program
+
+FORMAT: Final = "constat-cert/1"
+VERDICTS: Final = ("PROVED", "PROVED_UNDER", "DISPROVED", "DISPROVED_UNDER", "UNRESOLVED")
+
+_MEMBERS: Final = (
+    "format",
+    "header",
+    "declarations",
+    "rules",
+    "sources",
+    "facts",
+    "coverage",
+    "open",
+    "assumptions",
+    "nodes",
+    "closure",
+    "summaries",
+    "missing",
+    "record",
+    "identity",
+    "digest",
+)
+_HEADER: Final = (
+    "goal",
+    "verdict",
+    "under",
+    "confidence",
+    "search",
+    "program",
+    "level",
+    "as_of",
+    "snapshot",
+    "decision",
+    "supersedes",
+    "libraries",
+    "approvals",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """A predicate and a pattern; holes are the goal's variables."""
+
+    predicate: str
+    pattern: OpenRow
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What was asked and concluded; ``confidence`` in millionths."""
+
+    goal: Goal
+    verdict: str
+    under: frozenset[int]
+    confidence: int
+    search: str
+    program: str
+    level: str
+    snapshot: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class FactNode:
+    """A row of a fact group."""
+
+    predicate: str
+    fact: Row
+    group: int
+    row: int
+    confidence: int
+
+
+@dataclass(frozen=True, slots=True)
+class RuleNode:
+    """An instance of a rule; ``None`` binds a local variable or stands for no premise."""
+
+    predicate: str
+    fact: Row
+    rule: int
+    bind: tuple[str | None, ...]
+    premises: tuple[int | None, ...]
+    confidence: int
+
+
+@dataclass(frozen=True, slots=True)
+class ClosureEntry:
+    """The keys for which the closure's rows bound a derived predicate."""
+
+    predicate: str
+    columns: tuple[int, ...]
+    orders: tuple[tuple[int, tuple[int, ...]], ...]
+    keys: tuple[Row, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """All of it."""
+
+    header: Header
+    program: Program
+    evidence: Evidence
+    nodes: tuple[FactNode | RuleNode, ...]
+    entries: tuple[ClosureEntry, ...]
+    closure_rows: dict[str, tuple[OpenRow, ...]]
+    summaries: tuple[Summary, ...]
+    missing: tuple[Goal, ...]
+    executed: tuple[str | None, ...]
+
+
+def read_certificate(document: Document) -> Certificate:
+    """Read a canonical document; the hashes are compared first."""
+    parts = dict(zip(_MEMBERS, shapes.members(document.tree, _MEMBERS), strict=True))
+    if parts["format"] != FORMAT:
+        raise Rejected("schema", f"the format is not {FORMAT}", "format")
+    for name, computed in (("digest", document.digest), ("identity", document.identity)):
+        if parts[name] != computed:
+            raise Rejected(name, f"the {name} is not that of this text", name)
+    sources = tuple(each("sources", shapes.array(parts["sources"]), read_source))
+    assumptions = tuple(each("assumptions", shapes.array(parts["assumptions"]), read_assumption))
+    kinds = [assumption.kind for assumption in assumptions]
+    program = read_program(parts["declarations"], parts["rules"], kinds)
+    reader = _Reader(program)
+    evidence = EvidenceReader(reader.rows, sources, assumptions).evidence(
+        parts["facts"], parts["open"], parts["coverage"]
+    )
+    header = inside("header", parts["header"], lambda v: reader.header(v, len(assumptions)))
+    if header.program != document.program:
+        raise Rejected("program", "the header names other rules", "header.program")
+    entries, closure_rows = inside("closure", parts["closure"], reader.closure)
+    summaries = tuple(
+        each(
+            "summaries",
+            shapes.array(parts["summaries"]),
+            lambda value: read_summary(value, program, sources, reader.rows),
+        )
+    )
+    if header.level != ("C1" if summaries else "C3"):
+        raise Rejected("header", "the level does not fit the summaries", "header.level")
+    return Certificate(
+        header,
+        program,
+        evidence,
+        tuple(each("nodes", shapes.array(parts["nodes"]), reader.node)),
+        entries,
+        closure_rows,
+        summaries,
+        tuple(each("missing", shapes.array(parts["missing"]), reader.goal)),
+        inside("record", parts["record"], lambda value: _read_record(value, len(sources))),
+    )
+
+
+class _Reader:
+    """Reads what speaks of declared predicates and listed rules."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.rows = RowReader(program)
+        self.free = [free_positions(rule) for rule in program.rules]
+
+    def goal(self, value: Json) -> Goal:
+        predicate, pattern = shapes.array(value, 2)
+        declaration = self.rows.declaration(predicate)
+        row = self.rows.open_row(declaration.kinds, pattern, Hole.UNBOUND)
+        return Goal(declaration.name, row)
+
+    def header(self, value: Json, assumptions: int) -> Header:
+        parts = dict(zip(_HEADER, shapes.members(value, _HEADER), strict=True))
+        under = [shapes.index(found, assumptions) for found in shapes.array(parts["under"])]
+        if under != sorted(set(under)):
+            raise Rejected("header", "indices are ascending and distinct", "under")
+        for name in ("as_of", "decision", "supersedes"):
+            shapes.text_or_null(parts[name])
+        for name in ("libraries", "approvals"):
+            each(name, shapes.array(parts[name]), shapes.text)
+        snapshot = parts["snapshot"]
+        return Header(
+            inside("goal", parts["goal"], self.goal),
+            shapes.one_of(parts["verdict"], VERDICTS),
+            frozenset(under),
+            shapes.confidence(parts["confidence"]),
+            shapes.one_of(parts["search"], ("exhausted", "stopped")),
+            shapes.sha(parts["program"]),
+            shapes.one_of(parts["level"], ("C1", "C3")),
+            None if snapshot is None else shapes.one_of(snapshot, ("one", "not one snapshot")),
+        )
+
+    def node(self, value: Json) -> FactNode | RuleNode:
+        if isinstance(value, dict) and value.get("kind") == "fact":
+            _, fact, facts, row, confidence = shapes.members(
+                value, ("kind", "fact", "facts", "row", "confidence")
+            )
+            predicate, found = self.fact(fact)
+            return FactNode(
+                predicate,
+                found,
+                shapes.index(facts),
+                shapes.index(row),
+                shapes.confidence(confidence),
+            )
+        kind, fact, position, bind, premises, confidence = shapes.members(
+            value, ("kind", "fact", "rule", "bind", "premises", "confidence")
+        )
+        shapes.one_of(kind, ("rule",))
+        rule = shapes.index(position, len(self.program.rules))
+        predicate, found = self.fact(fact)
+        return RuleNode(
+            predicate,
+            found,
+            rule,
+            self.bind(rule, bind),
+            self.premises(rule, premises),
+            shapes.confidence(confidence),
+        )
+
+    def fact(self, value: Json) -> tuple[str, Row]:
+        predicate, row = shapes.array(value, 2)
+        declaration = self.rows.declaration(predicate)
+        return declaration.name, self.rows.row(declaration.kinds, row)
+
+    def bind(self, position: int, value: Json) -> tuple[str | None, ...]:
+        rule = self.program.rules[position]
+        cells = shapes.array(value, len(rule.variables))
+        free = self.free[position]
+        if any((cells[at] is None) != (at in free) for at in range(rule.outer)):
+            raise Rejected("schema", "exactly the free variables are unbound", "bind")
+        outer = [
+            None if cell is None else self.rows.value(kind, cell)
+            for (_, kind), cell in zip(rule.variables, cells[: rule.outer], strict=False)
+        ]
+        if any(cell is not None for cell in cells[rule.outer :]):
+            raise Rejected("schema", "a local variable has no value", "bind")
+        return (*outer, *[None] * (len(cells) - rule.outer))
+
+    def premises(self, position: int, value: Json) -> tuple[int | None, ...]:
+        cells = shapes.array(value, len(self.program.rules[position].body))
+        return tuple([None if cell is None else shapes.index(cell) for cell in cells])
+
+    def closure(
+        self, value: Json
+    ) -> tuple[tuple[ClosureEntry, ...], dict[str, tuple[OpenRow, ...]]]:
+        entries, rows = shapes.members(value, ("entries", "rows"))
+        read = tuple(each("entries", shapes.array(entries), self.entry))
+        if len({(entry.predicate, entry.columns) for entry in read}) < len(read):
+            raise Rejected("closure", "two entries have the same columns", "entries")
+        pairs = each("rows", shapes.array(rows), self.closure_rows)
+        names = [name for name, _ in pairs]
+        if names != sorted(set(names)):
+            raise Rejected("order", "predicates are sorted and distinct", "rows")
+        return read, dict(pairs)
+
+    def derived(self, name: Json) -> Declaration:
+        declaration = self.rows.declaration(name)
+        if declaration.name not in self.program.derived:
+            raise Rejected("closure", f"no rule derives {declaration.name}")
+        return declaration
+
+    def entry(self, value: Json) -> ClosureEntry:
+        predicate, columns, orders, keys = shapes.members(
+            value, ("predicate", "columns", "orders", "keys")
+        )
+        declaration = self.derived(predicate)
+        positions = self.rows.columns(declaration, columns)
+        kinds = tuple(declaration.kinds[column] for column in positions)
+        listed = tuple(each("orders", shapes.array(orders), self.order))
+        if tuple(rule for rule, _ in listed) != self.program.derived[declaration.name]:
+            raise Rejected("closure", "an entry lists each rule of its predicate once", "orders")
+        found = tuple(each("keys", shapes.array(keys), lambda key: self.rows.row(kinds, key)))
+        inside("keys", found, check_sorted)
+        return ClosureEntry(declaration.name, positions, listed, found)
+
+    def order(self, value: Json) -> tuple[int, tuple[int, ...]]:
+        position, order = shapes.array(value, 2)
+        rule = shapes.index(position, len(self.program.rules))
+        literals = tuple(shapes.index(literal) for literal in shapes.array(order))
+        if sorted(literals) != list(range(len(self.program.rules[rule].body))):
+            raise Rejected("closure", "an order is a permutation of the rule's body")
+        return rule, literals
+
+    def closure_rows(self, value: Json) -> tuple[str, tuple[OpenRow, ...]]:
+        predicate, rows = shapes.array(value, 2)
+        declaration = self.derived(predicate)
+        kinds = declaration.kinds
+        found = tuple(each("rows", shapes.array(rows), lambda row: self.rows.open_row(kinds, row)))
+        check_sorted(found)
+        return declaration.name, found
+
+
+def _read_record(value: Json, sources: int) -> tuple[str | None, ...]:
+    created, engine, executed, host, signatures = shapes.members(
+        value, ("created", "engine", "executed", "host", "signatures")
+    )
+    shapes.moment(created)
+    shapes.text(engine)
+    shapes.text_or_null(host)
+    shapes.array(signatures, 0)
+    times = shapes.array(executed, sources)
+    return tuple(None if time is None else shapes.moment(time) for time in times)

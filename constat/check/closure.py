@@ -1,0 +1,140 @@
+"""Check the closure: its rows are an upper bound of the derived predicates for its keys.
+
+In: a certificate and its rows.  Out: nothing, or ``Rejected`` at the entry and rule that derive
+more.  Invariant: the least model is inside every set that is closed under the rules (Tarski, 1955),
+so what is outside these rows is false.
+
+Example: a closure of ``reach("a", ?y)`` without the row that a rule adds is rejected.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .evaluation import instance
+from .joins import Joins, search
+from .rejection import Rejected
+from .rules import Aggregate, Constant, Variable, free_positions, unbound
+from .values import Hole, OpenRow, Row
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from .aggregates import Aggregates
+    from .certificate import Certificate, ClosureEntry
+    from .rows import Rows
+    from .rules import Binding, Literal, Rule
+
+
+class Bound:
+    """The closure's rows of one predicate, ready for "is this head covered"."""
+
+    def __init__(self, rows: tuple[OpenRow, ...]) -> None:
+        self.by_stars: dict[tuple[int, ...], set[OpenRow]] = {}
+        for row in rows:
+            stars = tuple(c for c, value in enumerate(row) if value is Hole.STAR)
+            self.by_stars.setdefault(stars, set()).add(row)
+
+    def covers(self, head: OpenRow) -> bool:
+        """Tell whether a row equals the head wherever the row is not ⋆."""
+        for stars, rows in self.by_stars.items():
+            masked = list(head)
+            for column in stars:
+                masked[column] = Hole.STAR
+            if tuple(masked) in rows:
+                return True
+        return False
+
+
+class Closure:
+    """Runs every rule of every entry for every key."""
+
+    def __init__(self, certificate: Certificate, rows: Rows, aggregates: Aggregates) -> None:
+        self.certificate = certificate
+        self.rows = rows
+        self.aggregates = aggregates
+        self.joins = Joins(rows, rows.possible)
+        self.consulted: set[int] = set()
+        self.bounds: dict[str, Bound] = {}
+
+    def check(self) -> None:
+        """Reject the certificate unless every head obtained is covered."""
+        for position, entry in enumerate(self.certificate.entries):
+            bound = Bound(self.certificate.closure_rows.get(entry.predicate, ()))
+            for rule, order in entry.orders:
+                try:
+                    self._check_rule(entry, bound, rule, order)
+                except Rejected as rejected:
+                    rejected.within(f"closure.entries[{position}] rule {rule}")
+                    raise
+        self.consulted |= self.joins.consulted
+
+    def _check_rule(
+        self, entry: ClosureEntry, bound: Bound, position: int, order: tuple[int, ...]
+    ) -> None:
+        rule = self.certificate.program.rules[position]
+        literals = tuple((at, rule.body[at]) for at in order)
+        self.joins.free = free_positions(rule)
+
+        def extend(placed: tuple[int, Literal], binding: Binding) -> Iterable[Binding]:
+            at, literal = placed
+            if isinstance(literal, Aggregate):
+                return self._aggregate(position, at, literal, binding)
+            return self.joins.extend(literal, binding)
+
+        for key in entry.keys:
+            start = unified(rule, entry.columns, key)
+            self.rows.spend(1 + len(rule.body))
+            if start is None:
+                continue
+            for binding in search(start, literals, lambda _, left: self._first(left), extend):
+                self._check_covered(rule, entry, bound, key, binding)
+
+    def _first(self, left: tuple[tuple[int, Literal], ...]) -> int:
+        self.rows.spend(len(left) // 8)
+        return 0
+
+    def _aggregate(
+        self, position: int, at: int, literal: Aggregate, binding: Binding
+    ) -> tuple[Binding, ...]:
+        self.rows.spend(1)
+        exact = self.aggregates.exact(position, at, literal, binding)
+        self.consulted |= exact.consulted
+        if exact.value is None:
+            return ()
+        known = binding[literal.result.position]
+        if isinstance(known, Hole):
+            extended = list(binding)
+            extended[literal.result.position] = exact.value
+            return (extended,)
+        return (binding,) if isinstance(exact.value, Hole) or exact.value == known else ()
+
+    def _check_covered(
+        self, rule: Rule, entry: ClosureEntry, bound: Bound, key: Row, binding: Binding
+    ) -> None:
+        head = list(instance(rule.head, binding))
+        for column, value in zip(entry.columns, key, strict=True):
+            if isinstance(head[column], Hole):
+                head[column] = value
+            elif head[column] != value:
+                return
+        row = tuple(Hole.STAR if isinstance(value, Hole) else value for value in head)
+        self.rows.spend(len(bound.by_stars))
+        if not bound.covers(row):
+            shown = ", ".join("?" if isinstance(v, Hole) else v[:40] for v in row)
+            raise Rejected("not-covered", f"{entry.predicate}({shown}) is derivable but not listed")
+
+
+def unified(rule: Rule, columns: tuple[int, ...], key: Row) -> Binding | None:
+    """Return the binding of the head's variables to the key, ``None`` where they clash."""
+    binding = unbound(rule)
+    for column, value in zip(columns, key, strict=True):
+        term = rule.head.args[column]
+        if isinstance(term, Constant) and term.value != value:
+            return None
+        if isinstance(term, Variable):
+            known = binding[term.position]
+            if known is not Hole.UNBOUND and known != value:
+                return None
+            binding[term.position] = value
+    return binding

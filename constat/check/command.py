@@ -1,0 +1,43 @@
+"""The command line of the checker.
+
+In: arguments.  Out: the report on standard output and an exit code: that of the verdict, 1 for what
+is rejected, 2 for a wrong call or a file that cannot be read.  Invariant: needs nothing but the
+standard library and this folder.
+
+Example: ``python -m constat.check --pin sha256:... proof.json``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Final
+
+from .canonical import MAX_BYTES
+from .checking import check_certificate
+
+USAGE_ERROR: Final = 2
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Check the file that the arguments name; return the exit code."""
+    parser = argparse.ArgumentParser(
+        prog="check", description="Check a certificate of Constat, independently of Constat."
+    )
+    parser.add_argument("file", metavar="FILE", help="the certificate")
+    parser.add_argument("--json", action="store_true", help="write the report as JSON")
+    parser.add_argument("--pin", metavar="sha256:...", help="the hash that the rules must have")
+    chosen = parser.parse_args(arguments)
+    try:
+        with Path(chosen.file).open("rb") as stream:
+            data = stream.read(MAX_BYTES + 1)
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "this is no file name"
+        sys.stderr.write(f"check: cannot read the file: {reason}\n")
+        return USAGE_ERROR
+    report = check_certificate(data, pin=chosen.pin)
+    text = report.to_json() + "\n" if chosen.json else report.to_text()
+    encoding = sys.stdout.encoding or "ascii"
+    sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
+    return report.exit_code

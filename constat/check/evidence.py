@@ -1,0 +1,309 @@
+"""What came from outside: sources, assumptions, facts, open rows, coverage.
+
+In: the members of those names.  Out: frozen records whose indices and values are checked.
+Invariant: rows that no configuration and no database vouches for carry an assumption, and so does
+every coverage that rests on somebody's word.  FORMAT.md, section 5.
+
+Example: a fact group of origin LLM_KNOWLEDGE whose assumption is null is rejected.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final
+
+from . import shapes
+from .canonical import Json, canonical, sha256
+from .rejection import Rejected, each
+from .values import KINDS, Hole, OpenRow, Row, Value, is_spelled
+
+if TYPE_CHECKING:
+    from .rules import Declaration, Program
+
+AUTHORITIES: Final = frozenset({"CONFIG", "DATABASE"})
+_ORIGINS: Final = AUTHORITIES | {
+    "USER_PROVIDED",
+    "LLM_KNOWLEDGE",
+    "LLM_HEURISTIC",
+    "SUB_PLAN",
+    "API",
+}
+_SOURCE: Final = (
+    "tier",
+    "origin",
+    "name",
+    "query",
+    "parameters",
+    "rows",
+    "hash",
+    "snapshot",
+    "confidence",
+    "author",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One answer from outside; ``rows`` and ``hash`` describe all of it."""
+
+    tier: str
+    origin: str
+    name: str
+    query: str | None
+    parameters: tuple[str, ...]
+    rows: int
+    hash: str
+    confidence: int
+    author: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Assumption:
+    """What somebody must accept; ``confidence`` in millionths."""
+
+    kind: str
+    text: str
+    confidence: int
+
+
+@dataclass(frozen=True, slots=True)
+class FactGroup:
+    """Rows of one predicate from one source."""
+
+    predicate: str
+    source: int
+    assumption: int | None
+    rows: tuple[Row, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """Some row of this shape may exist."""
+
+    predicate: str
+    row: OpenRow
+    reason: str
+    assumption: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """For these keys, facts and open rows are all there can be."""
+
+    predicate: str
+    columns: tuple[int, ...]
+    keys: tuple[Row, ...]
+    sources: tuple[int, ...]
+
+
+def read_source(value: Json) -> Source:
+    """Read one source."""
+    tier, origin, name, query, parameters, rows, found, snapshot, sure, author = shapes.members(
+        value, _SOURCE
+    )
+    shapes.text_or_null(snapshot)
+    return Source(
+        shapes.text(tier),
+        shapes.one_of(origin, _ORIGINS),
+        shapes.text(name),
+        shapes.text_or_null(query),
+        tuple(each("parameters", shapes.array(parameters), shapes.text)),
+        shapes.index(rows),
+        shapes.sha(found),
+        shapes.confidence(sure),
+        shapes.text_or_null(author),
+    )
+
+
+def read_assumption(value: Json) -> Assumption:
+    """Read one assumption."""
+    kind, said, confidence = shapes.members(value, ("kind", "text", "confidence"))
+    known = ("fact", "rule", "closure", "fall-through")
+    return Assumption(shapes.one_of(kind, known), shapes.text(said), shapes.confidence(confidence))
+
+
+class RowReader:
+    """Reads rows against declarations; remembers texts that it has already checked."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.good: dict[str, set[str]] = {kind: set() for kind in KINDS}
+
+    def declaration(self, name: Json) -> Declaration:
+        """Return the declaration of a predicate."""
+        found = self.program.declarations.get(shapes.text(name))
+        if found is None:
+            raise Rejected("declaration", f"{shapes.text(name)[:40]!r} is not declared")
+        return found
+
+    def value(self, kind: str, value: Json) -> str:
+        """Return a spelled value."""
+        # Most texts come again and again: one look-up decides them.
+        if type(value) is str and value in self.good[kind]:
+            return value
+        found = shapes.text(value)
+        if not is_spelled(kind, found):
+            raise Rejected("value", f"{found[:40]!r} is not the spelling of a {kind}")
+        self.good[kind].add(found)
+        return found
+
+    def row(self, kinds: tuple[str, ...], value: Json) -> Row:
+        """Return a row without ⋆."""
+        cells = shapes.array(value, len(kinds))
+        return tuple([self.value(kind, cell) for kind, cell in zip(kinds, cells, strict=True)])
+
+    def open_row(self, kinds: tuple[str, ...], value: Json, hole: Hole = Hole.STAR) -> OpenRow:
+        """Return a row in which ``null`` has become ``hole``."""
+        cells = shapes.array(value, len(kinds))
+        return tuple(
+            hole if cell is None else self.value(kind, cell)
+            for kind, cell in zip(kinds, cells, strict=True)
+        )
+
+    def columns(self, declaration: Declaration, value: Json) -> tuple[int, ...]:
+        """Return ascending positions of columns."""
+        width = len(declaration.columns)
+        found = tuple(shapes.index(column, width) for column in shapes.array(value))
+        if list(found) != sorted(set(found)):
+            raise Rejected("schema", "columns are ascending and distinct", "columns")
+        return found
+
+
+def sort_key(row: OpenRow) -> tuple[tuple[bool, str], ...]:
+    """Order rows as arrays of strings, ⋆ first."""
+    return tuple((False, "") if isinstance(v, Hole) else (True, v) for v in row)
+
+
+def check_sorted(rows: tuple[OpenRow, ...]) -> None:
+    """Reject rows that are out of order or repeated."""
+    keys = [sort_key(row) for row in rows]
+    if any(left >= right for left, right in pairwise(keys)):
+        raise Rejected("order", "rows are sorted and distinct")
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Everything that came from outside."""
+
+    sources: tuple[Source, ...]
+    assumptions: tuple[Assumption, ...]
+    facts: tuple[FactGroup, ...]
+    open: tuple[Open, ...]
+    coverage: tuple[Coverage, ...]
+
+
+class EvidenceReader:
+    """Reads the members that rest on sources and assumptions."""
+
+    def __init__(
+        self,
+        rows: RowReader,
+        sources: tuple[Source, ...],
+        assumptions: tuple[Assumption, ...],
+    ) -> None:
+        self.rows = rows
+        self.sources = sources
+        self.assumptions = assumptions
+
+    def evidence(self, facts: Json, opened: Json, coverage: Json) -> Evidence:
+        """Read all three members and check that sources and coverage are backed."""
+        groups = tuple(each("facts", shapes.array(facts), self._facts))
+        holes = tuple(each("open", shapes.array(opened), self._open))
+        covered = tuple(each("coverage", shapes.array(coverage), self._coverage))
+        check_shown_rows(self.sources, groups)
+        backing = {(row.predicate, row.row) for row in holes}
+        each("coverage", covered, lambda entry: self._check_backed(entry, backing))
+        return Evidence(self.sources, self.assumptions, groups, holes, covered)
+
+    def _external(self, name: Json) -> Declaration:
+        declaration = self.rows.declaration(name)
+        if not declaration.external:
+            raise Rejected("declaration", f"no rows of {declaration.name} come from outside")
+        return declaration
+
+    def _assumption(self, value: Json, kinds: tuple[str, ...]) -> int | None:
+        found = shapes.index_or_null(value, len(self.assumptions))
+        if found is not None and self.assumptions[found].kind not in kinds:
+            raise Rejected("assumption", f"an assumption of kind {' or '.join(kinds)} is expected")
+        return found
+
+    def _facts(self, value: Json) -> FactGroup:
+        predicate, source, assumption, rows = shapes.members(
+            value, ("predicate", "source", "assumption", "rows")
+        )
+        declaration = self._external(predicate)
+        kinds = declaration.kinds
+        group = FactGroup(
+            declaration.name,
+            shapes.index(source, len(self.sources)),
+            self._assumption(assumption, ("fact", "fall-through")),
+            tuple(each("rows", shapes.array(rows), lambda row: self.rows.row(kinds, row))),
+        )
+        check_sorted(group.rows)
+        origin = self.sources[group.source].origin
+        if group.assumption is None and origin not in AUTHORITIES:
+            raise Rejected("assumption", f"rows of origin {origin} rest on an assumption")
+        return group
+
+    def _open(self, value: Json) -> Open:
+        predicate, row, reason, assumption = shapes.members(
+            value, ("predicate", "row", "reason", "assumption")
+        )
+        declaration = self._external(predicate)
+        return Open(
+            declaration.name,
+            self.rows.open_row(declaration.kinds, row),
+            shapes.text(reason),
+            self._assumption(assumption, ("closure", "fall-through")),
+        )
+
+    def _coverage(self, value: Json) -> Coverage:
+        predicate, columns, keys, sources = shapes.members(
+            value, ("predicate", "columns", "keys", "sources")
+        )
+        declaration = self._external(predicate)
+        positions = self.rows.columns(declaration, columns)
+        kinds = tuple(declaration.kinds[column] for column in positions)
+        return Coverage(
+            declaration.name,
+            positions,
+            tuple(each("keys", shapes.array(keys), lambda key: self.rows.row(kinds, key))),
+            tuple(shapes.index(s, len(self.sources)) for s in shapes.array(sources)),
+        )
+
+    def _check_backed(self, entry: Coverage, backing: set[tuple[str, OpenRow]]) -> None:
+        """Only an authority, or an open row that admits everything, can close a key."""
+        if any(self.sources[source].origin in AUTHORITIES for source in entry.sources):
+            return
+        width = len(self.rows.declaration(entry.predicate).columns)
+        for position, key in enumerate(entry.keys):
+            at = dict(zip(entry.columns, key, strict=True))
+            row: tuple[Value, ...] = tuple(at.get(c, Hole.STAR) for c in range(width))
+            if (entry.predicate, row) not in backing:
+                raise Rejected(
+                    "coverage",
+                    "neither an authority nor an open row backs this",
+                    f"keys[{position}]",
+                )
+
+
+def check_shown_rows(sources: tuple[Source, ...], groups: tuple[FactGroup, ...]) -> None:
+    """Compare the rows shown of each source with its count, and with its hash if all are shown."""
+    shown: list[dict[str, set[Row]]] = [{} for _ in sources]
+    for group in groups:
+        shown[group.source].setdefault(group.predicate, set()).update(group.rows)
+    for position, (source, by_predicate) in enumerate(zip(sources, shown, strict=True)):
+        place = f"sources[{position}]"
+        count = sum(map(len, by_predicate.values()))
+        if count > source.rows:
+            raise Rejected("source", "more rows are shown than the source gave", place)
+        if count == source.rows and len(by_predicate) <= 1:
+            rows = sorted(row for found in by_predicate.values() for row in found)
+            if rows_hash(rows) != source.hash:
+                raise Rejected("source", "the rows shown do not have the source's hash", place)
+
+
+def rows_hash(rows: list[Row]) -> str:
+    """Return the hash of sorted rows."""
+    return sha256("".join(canonical(list(row)) + "\n" for row in rows))

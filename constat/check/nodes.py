@@ -1,0 +1,152 @@
+"""Check the nodes: each is a fact shown, or follows by its rule from earlier nodes.
+
+In: a certificate, its rows, its aggregates.  Out: the confidence of every node is confirmed, or
+``Rejected`` at the node.  Invariant: premises point backward, so no fact supports itself; absence
+and aggregates reach only into lower strata.
+
+Example: a node whose premise is a later node is rejected with code ``premise``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .certificate import FactNode, RuleNode
+from .evaluation import instance, truth
+from .rejection import Rejected
+from .rules import Aggregate, Binding, Comparison, Negative, Positive
+from .shapes import MILLION
+from .values import Hole
+
+if TYPE_CHECKING:
+    from .aggregates import Aggregates
+    from .certificate import Certificate
+    from .rows import Rows
+    from .rules import Atom, Literal
+
+
+class Nodes:
+    """Checks nodes in order; ``rests_on[i]`` are the nodes that node i uses."""
+
+    def __init__(self, certificate: Certificate, rows: Rows, aggregates: Aggregates) -> None:
+        self.nodes = certificate.nodes
+        self.rules = certificate.program.rules
+        self.evidence = certificate.evidence
+        self.rows = rows
+        self.aggregates = aggregates
+        self.rests_on: list[list[int]] = []
+
+    def check(self) -> None:
+        """Reject the certificate at the first node that does not follow."""
+        if len(self.rows.nodes) < len(self.nodes):
+            raise Rejected("node", "two nodes have the same fact", "nodes")
+        for position, node in enumerate(self.nodes):
+            try:
+                self._check(position, node)
+            except Rejected as rejected:
+                rejected.within(f"nodes[{position}]")
+                raise
+
+    def _check(self, position: int, node: FactNode | RuleNode) -> None:
+        self.rests_on.append([])
+        found = self._fact(node) if isinstance(node, FactNode) else self._rule(position, node)
+        if found != node.confidence:
+            raise Rejected("confidence", "the confidence is another", "confidence")
+
+    def _accept(self, assumption: int | None) -> None:
+        if assumption is None:
+            return
+        if not self.rows.holds(assumption):
+            raise Rejected("assumption", "this rests on an assumption that is not accepted")
+        self.rows.used_assumptions.add(assumption)
+
+    def _fact(self, node: FactNode) -> int:
+        groups = self.evidence.facts
+        if node.group >= len(groups):
+            raise Rejected("node", "there is no such group of facts", "facts")
+        group = groups[node.group]
+        if node.row >= len(group.rows):
+            raise Rejected("node", "the group has no such row", "row")
+        if (group.predicate, group.rows[node.row]) != (node.predicate, node.fact):
+            raise Rejected("node", "the row of the group is another fact", "fact")
+        self._accept(group.assumption)
+        return self.evidence.sources[group.source].confidence
+
+    def _rule(self, position: int, node: RuleNode) -> int:
+        rule = self.rules[node.rule]
+        self._accept(rule.assumption)
+        binding: Binding = [Hole.UNBOUND if value is None else value for value in node.bind]
+        if rule.head.predicate != node.predicate or instance(rule.head, binding) != node.fact:
+            raise Rejected("head", "the head under this binding is another fact", "fact")
+        least = MILLION
+        for at, literal in enumerate(rule.body):
+            try:
+                least = min(least, self._literal(position, node, at, literal, binding))
+            except Rejected as rejected:
+                rejected.within(f"premises[{at}]")
+                raise
+        return least * rule.confidence // MILLION
+
+    def _literal(
+        self, position: int, node: RuleNode, at: int, literal: Literal, binding: Binding
+    ) -> int:
+        premise = node.premises[at]
+        if isinstance(literal, Positive):
+            return self._premise(position, premise, literal.atom, binding)
+        if premise is not None:
+            raise Rejected("premise", "only a positive literal has a premise")
+        match literal:
+            case Negative(atom):
+                return self._absent(atom, binding)
+            case Comparison():
+                return self._compared(literal, binding)
+            case Aggregate():
+                return self._aggregated(position, node, at, literal, binding)
+
+    def _premise(self, position: int, premise: int | None, atom: Atom, binding: Binding) -> int:
+        if premise is None or premise >= position:
+            raise Rejected("premise", "a premise is an earlier node")
+        earlier = self.nodes[premise]
+        if earlier.predicate != atom.predicate or earlier.fact != instance(atom, binding):
+            raise Rejected("premise", "the premise is another fact")
+        self.rests_on[position].append(premise)
+        return earlier.confidence
+
+    def _absent(self, atom: Atom, binding: Binding) -> int:
+        row = instance(atom, binding)
+        # Reading allows an unbound variable here only where it occurs once: then it means "any".
+        if Hole.STAR in row or Hole.ERROR in row:
+            raise Rejected("negation", "the negated atom has no value")
+        if self.rows.possible(atom.predicate, row):
+            raise Rejected("negation", "the negated atom may be true")
+        return self.aggregates.absence
+
+    def _compared(self, literal: Comparison, binding: Binding) -> int:
+        if truth(literal, binding) is not True:
+            raise Rejected("comparison", "the comparison does not hold")
+        return MILLION
+
+    def _aggregated(
+        self, position: int, node: RuleNode, at: int, literal: Aggregate, binding: Binding
+    ) -> int:
+        exact = self.aggregates.exact(node.rule, at, literal, binding)
+        if exact.value is None or isinstance(exact.value, Hole):
+            raise Rejected("aggregate", "the aggregate has no exact value")
+        if exact.value != binding[literal.result.position]:
+            raise Rejected("aggregate", f"the aggregate is {exact.value[:80]}")
+        self.rests_on[position] += exact.consulted
+        return exact.confidence
+
+
+def check_all_used(rests_on: list[list[int]], roots: set[int]) -> None:
+    """Reject a node that neither the goal nor an upper bound needs."""
+    used: set[int] = set()
+    waiting = list(roots)
+    while waiting:
+        node = waiting.pop()
+        if node not in used:
+            used.add(node)
+            waiting += rests_on[node]
+    for position in range(len(rests_on)):
+        if position not in used:
+            raise Rejected("unused", "nothing needs this node", f"nodes[{position}]")

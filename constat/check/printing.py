@@ -1,0 +1,126 @@
+"""Rules, goals and values as text in the surface syntax.
+
+In: what was checked.  Out: the text a person reads.  Invariant: the text is made from the checked
+rule alone, so a sentence beside it cannot make it say something else; control characters are
+escaped, so a certificate cannot repaint the terminal.
+
+Example: ``big(?x) :- p(?x, ?n), ?n > 5.``
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from .rules import (
+    Aggregate,
+    Call,
+    Comparison,
+    Constant,
+    Literal,
+    Negative,
+    Positive,
+    Term,
+    Variable,
+)
+from .values import NUMERIC, Hole, Value, parse
+
+if TYPE_CHECKING:
+    from .certificate import Goal
+    from .rules import Atom, Program, Rule
+
+_INFIX: Final = frozenset({"+", "-", "*", "/", "%"})
+_NAMED: Final = frozenset({"match", "contains"})
+
+
+def printable(text: str) -> str:
+    """Return the text with every character that does not print escaped."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def quoted(text: str) -> str:
+    """Return the text between quotes."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{printable(escaped)}"'
+
+
+def show_value(kind: str, value: Value) -> str:
+    """Return a value as it stands in a rule; ``_`` for a hole."""
+    if isinstance(value, Hole):
+        return "_"
+    if kind == "float":
+        return repr(parse(kind, value))
+    return value if kind in NUMERIC else quoted(value)
+
+
+def show_row(predicate: str, kinds: tuple[str, ...], row: tuple[Value, ...]) -> str:
+    """Return an atom of values."""
+    return f"{predicate}({', '.join(map(show_value, kinds, row))})"
+
+
+def show_goal(goal: Goal, program: Program) -> str:
+    """Return the goal; its variables are ``_``."""
+    return show_row(goal.predicate, program.declarations[goal.predicate].kinds, goal.pattern)
+
+
+def show_rule(rule: Rule) -> str:
+    """Return the rule, ending with a full stop."""
+    names = tuple(name if name[0] in "?_" else f"?{name}" for name, _ in rule.variables)
+    printer = _Printer(names)
+    head = printer.atom(rule.head)
+    if not rule.body:
+        return f"{head}."
+    return f"{head} :- {', '.join(map(printer.literal, rule.body))}."
+
+
+class _Printer:
+    """Prints with the names of one rule's variables."""
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self.names = names
+
+    def atom(self, atom: Atom) -> str:
+        return f"{atom.predicate}({', '.join(map(self.term, atom.args))})"
+
+    def term(self, term: Term) -> str:
+        match term:
+            case Variable(position):
+                return self.names[position]
+            case Constant(value, kind):
+                return show_value(kind, value)
+            case Call():
+                return self.call(term)
+
+    def call(self, term: Call) -> str:
+        args = [self.term(inner) for inner in term.args]
+        if term.function in _INFIX:
+            return f"({args[0]} {term.function} {args[1]})"
+        if term.function == "neg":
+            return f"(-{args[0]})"
+        if term.function == "as":
+            return f"as({args[0]}, {term.kind})"
+        return f"{term.function}({', '.join(args)})"
+
+    def literal(self, literal: Literal) -> str:
+        match literal:
+            case Positive(atom):
+                return self.atom(atom)
+            case Negative(atom):
+                return f"!{self.atom(atom)}"
+            case Comparison():
+                return self.comparison(literal)
+            case Aggregate():
+                return self.aggregate(literal)
+
+    def comparison(self, test: Comparison) -> str:
+        left, right = self.term(test.left), self.term(test.right)
+        if test.operator.removeprefix("!") in _NAMED:
+            return f"{test.operator}({left}, {right})"
+        return f"{left} {test.operator} {right}"
+
+    def aggregate(self, literal: Aggregate) -> str:
+        target = "" if literal.target is None else f" {self.term(literal.target)}"
+        body = ", ".join(map(self.literal, literal.body))
+        result = self.names[literal.result.position]
+        return f"{result} = {literal.function}{target} : {{ {body} }}"

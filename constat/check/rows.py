@@ -1,0 +1,210 @@
+"""Certain and possible rows, and the patterns for which they are complete.
+
+In: a certificate.  Out: answers to "which rows of p may match this pattern" and "is this row
+certain".  Invariant: a pattern is answered only where a coverage or a closure entry serves it;
+otherwise the check stops, because a row that nobody showed could match.  FORMAT.md, section 6.
+
+Example: with coverage of column 0 for "C001", the pattern ("C001", unbound) is served.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from .rejection import Rejected
+from .values import Hole, OpenRow, Row, Value
+
+if TYPE_CHECKING:
+    from .certificate import Certificate
+
+LEAST_STEPS: Final = 20_000_000
+STEPS_PER_CLOSURE_ROW: Final = 2_000
+
+Columns: TypeAlias = tuple[int, ...]
+_COUNTS: Final = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A possible row; ``until`` is the accepted assumption that removes it, or -1."""
+
+    row: OpenRow
+    until: int
+
+
+@dataclass(slots=True)
+class Part:
+    """The rows of one predicate from one side (outside or closure), indexed on demand."""
+
+    rows: list[Entry] = field(default_factory=list)
+    served: dict[Columns, set[Row]] = field(default_factory=dict)
+    indexes: dict[Columns, tuple[dict[OpenRow, list[Entry]], list[Entry]]] = field(
+        default_factory=dict
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Certainty:
+    """Why a row is certain: the best confidence, in millionths, and the node if there is one."""
+
+    confidence: int
+    node: int | None
+
+
+class Rows:
+    """All rows of a certificate under its reading; counts the steps of every enumeration."""
+
+    def __init__(self, certificate: Certificate) -> None:
+        self.under = certificate.header.under
+        self.external: dict[str, Part] = {}
+        self.derived: dict[str, Part] = {}
+        self.groups: dict[tuple[str, OpenRow], tuple[int, int | None]] = {}
+        self.nodes = {
+            (node.predicate, node.fact): position for position, node in enumerate(certificate.nodes)
+        }
+        self.confidences = [node.confidence for node in certificate.nodes]
+        self.used_assumptions: set[int] = set()
+        self.consulted: set[int] = set()
+        total = sum(map(len, certificate.closure_rows.values()))
+        self.steps = max(LEAST_STEPS, STEPS_PER_CLOSURE_ROW * total)
+        self._add_outside(certificate)
+        self._add_closure(certificate)
+
+    def _add_outside(self, certificate: Certificate) -> None:
+        evidence = certificate.evidence
+        for declaration in certificate.program.declarations.values():
+            if declaration.external:
+                self.external[declaration.name] = Part()
+        for group in evidence.facts:
+            sure = evidence.sources[group.source].confidence
+            part = self.external[group.predicate]
+            for row in group.rows:
+                part.rows.append(Entry(row, _COUNTS))
+                if self.holds(group.assumption):
+                    self._add_certain((group.predicate, row), sure, group.assumption)
+        for opened in evidence.open:
+            until = opened.assumption
+            gone = until is not None and until in self.under
+            entry = Entry(opened.row, until if gone and until is not None else _COUNTS)
+            self.external[opened.predicate].rows.append(entry)
+        for coverage in evidence.coverage:
+            served = self.external[coverage.predicate].served
+            served.setdefault(coverage.columns, set()).update(coverage.keys)
+
+    def _add_certain(self, fact: tuple[str, OpenRow], sure: int, assumption: int | None) -> None:
+        known = self.groups.get(fact)
+        if known is None or sure > known[0]:
+            self.groups[fact] = (sure, assumption)
+
+    def _add_closure(self, certificate: Certificate) -> None:
+        for predicate in certificate.program.derived:
+            rows = certificate.closure_rows.get(predicate, ())
+            self.derived[predicate] = Part([Entry(row, _COUNTS) for row in rows])
+        for entry in certificate.entries:
+            served = self.derived[entry.predicate].served
+            served.setdefault(entry.columns, set()).update(entry.keys)
+
+    def holds(self, assumption: int | None) -> bool:
+        """Tell whether what rests on the assumption holds under the reading."""
+        return assumption is None or assumption in self.under
+
+    def spend(self, steps: int) -> None:
+        """Count steps; ``Rejected`` when the certificate is too large to check."""
+        self.steps -= steps
+        if self.steps < 0:
+            raise Rejected("limit", "the certificate takes too many steps to check")
+
+    def certain(self, predicate: str, row: OpenRow) -> Certainty | None:
+        """Return why the row is certain, or ``None``; its assumption then counts as used."""
+        fact = (predicate, row)
+        node = self.nodes.get(fact)  # type: ignore[arg-type]
+        group = self.groups.get(fact)
+        if node is not None:
+            best = self.confidences[node]
+            return Certainty(best if group is None else max(best, group[0]), node)
+        if group is None:
+            return None
+        if group[1] is not None:
+            self.used_assumptions.add(group[1])
+        return Certainty(group[0], None)
+
+    def is_served(self, predicate: str, pattern: OpenRow) -> bool:
+        """Tell whether everything that matches the pattern is known."""
+        if (predicate, pattern) in self.nodes:
+            return True
+        return all(self._serves(part, pattern) for part in self._parts(predicate))
+
+    def _parts(self, predicate: str) -> list[Part]:
+        parts = (self.external.get(predicate), self.derived.get(predicate))
+        return [part for part in parts if part is not None]
+
+    def _serves(self, part: Part, pattern: OpenRow) -> bool:
+        self.spend(len(part.served) + 1)
+        for columns, keys in part.served.items():
+            # A hole equals no value of a key, so unbound columns serve nothing.
+            if tuple([pattern[column] for column in columns]) in keys:
+                return True
+        return False
+
+    def possible(self, predicate: str, pattern: OpenRow) -> list[OpenRow]:
+        """Return the possible rows that match the pattern; ``Rejected`` where it is not served."""
+        found: list[OpenRow] = []
+        node = self.nodes.get((predicate, pattern))  # type: ignore[arg-type]
+        for part in self._parts(predicate):
+            if self._serves(part, pattern):
+                found += self._matching(part, pattern)
+            elif node is not None:
+                # A ground pattern has one row only, and this one is known to be true.
+                self.consulted.add(node)
+                return [pattern]
+            elif any(value is Hole.STAR or value is Hole.ERROR for value in pattern):
+                found.append(
+                    tuple(Hole.STAR if isinstance(value, Hole) else value for value in pattern)
+                )
+            else:
+                shown = ", ".join("_" if isinstance(v, Hole) else v[:40] for v in pattern)
+                raise Rejected("unserved", f"nothing tells all rows of {predicate}({shown})")
+        return found
+
+    def inline(self, predicate: str, pattern: OpenRow) -> list[OpenRow]:
+        """Return the matching rows that happen to be in the certificate."""
+        return [row for part in self._parts(predicate) for row in self._matching(part, pattern)]
+
+    def _matching(self, part: Part, pattern: OpenRow) -> list[OpenRow]:
+        columns = tuple(c for c, value in enumerate(pattern) if not isinstance(value, Hole))
+        key = tuple(pattern[column] for column in columns)
+        exact, starred = self._index(part, columns)
+        found = exact.get(key, [])
+        self.spend(len(found) + len(starred) + 1)
+        rows: list[OpenRow] = []
+        for entry in found:
+            self._keep(entry, rows)
+        for entry in starred:
+            if all(entry.row[c] in (Hole.STAR, pattern[c]) for c in columns):
+                self._keep(entry, rows)
+        return rows
+
+    def _keep(self, entry: Entry, rows: list[OpenRow]) -> None:
+        if entry.until == _COUNTS:
+            rows.append(entry.row)
+        else:
+            self.used_assumptions.add(entry.until)
+
+    def _index(
+        self, part: Part, columns: Columns
+    ) -> tuple[dict[OpenRow, list[Entry]], list[Entry]]:
+        known = part.indexes.get(columns)
+        if known is not None:
+            return known
+        self.spend(len(part.rows))
+        exact: dict[OpenRow, list[Entry]] = {}
+        starred: list[Entry] = []
+        for entry in part.rows:
+            key: tuple[Value, ...] = tuple([entry.row[column] for column in columns])
+            if Hole.STAR in key:
+                starred.append(entry)
+            else:
+                exact.setdefault(key, []).append(entry)
+        part.indexes[columns] = (exact, starred)
+        return exact, starred

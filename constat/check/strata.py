@@ -1,0 +1,145 @@
+"""Safety and strata: every rule binds its variables, no predicate depends on its own absence.
+
+In: a ``Program``.  Out: nothing, or ``Rejected`` with code ``safety`` or ``strata``.  Invariant:
+after this pass each negated or aggregated predicate lies in a lower stratum than the head, which is
+what makes absence of a fact well-defined (Apt, Blair and Walker, 1988).
+
+Example: ``p(?x) :- q(?x), !p(?x).`` is rejected.
+"""
+
+from __future__ import annotations
+
+from .rejection import Rejected, each
+from .rules import (
+    Aggregate,
+    Comparison,
+    Literal,
+    Negative,
+    Positive,
+    Program,
+    Rule,
+    Term,
+    Variable,
+    free_positions,
+    positions,
+)
+
+
+def check_program(program: Program) -> None:
+    """Check safety of every rule, then stratification of all."""
+    each("rules", program.rules, _check_safety)
+    _check_strata(program)
+
+
+def _check_safety(rule: Rule) -> None:
+    missing = set(range(rule.outer)) - bound_by(rule.body, set()) - free_positions(rule)
+    for literal in rule.body:
+        if isinstance(literal, Aggregate):
+            given = set(range(rule.outer))
+            missing |= set(literal.inner) - bound_by(literal.body, given)
+    if missing:
+        name = rule.variables[min(missing)][0]
+        raise Rejected("safety", f"nothing binds the variable {name}")
+
+
+def bound_by(body: tuple[Literal, ...], given: set[int]) -> set[int]:
+    """Return the variables that the body binds when those of ``given`` are bound."""
+    bound = set(given)
+    for literal in body:
+        match literal:
+            case Positive(atom):
+                bound |= {term.position for term in atom.args if isinstance(term, Variable)}
+            case Aggregate():
+                bound.add(literal.result.position)
+            case _:
+                pass
+    equations = [test for test in body if isinstance(test, Comparison) and test.operator == "="]
+    # Equations bind in chains; each round binds one more, so their number bounds the rounds.
+    for _ in equations:
+        before = len(bound)
+        for test in equations:
+            bound |= _bound_by_equation(test.left, test.right, bound)
+            bound |= _bound_by_equation(test.right, test.left, bound)
+        if len(bound) == before:
+            break
+    return bound
+
+
+def _bound_by_equation(side: Term, other: Term, bound: set[int]) -> set[int]:
+    if isinstance(side, Variable) and positions(other) <= bound:
+        return {side.position}
+    return set()
+
+
+def _dependencies(program: Program) -> dict[str, dict[str, bool]]:
+    """Return for each head the predicates below it, and whether one lies strictly below."""
+    below: dict[str, dict[str, bool]] = {}
+    for rule in program.rules:
+        found = below.setdefault(rule.head.predicate, {})
+        for literal in rule.body:
+            for predicate, strict in _mentions(literal):
+                found[predicate] = found.get(predicate, False) or strict
+    return below
+
+
+def _mentions(literal: Literal) -> list[tuple[str, bool]]:
+    match literal:
+        case Positive(atom):
+            return [(atom.predicate, False)]
+        case Negative(atom):
+            return [(atom.predicate, True)]
+        case Aggregate():
+            inside = [pair for test in literal.body for pair in _mentions(test)]
+            return [(predicate, True) for predicate, _ in inside]
+        case Comparison():
+            return []
+
+
+def _check_strata(program: Program) -> None:
+    below = _dependencies(program)
+    component = components({head: list(found) for head, found in below.items()})
+    for head, found in below.items():
+        for predicate, strict in found.items():
+            if strict and component[head] == component.get(predicate):
+                reason = f"{head} depends on the absence or the aggregate of {predicate} and back"
+                raise Rejected("strata", reason, "rules")
+
+
+def components(graph: dict[str, list[str]]) -> dict[str, int]:
+    """Return a number for each strongly connected component (Tarjan, 1972)."""
+    order: dict[str, int] = {}
+    lowest: dict[str, int] = {}
+    component: dict[str, int] = {}
+    path: list[str] = []
+    for root, first in graph.items():
+        waiting = [(root, iter(first))] if root not in order else []
+        while waiting:
+            node, successors = waiting[-1]
+            if node not in order:
+                order[node] = lowest[node] = len(order)
+                path.append(node)
+            following = next(successors, None)
+            if following is None:
+                waiting.pop()
+                _close(node, waiting[-1][0] if waiting else None, order, lowest)
+                if lowest[node] == order[node]:
+                    _number(node, path, component)
+            elif following not in order:
+                waiting.append((following, iter(graph.get(following, []))))
+            elif following not in component:
+                lowest[node] = min(lowest[node], order[following])
+    return component
+
+
+def _close(node: str, caller: str | None, order: dict[str, int], lowest: dict[str, int]) -> None:
+    if caller is not None and lowest[node] < order[node]:
+        lowest[caller] = min(lowest[caller], lowest[node])
+
+
+def _number(node: str, path: list[str], component: dict[str, int]) -> None:
+    number = len(component)
+    while True:
+        member = path.pop()
+        component[member] = number
+        if member == node:
+            return

@@ -1,0 +1,103 @@
+"""Check that the verdict follows from nodes and upper bounds, and on which assumptions.
+
+In: a certificate whose nodes and closure are checked.  Out: the nodes that carry the verdict, or
+``Rejected``.  Invariant: PROVED needs a node, DISPROVED needs the absence of every possible row,
+UNRESOLVED needs that neither is given; an assumption is listed exactly where one is used.
+
+Example: PROVED with a non-empty ``under`` is rejected.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .rejection import Rejected, each
+from .values import Hole, OpenRow
+
+if TYPE_CHECKING:
+    from .certificate import Certificate, Goal
+    from .rows import Rows
+
+
+def check_verdict(certificate: Certificate, rows: Rows, absence: int) -> set[int]:
+    """Return the goal's nodes."""
+    header = certificate.header
+    if header.verdict.endswith("_UNDER") != bool(header.under):
+        raise Rejected("verdict", "the assumptions do not fit the verdict", "header.under")
+    if header.verdict != "UNRESOLVED" and certificate.missing:
+        raise Rejected("verdict", "nothing is missing where the goal is decided", "missing")
+    carrying = {
+        position
+        for position, node in enumerate(certificate.nodes)
+        if node.predicate == header.goal.predicate and matches(header.goal.pattern, node.fact)
+    }
+    if header.verdict in {"PROVED", "PROVED_UNDER"}:
+        confidence = _proved(certificate, carrying)
+    elif header.verdict in {"DISPROVED", "DISPROVED_UNDER"}:
+        confidence = _disproved(header.goal, rows, absence)
+    else:
+        confidence = _unresolved(certificate, rows, carrying)
+    if confidence != header.confidence:
+        raise Rejected("confidence", "the confidence is another", "header.confidence")
+    return carrying
+
+
+def _proved(certificate: Certificate, carrying: set[int]) -> int:
+    if not carrying:
+        raise Rejected("verdict", "no node is the goal", "header.verdict")
+    return max(certificate.nodes[position].confidence for position in carrying)
+
+
+def _disproved(goal: Goal, rows: Rows, absence: int) -> int:
+    if rows.possible(goal.predicate, goal.pattern):
+        raise Rejected("verdict", "the goal may be true", "header.verdict")
+    return absence
+
+
+def _unresolved(certificate: Certificate, rows: Rows, carrying: set[int]) -> int:
+    goal = certificate.header.goal
+    possible = rows.possible(goal.predicate, goal.pattern)
+    if not possible:
+        raise Rejected("verdict", "the goal is false", "header.verdict")
+    if carrying or any(rows.certain(goal.predicate, row) for row in possible):
+        raise Rejected("verdict", "the goal is true", "header.verdict")
+    undecided = _undecided(certificate)
+
+    def step(missing: Goal) -> None:
+        rows.spend(len(undecided))
+        _check_missing(missing, undecided)
+
+    each("missing", certificate.missing, step)
+    return 0
+
+
+def _undecided(certificate: Certificate) -> list[tuple[str, OpenRow]]:
+    """Return the open rows and the rows that rest on an assumption, with their predicates."""
+    evidence = certificate.evidence
+    rows: list[tuple[str, OpenRow]] = [(row.predicate, row.row) for row in evidence.open]
+    for group in evidence.facts:
+        if group.assumption is not None:
+            rows += [(group.predicate, row) for row in group.rows]
+    return rows
+
+
+def _check_missing(missing: Goal, undecided: list[tuple[str, OpenRow]]) -> None:
+    if not any(
+        predicate == missing.predicate and matches(missing.pattern, row)
+        for predicate, row in undecided
+    ):
+        raise Rejected("missing", "nothing open and nothing assumed matches this")
+
+
+def matches(pattern: OpenRow, row: OpenRow) -> bool:
+    """Tell whether some value of the row's holes makes it an instance of the pattern."""
+    return all(
+        isinstance(wanted, Hole) or isinstance(value, Hole) or wanted == value
+        for wanted, value in zip(pattern, row, strict=True)
+    )
+
+
+def check_under(certificate: Certificate, rows: Rows) -> None:
+    """Reject an accepted assumption that nothing uses."""
+    for assumption in sorted(certificate.header.under - rows.used_assumptions):
+        raise Rejected("under", f"nothing uses assumption {assumption}", "header.under")

@@ -1,0 +1,79 @@
+"""Files that the user names: read within bounds, written whole or not at all.
+
+In: a path, bytes. Out: the file. Invariant: after a failed write the old file is unchanged and no
+temporary file is left; after a successful one the bytes are on the disk. Every failure is a
+`ConstatError` that names the path as the user wrote it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import sys
+import tempfile
+from pathlib import Path
+
+from constat.diagnostics import ConstatError, Diagnostic
+
+
+def read_file(path: str, most: int) -> bytes:
+    """Read a file, or stdin for `-`; more than `most` bytes are cut to `most` + 1."""
+    try:
+        if path == "-":
+            return sys.stdin.buffer.read(most + 1)
+        with Path(path).open("rb") as stream:
+            return stream.read(most + 1)
+    except (OSError, ValueError) as problem:
+        raise _failure("C0401", path, "read", problem) from problem
+
+
+def write_file(path: str, content: bytes) -> None:
+    """Write a file atomically: beside the target, to the disk, then into place."""
+    try:
+        target = Path(os.path.realpath(path))
+        if target.exists() and not stat.S_ISREG(target.stat().st_mode):
+            # A device or a pipe must be written to; a rename would replace it.
+            with target.open("wb") as stream:
+                stream.write(content)
+        else:
+            _replace(target, content)
+    except (OSError, ValueError) as problem:
+        raise _failure("C0402", path, "written", problem) from problem
+
+
+def _replace(target: Path, content: bytes) -> None:
+    mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o666 & ~_umask()
+    descriptor, name = tempfile.mkstemp(prefix=f".{target.name[:40]}.", dir=target.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+            os.fchmod(stream.fileno(), mode)
+        Path(name).replace(target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            Path(name).unlink()
+        raise
+    _settle(target.parent)
+
+
+def _settle(folder: Path) -> None:
+    # The rename itself is durable only once the folder is on the disk.
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _umask() -> int:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
+
+
+def _failure(code: str, path: str, what: str, problem: Exception) -> ConstatError:
+    reason = problem.strerror if isinstance(problem, OSError) else "this is no file name"
+    return ConstatError([Diagnostic(code, f"`{path}` cannot be {what}: {reason}")])

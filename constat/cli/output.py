@@ -1,0 +1,104 @@
+"""How the command line writes: plain text that is safe on any terminal.
+
+In: texts that may hold anything a database or a file holds. Out: characters on stdout or stderr.
+Invariants: no control character of outside text reaches a terminal; colour is used only on a
+terminal without NO_COLOR; a closed pipe ends the output and never the command, whose exit code
+still counts. Example: `safe` shows the escape character as four characters.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import sys
+from typing import TYPE_CHECKING, Final, TextIO
+
+from constat.diagnostics import render
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from constat.diagnostics import ConstatError, Diagnostic
+
+GREEN: Final = "32"
+YELLOW: Final = "33"
+RED: Final = "31"
+
+# C0, C1 and what separates lines or turns their direction: a value must not draw on the terminal.
+_UNSAFE: Final = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+
+
+def prepare_streams() -> None:
+    """Make both streams able to write any text."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
+
+
+def safe(text: str) -> str:
+    """Show control characters as escapes; line ends and tabs stay."""
+    return _UNSAFE.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+
+
+def write(text: str) -> None:
+    """Write a result on stdout, with a line end."""
+    _put(sys.stdout, safe(text) + "\n")
+
+
+def write_json(value: object) -> None:
+    """Write a result as JSON on stdout."""
+    _put(sys.stdout, json.dumps(value, indent=2, ensure_ascii=True) + "\n")
+
+
+def write_heading(text: str, style: str) -> None:
+    """Write a line on stdout, in colour on a terminal."""
+    shown = safe(text)
+    _put(sys.stdout, f"\x1b[1;{style}m{shown}\x1b[0m\n" if coloured(sys.stdout) else shown + "\n")
+
+
+def complain(message: str) -> None:
+    """Write one error line on stderr."""
+    _put(sys.stderr, f"constat: {safe(message)}\n")
+
+
+def note(message: str) -> None:
+    """Write a remark on stderr."""
+    _put(sys.stderr, safe(message) + "\n")
+
+
+def show_error(problem: ConstatError, texts: Mapping[str, str] | None = None) -> None:
+    """Write the diagnostics of an error on stderr, with the lines they are about."""
+    _put(sys.stderr, render(problem.diagnostics, texts or {}, colour=coloured(sys.stderr)))
+
+
+def write_diagnostics(diagnostics: Sequence[Diagnostic], texts: Mapping[str, str]) -> None:
+    """Write diagnostics as a result, on stdout."""
+    _put(sys.stdout, render(diagnostics, texts, colour=coloured(sys.stdout)))
+
+
+def coloured(stream: TextIO) -> bool:
+    """Whether the stream is a terminal that may show colour."""
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        return False
+    return stream.isatty()
+
+
+def silence(stream: TextIO) -> None:
+    """Point a stream whose reader has gone at nothing, so that closing it cannot fail."""
+    with contextlib.suppress(OSError, ValueError):
+        nothing = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nothing, stream.fileno())
+        os.close(nothing)
+
+
+def _put(stream: TextIO, text: str) -> None:
+    try:
+        stream.write(text)
+        stream.flush()
+    except BrokenPipeError:
+        silence(stream)

@@ -1,0 +1,88 @@
+"""Results as JSON and as lists, the same for every command.
+
+In: values of the SDK. Out: plain objects and texts. Invariant: keys of the JSON are only added,
+never renamed or removed, so that scripts keep working.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from constat.evaluation import Assumption, Call
+    from constat.session import Result
+    from constat.store import StoredFact
+
+
+def result_json(result: Result, tree: object) -> dict[str, object]:
+    """Give a verdict as JSON: numbers that count are numbers, exact decimals are texts."""
+    return {
+        "goal": result.goal,
+        "verdict": result.verdict.value,
+        "exit_code": result.exit_code,
+        "confidence": f"{result.confidence:f}",
+        "confidence_is_exact": result.exact,
+        "created": result.created,
+        "assumptions": [assumption_json(one) for one in result.assumptions],
+        "missing": list(result.missing),
+        "proof": tree,
+        "calls": [call_json(call) for call in result.calls],
+    }
+
+
+def assumption_json(assumption: Assumption) -> dict[str, object]:
+    """Give one assumption."""
+    return {
+        "kind": assumption.kind,
+        "subject": assumption.subject,
+        "text": assumption.text,
+        "confidence": f"{assumption.confidence:f}",
+    }
+
+
+def call_json(call: Call) -> dict[str, object]:
+    """Give one demand that went outside."""
+    names = [column.name for column in call.demand.predicate.columns]
+    return {
+        "number": call.number,
+        "predicate": call.demand.predicate.name,
+        "bound": [names[place] for place in call.demand.columns],
+        "keys": len(call.demand.keys),
+        "rows": _rows(call),
+        "open": len(call.answer.openings),
+        "unanswered": sum(key not in call.answer.answered for key in call.demand.keys),
+        "milliseconds": round(call.seconds * 1000, 3),
+    }
+
+
+def calls_text(calls: Sequence[Call]) -> str:
+    """List demands, one line each."""
+    lines = [f"calls: {len(calls)}"]
+    for call in calls:
+        names = [column.name for column in call.demand.predicate.columns]
+        bound = ", ".join(names[place] for place in call.demand.columns) or "everything"
+        lines.append(
+            f"  {call.number}. {call.demand.predicate.name} by {bound}: "
+            f"{len(call.demand.keys):,} keys, {_rows(call):,} rows, "
+            f"{len(call.answer.openings):,} open, {call.seconds * 1000:.1f} ms"
+        )
+    return "\n".join(lines)
+
+
+def stated_json(fact: StoredFact, shown: str) -> dict[str, object]:
+    """Give a fact that somebody stated."""
+    return {
+        "id": fact.id,
+        "fact": shown,
+        "author": fact.author,
+        "note": fact.note,
+        "added_at": fact.added_at,
+        "retracted_at": fact.retracted_at,
+        "retracted_by": fact.retracted_by,
+    }
+
+
+def _rows(call: Call) -> int:
+    return sum(len(portion.rows) for portion in call.answer.portions)

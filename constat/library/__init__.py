@@ -1,0 +1,14 @@
+"""Rule libraries: which files belong to a project or a folder, and whether they are right.
+
+In: a project, or paths. Out: an analysed program, or all mistakes with their places. Invariant:
+nothing but rule files is read, and none outside the folders that the project or the caller names.
+Example: `check_rules([Path("rules")]).diagnostics` is empty for a library without mistakes.
+"""
+
+from __future__ import annotations
+
+from constat.library.checking import Checked, check_rules
+from constat.library.files import rule_files
+from constat.library.loading import load_rules
+
+__all__ = ["Checked", "check_rules", "load_rules", "rule_files"]

@@ -1,0 +1,59 @@
+"""Check rule files without a project.
+
+In: paths of files and folders. Out: what they declare, and all diagnostics with the texts they
+speak of. Invariant: files are read as one program and may include only what lies beside or below a
+named path. Example: `check_rules([Path("rules/customer-value")]).rules` counts the rules.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from constat.diagnostics import Diagnostic, Severity
+from constat.library.files import rule_files
+from constat.library.loading import read_rules
+from constat.syntax import exit_code
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What a check found. `predicates` and `rules` are 0 where there are errors."""
+
+    files: tuple[Path, ...]
+    predicates: int
+    rules: int
+    diagnostics: tuple[Diagnostic, ...]
+    texts: Mapping[str, str]
+
+    @property
+    def errors(self) -> tuple[Diagnostic, ...]:
+        """The diagnostics that are errors."""
+        return tuple(one for one in self.diagnostics if one.severity is Severity.ERROR)
+
+    @property
+    def exit_code(self) -> int:
+        """0 without errors, 78 where all errors are constructs refused on purpose, else 2."""
+        return exit_code(self.errors) if self.errors else 0
+
+
+def check_rules(paths: Sequence[Path], roots: Sequence[Path] = ()) -> Checked:
+    """Check files together. `roots` are further folders that includes may reach."""
+    diagnostics: list[Diagnostic] = []
+    texts: dict[str, str] = {}
+    files = rule_files(paths, diagnostics)
+    analysed = None
+    if not diagnostics:
+        folders = [path if path.is_dir() else path.parent for path in paths]
+        analysed = read_rules(files, [*folders, *roots], diagnostics, texts)
+    return Checked(
+        files,
+        len(analysed.program.predicates) if analysed else 0,
+        len(analysed.rules) if analysed else 0,
+        tuple(sorted(diagnostics, key=lambda one: one.place)),
+        texts,
+    )

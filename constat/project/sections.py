@@ -1,0 +1,113 @@
+"""Read the parts of a configuration with their places; every mistake becomes a diagnostic.
+
+In: nodes of a `document`. Out: texts, numbers and tables, or a stand-in after a diagnostic, so
+that one run reports every mistake. Invariant: a diagnostic shows names of keys, never a value.
+Example: `Sections(...).table(node, "limits", ("rows",))` reports a key `row` and suggests `rows`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from constat.diagnostics import Diagnostic
+from constat.project.document import Listing, Node, Table, Text, printable
+from constat.project.suggesting import suggestion
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+MOST_DIAGNOSTICS: Final = 100
+_NUMBER_LENGTH: Final = 15
+_DAY: Final = 86_400.0
+
+
+@dataclass(frozen=True, slots=True)
+class Sections:
+    """Reads nodes of one file and collects what is wrong."""
+
+    diagnostics: list[Diagnostic]
+
+    def complain(self, code: str, message: str, node: Node, note: str = "", hint: str = "") -> None:
+        """Add a diagnostic at a node, as long as there are not too many."""
+        if len(self.diagnostics) < MOST_DIAGNOSTICS:
+            found = Diagnostic(code, message, node.span, note=note, help=hint)
+            self.diagnostics.append(found)
+
+    def entries(self, node: Node, what: str) -> tuple[tuple[Text, Node], ...]:
+        """Give the entries of a table; a key without a value is an empty table."""
+        if isinstance(node, Table):
+            return node.entries
+        if not _empty(node):
+            self.complain("C0504", f"{what} is not a table of `key: value`", node)
+        return ()
+
+    def table(self, node: Node, what: str, known: Iterable[str]) -> Mapping[str, Node]:
+        """Give a table whose keys are all known; unknown ones are reported."""
+        names = tuple(known)
+        found: dict[str, Node] = {}
+        for key, value in self.entries(node, what):
+            if key.text in names:
+                found[key.text] = value
+            else:
+                message = f"unknown key `{printable(key.text)}` in {what}"
+                self.complain("C0503", message, key, hint=suggestion(key.text, names))
+        return found
+
+    def text(self, node: Node | None, what: str, default: str = "") -> str:
+        """Give a text that is not empty."""
+        if node is None:
+            return default
+        if isinstance(node, Text) and node.text and "\0" not in node.text:
+            return node.text
+        self.complain("C0504", f"{what} is not a text", node)
+        return default
+
+    def texts(self, node: Node | None, what: str) -> tuple[Text, ...]:
+        """Give a list of texts; a single text is a list of one."""
+        if node is None or _empty(node):
+            return ()
+        nodes = node.entries if isinstance(node, Listing) else (node,)
+        found = []
+        for one in nodes:
+            if isinstance(one, Text) and one.text and "\0" not in one.text:
+                found.append(one)
+            else:
+                self.complain("C0504", f"{what} holds something that is not a text", one)
+        return tuple(found)
+
+    def integer(self, node: Node | None, what: str, default: int) -> int:
+        """Give an integer above zero."""
+        if node is None:
+            return default
+        written = node.text.replace("_", "") if isinstance(node, Text) else ""
+        if written.isascii() and written.isdigit() and len(written) <= _NUMBER_LENGTH:
+            number = int(written)
+            if number > 0:
+                return number
+        self.complain("C0504", f"{what} is not a whole number above zero", node)
+        return default
+
+    def seconds(self, node: Node | None, what: str, default: float) -> float:
+        """Give a duration: decimal digits, above zero and at most a day."""
+        if node is None:
+            return default
+        written = node.text if isinstance(node, Text) else ""
+        plain = written.isascii() and written.replace(".", "", 1).isdigit()
+        if plain and len(written) <= _NUMBER_LENGTH and 0 < float(written) <= _DAY:
+            return float(written)
+        self.complain("C0504", f"{what} is not a number of seconds between 0 and 86400", node)
+        return default
+
+    def flag(self, node: Node | None, what: str) -> bool:
+        """Give whether the text is `true`; anything but `true` and `false` is reported."""
+        if node is None:
+            return False
+        if isinstance(node, Text) and node.text in {"true", "false"}:
+            return node.text == "true"
+        self.complain("C0504", f"{what} is neither true nor false", node)
+        return False
+
+
+def _empty(node: Node) -> bool:
+    return isinstance(node, Text) and node.bare and not node.text

@@ -1,0 +1,38 @@
+"""Proofs: decide a goal, show why, write it down so that others can check it, export it.
+
+In: an engine, an analysed program, a goal and external predicates.  Out: a ``Decision``, its tree
+for people, its certificate for checkers, and exports of certificates.  Invariant: no verdict leaves
+without a proof in the form that the independent checker verifies; the two share no code.
+"""
+
+from __future__ import annotations
+
+from constat.proof.certificate import build_certificate
+from constat.proof.decide import Decision, decide
+from constat.proof.export import to_graphml, to_prov_json
+from constat.proof.missing import Gap
+from constat.proof.proofs import UnsupportedError
+from constat.proof.recorded import RecordedExternals, Supposition
+from constat.proof.render import render_tree, tree_to_json
+from constat.proof.tree import GapShown, SourceShown, Step, Tree, proof_tree
+from constat.proof.whynot import Attempt
+
+__all__ = [
+    "Attempt",
+    "Decision",
+    "Gap",
+    "GapShown",
+    "RecordedExternals",
+    "SourceShown",
+    "Step",
+    "Supposition",
+    "Tree",
+    "UnsupportedError",
+    "build_certificate",
+    "decide",
+    "proof_tree",
+    "render_tree",
+    "to_graphml",
+    "to_prov_json",
+    "tree_to_json",
+]

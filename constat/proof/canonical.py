@@ -1,0 +1,84 @@
+"""The canonical form of certificates, and the rows in it (FORMAT.md, sections 1 and 2).
+
+In: JSON values.  Out: text with one spelling only, and its sha256.  Invariant: equal content gives
+equal bytes.  Written apart from the checker's reader on purpose: they share no code.
+
+Example: ``canonical({"b": 1, "a": None}) == '{"a":null,"b":1}'``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING, TypeAlias
+
+from constat.logic import Kind, Open, format_value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from constat.logic import Slot
+
+Json: TypeAlias = "str | int | Sequence[Json] | Mapping[str, Json] | None"
+TextRow: TypeAlias = "tuple[str | None, ...]"
+
+_ENCODER = json.JSONEncoder(ensure_ascii=True, sort_keys=True, separators=(",", ":"))
+
+
+def canonical(value: object) -> str:
+    """Return the canonical form, without a newline at the end."""
+    return _ENCODER.encode(value)
+
+
+def sha256(text: str) -> str:
+    """Return ``sha256:<hex>`` of a text."""
+    return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
+
+
+def object_form(parts: Mapping[str, str], leave_out: frozenset[str] = frozenset()) -> str:
+    """Return the canonical form of an object whose members are in canonical form already."""
+    members = (f'"{name}":{parts[name]}' for name in sorted(parts) if name not in leave_out)
+    return "{" + ",".join(members) + "}"
+
+
+def clean(text: str) -> str:
+    """Return text a certificate may hold: NUL and lone surrogates replaced."""
+    if "\0" in text:
+        text = text.replace("\0", "�")
+    return text if text.isascii() else text.encode(errors="replace").decode()
+
+
+def speller(kinds: Sequence[Kind]) -> Callable[[Sequence[Slot]], TextRow]:
+    """Return the function that spells a row of these kinds; ⋆ becomes ``None``."""
+    plain = all(kind in {Kind.SYMBOL, Kind.DATE, Kind.TIMESTAMP, Kind.BOOL} for kind in kinds)
+
+    def spell(row: Sequence[Slot]) -> TextRow:
+        return tuple(
+            [
+                None if isinstance(slot, Open) else format_value(slot, kind)
+                for slot, kind in zip(row, kinds, strict=True)
+            ]
+        )
+
+    def spell_texts(row: Sequence[Slot]) -> TextRow:
+        return tuple([slot if isinstance(slot, str) else None for slot in row])
+
+    return spell_texts if plain else spell
+
+
+def sort_key(row: TextRow) -> tuple[tuple[bool, str], ...]:
+    """Order rows as arrays of strings, ``None`` first."""
+    return tuple([(cell is not None, cell or "") for cell in row])
+
+
+def sorted_rows(rows: Iterable[TextRow]) -> list[TextRow]:
+    """Return distinct rows in order."""
+    distinct = set(rows)
+    if all(None not in row for row in distinct):
+        return sorted(distinct)
+    return sorted(distinct, key=sort_key)
+
+
+def rows_hash(rows: Iterable[TextRow]) -> str:
+    """Return the hash of rows: sorted, each in canonical form and followed by a newline."""
+    return sha256("".join(canonical(list(row)) + "\n" for row in sorted_rows(rows)))

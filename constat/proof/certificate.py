@@ -1,0 +1,190 @@
+"""Write a certificate: everything needed to see that a verdict follows (check/FORMAT.md).
+
+In: a decision.  Out: the bytes of one canonical JSON object.  Invariant: the same decision gives
+the same bytes but for the record, and what the verdict does not need is not in it.
+
+The writer is not trusted: whatever it leaves out or gets wrong, the checker rejects.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from constat.logic import OPEN
+from constat.proof.canonical import (
+    canonical,
+    clean,
+    object_form,
+    sha256,
+    sorted_rows,
+    speller,
+)
+from constat.proof.confidence import millionths, spell
+from constat.proof.encoding import encode_program
+from constat.proof.proofs import FactNode, RuleNode
+from constat.proof.shown import Outsides
+from constat.proof.summaries import summarise
+
+if TYPE_CHECKING:
+    from constat.proof.canonical import Json
+    from constat.proof.decide import Decision
+    from constat.proof.encoding import EncodedProgram
+    from constat.proof.proofs import Node, Proof
+
+FORMAT = "constat-cert/1"
+
+
+def build_certificate(decision: Decision, *, created: str, engine_version: str) -> bytes:
+    """Write the certificate of a decision; ``created`` is a UTC time in ``Timestamp`` spelling."""
+    writer = _Writer(decision)
+    members = writer.members()
+    members["record"] = {
+        "created": created,
+        "engine": clean(engine_version),
+        "executed": writer.outside.executed(),
+        "host": None,
+        "signatures": [],
+    }
+    parts = {name: canonical(value) for name, value in members.items()}
+    parts["identity"] = canonical(sha256(object_form(parts, frozenset({"record"}))))
+    parts["digest"] = canonical(sha256(object_form(parts)))
+    return (object_form(parts) + "\n").encode()
+
+
+class _Writer:
+    """Encodes one decision; indices are given out as members are made."""
+
+    def __init__(self, decision: Decision) -> None:
+        self.decision = decision
+        self.proof: Proof = decision.proof
+        self.program = decision.reading.program
+        self.encoded: EncodedProgram = encode_program(self.program, decision.goal.predicate)
+        self.outside = Outsides(self.proof, self.encoded.assumptions)
+        self.spellers = {
+            name: speller(predicate.kinds)
+            for name, predicate in self.program.program.predicates.items()
+        }
+        self.place_of_node = {fact: place for place, fact in enumerate(self.proof.nodes)}
+
+    def members(self) -> dict[str, object]:
+        """Encode all members but the record and the hashes."""
+        self.outside.collect()
+        facts, opened = self.outside.facts_json(), self.outside.open_json()
+        coverage = self.outside.coverage_json()
+        summaries = self.summaries()
+        return {
+            "format": FORMAT,
+            "declarations": self.encoded.declarations,
+            "rules": self.encoded.rules,
+            "facts": facts,
+            "open": opened,
+            "coverage": coverage,
+            "nodes": [self.node(node) for node in self.proof.nodes.values()],
+            "closure": self.closure(),
+            "summaries": summaries,
+            "missing": self.missing(),
+            "header": self.header(summaries),
+            "sources": self.outside.sources_json(),
+            "assumptions": self.outside.assumptions_json(),
+        }
+
+    def header(self, summaries: list[Json]) -> dict[str, Json]:
+        """Encode the header."""
+        decision = self.decision
+        predicate = decision.goal.predicate
+        pattern = [OPEN if cell is None else cell for cell in self.proof.pattern]
+        texts = self.spellers[predicate](pattern)  # type: ignore[arg-type]  # no cell is an error
+        under = {self.outside.assumption(one) for one in decision.assumptions}
+        exhausted = decision.exact and decision.verdict.value != "UNRESOLVED"
+        return {
+            "goal": [predicate, list(texts)],
+            "verdict": decision.verdict.value,
+            "under": sorted(one for one in under if one is not None),
+            "confidence": spell(millionths(decision.confidence)),
+            "search": "exhausted" if exhausted else "stopped",
+            "program": self.encoded.pin,
+            "level": "C1" if summaries else "C3",
+            "as_of": None,
+            "snapshot": self.outside.snapshot(),
+            "decision": None,
+            "supersedes": None,
+            "libraries": [],
+            "approvals": [],
+        }
+
+    def node(self, node: Node) -> Json:
+        """Encode one node."""
+        predicate, row = node.predicate, node.row
+        texts = list(self.spellers[predicate](row))
+        confidence = spell(self.proof.confidences[predicate, row])
+        if isinstance(node, FactNode):
+            group, place = self.outside.place(predicate, row)
+            return {
+                "fact": [predicate, texts],
+                "kind": "fact",
+                "facts": group,
+                "row": place,
+                "confidence": confidence,
+            }
+        return {
+            "fact": [predicate, texts],
+            "kind": "rule",
+            "rule": self.encoded.place_of_rule[node.rule],
+            "bind": self.bind(node),
+            "premises": [
+                None if premise is None else self.place_of_node[premise]
+                for premise in node.premises
+            ],
+            "confidence": confidence,
+        }
+
+    def bind(self, node: RuleNode) -> list[Json]:
+        """Encode a substitution."""
+        code = self.proof.code(node.rule)
+        outer: list[Json] = list(speller(code.kinds[: code.outer])(node.values))
+        return [*outer, *[None] * (len(code.names) - code.outer)]
+
+    def closure(self) -> Json:
+        """Encode the upper bound of what was called absent or aggregated."""
+        predicates = self.program.program.predicates
+        inside = self.proof.slice.inside
+        entries: list[Json] = []
+        for (predicate, columns), entry in sorted(inside.entries.items()):
+            if not entry.keys:
+                continue
+            spelled = speller([predicates[predicate].kinds[column] for column in columns])
+            orders = sorted(
+                (self.encoded.place_of_rule[number], order)
+                for number, order in entry.orders.items()
+            )
+            entries.append(
+                {
+                    "predicate": predicate,
+                    "columns": list(columns),
+                    "orders": [[place, list(order)] for place, order in orders],
+                    "keys": [list(key) for key in sorted_rows(map(spelled, entry.keys))],
+                }
+            )
+        rows: list[Json] = [
+            [name, [list(row) for row in sorted_rows(map(self.spellers[name], shown))]]
+            for name, shown in sorted(inside.shown_rows().items())
+        ]
+        return {"entries": entries, "rows": rows}
+
+    def summaries(self) -> list[Json]:
+        """Encode the summaries of large aggregates."""
+        found: list[Json] = []
+        for (number, place, group), exact in self.proof.slice.aggregates.known.items():
+            if exact.sources:
+                code = self.proof.code(number)
+                summary = summarise(code, place, group, exact, self.outside.source)
+                summary["rule"] = self.encoded.place_of_rule[number]
+                found.append(summary)
+        return found
+
+    def missing(self) -> list[Json]:
+        """Encode what would decide the goal."""
+        return [
+            [predicate, list(self.spellers[predicate](row))]
+            for predicate, row in self.decision.missing
+        ]

@@ -1,0 +1,158 @@
+"""Declarations, rules and values in the notation of certificates (FORMAT.md, sections 3 and 4).
+
+In: the program and a goal's predicate.  Out: the declarations and rules of everything reachable
+from it, as JSON, with the index of each rule.  Invariant: two goals on one predicate give the same
+rules in the same order, so that the pinned hash names the rules and not the question.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, assert_never
+
+from constat.logic import (
+    Aggregate,
+    Apply,
+    Comparison,
+    Constant,
+    Negative,
+    Positive,
+    Variable,
+    format_value,
+    local_names,
+    outer_names,
+)
+from constat.proof.canonical import canonical, clean, object_form, sha256
+from constat.proof.confidence import millionths, spell
+from constat.proof.reading import rule_assumption
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from constat.analysis import AnalysedProgram
+    from constat.evaluation import Assumption
+    from constat.logic import Atom, Literal, Predicate, Rule, Term
+    from constat.proof.canonical import Json
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedProgram:
+    """Declarations and rules as JSON; ``place_of_rule`` maps program numbers to indices here."""
+
+    declarations: list[Json]
+    rules: list[Json]
+    place_of_rule: dict[int, int]
+    assumptions: tuple[Assumption, ...]
+
+    @property
+    def pin(self) -> str:
+        """Return the hash that names the rules."""
+        parts = {"declarations": canonical(self.declarations), "rules": canonical(self.rules)}
+        return sha256(object_form(parts))
+
+
+def encode_program(program: AnalysedProgram, predicate: str) -> EncodedProgram:
+    """Encode what is reachable from a predicate, in the order of declaration."""
+    reached = reachable(program, predicate)
+    numbers = [n for n, rule in enumerate(program.rules) if rule.head.predicate in reached]
+    assumptions: dict[Assumption, int] = {}
+    rules: list[Json] = []
+    for number in numbers:
+        assumption = rule_assumption(program, number)
+        place = None
+        if assumption is not None:
+            place = assumptions.setdefault(assumption, len(assumptions))
+        rules.append(_rule(program, number, place))
+    declared = [
+        _declaration(one, external=one.name in program.external)
+        for one in program.program.predicates.values()
+        if one.name in reached
+    ]
+    places = {number: place for place, number in enumerate(numbers)}
+    return EncodedProgram(declared, rules, places, tuple(assumptions))
+
+
+def reachable(program: AnalysedProgram, predicate: str) -> frozenset[str]:
+    """Return the predicates that a predicate's rules speak about, itself included."""
+    mentions: dict[str, set[str]] = {}
+    for rule in program.rules:
+        mentions.setdefault(rule.head.predicate, set()).update(_mentioned(rule))
+    found: set[str] = set()
+    waiting = [predicate]
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            waiting += mentions.get(name, ())
+    return frozenset(found)
+
+
+def _mentioned(rule: Rule) -> Iterator[str]:
+    for literal in rule.body:
+        inner = literal.body if isinstance(literal, Aggregate) else (literal,)
+        for one in inner:
+            if not isinstance(one, Comparison | Aggregate):
+                yield one.atom.predicate
+
+
+def _declaration(predicate: Predicate, *, external: bool) -> Json:
+    says = predicate.attributes.get("says")
+    return {
+        "name": predicate.name,
+        "columns": [[column.name, column.kind.value] for column in predicate.columns],
+        "external": int(external),
+        "says": None if says is None else clean(says),
+    }
+
+
+def _rule(program: AnalysedProgram, number: int, assumption: int | None) -> Json:
+    rule = program.rules[number]
+    kinds = program.variable_kinds[number]
+    names = dict.fromkeys(outer_names(rule))
+    for literal in rule.body:
+        if isinstance(literal, Aggregate):
+            names.update(dict.fromkeys(local_names(rule, literal)))
+    says = rule.attributes.get("says")
+    return {
+        "id": clean(rule.id),
+        "head": atom_json(rule.head),
+        "body": [_literal(literal) for literal in rule.body],
+        "variables": [[name, kinds[name].value] for name in names],
+        "confidence": spell(millionths(rule.confidence)),
+        "says": None if says is None else clean(says),
+        "assumption": assumption,
+    }
+
+
+def atom_json(atom: Atom) -> Json:
+    """Encode an atom."""
+    return [atom.predicate, [_term(term) for term in atom.terms]]
+
+
+def _term(term: Term) -> Json:
+    match term:
+        case Variable(name=name):
+            return ["v", name]
+        case Constant(value=value, kind=kind):
+            return ["c", kind.value, format_value(value, kind)]
+        case Apply(function=function, arguments=arguments, kind=kind):
+            if kind is None:
+                raise TypeError("a function without a kind was not analysed")
+            return ["f", function, kind.value, [_term(argument) for argument in arguments]]
+        case _:
+            assert_never(term)
+
+
+def _literal(literal: Literal) -> Json:
+    match literal:
+        case Positive(atom):
+            return ["+", atom_json(atom)]
+        case Negative(atom):
+            return ["-", atom_json(atom)]
+        case Comparison(operator=operator, left=left, right=right):
+            return ["?", operator, _term(left), _term(right)]
+        case Aggregate(function=function, result=result, target=target, body=body):
+            folded = None if target is None else _term(target)
+            return ["a", function, _term(result), folded, [_literal(inner) for inner in body]]
+        case _:
+            assert_never(literal)

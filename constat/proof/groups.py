@@ -1,0 +1,204 @@
+"""The exact value of an aggregate for a group, with the assignments it was made from.
+
+In: an aggregate literal and a binding of its group.  Out: ``Exact``: a value, ⋆ where possible and
+certain assignments differ, or nothing (the least of no rows).  Invariant: literals are taken as a
+checker takes them, whichever is ready, so every look-up it makes is among the recorded ones.
+
+Where more than 1,000 rows of sources alone were folded, the certificate carries a summary instead
+of the rows; then the look-ups are not part of what the certificate shows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from constat.logic import OPEN, EvaluationError, fold
+from constat.proof.instances import (
+    ComparisonCode,
+    NegativeCode,
+    PositiveCode,
+    is_ground,
+    is_hole,
+)
+from constat.proof.outside import Usage
+
+if TYPE_CHECKING:
+    from constat.evaluation import Evidence
+    from constat.logic import Value
+    from constat.proof.instances import AggregateCode, Binding, Cell, RuleCode, Test
+    from constat.proof.outside import Fact
+    from constat.proof.slices import Slice
+
+MOST_INLINE = 1_000
+
+GroupKey = tuple[int, int, tuple["Cell", ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Exact:
+    """``value`` is ``None`` where the fold of nothing has no value, ⋆ where it is not exact.
+
+    ``assignments`` are the distinct values of the local variables, ``targets`` what each adds,
+    ``read`` the rows that were certain, and ``sources`` is set where a summary stands for them.
+    """
+
+    value: Cell
+    assignments: tuple[tuple[Value, ...], ...] = ()
+    targets: tuple[Value, ...] = ()
+    read: tuple[Fact, ...] = ()
+    sources: tuple[tuple[str, Evidence], ...] = ()
+
+
+class Aggregates:
+    """Evaluates the aggregates of a slice, each group once."""
+
+    def __init__(self, owner: Slice) -> None:
+        self._owner = owner
+        self.known: dict[GroupKey, Exact] = {}
+
+    def restart(self) -> None:
+        """Forget the values: rows have been added."""
+        self.known.clear()
+
+    def exact(self, code: RuleCode, place: int, literal: AggregateCode, binding: Binding) -> Exact:
+        """Return the value for the group that the binding names."""
+        group = tuple([binding[slot] for slot in literal.outer])
+        if any(is_hole(cell) for cell in group):
+            return Exact(OPEN)
+        key = (code.number, place, group)
+        known = self.known.get(key)
+        if known is None:
+            known = self.known[key] = self._evaluate(code, literal, group)
+        return known
+
+    def _evaluate(self, code: RuleCode, literal: AggregateCode, group: tuple[Cell, ...]) -> Exact:
+        start: Binding = [None] * len(code.names)
+        for slot, value in zip(literal.outer, group, strict=True):
+            start[slot] = value
+        outside = self._owner.outside
+        before, outside.usage = outside.usage, Usage()
+        found = _Group(self._owner, literal).exact(start)
+        if len(found.assignments) > MOST_INLINE and self._is_plain(literal):
+            sources = _sources(self._owner, outside.usage, found)
+            if sources:
+                outside.usage = before
+                return replace(found, sources=sources)
+        before.add(outside.usage)
+        outside.usage = before
+        return found
+
+    def _is_plain(self, literal: AggregateCode) -> bool:
+        """Tell whether only rows of sources are folded, no conclusions."""
+        return all(
+            isinstance(test, ComparisonCode)
+            or (isinstance(test, PositiveCode) and test.atom.predicate not in self._owner.derived)
+            for test in literal.body
+        )
+
+
+def _sources(owner: Slice, usage: Usage, found: Exact) -> tuple[tuple[str, Evidence], ...]:
+    """Return the sources a summary can name; none where a row rests on an assumption."""
+    named: dict[tuple[str, int], Evidence] = {}
+    number = owner.outside.book.number
+    for covered in usage.covered:
+        for evidence in owner.outside.sources(covered):
+            named[covered[0], number(evidence)] = evidence
+    for predicate, row in found.read:
+        grounds = owner.outside.grounds(predicate, row)
+        if grounds is None or grounds.assumption is not None:
+            return ()
+        named[predicate, number(grounds.evidence)] = grounds.evidence
+    vouched = all(not evidence.origin.assumed for evidence in named.values())
+    if usage.assumptions or not vouched:
+        return ()
+    return tuple((predicate, evidence) for (predicate, _), evidence in named.items())
+
+
+class _Group:
+    """The assignments of one group: enumerated as possible, then examined for certainty."""
+
+    def __init__(self, owner: Slice, literal: AggregateCode) -> None:
+        self.owner = owner
+        self.literal = literal
+        self.read: dict[Fact, None] = {}
+
+    def exact(self, start: Binding) -> Exact:
+        """Fold the group's distinct assignments."""
+        inner = self.literal.inner
+        distinct = {tuple([one[slot] for slot in inner]): one for one in self._assignments(start)}
+        if not all(is_ground(cells) for cells in distinct):
+            return Exact(OPEN)
+        certain = True
+        targets: list[Value] = []
+        for binding in distinct.values():
+            for test in self.literal.body:
+                certain &= self._holds(test, binding)
+            if self.literal.target is not None:
+                target = self.literal.target.evaluate(binding)
+                certain &= not is_hole(target)
+                targets.append(target)  # type: ignore[arg-type]  # folded only without holes
+        rows: tuple[tuple[Value, ...], ...] = tuple(distinct)  # type: ignore[arg-type]
+        if not certain:
+            return Exact(OPEN)
+        return Exact(self._fold(targets, len(rows)), rows, tuple(targets), tuple(self.read))
+
+    def _fold(self, targets: list[Value], count: int) -> Cell:
+        literal = self.literal
+        if literal.target is None:
+            return count
+        try:
+            return fold(literal.function, literal.target.kind, targets)
+        except EvaluationError:
+            return OPEN
+
+    def _assignments(self, start: Binding) -> list[Binding]:
+        found: list[Binding] = []
+        waiting = [(start, self.literal.body)]
+        while waiting:
+            binding, left = waiting.pop()
+            if not left:
+                found.append(binding)
+                continue
+            place = self._next(binding, left)
+            rest = left[:place] + left[place + 1 :]
+            waiting += [(one, rest) for one in self.owner.tested(left[place], binding)]
+        return found
+
+    def _next(self, binding: Binding, left: tuple[Test, ...]) -> int:
+        """Choose tests first, then the atom that was answered with the fewest unbound columns."""
+        best, least = -1, (2, 0)
+        for place, test in enumerate(left):
+            if not isinstance(test, PositiveCode):
+                if _is_ready(test, binding):
+                    return place
+                continue
+            pattern = test.atom.pattern(binding)
+            if any(c is None and s < 0 for c, s in zip(pattern, test.atom.slots, strict=True)):
+                continue
+            served = self.owner.is_recorded(test.atom.predicate, pattern)
+            rank = (0 if served else 1, pattern.count(None))
+            if best < 0 or rank < least:
+                best, least = place, rank
+        if best < 0:
+            raise ValueError("an aggregate's body cannot be ordered")
+        return best
+
+    def _holds(self, test: Test, binding: Binding) -> bool:
+        if isinstance(test, ComparisonCode):
+            return test.truth(binding) is True
+        row = test.atom.pattern(binding)
+        if not is_ground(row):
+            return False
+        if isinstance(test, NegativeCode):
+            return not self.owner.possible(test.atom.predicate, row)
+        if not self.owner.is_certain(test.atom.predicate, row):  # type: ignore[arg-type]  # ground
+            return False
+        self.read[test.atom.predicate, row] = None  # type: ignore[index]  # the row is ground
+        return True
+
+
+def _is_ready(test: ComparisonCode | NegativeCode, binding: Binding) -> bool:
+    if isinstance(test, ComparisonCode):
+        return test.truth(binding) is not None or test.assigned(binding) is not None
+    return None not in test.atom.pattern(binding)

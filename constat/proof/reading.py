@@ -1,0 +1,85 @@
+"""A reading: an outcome together with the assumptions it accepts.
+
+In: the outcome of an evaluation, the calls it rests on, and the accepted assumptions.  Out: which
+rows are certain and which are possible *in that reading*, and which rules hold.  Invariant: certain
+rows are possible; what an assumption outside the reading carries is possible only (semantics 10).
+
+Example: the hard reading of an outcome accepts nothing: strength 3 is certain, 0 and up possible.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from constat.evaluation import ACCEPTED, CERTAIN, CONCEIVABLE, POSSIBLE, Assumption
+from constat.proof.answers import AnswerBook
+from constat.syntax import print_rule
+
+if TYPE_CHECKING:
+    from constat.analysis import AnalysedProgram
+    from constat.evaluation import Call, Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What is certain and possible when ``accepted`` is accepted.
+
+    ``program`` is the program as written, ``calls`` the demands made outside; ``outcome`` may come
+    from a replay.  Rows of strength ``certain`` are certain, those of ``possible`` possible.
+    """
+
+    program: AnalysedProgram
+    calls: tuple[Call, ...]
+    outcome: Outcome
+    accepted: frozenset[Assumption]
+    certain: int
+    possible: int
+
+    def holds(self, assumption: Assumption | None) -> bool:
+        """Tell whether what rests on the assumption holds in this reading."""
+        return assumption is None or assumption in self.accepted
+
+
+def hard_reading(outcome: Outcome) -> Reading:
+    """Return the reading that accepts nothing."""
+    calls = outcome.calls
+    return Reading(outcome.program, calls, outcome, frozenset(), CERTAIN, CONCEIVABLE)
+
+
+def accepting_reading(outcome: Outcome) -> Reading:
+    """Return the reading that accepts every assumption the outcome met."""
+    every = frozenset(assumptions_met(outcome.program, outcome.calls))
+    return Reading(outcome.program, outcome.calls, outcome, every, ACCEPTED, POSSIBLE)
+
+
+def assumptions_met(program: AnalysedProgram, calls: tuple[Call, ...]) -> tuple[Assumption, ...]:
+    """Return the assumptions of answers and rules, each once, in the order met."""
+    found = dict.fromkeys(AnswerBook(calls).assumptions())
+    for number in range(len(program.rules)):
+        assumption = rule_assumption(program, number)
+        if assumption is not None:
+            found[assumption] = None
+    return tuple(found)
+
+
+def rule_assumption(program: AnalysedProgram, number: int) -> Assumption | None:
+    """Return what must be accepted for a rule, if anything."""
+    rule = program.rules[number]
+    if not rule.assumed:
+        return None
+    why = "is only proposed" if rule.proposed else f"has confidence {rule.confidence}"
+    text = f"rule {rule.id} holds, which {why}: {print_rule(rule)}"
+    return Assumption("rule", rule.id, text, rule.confidence)
+
+
+def accept_rules(program: AnalysedProgram, accepted: frozenset[Assumption]) -> AnalysedProgram:
+    """Return the program in which the accepted rules are plain and the others are not."""
+    rules = tuple(
+        replace(rule, confidence=Decimal(1), proposed=False)
+        if rule.assumed and rule_assumption(program, number) in accepted
+        else rule
+        for number, rule in enumerate(program.rules)
+    )
+    return replace(program, rules=rules, program=replace(program.program, rules=rules))

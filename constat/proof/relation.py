@@ -1,0 +1,93 @@
+"""Open rows of one predicate, found by any columns.
+
+In: rows, in which ⋆ stands for some value nobody knows.  Out: the rows that may match a key.
+Invariant: a row with ⋆ in a column matches every value there; indexes follow later additions.
+
+Example: with rows ("a", 1) and (⋆, 2), the key "a" in column 0 finds both.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from constat.logic import OPEN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from constat.logic import OpenRow, Row
+
+Columns = tuple[int, ...]
+
+
+class Relation:
+    """A growing set of open rows, indexed on demand."""
+
+    def __init__(self, rows: Iterable[OpenRow] = ()) -> None:
+        self.rows: dict[OpenRow, None] = dict.fromkeys(rows)
+        self._indexes: dict[Columns, tuple[dict[OpenRow, list[OpenRow]], list[OpenRow]]] = {}
+        self._star_shapes: set[Columns] = set()
+        for row in self.rows:
+            self._note_stars(row)
+
+    def add(self, row: OpenRow) -> bool:
+        """Add a row; tell whether it is new."""
+        if row in self.rows:
+            return False
+        self.rows[row] = None
+        self._note_stars(row)
+        for columns, (exact, starred) in self._indexes.items():
+            _file(row, columns, exact, starred)
+        return True
+
+    def _note_stars(self, row: OpenRow) -> None:
+        if OPEN in row:
+            self._star_shapes.add(tuple(c for c, slot in enumerate(row) if slot is OPEN))
+
+    def matching(self, columns: Columns, key: Row) -> list[OpenRow]:
+        """Return the rows that may have this key in these columns."""
+        if not columns:
+            return list(self.rows)
+        exact, starred = self._index(columns)
+        found = exact.get(key, ())
+        if not starred:
+            return list(found)
+        pairs = tuple(zip(columns, key, strict=True))
+        return [
+            *found,
+            *(row for row in starred if all(row[c] is OPEN or row[c] == v for c, v in pairs)),
+        ]
+
+    def covers(self, head: OpenRow) -> bool:
+        """Tell whether a row equals the head wherever the row is not ⋆."""
+        if head in self.rows:
+            return True
+        for stars in self._star_shapes:
+            masked = list(head)
+            for column in stars:
+                masked[column] = OPEN
+            if tuple(masked) in self.rows:
+                return True
+        return False
+
+    def _index(self, columns: Columns) -> tuple[dict[OpenRow, list[OpenRow]], list[OpenRow]]:
+        known = self._indexes.get(columns)
+        if known is None:
+            known = ({}, [])
+            for row in self.rows:
+                _file(row, columns, *known)
+            self._indexes[columns] = known
+        return known
+
+
+def _file(
+    row: OpenRow,
+    columns: Columns,
+    exact: dict[OpenRow, list[OpenRow]],
+    starred: list[OpenRow],
+) -> None:
+    key = tuple([row[column] for column in columns])
+    if OPEN in key:
+        starred.append(row)
+    else:
+        exact.setdefault(key, []).append(row)

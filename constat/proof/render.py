@@ -1,0 +1,230 @@
+"""Write a tree as text for people, or as JSON for programs.
+
+In: a ``Tree``.  Out: text as in the first sketch of Constat: a fact, ``derived_from:`` what it
+rests on, each row with source, exact query and time; shared parts once, with a back reference.
+Invariant: no control character of data reaches a terminal, and depth costs no recursion.
+
+JSON schema: an object with ``goal``, ``verdict``, ``confidence`` (text), ``exact``,
+``assumptions``, ``roots`` (numbers of steps), ``steps`` (objects with the fields of ``Step``;
+``derived_from`` lists numbers of steps), ``attempts`` (``Attempt``), ``looked_up``
+(``SourceShown``), ``missing`` (``GapShown``), ``failures``, ``stopped``.
+Steps are numbered by their place.
+"""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from constat.proof.tree import GapShown, SourceShown, Step, Tree
+    from constat.proof.whynot import Attempt
+
+_INDENT: Final = "  "
+_MOST_PARAMETERS: Final = 10
+_MOST_INDENT: Final = 40
+_ASCII_END: Final = 0x100
+
+
+def printable(text: str) -> str:
+    """Replace what a terminal would obey or hide: controls, direction marks, lone surrogates."""
+    if text.isprintable():
+        return text
+    return "".join(one if _is_shown(one) else _escaped(one) for one in text)
+
+
+def _is_shown(one: str) -> bool:
+    return one.isprintable() and unicodedata.category(one) not in {"Cc", "Cf", "Cs", "Zl", "Zp"}
+
+
+def _escaped(one: str) -> str:
+    code = ord(one)
+    if one in "\n\t\r":
+        return {"\n": "\\n", "\t": "\\t", "\r": "\\r"}[one]
+    return f"\\x{code:02x}" if code < _ASCII_END else f"\\u{{{code:x}}}"
+
+
+def tree_to_json(tree: Tree) -> str:
+    """Return the tree as a JSON object; see the module for its schema."""
+    members = asdict(tree)
+    members["missing"] = members.pop("gaps")
+    for step in members["steps"]:
+        step["derived_from"] = step.pop("premises")
+    return json.dumps(members, indent=2, sort_keys=True)
+
+
+def render_tree(tree: Tree, *, depth: int | None = None) -> str:
+    """Return the tree as text; ``depth`` bounds how many levels below the goal are shown."""
+    lines = _Writer(tree, depth)
+    lines.head()
+    for root in tree.roots:
+        lines.branch(root)
+    for attempt in tree.attempts:
+        lines.attempt(attempt)
+    lines.looked_up()
+    lines.unknown()
+    return "\n".join(lines.lines) + "\n"
+
+
+class _Writer:
+    """Collects lines; a step that is met again is only named."""
+
+    def __init__(self, tree: Tree, depth: int | None) -> None:
+        self.tree = tree
+        self.depth = depth
+        self.lines: list[str] = []
+        self.shown: set[int] = set()
+        self.shared = _shared(tree)
+
+    def line(self, level: int, text: str) -> None:
+        # Deep chains would walk off the page: from some level on the depth is written as a number.
+        indent = _INDENT * min(level, _MOST_INDENT)
+        deep = f"[level {level}] " if level > _MOST_INDENT else ""
+        self.lines.append(f"{indent}{deep}{printable(text)}")
+
+    def head(self) -> None:
+        tree = self.tree
+        words = tree.verdict.replace("_UNDER", " UNDER assumptions")
+        self.line(0, f"{words}: {tree.goal}")
+        if tree.verdict != "UNRESOLVED":
+            sign = "" if tree.exact else ">= "
+            self.line(0, f"confidence: {sign}{_decimal(tree.confidence)}")
+        for assumption in tree.assumptions:
+            self.line(0, f"assuming: {assumption}")
+        self.lines.append("")
+
+    def branch(self, root: int) -> None:
+        """Write a step and what stands under it, with a list of our own instead of recursion."""
+        waiting: list[tuple[int, int, str]] = [(root, 0, "")]
+        while waiting:
+            number, level, text = waiting.pop()
+            if text:
+                self.line(level, text)
+                continue
+            step = self.tree.steps[number]
+            if number in self.shown:
+                self.line(level, f"{step.fact}  (shown above as [{number}])")
+                continue
+            self.shown.add(number)
+            mark = f"  [{number}]" if number in self.shared else ""
+            self.line(level, step.fact + mark)
+            waiting += reversed(self.below(step, level + 1))
+
+    def below(self, step: Step, level: int) -> list[tuple[int, int, str]]:
+        """List what stands under a step: lines of its own, and the steps it rests on."""
+        found: list[tuple[int, int, str]] = []
+        cut = self.depth is not None and level // 2 >= self.depth
+        if step.premises and cut:
+            found.append((0, level, f"derived_from: {len(step.premises)} more (depth limit)"))
+        elif step.premises:
+            found.append((0, level, "derived_from:"))
+            found += [(premise, level + 1, "") for premise in step.premises]
+            if step.hidden_rows:
+                found.append((0, level + 1, f"... and {step.hidden_rows:,} more rows"))
+        for source in step.sources:
+            found += [(0, level, text) for text in _source_lines(source)]
+        if step.assumption:
+            found.append((0, level, f"assuming: {step.assumption}"))
+        if step.note:
+            found.append((0, level, f"note: {step.note}"))
+        if step.rule:
+            found.append((0, level, f"rule: {step.rule}"))
+        found.append((0, level, f"confidence: {_decimal(step.confidence)}"))
+        reasoning = step.reasoning or step.sentence
+        found.append((0, level, f"reasoning: {_capital(reasoning)}"))
+        return found
+
+    def attempt(self, attempt: Attempt) -> None:
+        """Write how far a rule gets."""
+        self.line(0, f"rule {attempt.rule}: {_state(attempt.state)}")
+        if attempt.of:
+            self.line(1, f"literals that can hold together: {attempt.reached} of {attempt.of}")
+        for name in ("literal", "required", "actual", "distance"):
+            text = getattr(attempt, name)
+            if text:
+                label = "stopped at" if name == "literal" else name
+                self.line(1, f"{label}: {text}")
+        if attempt.sentence:
+            self.line(1, f"reasoning: {_capital(attempt.sentence)}")
+
+    def looked_up(self) -> None:
+        """Write which sources were asked for the goal itself."""
+        if not self.tree.looked_up:
+            return
+        self.line(0, "asked for the goal itself, without a row that decides it:")
+        for source in self.tree.looked_up:
+            for text in _source_lines(source):
+                self.line(1, text)
+
+    def unknown(self) -> None:
+        tree = self.tree
+        if tree.gaps:
+            self.line(0, "missing (ask for one of these as a goal, or supply it as a fact):")
+        for gap in tree.gaps:
+            self.line(1, gap.goal)
+            self.line(2, f"reason: {_reason(gap)}")
+            for name, said in (("if it holds", gap.if_true), ("if there is none", gap.if_false)):
+                if said:
+                    self.line(2, f"{name}: the goal is {_becomes(said)}")
+        for failure in tree.failures:
+            self.line(0, failure)
+        if tree.stopped and tree.stopped != "settled":
+            self.line(0, f"evaluation stopped: {tree.stopped}")
+
+
+def _state(state: str) -> str:
+    match state:
+        case "failed":
+            return "does not give it"
+        case "open":
+            return "may give it, but something is unknown"
+        case _:
+            return "was not looked at: too many possibilities"
+
+
+def _becomes(said: str) -> str:
+    return "still open" if said == "open" else said
+
+
+def _reason(gap: GapShown) -> str:
+    return f"{gap.tier}: {gap.reason}" if gap.tier else gap.reason
+
+
+def _shared(tree: Tree) -> set[int]:
+    """Return the steps that more than one step rests on."""
+    once: set[int] = set()
+    twice: set[int] = set()
+    for step in tree.steps:
+        for premise in step.premises:
+            (twice if premise in once else once).add(premise)
+    return twice | (once & set(tree.roots))
+
+
+def _source_lines(source: SourceShown) -> list[str]:
+    place = f" ({source.name})" if source.name else ""
+    lines = [f"source: {source.origin}{place}"]
+    if source.author:
+        lines.append(f"stated by: {source.author}")
+    if source.query:
+        lines.append(f"query: {' '.join(source.query.split())}")
+    if source.parameters:
+        shown = ", ".join(repr(text) for text in source.parameters[:_MOST_PARAMETERS])
+        rest = len(source.parameters) - _MOST_PARAMETERS
+        lines.append(f"parameters: {shown}" + (f" and {rest:,} more" if rest > 0 else ""))
+    if source.executed_at:
+        lines.append(f"executed_at: {_moment(source.executed_at)}")
+    return lines
+
+
+def _moment(text: str) -> str:
+    return text[:-8] + "Z" if text.endswith(".000000Z") else text
+
+
+def _decimal(text: str) -> str:
+    return text if "." in text else f"{text}.0"
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:] if text[:1].islower() and " " in text else text

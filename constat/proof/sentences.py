@@ -1,0 +1,300 @@
+"""Sentences about facts and rule instances, with every value in them.
+
+In: templates from ``@[says]`` with placeholders ``{name}``, or nothing; predicates, rules and
+values. Out: one sentence.  Invariant: a default sentence names every value of what it speaks
+about, so no comparison and no threshold is left out.  Numbers have thousands separators, times are
+plain.
+
+Example: ``fill("{c} is a VIP", {"c": "C001"}) == "C001 is a VIP"``.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING, Final
+
+from constat.logic import (
+    OPEN,
+    Aggregate,
+    Comparison,
+    Constant,
+    Kind,
+    Negative,
+    Open,
+    Positive,
+    Variable,
+    display_value,
+)
+from constat.syntax import print_term
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from constat.logic import Atom, Literal, OpenRow, Predicate, Rule, Slot, Term
+
+_PLACEHOLDER: Final = re.compile(r"\{([?A-Za-z_][A-Za-z0-9_]*)\}")
+# A year or a number that only names something is not written with separators.
+_NAMING: Final = re.compile(r"(^|_)(id|ids|key|no|nr|number|code|year|zip)$", re.IGNORECASE)
+_GROUPED_FROM: Final = 1_000
+
+
+def show_value(slot: Slot, kind: Kind, name: str = "") -> str:
+    """Write a value for people; ``name`` is the column or variable it stands in."""
+    if isinstance(slot, Open):
+        return "something unknown"
+    if not kind.numeric or kind is Kind.FLOAT or _NAMING.search(name):
+        return display_value(slot, kind)
+    number = Decimal(slot)
+    return f"{number:,f}" if abs(number) >= _GROUPED_FROM else display_value(slot, kind)
+
+
+def fill(template: str, values: Mapping[str, str]) -> str:
+    """Put values into a template; a placeholder nobody fills stays as it is."""
+
+    def value(found: re.Match[str]) -> str:
+        name = found.group(1).removeprefix("?")
+        return values.get(name, found.group(0))
+
+    return _PLACEHOLDER.sub(value, template)
+
+
+def words(name: str) -> str:
+    """Return a name in words: ``customer_revenue`` is ``customer revenue``."""
+    return name.replace("_", " ").strip() or name
+
+
+def value_column(predicate: Predicate) -> int | None:
+    """Return the column that is *the value* of a predicate, if it reads like a function.
+
+    That is the one column outside its key, the column of a scalar of the configuration, or a last
+    column that holds an amount.
+    """
+    width = predicate.arity
+    if predicate.key:
+        rest = [place for place in range(width) if place not in predicate.key]
+        return rest[0] if len(rest) == 1 else None
+    if width == 1:
+        return 0 if predicate.source is not None and predicate.source.name == "config" else None
+    amounts = {Kind.DECIMAL, Kind.FLOAT}
+    return width - 1 if width > 1 and predicate.columns[-1].kind in amounts else None
+
+
+def show_fact(predicate: Predicate, row: OpenRow, *, holds: bool = True) -> str:
+    """Write a fact as in a trace: ``is_vip(customer_id=C001) = True``."""
+    place = value_column(predicate) if holds else None
+    shown = [
+        f"{column.name}={display_value(slot, column.kind)}"
+        for at, (column, slot) in enumerate(zip(predicate.columns, row, strict=True))
+        if at != place
+    ]
+    inside = f"({', '.join(shown)})" if shown or place is None else ""
+    if place is None:
+        return f"{predicate.name}{inside} = {holds}"
+    return f"{predicate.name}{inside} = {display_value(row[place], predicate.columns[place].kind)}"
+
+
+def describe_fact(predicate: Predicate, row: OpenRow) -> str:
+    """Say a fact in a sentence: by its template, else with all its values."""
+    shown = {
+        column.name: show_value(slot, column.kind, column.name)
+        for column, slot in zip(predicate.columns, row, strict=True)
+    }
+    template = predicate.attributes.get("says")
+    if template:
+        return fill(template, shown)
+    place = value_column(predicate)
+    names = [name for at, name in enumerate(shown) if at != place]
+    subject = words(predicate.name)
+    if place is not None:
+        value = shown[predicate.columns[place].name]
+        keys = _listed([shown[name] for name in names])
+        return f"the {subject} of {keys} is {value}" if keys else f"the {subject} is {value}"
+    if len(names) == 1:
+        return _unary(subject, shown[names[0]])
+    if not names:
+        return f"{subject} holds"
+    return f"{subject} holds for {_listed([f'{words(name)} {shown[name]}' for name in names])}"
+
+
+def _unary(subject: str, value: str) -> str:
+    if subject.startswith("is "):
+        return f"{value} {subject}"
+    return f"{subject} holds for {value}"
+
+
+def _listed(parts: Sequence[str]) -> str:
+    if len(parts) < 2:  # noqa: PLR2004  two parts need a conjunction
+        return "".join(parts)
+    return f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """A rule with values for its variables; ``kinds`` are those of the variables."""
+
+    rule: Rule
+    values: Mapping[str, Slot]
+    kinds: Mapping[str, Kind]
+    predicates: Mapping[str, Predicate]
+
+    def shown(self) -> dict[str, str]:
+        """Return the values as people read them, by variable."""
+        return {
+            name: show_value(slot, self.kinds[name], name) for name, slot in self.values.items()
+        }
+
+    def term(self, term: Term) -> str:
+        """Write a term: a value where it has one, else as in the rule."""
+        match term:
+            case Variable(name=name) if name in self.values:
+                return show_value(self.values[name], self.kinds[name], name)
+            case Constant(value=value, kind=kind):
+                return show_value(value, kind)
+            case _:
+                return print_term(term)
+
+    def row(self, atom: Atom) -> OpenRow:
+        """Return the row of an atom as far as variables and constants tell it."""
+        slots: list[Slot] = []
+        for term in atom.terms:
+            match term:
+                case Variable(name=name):
+                    slots.append(self.values.get(name, OPEN))
+                case Constant(value=value):
+                    slots.append(value)
+                case _:
+                    slots.append(OPEN)
+        return tuple(slots)
+
+
+_OPERATOR_WORDS: Final = (
+    (">", "more than"),
+    (">=", "at least"),
+    ("<", "less than"),
+    ("<=", "at most"),
+    ("=", "equal to"),
+    ("!=", "different from"),
+)
+
+
+def explain(instance: Instance) -> str:
+    """Say why a rule instance gives its head: by its template, else literal by literal."""
+    template = instance.rule.attributes.get("says")
+    if template:
+        return fill(template, instance.shown())
+    compared: set[int] = set()
+    parts = [
+        _comparison(instance, literal, compared)
+        for literal in instance.rule.body
+        if isinstance(literal, Comparison)
+    ]
+    told = [
+        _literal(instance, literal)
+        for literal in instance.rule.body
+        if not isinstance(literal, Comparison) and id(literal) not in compared
+    ]
+    sentence = ", and ".join([*told, *parts])
+    return sentence or "this is stated by the rules"
+
+
+def _literal(instance: Instance, literal: Literal) -> str:
+    match literal:
+        case Positive(atom):
+            return describe_fact(instance.predicates[atom.predicate], instance.row(atom))
+        case Negative(atom):
+            row = instance.row(atom)
+            return f"it is not so that {describe_fact(instance.predicates[atom.predicate], row)}"
+        case Aggregate():
+            return describe_aggregate(instance, literal)
+        case Comparison():
+            return ""
+
+
+def describe_aggregate(instance: Instance, literal: Aggregate) -> str:
+    """Say what an aggregate folds: ``the sum of amount over order_line is 150,000``."""
+    names = [
+        words(inner.atom.predicate) for inner in literal.body if not isinstance(inner, Comparison)
+    ]
+    over = _listed(list(dict.fromkeys(names))) or "nothing"
+    what = f"the {literal.function}"
+    if literal.target is not None:
+        what += f" of {words(print_term(literal.target).lstrip('?'))}"
+    return f"{what} over {over} is {instance.term(literal.result)}"
+
+
+def _comparison(
+    instance: Instance, literal: Comparison, compared: set[int], *, holds: bool = True
+) -> str:
+    left, right = (_side(instance, side, compared) for side in (literal.left, literal.right))
+    shown = instance.term(literal.left)
+    subject = f"{left} is {shown}" if left else shown
+    other = instance.term(literal.right)
+    spoken = dict(_OPERATOR_WORDS).get(literal.operator)
+    target = f"the {right} {other}" if right else other
+    if spoken is None:
+        said = _text_comparison(subject, literal.operator, target, joined=bool(left))
+        return said if holds else f"it is not so that {said}"
+    spoken = spoken if holds else f"not {spoken}"
+    return f"{subject}, {spoken} {target}" if left else f"{subject} is {spoken} {target}"
+
+
+def refute_comparison(instance: Instance, literal: Literal) -> str:
+    """Say that a comparison does not hold, with its values; empty for other literals."""
+    if not isinstance(literal, Comparison):
+        return ""
+    return _comparison(instance, literal, set(), holds=False)
+
+
+def _text_comparison(subject: str, operator: str, target: str, *, joined: bool) -> str:
+    link = ", which" if joined else ""
+    match operator:
+        case "contains":
+            return f"{subject}{link} is contained in {target}"
+        case "!contains":
+            return f"{subject}{link} is not contained in {target}"
+        case "match":
+            return f"{subject}{link} is a pattern that matches {target}"
+        case _:
+            return f"{subject}{link} is a pattern that does not match {target}"
+
+
+def _side(instance: Instance, side: Term, compared: set[int]) -> str:
+    """Say where the value of a variable comes from: ``revenue of C001``; empty for constants."""
+    if not isinstance(side, Variable):
+        return ""
+    for literal in instance.rule.body:
+        match literal:
+            case Positive(atom):
+                found = _source(instance, atom, side.name)
+                if found:
+                    compared.add(id(literal))
+                    return found
+            case Aggregate(result=result) if result.name == side.name:
+                compared.add(id(literal))
+                return _aggregate_name(literal)
+            case _:
+                pass
+    return words(side.name.strip("_"))
+
+
+def _aggregate_name(literal: Aggregate) -> str:
+    target = (
+        "" if literal.target is None else f" of {words(print_term(literal.target).lstrip('?'))}"
+    )
+    return f"{literal.function}{target}"
+
+
+def _source(instance: Instance, atom: Atom, name: str) -> str:
+    places = [
+        at for at, term in enumerate(atom.terms) if isinstance(term, Variable) and term.name == name
+    ]
+    if len(places) != 1:
+        return ""
+    predicate = instance.predicates[atom.predicate]
+    others = [instance.term(term) for at, term in enumerate(atom.terms) if at != places[0]]
+    subject = words(predicate.name)
+    if len(others) > 1 or value_column(predicate) not in {places[0], None}:
+        subject = f"{words(predicate.columns[places[0]].name)} in {subject}"
+    return f"{subject} of {_listed(others)}" if others else subject

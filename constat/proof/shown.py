@@ -1,0 +1,219 @@
+"""The members of a certificate that say what came from outside (FORMAT.md, section 5).
+
+In: a proof.  Out: sources, assumptions, facts, open rows and coverage as JSON, restricted to what
+the proof used.  Invariant: for every coverage, all rows and openings that match its keys are shown,
+because a checker takes what is shown for all there is.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from constat.evaluation import Assumption
+from constat.proof.answers import Grounds
+from constat.proof.canonical import clean, rows_hash, sha256, sort_key, sorted_rows, speller
+from constat.proof.confidence import millionths, spell
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from constat.evaluation import Evidence
+    from constat.logic import OpenRow, Row
+    from constat.proof.canonical import Json, TextRow
+    from constat.proof.outside import Covered
+    from constat.proof.proofs import Proof
+
+Shown = tuple[str, Grounds]
+
+
+class Outsides:
+    """Collects what a certificate shows and numbers it; the numbers are final after ``collect``."""
+
+    def __init__(self, proof: Proof, rule_assumptions: Iterable[Assumption]) -> None:
+        self._proof = proof
+        self._outside = proof.slice.outside
+        self._program = proof.reading.program.program
+        self.assumptions: dict[Assumption, int] = {}
+        for assumption in rule_assumptions:
+            self.assumption(assumption)
+        self.sources: dict[tuple[str, int], tuple[int, Evidence]] = {}
+        self._number_of = proof.slice.outside.book.number
+        self._rows: dict[Shown, dict[Row, None]] = defaultdict(dict)
+        self._openings: dict[tuple[str, OpenRow], None] = {}
+        self._places: dict[tuple[str, Row], tuple[int, int]] = {}
+        self._groups: list[tuple[Shown, list[TextRow]]] = []
+
+    def assumption(self, assumption: Assumption | None) -> int | None:
+        """Return the index of an assumption."""
+        if assumption is None:
+            return None
+        return self.assumptions.setdefault(assumption, len(self.assumptions))
+
+    def source(self, predicate: str, evidence: Evidence) -> int:
+        """Return the index of a source; each speaks of one predicate."""
+        key = (predicate, self._number_of(evidence))
+        return self.sources.setdefault(key, (len(self.sources), evidence))[0]
+
+    def collect(self) -> None:
+        """Gather all rows and openings that the used coverage and facts need."""
+        usage = self._outside.usage
+        for covered in sorted(usage.covered, key=lambda one: (one[0], one[1], str(one[2]))):
+            self._collect_covered(covered)
+        for predicate, row in usage.facts:
+            self._show(predicate, row)
+        groups = sorted(
+            self._rows,
+            key=lambda shown: (
+                shown[0],
+                shown[1].assumption is not None,
+                shown[1].assumption.text if shown[1].assumption else "",
+                shown[1].evidence.executed_at,
+                str(shown[1].evidence.query),
+                shown[1].evidence.parameters,
+            ),
+        )
+        for shown in groups:
+            self._number(shown)
+
+    def _collect_covered(self, covered: Covered) -> None:
+        predicate, columns, key = covered
+        side = self._outside.side(predicate)
+        for relation in (side.rows, side.closed):
+            for row in relation.matching(columns, key):
+                if row in side.answers.rows:
+                    self._show(predicate, row)  # type: ignore[arg-type]  # answered rows are ground
+                if row in side.openings:
+                    self._openings[predicate, row] = None
+
+    def _show(self, predicate: str, row: Row) -> None:
+        shown = (predicate, self._outside.side(predicate).shown(row))
+        self._rows[shown][row] = None
+
+    def _number(self, shown: Shown) -> None:
+        predicate, grounds = shown
+        spell_row = speller(self._program.predicates[predicate].kinds)
+        self.source(predicate, grounds.evidence)
+        self.assumption(grounds.assumption)
+        spelled = sorted((spell_row(row), row) for row in self._rows[shown])
+        for place, (_, row) in enumerate(spelled):
+            self._places[predicate, row] = (len(self._groups), place)
+        self._groups.append((shown, [texts for texts, _ in spelled]))
+
+    def place(self, predicate: str, row: Row) -> tuple[int, int]:
+        """Return the group and place of a shown row."""
+        return self._places[predicate, row]
+
+    # ------------------------------------------------------------------ members
+
+    def facts_json(self) -> list[Json]:
+        """Encode the fact groups."""
+        return [
+            {
+                "predicate": predicate,
+                "source": self.source(predicate, grounds.evidence),
+                "assumption": self.assumption(grounds.assumption),
+                "rows": [list(row) for row in rows],
+            }
+            for (predicate, grounds), rows in self._groups
+        ]
+
+    def open_json(self) -> list[Json]:
+        """Encode the open rows, each once per assumption."""
+        found: list[tuple[tuple[str, object, str], Json]] = []
+        for predicate, row in self._openings:
+            side = self._outside.side(predicate)
+            texts = speller(self._program.predicates[predicate].kinds)(row)
+            for assumption, opening in side.openings[row].items():
+                text = "" if assumption is None else assumption.text
+                entry: Json = {
+                    "predicate": predicate,
+                    "row": list(texts),
+                    "reason": clean(opening.reason),
+                    "assumption": self.assumption(assumption),
+                }
+                found.append(((predicate, sort_key(texts), text), entry))
+        return [entry for _, entry in sorted(found, key=lambda pair: pair[0])]
+
+    def coverage_json(self) -> list[Json]:
+        """Encode the coverage, keys of one authority together."""
+        keys: dict[tuple[str, tuple[int, ...], tuple[int, ...]], list[TextRow]] = {}
+        for covered in self._outside.usage.covered:
+            predicate, columns, key = covered
+            kinds = self._program.predicates[predicate].kinds
+            spoken = self._outside.sources(covered)
+            sources = tuple(sorted({self.source(predicate, evidence) for evidence in spoken}))
+            texts = speller([kinds[column] for column in columns])(key)
+            keys.setdefault((predicate, columns, sources), []).append(texts)
+        return [
+            {
+                "predicate": predicate,
+                "columns": list(columns),
+                "keys": [list(row) for row in sorted_rows(keys[predicate, columns, sources])],
+                "sources": list(sources),
+            }
+            for predicate, columns, sources in sorted(keys)
+        ]
+
+    def sources_json(self) -> list[Json]:
+        """Encode the sources, in the order of their numbers."""
+        return [
+            self._source(predicate, evidence)
+            for (predicate, _), (_, evidence) in self.sources.items()
+        ]
+
+    def _source(self, predicate: str, evidence: Evidence) -> Json:
+        count, found = self._content(predicate, evidence)
+        return {
+            "tier": clean(evidence.tier),
+            "origin": evidence.origin.value,
+            "name": clean(evidence.source),
+            "query": None if evidence.query is None else clean(evidence.query),
+            "parameters": [clean(text) for text in evidence.parameters],
+            "rows": count,
+            "hash": found,
+            "snapshot": None if evidence.snapshot is None else clean(evidence.snapshot),
+            "confidence": spell(millionths(evidence.confidence)),
+            "author": None if evidence.author is None else clean(evidence.author),
+        }
+
+    def _content(self, predicate: str, evidence: Evidence) -> tuple[int, str]:
+        """Return count and hash of all a source answered; made from the record if it told none."""
+        if evidence.content_hash:
+            digest = evidence.content_hash.removeprefix("sha256:")
+            return evidence.row_count, f"sha256:{digest}"
+        number = self._number_of(evidence)
+        rows = self._outside.side(predicate).answers.rows
+        spell_row = speller(self._program.predicates[predicate].kinds)
+        given = [
+            spell_row(row)
+            for row, grounds in rows.items()
+            if any(self._number_of(one.evidence) == number for one in grounds)
+        ]
+        return max(len(given), evidence.row_count), rows_hash(given) if given else sha256("")
+
+    def assumptions_json(self) -> list[Json]:
+        """Encode the assumptions, in the order of their numbers."""
+        return [
+            {
+                "kind": one.kind,
+                "text": clean(one.text),
+                "confidence": spell(millionths(one.confidence)),
+            }
+            for one in self.assumptions
+        ]
+
+    def executed(self) -> list[Json]:
+        """Return when each source was read."""
+        return [evidence.executed_at or None for _, evidence in self.sources.values()]
+
+    def snapshot(self) -> str | None:
+        """Tell whether all databases were read in one state; ``None`` where none was read."""
+        every = [evidence for _, evidence in self.sources.values()]
+        read = [evidence for evidence in every if evidence.origin.value == "DATABASE"]
+        if not read:
+            return None
+        states = {(one.source, one.snapshot) for one in read}
+        queries = {(one.source, one.query, one.parameters) for one in read}
+        named = len(states) == 1 and all(one.snapshot is not None for one in read)
+        return "one" if named or len(queries) == 1 else "not one snapshot"

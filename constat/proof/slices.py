@@ -1,0 +1,199 @@
+"""The slice of the world that a verdict needs, walked as a checker walks it (FORMAT.md, section 6).
+
+In: a reading and what has to be shown (rows that hold, patterns that have no row).  Out: the nodes
+to derive, the closure of what was called absent or aggregated, and the outside rows all that rests
+on.  Invariant: at the end every demanded key was run through every rule, and each head obtained is
+covered by a row of the closure; so what is outside the closure is false (Tarski, 1955).
+
+Where a run finds a row or an opening that nobody knew of, earlier look-ups may have missed it, so
+the walk starts again with it.  Rows are only ever added, so this ends where evaluation does.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from constat.proof.groups import Aggregates
+from constat.proof.inside import Inside, filled_head
+from constat.proof.instances import (
+    AggregateCode,
+    Binding,
+    ComparisonCode,
+    NegativeCode,
+    PositiveCode,
+    compile_rule,
+    is_ground,
+    is_hole,
+)
+from constat.proof.ordering import order_of
+from constat.proof.outside import Outside
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from constat.logic import OpenRow, Row
+    from constat.proof.inside import Entry
+    from constat.proof.instances import LiteralCode, Pattern, RuleCode, Test
+    from constat.proof.outside import Fact
+    from constat.proof.reading import Reading
+
+_MOST_PASSES = 10_000
+
+
+class TooLargeError(Exception):
+    """The slice takes more steps than allowed."""
+
+
+class Slice:
+    """Everything a verdict rests on, found by walking from its roots."""
+
+    def __init__(self, reading: Reading, steps: int = 50_000_000) -> None:
+        self.reading = reading
+        self.program = reading.program
+        self.codes: dict[int, RuleCode] = {}
+        self.outside = Outside(reading)
+        self.inside = Inside(reading, lambda number, columns: order_of(self.code(number), columns))
+        self.derived = frozenset(rule.head.predicate for rule in self.program.rules)
+        self.aggregates = Aggregates(self)
+        self.consulted: dict[Fact, None] = {}
+        self.steps = steps
+        # An upper bound needs no look at what is negated; whoever asks what is missing does.
+        self.shows_negated = False
+
+    def code(self, number: int) -> RuleCode:
+        """Return a rule, compiled once."""
+        code = self.codes.get(number)
+        if code is None:
+            code = self.codes[number] = compile_rule(self.program, number)
+        return code
+
+    def walk(self, roots: Callable[[], None]) -> None:
+        """Look up what ``roots`` looks up, until everything it rests on is known."""
+        for _ in range(_MOST_PASSES):
+            self.outside.restart()
+            self.inside.restart()
+            self.aggregates.restart()
+            self.consulted.clear()
+            roots()
+            self.settle()
+            if not (self.outside.changed or self.inside.changed):
+                return
+        raise TooLargeError
+
+    def settle(self) -> None:
+        """Run the rules for every key that waits."""
+        waiting = self.inside.waiting
+        while waiting:
+            entry, key = waiting.pop()
+            for number, order in entry.orders.items():
+                self._run(entry, key, number, order)
+
+    def possible(self, predicate: str, pattern: Pattern) -> list[OpenRow]:
+        """Return the possible rows that match a pattern, from outside and derived."""
+        found: list[OpenRow] | None = None
+        if predicate in self.program.external:
+            found = self.outside.possible(predicate, pattern)
+        if predicate in self.derived:
+            rows = self.inside.possible(predicate, pattern)
+            found = rows if found is None else found + rows
+        self.steps -= 1 + len(found or ())
+        if self.steps < 0:
+            raise TooLargeError
+        return found or []
+
+    def is_recorded(self, predicate: str, pattern: Pattern) -> bool:
+        """Tell whether the engine asked for all that matches a pattern."""
+        columns = tuple([place for place, cell in enumerate(pattern) if not is_hole(cell)])
+        key: Row = tuple([pattern[column] for column in columns])  # type: ignore[misc]
+        outside = predicate in self.program.external
+        if outside and self.outside.side(predicate).serving(columns, key) is None:
+            return False
+        return predicate not in self.derived or self.inside.is_recorded(predicate, columns, key)
+
+    def is_certain(self, predicate: str, row: OpenRow) -> bool:
+        """Tell whether a ground row is certain; the proof then shows why."""
+        if predicate in self.program.external and self.outside.is_certain(predicate, row):  # type: ignore[arg-type]
+            return True
+        if predicate in self.derived and self.inside.is_certain(predicate, row):
+            self.consulted[predicate, row] = None  # type: ignore[index]  # the row is ground
+            return True
+        return False
+
+    def _run(self, entry: Entry, key: Row, number: int, order: tuple[int, ...]) -> None:
+        code = self.code(number)
+        start = code.start(entry.columns, key)
+        if start is None:
+            return
+        for binding in self.search(code, order, start):
+            pattern = code.head.pattern(binding)
+            head = filled_head(pattern, entry.columns, key)
+            if head is not None and not self.inside.covers(entry.predicate, head):
+                self.inside.add(entry.predicate, head)
+
+    def search(self, code: RuleCode, order: tuple[int, ...], start: Binding) -> Iterator[Binding]:
+        """Yield the bindings under which a body may be true; depth first, without recursion."""
+        if not order:
+            yield start
+            return
+        last = len(order) - 1
+        stack = [iter(self.extend(code, order[0], start))]
+        while stack:
+            binding = next(stack[-1], None)
+            if binding is None:
+                stack.pop()
+            elif len(stack) > last:
+                yield binding
+            else:
+                stack.append(iter(self.extend(code, order[len(stack)], binding)))
+
+    def extend(self, code: RuleCode, place: int, binding: Binding) -> Iterable[Binding]:
+        """Return the bindings under which one literal may be true as well."""
+        literal: LiteralCode = code.body[place]
+        if isinstance(literal, AggregateCode):
+            return self._aggregated(code, place, literal, binding)
+        return self.tested(literal, binding)
+
+    def tested(self, literal: Test, binding: Binding) -> Iterable[Binding]:
+        """Return the bindings under which a literal that is no aggregate may be true."""
+        match literal:
+            case PositiveCode(atom):
+                pattern = atom.pattern(binding)
+                extended = (
+                    atom.unify(pattern, row, binding)
+                    for row in self.possible(atom.predicate, pattern)
+                )
+                return [one for one in extended if one is not None]
+            case NegativeCode(atom):
+                row = atom.pattern(binding)
+                if is_ground(row):
+                    if self.is_certain(atom.predicate, row):  # type: ignore[arg-type]
+                        return ()
+                    if self.shows_negated:
+                        self.possible(atom.predicate, row)
+                return (binding,)
+            case ComparisonCode():
+                return compared(literal, binding)
+
+    def _aggregated(
+        self, code: RuleCode, place: int, literal: AggregateCode, binding: Binding
+    ) -> tuple[Binding, ...]:
+        value = self.aggregates.exact(code, place, literal, binding).value
+        if value is None:
+            return ()
+        known = binding[literal.result]
+        if is_hole(known):
+            extended = list(binding)
+            extended[literal.result] = value
+            return (extended,)
+        return (binding,) if is_hole(value) or value == known else ()
+
+
+def compared(literal: ComparisonCode, binding: Binding) -> tuple[Binding, ...]:
+    """Return the binding, bound further by an assignment, or nothing where the test is false."""
+    truth = literal.truth(binding)
+    if truth is None:
+        assigned = literal.assigned(binding)
+        if assigned is None:
+            raise ValueError("a comparison comes before what binds its variables")
+        return (assigned,)
+    return () if truth is False else (binding,)

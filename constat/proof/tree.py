@@ -1,0 +1,324 @@
+"""The derivation tree for people, as flat values: a step knows its premises by number.
+
+In: a decision.  Out: a ``Tree``: the steps of the proof, for a goal that is not proved the attempts
+of its rules, and what is missing.  Invariant: each fact is one step however often it is used, so a
+tree is no larger than the proof; premises have greater numbers than the step that first needs them.
+
+The shape is flat because a proof may be 10,000 steps deep, and nothing here may recurse.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from constat.logic import Aggregate
+from constat.proof.confidence import MILLION, millionths, spell
+from constat.proof.instances import AggregateCode, NegativeCode
+from constat.proof.proofs import FactNode
+from constat.proof.reading import rule_assumption
+from constat.proof.sentences import (
+    Instance,
+    describe_aggregate,
+    describe_fact,
+    explain,
+    show_fact,
+)
+from constat.proof.whynot import attempts_at
+from constat.syntax import print_atom, print_row, print_rule
+
+if TYPE_CHECKING:
+    from constat.evaluation import Evidence
+    from constat.logic import Row, Slot
+    from constat.proof.decide import Decision
+    from constat.proof.groups import Exact
+    from constat.proof.outside import Fact
+    from constat.proof.proofs import RuleNode
+    from constat.proof.whynot import Attempt
+
+ROWS_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class SourceShown:
+    """Where a row or an absence was read: query and parameters are exact."""
+
+    tier: str
+    origin: str
+    name: str
+    query: str | None
+    parameters: tuple[str, ...]
+    executed_at: str
+    rows: int
+    author: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One line of a derivation and what stands under it.
+
+    ``kind`` is ``fact``, ``rule``, ``absence`` or ``aggregate``.  ``confidence`` is a decimal text.
+    ``hidden_rows`` counts rows of an aggregate that are not among its premises here.
+    """
+
+    kind: str
+    fact: str
+    sentence: str
+    confidence: str
+    reasoning: str = ""
+    rule: str = ""
+    rule_text: str = ""
+    assumption: str = ""
+    sources: tuple[SourceShown, ...] = ()
+    premises: tuple[int, ...] = ()
+    hidden_rows: int = 0
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class GapShown:
+    """A missing fact as a goal to paste back."""
+
+    goal: str
+    reason: str
+    tier: str
+    if_true: str
+    if_false: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """What became of a goal, and why.
+
+    ``roots`` are the steps that prove the goal; ``attempts`` say why its rules do not, and
+    ``looked_up`` which sources were asked for the goal itself.
+    """
+
+    goal: str
+    verdict: str
+    confidence: str
+    exact: bool
+    assumptions: tuple[str, ...]
+    roots: tuple[int, ...]
+    steps: tuple[Step, ...]
+    attempts: tuple[Attempt, ...]
+    looked_up: tuple[SourceShown, ...]
+    gaps: tuple[GapShown, ...]
+    failures: tuple[str, ...]
+    stopped: str
+
+
+def proof_tree(decision: Decision) -> Tree:
+    """Make the tree of a decision."""
+    builder = _Builder(decision)
+    roots = tuple(builder.steps_for(decision.answers))
+    predicates = decision.reading.program.program.predicates
+    gaps = tuple(
+        GapShown(
+            print_row(predicates[gap.predicate], gap.row),
+            gap.reason,
+            gap.tier,
+            gap.if_true,
+            gap.if_false,
+        )
+        for gap in decision.gaps
+    )
+    return Tree(
+        print_atom(decision.goal),
+        decision.verdict.value,
+        spell(millionths(decision.confidence)),
+        decision.exact,
+        tuple(assumption.text for assumption in decision.assumptions),
+        roots,
+        tuple(builder.finished()),
+        () if decision.answers else attempts_at(decision),
+        () if decision.answers else _looked_up(decision),
+        gaps,
+        _failures(decision),
+        decision.outcome.stopped,
+    )
+
+
+def _looked_up(decision: Decision) -> tuple[SourceShown, ...]:
+    """Return the sources that were asked for the goal's own rows."""
+    outside = decision.proof.slice.outside
+    found: dict[SourceShown, None] = {}
+    for covered in sorted(outside.usage.covered, key=str):
+        if covered[0] == decision.goal.predicate:
+            found.update(dict.fromkeys(map(source_shown, outside.sources(covered))))
+    return tuple(found)
+
+
+def _failures(decision: Decision) -> tuple[str, ...]:
+    found = []
+    for failure in decision.outcome.failures:
+        rule = decision.reading.program.rules[failure.rule]
+        values = ", ".join(f"{name} = {value}" for name, value in failure.bindings.items())
+        found.append(f"rule {rule.id} could not be evaluated: {failure.reason} ({values})")
+    return tuple(found)
+
+
+class _Builder:
+    """Numbers the steps of a proof from its answers down."""
+
+    def __init__(self, decision: Decision) -> None:
+        self.proof = decision.proof
+        self.program = decision.reading.program
+        self.predicates = self.program.program.predicates
+        self.numbers: dict[object, int] = {}
+        self.steps: list[Step | None] = []
+        self.waiting: list[tuple[int, object]] = []
+
+    def finished(self) -> list[Step]:
+        """Return the steps; every one that was numbered has been made."""
+        return [step for step in self.steps if step is not None]
+
+    def steps_for(self, facts: tuple[Fact, ...]) -> list[int]:
+        """Make the steps of facts and of everything under them."""
+        roots = [self.number(fact) for fact in facts]
+        while self.waiting:
+            number, key = self.waiting.pop()
+            self.steps[number] = self.make(key)
+        return roots
+
+    def number(self, key: object) -> int:
+        """Return the number of a step, which will be made later."""
+        number = self.numbers.get(key)
+        if number is None:
+            number = self.numbers[key] = len(self.steps)
+            self.steps.append(None)
+            self.waiting.append((number, key))
+        return number
+
+    def make(self, key: object) -> Step:
+        match key:
+            case (str(predicate), tuple(row)):
+                node = self.proof.nodes.get((predicate, row))
+                if node is None or isinstance(node, FactNode):
+                    return self.fact_step(predicate, row)
+                return self.rule_step(node)
+            case ("absence", str(predicate), tuple(row)):
+                return self.absence_step(predicate, row)
+            case ("aggregate", tuple(fact), int(place)):
+                node = self.proof.nodes[fact]
+                return self.aggregate_step(node, place)  # type: ignore[arg-type]
+            case _:
+                raise TypeError(key)
+
+    def fact_step(self, predicate: str, row: Row) -> Step:
+        declared = self.predicates[predicate]
+        grounds = self.proof.slice.outside.grounds(predicate, row)
+        assumption = grounds.assumption if grounds is not None else None
+        return Step(
+            "fact",
+            show_fact(declared, row),
+            describe_fact(declared, row),
+            spell(self.proof.confidence_of(predicate, row)),
+            assumption="" if assumption is None else assumption.text,
+            sources=() if grounds is None else (source_shown(grounds.evidence),),
+        )
+
+    def instance(self, node: RuleNode) -> Instance:
+        code = self.proof.code(node.rule)
+        values: dict[str, Slot] = dict(zip(code.names, node.values, strict=False))
+        kinds = dict(zip(code.names, code.kinds, strict=True))
+        return Instance(self.program.rules[node.rule], values, kinds, self.predicates)
+
+    def rule_step(self, node: RuleNode) -> Step:
+        declared = self.predicates[node.predicate]
+        rule = self.program.rules[node.rule]
+        assumption = rule_assumption(self.program, node.rule)
+        return Step(
+            "rule",
+            show_fact(declared, node.row),
+            describe_fact(declared, node.row),
+            spell(self.proof.confidences[node.predicate, node.row]),
+            explain(self.instance(node)),
+            rule.id,
+            print_rule(rule),
+            "" if assumption is None else assumption.text,
+            premises=tuple(self.premises(node)),
+        )
+
+    def premises(self, node: RuleNode) -> list[int]:
+        code = self.proof.code(node.rule)
+        found: list[int] = []
+        for place, literal in enumerate(code.body):
+            premise = node.premises[place]
+            if premise is not None:
+                found.append(self.number(premise))
+            elif isinstance(literal, NegativeCode):
+                row = literal.atom.pattern(node.binding(code))
+                found.append(self.number(("absence", literal.atom.predicate, row)))
+            elif isinstance(literal, AggregateCode):
+                found.append(self.number(("aggregate", (node.predicate, node.row), place)))
+        return list(dict.fromkeys(found))
+
+    def absence_step(self, predicate: str, row: Row) -> Step:
+        declared = self.predicates[predicate]
+        outside = self.proof.slice.outside
+        sources: list[SourceShown] = []
+        if predicate in self.program.external:
+            spoken = outside.sources((predicate, tuple(range(len(row))), row))
+            sources = [source_shown(evidence) for evidence in spoken]
+        note = "the sources were asked and have no such row" if sources else ""
+        if predicate in self.proof.slice.derived:
+            rules = len(self.program.rule_numbers(predicate))
+            note = (
+                f"none of its {rules} rules gives it" if rules > 1 else "its rule does not give it"
+            )
+        return Step(
+            "absence",
+            show_fact(declared, row, holds=False),
+            f"it is not so that {describe_fact(declared, row)}",
+            spell(self.proof.absence_confidence()),
+            sources=tuple(sources),
+            note=note,
+        )
+
+    def aggregate_step(self, node: RuleNode, place: int) -> Step:
+        literal = self.program.rules[node.rule].body[place]
+        if not isinstance(literal, Aggregate):
+            raise TypeError(literal)
+        exact = dict(node.exacts)[place]
+        instance = self.instance(node)
+        shown = sorted(exact.read, key=lambda fact: (fact[0], str(fact[1])))[:ROWS_SHOWN]
+        count = len(exact.assignments)
+        return Step(
+            "aggregate",
+            self.aggregate_title(literal, instance, count),
+            describe_aggregate(instance, literal),
+            spell(self.aggregate_confidence(exact)),
+            sources=self.aggregate_sources(exact),
+            premises=tuple(self.number(fact) for fact in shown),
+            hidden_rows=len(exact.read) - len(shown),
+        )
+
+    @staticmethod
+    def aggregate_title(literal: Aggregate, instance: Instance, count: int) -> str:
+        what = literal.function
+        if literal.target is not None:
+            what += f" of {instance.term(literal.target)}"
+        return f"{what} = {instance.term(literal.result)} ({count:,} rows)"
+
+    def aggregate_confidence(self, exact: Exact) -> int:
+        read = [self.proof.confidence_of(*fact) for fact in exact.read]
+        return min([self.proof.absence_confidence(), *read], default=MILLION)
+
+    @staticmethod
+    def aggregate_sources(exact: Exact) -> tuple[SourceShown, ...]:
+        return tuple(source_shown(evidence) for _, evidence in exact.sources)
+
+
+def source_shown(evidence: Evidence) -> SourceShown:
+    """Return what people see of an evidence."""
+    return SourceShown(
+        evidence.tier,
+        evidence.origin.value,
+        evidence.source,
+        evidence.query,
+        evidence.parameters,
+        evidence.executed_at,
+        evidence.row_count,
+        evidence.author,
+    )

@@ -1,0 +1,97 @@
+"""Read the leaves of a certificate again and tell which the sources no longer show.
+
+In: a certificate that the checker accepted, the project's external predicates, and a new proof of
+the same goal. Out: a `LeafReport` with one line for each fact and source. Invariant: no text of the
+certificate is ever run as a query; the project is asked its own questions and the answers are
+compared. So a dropped row, a changed threshold and a relabelled source are found, though such a
+certificate is valid in itself (it is a certificate of other rows).
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from constat.session.rereading import Rereading
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from constat.check import Report
+    from constat.evaluation import Externals
+    from constat.logic import Program
+    from constat.session.rereading import Leaf
+    from constat.session.result import Result
+
+REJECTED: Final = 1
+
+
+@dataclass(frozen=True, slots=True)
+class LeafReport:
+    """The checker's report, and what became of the leaves."""
+
+    report: Report
+    leaves: tuple[Leaf, ...] = ()
+
+    @property
+    def drift(self) -> tuple[Leaf, ...]:
+        """The leaves that are not as the certificate shows them."""
+        return tuple(leaf for leaf in self.leaves if leaf.status != "same")
+
+    @property
+    def exit_code(self) -> int:
+        """The verdict's own code; 1 where the certificate is rejected or a leaf has changed."""
+        return REJECTED if self.drift else self.report.exit_code
+
+    def to_json(self) -> dict[str, object]:
+        """Give the report as a JSON object."""
+        return {
+            **json.loads(self.report.to_json()),
+            "exit_code": self.exit_code,
+            "leaves_reread": self.report.accepted,
+            "drift": len(self.drift),
+            "leaves": [
+                {"leaf": leaf.text, "status": leaf.status, "detail": leaf.detail}
+                for leaf in self.leaves
+            ],
+        }
+
+    def to_text(self) -> str:
+        """Give the report for people."""
+        if not self.report.accepted:
+            return self.report.to_text()
+        lines = [
+            line
+            for line in self.report.to_text().splitlines()
+            if "leaves were not re-read" not in line
+        ]
+        lines.append(f"leaves: {len(self.leaves)} read again, {len(self.drift)} changed")
+        lines += [f"  {leaf.status}: {leaf.text}{_tail(leaf.detail)}" for leaf in self.drift]
+        return "\n".join(lines) + "\n"
+
+
+def reread(
+    report: Report,
+    document: Mapping[str, Any],
+    program: Program,
+    externals: Externals,
+    again: Result | None,
+) -> LeafReport:
+    """Compare the leaves of an accepted certificate with what the sources say now.
+
+    `document` is the certificate, `again` the same goal proved now (`None` where the project does
+    not know the goal).
+    """
+    rereading = Rereading(document, program, externals)
+    leaves: Sequence[Leaf] = (
+        *rereading.facts(),
+        *rereading.coverage(),
+        *rereading.sources(() if again is None else again.calls),
+        *rereading.summaries({} if again is None else json.loads(again.certificate)),
+    )
+    return LeafReport(report, tuple(dict.fromkeys(leaves)))
+
+
+def _tail(detail: str) -> str:
+    return f" ({detail})" if detail else ""

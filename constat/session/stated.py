@@ -1,0 +1,86 @@
+"""The facts that people state, as a session offers them.
+
+In: atoms as text and the name of whoever states them. Out: `StoredFact` values. Invariant: a fact
+is typed by its declaration before it is kept; what rules derive cannot be stated. Example:
+`session.facts.add("customer_tier(C009, gold)", author="alice")`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from constat.diagnostics import ConstatError, Diagnostic
+from constat.logic import format_value
+from constat.session.spelling import shown_row
+from constat.syntax import parse_fact
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from constat.analysis import AnalysedProgram
+    from constat.store import FactStore, StoredFact
+
+
+class StatedFacts:
+    """The facts of one project."""
+
+    def __init__(
+        self, program: Callable[[], AnalysedProgram], store: Callable[[], FactStore]
+    ) -> None:
+        self._program = program
+        self._store = store
+
+    def add(self, fact: str, *, author: str, note: str = "") -> StoredFact:
+        """Keep a fact; it is used from the next evaluation on."""
+        predicate, row = self._read(fact)
+        return self._store().add(predicate, row, author, note)
+
+    def list(
+        self, predicate: str | None = None, *, history: bool = False
+    ) -> tuple[StoredFact, ...]:
+        """Give the facts that stand; with `history` also those that were taken back."""
+        return self._store().list(predicate, history=history)
+
+    def retract(self, fact: str, *, by: str, author: str | None = None) -> tuple[StoredFact, ...]:
+        """Take a fact back, whoever stated it or as stated by `author`; the record stays."""
+        predicate, row = self._read(fact)
+        retracted = self._store().retract(predicate, row, by, author)
+        if not retracted:
+            raise ConstatError(
+                [
+                    Diagnostic(
+                        "C0406",
+                        "nobody has stated this fact",
+                        note="only facts that stand can be taken back",
+                        help="`constat facts list` shows them",
+                    )
+                ]
+            )
+        return retracted
+
+    def show(self, fact: StoredFact) -> str:
+        """Write a stated fact as it can be typed."""
+        predicate = self._program().program.predicates.get(fact.predicate)
+        return shown_row(predicate, fact.predicate, fact.row)
+
+    def _read(self, fact: str) -> tuple[str, tuple[str, ...]]:
+        analysed = self._program()
+        predicate, row = parse_fact(fact, analysed.program)
+        if predicate not in analysed.external:
+            message = f"`{predicate}` is derived by rules and cannot be stated"
+            raise ConstatError([Diagnostic("C0407", message, help=_instead(analysed, predicate))])
+        kinds = analysed.program.predicates[predicate].kinds
+        texts = (format_value(value, kind) for value, kind in zip(row, kinds, strict=True))
+        return predicate, tuple(texts)
+
+
+def _instead(analysed: AnalysedProgram, predicate: str) -> str:
+    """Name what the predicate's rules rest on directly."""
+    names = {
+        atom.predicate: None
+        for rule in analysed.program.rules_for(predicate)
+        for literal in rule.body
+        if (atom := getattr(literal, "atom", None)) and atom.predicate in analysed.external
+    }
+    listed = ", ".join(f"`{name}`" for name in names)
+    return f"state a fact of {listed}" if listed else "state a fact that its rules rest on"

@@ -1,0 +1,248 @@
+"""Facts that people state: kept for good, with author and time, never overwritten.
+
+In: facts as canonical texts. Out: `StoredFact` values. Invariants: what `add` or `retract` has
+returned survives a crash of the program and of the machine (write-ahead log, full synchronisation);
+nothing is ever deleted, a retraction is written beside the fact. Two programs may write at once.
+Example: `FactStore(folder).add("tier", ("C009", "gold"), "alice")`.
+Reference: https://www.sqlite.org/wal.html
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final
+
+from constat.diagnostics import ConstatError, Diagnostic
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+FILE_NAME: Final = "facts.sqlite"
+_APPLICATION: Final = 0x434E5354  # "CNST"
+_VERSION: Final = 1
+_WAIT_SECONDS: Final = 10.0
+_LONGEST_NAME: Final = 200
+_LONGEST_ROW: Final = 4 << 20
+_SCHEMA: Final = """
+CREATE TABLE IF NOT EXISTS facts (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    predicate TEXT NOT NULL,
+    row TEXT NOT NULL,
+    author TEXT NOT NULL,
+    note TEXT NOT NULL,
+    added_at TEXT NOT NULL,
+    retracted_at TEXT,
+    retracted_by TEXT,
+    CHECK ((retracted_at IS NULL) = (retracted_by IS NULL))
+);
+CREATE UNIQUE INDEX IF NOT EXISTS active ON facts (predicate, row, author)
+    WHERE retracted_at IS NULL;
+"""
+_COLUMNS: Final = "id, predicate, row, author, note, added_at, retracted_at, retracted_by"
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFact:
+    """A fact somebody stated: `row` as canonical texts, times in UTC. Active until retracted."""
+
+    id: int
+    predicate: str
+    row: tuple[str, ...]
+    author: str
+    note: str
+    added_at: str
+    retracted_at: str | None = None
+    retracted_by: str | None = None
+
+    @property
+    def active(self) -> bool:
+        """Whether the fact still stands."""
+        return self.retracted_at is None
+
+
+class FactStore:
+    """The facts of a project, in one file of its state folder. Nothing is created by reading."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.path = folder / FILE_NAME
+
+    def add(self, predicate: str, row: Sequence[str], author: str, note: str = "") -> StoredFact:
+        """Keep a fact. Adding what the same author has stated already gives the first record."""
+        texts = _checked(predicate, row, author, note)
+        now = _now()
+        with self._writing() as connection:
+            connection.execute(
+                "INSERT INTO facts (predicate, row, author, note, added_at)"
+                " VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+                (predicate, texts, author, note, now),
+            )
+            found = connection.execute(
+                f"SELECT {_COLUMNS} FROM facts"  # noqa: S608  a constant of this module
+                " WHERE predicate = ? AND row = ? AND author = ? AND retracted_at IS NULL",
+                (predicate, texts, author),
+            ).fetchone()
+        return _stored(found)
+
+    def retract(
+        self, predicate: str, row: Sequence[str], by: str, author: str | None = None
+    ) -> tuple[StoredFact, ...]:
+        """Mark active records of a fact as retracted, all of them or one author's; gives those."""
+        texts = _checked(predicate, row, by, author or "")
+        if not self.path.exists():
+            return ()
+        with self._writing() as connection:
+            found = connection.execute(
+                "UPDATE facts SET retracted_at = ?, retracted_by = ?"  # noqa: S608  as in `add`
+                " WHERE predicate = ? AND row = ? AND retracted_at IS NULL"
+                f" AND (? IS NULL OR author = ?) RETURNING {_COLUMNS}",
+                (_now(), by, predicate, texts, author, author),
+            ).fetchall()
+        return tuple(sorted(map(_stored, found), key=lambda fact: fact.id))
+
+    def list(
+        self, predicate: str | None = None, *, history: bool = False
+    ) -> tuple[StoredFact, ...]:
+        """Give the active facts in the order they were added; with `history` retracted ones too."""
+        if not self.path.exists():
+            return ()
+        with self._reading() as connection:
+            found = connection.execute(
+                f"SELECT {_COLUMNS} FROM facts"  # noqa: S608  a constant of this module
+                " WHERE (? IS NULL OR predicate = ?) AND (? OR retracted_at IS NULL) ORDER BY id",
+                (predicate, predicate, history),
+            ).fetchall()
+            return tuple(map(_stored, found))
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        with self._failures("written"):
+            self._folder.mkdir(parents=True, exist_ok=True)
+            with closing(self._connect(f"{self.path.absolute().as_uri()}?mode=rwc")) as connection:
+                _prepare(connection)
+                # Taking the lock first: a read that later becomes a write could find it taken.
+                connection.execute("BEGIN IMMEDIATE")
+                try:
+                    yield connection
+                except BaseException:
+                    connection.execute("ROLLBACK")
+                    raise
+                connection.execute("COMMIT")
+
+    @contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection]:
+        with self._failures("read"):
+            uri = f"{self.path.absolute().as_uri()}?mode=ro{self._frozen()}"
+            with closing(self._connect(uri)) as connection:
+                _check_identity(connection)
+                yield connection
+
+    def _frozen(self) -> str:
+        """Say that nobody writes where nobody could: a log's reader needs a file of its own there."""
+        log = self.path.with_name(FILE_NAME + "-wal")
+        return "" if os.access(self._folder, os.W_OK) or log.exists() else "&immutable=1"
+
+    @contextmanager
+    def _failures(self, what: str) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.Error, sqlite3.Warning, OSError, ValueError) as problem:
+            raise ConstatError([_complaint(problem, what)]) from problem
+
+    @staticmethod
+    def _connect(uri: str) -> sqlite3.Connection:
+        return sqlite3.connect(uri, uri=True, timeout=_WAIT_SECONDS, isolation_level=None)
+
+
+def _prepare(connection: sqlite3.Connection) -> None:
+    """Create what is missing, and set how writes are made durable."""
+    _check_identity(connection)
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = FULL")
+    if connection.execute("PRAGMA user_version").fetchone()[0] == 0:
+        connection.execute("BEGIN IMMEDIATE")
+        for statement in _SCHEMA.split(";"):
+            connection.execute(statement)
+        connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+        connection.execute(f"PRAGMA user_version = {_VERSION}")
+        connection.execute("COMMIT")
+
+
+def _check_identity(connection: sqlite3.Connection) -> None:
+    """Refuse a file that is some other database, or was written by a later version."""
+    application = connection.execute("PRAGMA application_id").fetchone()[0]
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    if application == _APPLICATION and version == _VERSION:
+        return
+    if application == _APPLICATION and version > _VERSION:
+        raise ValueError("it was written by a later version of Constat")
+    empty = connection.execute("SELECT count(*) = 0 FROM sqlite_master").fetchone()[0]
+    if application or version or not empty:
+        raise ValueError("it is not a store of facts")
+
+
+def _checked(predicate: str, row: Sequence[str], *texts: str) -> str:
+    """Give the row as one text, or raise `ConstatError` where a text cannot be kept."""
+    problem = ""
+    if not texts[0].strip():
+        problem = "a fact needs the name of the person who states it"
+    elif any(len(text) > _LONGEST_NAME for text in (predicate, *texts)):
+        problem = f"a name or note is longer than {_LONGEST_NAME} characters"
+    elif sum(map(len, row)) > _LONGEST_ROW:
+        problem = f"the fact is longer than {_LONGEST_ROW} characters"
+    elif not all(map(_storable, (predicate, *row, *texts))):
+        problem = "a text holds NUL, a control character in a name, or half a surrogate pair"
+    elif not all(text.isprintable() for text in texts):
+        problem = "a name or note holds a control character"
+    if problem:
+        raise ConstatError([Diagnostic("C0551", problem)])
+    return json.dumps(list(row), ensure_ascii=True, separators=(",", ":"))
+
+
+def _storable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return "\0" not in text
+
+
+def _stored(found: tuple[object, ...]) -> StoredFact:
+    number, predicate, row, author, note, added, retracted, by = found
+    values = json.loads(str(row))
+    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
+        raise ValueError("a record in it is damaged")
+    return StoredFact(
+        int(str(number)),
+        str(predicate),
+        tuple(values),
+        str(author),
+        str(note),
+        str(added),
+        None if retracted is None else str(retracted),
+        None if by is None else str(by),
+    )
+
+
+def _complaint(problem: Exception, what: str) -> Diagnostic:
+    if isinstance(problem, sqlite3.DatabaseError):
+        reason = str(problem)
+    elif isinstance(problem, OSError):
+        reason = problem.strerror or type(problem).__name__
+    else:
+        reason = str(problem) if type(problem) is ValueError else "a record in it is damaged"
+    return Diagnostic(
+        "C0550",
+        f"the file of stated facts, {FILE_NAME}, cannot be {what}: {reason}",
+        note="nothing was changed or deleted",
+    )
+
+
+def _now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

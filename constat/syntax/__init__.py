@@ -1,0 +1,36 @@
+"""Text to logic and back.
+
+In: rule files, texts, goals. Out: `constat.logic` values, and diagnostics for what could not be
+read. Invariant: reading what was printed gives what was printed. The stages: `lexer`, `parser`
+(text to `surface`), `lowering` (surface to logic), `printing`. The grammar is the strict subset
+0.1 of Souffle's: what is accepted here loads there unchanged.
+"""
+
+from __future__ import annotations
+
+from constat.syntax.goals import parse_fact, parse_goal
+from constat.syntax.loading import load_program, parse_text, prelude_text
+from constat.syntax.mistakes.refusals import exit_code
+from constat.syntax.printing import (
+    print_atom,
+    print_literal,
+    print_row,
+    print_rule,
+    print_term,
+)
+from constat.syntax.program_printing import print_program
+
+__all__ = [
+    "exit_code",
+    "load_program",
+    "parse_fact",
+    "parse_goal",
+    "parse_text",
+    "prelude_text",
+    "print_atom",
+    "print_literal",
+    "print_program",
+    "print_row",
+    "print_rule",
+    "print_term",
+]

@@ -1,0 +1,268 @@
+"""Read atoms, literals and bodies.
+
+In: a cursor before a literal. Out: surface literals; a body is alternatives of conjunctions.
+Invariant: groups are read on an explicit stack, like brackets in terms. A missing comma is
+reported and read past; a missing dot ends the body.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from constat.syntax.cursor import ResyncError
+from constat.syntax.mistakes import refusals, structure
+from constat.syntax.surface import Choice, Compared, SignedAtom, SurfaceLiteral, SurfaceTerm
+from constat.syntax.terms import TermParser
+from constat.syntax.words import (
+    BITWISE,
+    COMPARISON_HABITS,
+    COMPARISON_SIGNS,
+    CONNECTIVE_HABITS,
+    CONSTRAINT_WORDS,
+    NEGATIONS,
+    RESERVED,
+)
+
+Branches = list[list[SurfaceLiteral]]
+
+_ARITHMETIC: Final = frozenset("+-*/%^")
+_STARTS: Final = frozenset(
+    {"name", "variable", "!", "number", "text", "wild", "(", "date", "\\+", "~", "¬"}
+)
+
+
+class BodyParser(TermParser):
+    """The part of the parser that reads literals."""
+
+    def body(self) -> tuple[tuple[SurfaceLiteral, ...], ...]:
+        """Read alternatives up to what cannot continue them."""
+        stack: list[tuple[Branches, int]] = []
+        branches: Branches = [[]]
+        while True:
+            while self.kind == "(" and self._opens_group():
+                if len(stack) >= structure.MAX_DEPTH:
+                    self.fail(structure.too_deep(self.here))
+                stack.append((branches, self.advance()))
+                branches = [[]]
+            branches[-1].append(self.literal())
+            while stack and self.kind == ")":
+                branches = self._close_group(stack, branches)
+            joined = self._connective(grouped=bool(stack))
+            if joined == ";":
+                branches.append([])
+            elif joined != ",":
+                break
+        if stack:
+            self.close(stack[-1][1], ")")
+        return tuple(tuple(branch) for branch in branches)
+
+    def _close_group(self, stack: list[tuple[Branches, int]], branches: Branches) -> Branches:
+        outer, opener = stack.pop()
+        self.advance()
+        inner = tuple(tuple(branch) for branch in branches)
+        if len(inner) == 1:
+            outer[-1].extend(inner[0])
+        else:
+            outer[-1].append(Choice(inner, self.since(opener)))
+        return outer
+
+    def _opens_group(self) -> bool:
+        """Whether `(` opens a group of literals rather than a term: what follows its end tells."""
+        closer = self.tokens.closer(self.position)
+        if closer is None:
+            return True
+        return not self._continues_term(closer + 1)
+
+    def _continues_term(self, place: int) -> bool:
+        kind = self.kinds[place]
+        if kind == "name":
+            word = self.tokens.word(place)
+            return word in COMPARISON_HABITS or word in BITWISE
+        return kind in COMPARISON_SIGNS or kind in COMPARISON_HABITS or kind in _ARITHMETIC
+
+    def _connective(self, *, grouped: bool) -> str:
+        """Step over what joins two literals; give `,`, `;` or nothing at the end of a body."""
+        kind = self.kind
+        if kind in {",", ";"}:
+            self.advance()
+            return kind
+        spelled = self.word if kind == "name" else kind
+        if spelled in CONNECTIVE_HABITS:
+            right = CONNECTIVE_HABITS[spelled]
+            self.report(structure.connective_habit(self.here, spelled, right))
+            self.advance()
+            return right
+        if kind not in _STARTS:
+            return ""
+        inside = grouped or self.in_aggregate
+        if not inside and self.begins_statement(self.position):
+            return ""
+        self.report(structure.missing_comma(self.tokens.after(self.position - 1)))
+        return ","
+
+    def literal(self) -> SurfaceLiteral:
+        """Read one literal."""
+        kind = self.kind
+        if kind == "!":
+            self.advance()
+            return self._negated()
+        if kind in NEGATIONS or (kind == "name" and self.word == "not"):
+            return self._negation_habit()
+        if kind == "name":
+            return self._named()
+        if kind in {".", ",", ";", ":-", "}", ")", "end", "directive", "open text", "@[", "@!["}:
+            self.unexpected(
+                "a literal", "write a literal such as `p(?x)`, or delete what stands before"
+            )
+        return self._comparison()
+
+    def _negation_habit(self) -> SurfaceLiteral:
+        place, spelled = self.here, self.word
+        self.advance()
+        if self.kind == "(" and self.ahead() == "name" and self.ahead(2) == "(":
+            self.report(
+                structure.negation_habit(place, spelled, self.tokens.word(self.position + 1))
+            )
+            opener = self.advance()
+            negated = self._negated()
+            self.close(opener, ")")
+            return negated
+        self.report(
+            structure.negation_habit(place, spelled, self.word if self.kind == "name" else "")
+        )
+        return self._negated()
+
+    def _negated(self) -> SurfaceLiteral:
+        if self.kind != "name":
+            self.fail(structure.odd_negation(self.here))
+        if self.word in CONSTRAINT_WORDS and self.ahead() == "(":
+            return self._constraint("!")
+        if self._is_comparison():
+            self.fail(structure.odd_negation(self.here))
+        return self.atom(negative=True)
+
+    def _named(self) -> SurfaceLiteral:
+        if self.word in CONSTRAINT_WORDS and self.ahead() == "(":
+            return self._constraint("")
+        if self._is_comparison():
+            return self._comparison()
+        return self.atom()
+
+    def _is_comparison(self) -> bool:
+        """Whether the current name begins a term rather than an atom."""
+        if self._at_aggregate():
+            return True
+        if self.ahead() != "(":
+            return self._continues_term(self.position + 1)
+        closer = self.tokens.closer(self.position + 1)
+        return closer is not None and self._continues_term(closer + 1)
+
+    def _constraint(self, sign: str) -> Compared:
+        start, name = self.position, self.word
+        self.advance()
+        terms = self.arguments(self.advance())
+        if len(terms) != 2:  # noqa: PLR2004  a pattern and a text
+            self.fail(
+                structure.unexpected(
+                    self.since(start),
+                    name,
+                    f"two arguments of `{name}`",
+                    f'write `{name}("part", ?text)`',
+                )
+            )
+        return Compared(sign + name, terms[0], terms[1], self.since(start))
+
+    def _comparison(self) -> Compared:
+        start = self.position
+        left = self.term()
+        operator = self._comparison_sign()
+        if not operator:
+            if self.kind == "open text":
+                raise ResyncError
+            self.fail(structure.no_literal(self.since(start), ""))
+        right = self.term()
+        compared = Compared(operator, left, right, self.since(start))
+        if self.kind in COMPARISON_SIGNS or self.kind in COMPARISON_HABITS:
+            self.fail(structure.comparison_chain(self.here))
+        return compared
+
+    def _comparison_sign(self) -> str:
+        kind = self.kind
+        if kind in COMPARISON_SIGNS:
+            self.advance()
+            return kind
+        spelled = self.word if kind == "name" else kind
+        right = COMPARISON_HABITS.get(spelled, "")
+        if right:
+            self.report(structure.comparison_habit(self.here, spelled, right))
+            self.advance()
+        return right
+
+    def atom(self, *, negative: bool = False) -> SignedAtom:
+        """Read a predicate and its arguments."""
+        start, name = self.position, self.word
+        self.refuse_qualified()
+        if self.ahead() != "(":
+            self.fail(structure.no_literal(self.here, name))
+        if name in RESERVED:
+            self.report(structure.reserved_word(self.here, name, "predicate"))
+        self.advance()
+        terms = self.arguments(self.advance())
+        return SignedAtom(name, terms, self.since(start), negative)
+
+    def refuse_qualified(self) -> None:
+        """Report `component.relation`."""
+        place = self.position + 1
+        touching = self.tokens.adjacent(place) and self.kinds[place] == "."
+        if touching and self.kinds[place + 1] == "name" and self.tokens.adjacent(place + 1):
+            span = self.tokens.span(self.position, place + 1)
+            # Behind the name, so that its dot is not taken for the end of the statement.
+            self.position = place + 2
+            self.fail(refusals.refused("component", span))
+
+    def arguments(self, opener: int) -> tuple[SurfaceTerm, ...]:
+        """Read the arguments of an atom whose bracket has been opened."""
+        terms: list[SurfaceTerm] = []
+        if self.accept(")"):
+            return ()
+        while True:
+            if self.kind == "name" and self.ahead() == "=":
+                self.report(
+                    structure.named_argument(
+                        self.tokens.span(self.position, self.position + 1), self.word
+                    )
+                )
+                self.advance()
+                self.advance()
+            terms.append(self._argument_term())
+            if self.accept(","):
+                continue
+            if self.accept(")"):
+                return tuple(terms)
+            if (
+                self.kind not in _STARTS
+                or self.kind in {"!", "("}
+                or self.begins_statement(self.position)
+            ):
+                self.close(opener, ")")
+            self.report(structure.missing_comma(self.tokens.after(self.position - 1)))
+
+    def _argument_term(self) -> SurfaceTerm:
+        # Nearly every argument is one token: those do without the stack of operators.
+        kind = self.kind
+        if kind in {"variable", "text", "wild"} and self.ahead() in {",", ")"}:
+            return self._leaf()
+        return self.term()
+
+    def aggregate_body(self) -> tuple[SurfaceLiteral, ...]:
+        """Read `{ body }`, or one atom."""
+        if self.kind != "{":
+            return (self.literal(),)
+        opener = self.advance()
+        branches = self.body()
+        self.close(opener, "}")
+        choices = (one for branch in branches for one in branch if isinstance(one, Choice))
+        if len(branches) > 1 or next(choices, None) is not None:
+            self.report(structure.alternatives_in_aggregate(self.since(opener)))
+            return ()
+        return branches[0]

@@ -1,0 +1,146 @@
+"""Read goals and facts as people type them on the command line.
+
+In: a text such as `is_vip(C001)` and a program whose columns have kinds. Out: an atom with typed
+constants. Invariant: a bare token is a constant of its column, never a variable: variables begin
+with `?` or `_`. Named columns may stand in any order, and those left out are free. Examples:
+`is_vip(?c)`, `is_vip(customer = C001)`, `hired(2024-01-01, "J. Doe")`.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NoReturn
+
+from constat.diagnostics import ConstatError, Diagnostic, Span
+from constat.logic import (
+    Atom,
+    Column,
+    Constant,
+    Kind,
+    Predicate,
+    Program,
+    Row,
+    Term,
+    Variable,
+    parse_value,
+)
+from constat.syntax.goal_tokens import Argument, GoalScanner
+from constat.syntax.mistakes import goals
+
+GOAL_NAME: Final = "<goal>"
+FACT_NAME: Final = "<fact>"
+_QUOTABLE: Final = frozenset({Kind.SYMBOL, Kind.DATE, Kind.TIMESTAMP, Kind.BOOL})
+
+# A column with its argument, or without where the goal names others.
+_Given = tuple[Column, Argument | None]
+
+
+def parse_goal(text: str, program: Program) -> Atom:
+    """Read a goal. Raises `ConstatError` with every mistake of it, placed in `<goal>`."""
+    reader = _Reader(text, GOAL_NAME, program)
+    predicate, terms = reader.read()
+    reader.finish()
+    return Atom(predicate.name, terms, reader.scanner.whole())
+
+
+def parse_fact(text: str, program: Program) -> tuple[str, Row]:
+    """Read a ground atom as a predicate and a row. Raises `ConstatError`, placed in `<fact>`."""
+    reader = _Reader(text, FACT_NAME, program)
+    predicate, terms = reader.read()
+    row = []
+    for column, term in zip(predicate.columns, terms, strict=True):
+        if isinstance(term, Constant):
+            row.append(term.value)
+        else:
+            name = f"?{term.name}" if isinstance(term, Variable) and term.span else column.name
+            span = (term.span if isinstance(term, Variable) else None) or reader.scanner.whole()
+            reader.diagnostics.append(goals.open_fact(span, name))
+    reader.finish()
+    return predicate.name, tuple(row)
+
+
+class _Reader:
+    """Reads one goal against the declared predicates."""
+
+    def __init__(self, text: str, source: str, program: Program) -> None:
+        self.diagnostics: list[Diagnostic] = []
+        self.scanner = GoalScanner(text, source, self.diagnostics)
+        self.program = program
+        self.names: dict[str, None] = {}
+
+    def finish(self) -> None:
+        """Raise what has been found."""
+        if self.diagnostics:
+            raise ConstatError(self.diagnostics)
+
+    def fail(self, diagnostic: Diagnostic) -> NoReturn:
+        """Give up with one more mistake."""
+        raise ConstatError([*self.diagnostics, diagnostic])
+
+    def read(self) -> tuple[Predicate, tuple[Term, ...]]:
+        """Read the whole atom."""
+        name, span = self.scanner.predicate()
+        arguments = self.scanner.arguments()
+        self.finish()
+        predicate = self.program.predicates.get(name)
+        if predicate is None:
+            self.fail(goals.unknown_predicate(span, name, sorted(self.program.predicates)))
+        given = self.assign(predicate, arguments, span)
+        terms = tuple(self.term(column, argument) for column, argument in given)
+        return predicate, terms
+
+    def assign(self, predicate: Predicate, arguments: list[Argument], span: Span) -> list[_Given]:
+        """Give each column its argument, by name or by position."""
+        named = [one for one in arguments if one.name]
+        if not named:
+            if len(arguments) != predicate.arity:
+                self.fail(goals.wrong_arity(span, predicate, len(arguments)))
+            return list(zip(predicate.columns, arguments, strict=True))
+        if len(named) != len(arguments):
+            place = next(one.span for one in arguments if not one.name)
+            self.fail(goals.mixed_arguments(place))
+        found: dict[str, Argument] = {}
+        columns = {column.name for column in predicate.columns}
+        for one in named:
+            if one.name not in columns:
+                self.diagnostics.append(goals.unknown_column(one.span, one.name, predicate))
+            elif one.name in found:
+                self.diagnostics.append(goals.column_again(one.span, one.name))
+            found.setdefault(one.name, one)
+        self.finish()
+        return [(column, found.get(column.name)) for column in predicate.columns]
+
+    def term(self, column: Column, argument: Argument | None) -> Term:
+        """Turn an argument into a variable or a constant of the column's kind."""
+        if argument is None:
+            return Variable(self.fresh(column.name))
+        match argument.form:
+            case "variable":
+                if argument.text in self.names:
+                    self.diagnostics.append(goals.repeated_variable(argument.span, argument.text))
+                self.names[argument.text] = None
+                return Variable(argument.text, argument.span)
+            case "wild":
+                return Variable(self.fresh(column.name), argument.span)
+            case _:
+                return self.constant(column, argument)
+
+    def fresh(self, wanted: str) -> str:
+        """A variable's name that the goal does not use."""
+        taken = {*self.names, *self.scanner.variables}
+        name, number = wanted, 1
+        while name in taken:
+            number += 1
+            name = f"{wanted}_{number}"
+        self.names[name] = None
+        return name
+
+    def constant(self, column: Column, argument: Argument) -> Constant:
+        if argument.form == "text" and column.kind not in _QUOTABLE:
+            self.diagnostics.append(goals.quoted_number(argument.span, column, argument.text))
+            return Constant(argument.text, Kind.SYMBOL, argument.span)
+        try:
+            value = parse_value(argument.text, column.kind)
+        except ValueError as error:
+            self.diagnostics.append(goals.wrong_value(argument.span, column, str(error)))
+            value = argument.text
+        return Constant(value, column.kind, argument.span)

@@ -1,0 +1,283 @@
+"""Cut a text into tokens.
+
+In: a text and its name. Out: `Tokens`. Invariant: every character of the text is in a token,
+blank, comment or in a reported error; a mistake inside one token never hides the rest of the
+text. Example: `p(?x).` gives `name ( variable ) . end`. Written by hand around one regular
+expression whose alternatives never backtrack far, so the time is linear in the text.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from constat.diagnostics import Diagnostic
+from constat.syntax.mistakes import refusals, spelling
+from constat.syntax.tokens import Tokens
+from constat.syntax.words import DIRECTIVES, MACROS, REFUSED_DIRECTIVES
+
+_TOKEN: Final = re.compile(
+    r"""
+    (?P<blank>[ \t\r\n\f\v]+|//(?![/!])[^\n]*|////[^\n]*|/\*[^*]*\*+(?:[^/*][^*]*\*+)*/)
+    |(?P<variable>\?[A-Za-z][A-Za-z0-9_]*(?![\w?]))
+    |(?P<name>[A-Za-z][A-Za-z0-9_]*(?![\w?]))
+    |(?P<text>"[^"\\\n\r]*(?:\\[^\n\r][^"\\\n\r]*)*")
+    |(?P<date>[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])
+        (?:T[0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]+)?)?Z?)?(?![\w?]))
+    |(?P<number>(?:0x[0-9a-fA-F]+u?|0b[01]+u?|[0-9]+\.[0-9]+(?:[eE][+-]?[0-9]+)?|[0-9]+u?)(?![\w?]|\.[0-9]))
+    |(?P<wild>_(?![\w?]))
+    |(?P<local>_[0-9]*[A-Za-z][A-Za-z0-9_]*(?![\w?]))
+    |(?P<percent>%)
+    |(?P<dot>\.(?:[A-Za-z_]\w*|[0-9]+)?)
+    |(?P<description>///[^\n]*)
+    |(?P<sign>:-|\?-|<:|@!?\[|=:=|=\\=|==|=<|=>|<>|<=|>=|!=|:=|->|&&|\|\||\\\+|\\=|/(?!/)|[-+*(),;:=<>!{}\[\]|&~@$^\\≤≥≠¬∧\u2228←→⇐])
+    """,
+    re.VERBOSE,
+)
+_QUOTED: Final = re.compile(r"'[^'\n\r]*'")
+_LINE: Final = re.compile(r"[^\n]*")
+_WORD: Final = re.compile(r"[0-9][\w?]*(?:\.[0-9][\w?]*)*|[\w?]+")
+_PROSE: Final = re.compile(r"%+[ \t]*[A-Za-z]+[ \t]+[A-Za-z]")
+_MACRO: Final = re.compile(r"#[ \t]*([a-z]+)")
+# After one of these a term has ended: `%` divides and `.` ends a rule.
+_TERM_ENDS: Final = frozenset({"name", "variable", "wild", "number", "text", "date", ")", "]", "}"})
+_BEFORE_TERM: Final = frozenset("(,+-*/%=<>") | {"<=", ">=", "!="}
+_QUOTE: Final = '"'
+_LOOK_AHEAD: Final = 4_000
+MAX_ERRORS: Final = 200
+
+
+def lex(text: str, source: str, diagnostics: list[Diagnostic]) -> Tokens:
+    """Give the tokens of a text; report what is none."""
+    tokens = Tokens(text, source)
+    lexer = _Lexer(tokens, diagnostics)
+    if not lexer.refuse_characters():
+        lexer.run()
+    tokens.add("end", len(text), len(text))
+    return tokens
+
+
+class _Lexer:
+    """The state of one pass over a text: the tokens so far and where the next one starts."""
+
+    __slots__ = ("diagnostics", "in_directive", "limit", "text", "tokens")
+
+    def __init__(self, tokens: Tokens, diagnostics: list[Diagnostic]) -> None:
+        self.tokens = tokens
+        self.text = tokens.text
+        self.diagnostics = diagnostics
+        self.limit = len(diagnostics) + MAX_ERRORS
+        self.in_directive = False
+
+    def run(self) -> None:
+        """Cut the whole text."""
+        match, add, position, size = _TOKEN.match, self.tokens.add, 0, len(self.text)
+        while position < size:
+            found = match(self.text, position)
+            if found is None:
+                if len(self.diagnostics) >= self.limit:
+                    self.give_up(position)
+                    return
+                position = self.mistake(position)
+                continue
+            end, group = found.end(), found.lastgroup
+            if group in {"name", "variable", "number", "text", "wild", "date"}:
+                add(str(group), position, end)
+            elif group == "sign":
+                end = self.sign(found.group(), position, end)
+            elif group == "dot":
+                end = self.dot(position, end)
+            elif group != "blank":
+                end = self.other(str(group), position, end)
+            position = end
+
+    def give_up(self, position: int) -> None:
+        """Stop reading a text that is mostly mistakes: it is no rule file."""
+        span = self.tokens.stretch(position, position + 1)
+        self.diagnostics.append(spelling.too_many_errors(span, MAX_ERRORS))
+        self.tokens.clear()
+
+    def refuse_characters(self) -> bool:
+        """Report what no text may hold. The rest of such a text is not read."""
+        place = self.text.find("\0")
+        if place >= 0:
+            self.report(spelling.nul_character, place, place + 1)
+            return True
+        try:
+            self.text.encode()
+        except UnicodeEncodeError as error:
+            self.report(spelling.half_surrogate, error.start, error.start + 1)
+            return True
+        return False
+
+    def report(self, mistake: spelling.Plain, start: int, end: int) -> None:
+        """Add a diagnostic for a stretch of the text."""
+        self.diagnostics.append(mistake(self.tokens.stretch(start, end)))
+
+    def ended_term(self) -> bool:
+        """Whether the token before can end a term."""
+        kinds = self.tokens.kinds
+        return bool(kinds) and kinds[-1] in _TERM_ENDS
+
+    def divides(self, start: int) -> bool:
+        """Whether `%` divides: behind a term of a rule, and not before words on a new line."""
+        if not self.ended_term() or self.in_directive:
+            return False
+        return not self.tokens.line_is_empty(start) or _PROSE.match(self.text, start) is None
+
+    def skip_line(self, position: int) -> int:
+        """The end of the line."""
+        found = _LINE.match(self.text, position)
+        return found.end() if found else len(self.text)
+
+    def sign(self, mark: str, start: int, end: int) -> int:
+        """Add an operator or punctuation mark; `--` starts a comment in other languages."""
+        if mark == "-" and self.text.startswith("--", start):
+            end = self.skip_line(start)
+            self.diagnostics.append(
+                spelling.comment_sign(self.tokens.stretch(start, start + 2), "--")
+            )
+        elif mark == "/" and self.text.startswith("/*", start):
+            end = len(self.text)
+            self.report(spelling.open_comment, start, start + 2)
+        else:
+            self.tokens.add(mark, start, end)
+            if mark == ":-":
+                self.in_directive = False
+        return end
+
+    def other(self, group: str, start: int, end: int) -> int:
+        """Add a token that needs a look at what stands around it."""
+        if group == "local":
+            self.tokens.add("variable", start, end)
+        elif group == "description":
+            lines = self.text[start + 3 : end].strip()
+            self.tokens.descriptions.append((len(self.tokens.kinds), lines, start, end))
+        elif self.divides(start):
+            self.tokens.add("%", start, end)
+        else:
+            end = self.skip_line(start)
+            self.diagnostics.append(
+                spelling.comment_sign(self.tokens.stretch(start, start + 1), "%")
+            )
+        return end
+
+    def dot(self, start: int, end: int) -> int:
+        """Tell the dot that ends a rule from a directive and from a number such as `.5`."""
+        word = self.text[start + 1 : end]
+        if not word:
+            self.tokens.add(".", start, end)
+        elif word[0].isdigit():
+            return self.dot_digits(start, end)
+        elif self.starts_directive(word, start):
+            self.tokens.add("directive", start, end)
+            self.in_directive = True
+            return end
+        else:
+            end = start + 1
+            self.tokens.add(".", start, end)
+        self.in_directive = False
+        return end
+
+    def starts_directive(self, word: str, start: int) -> bool:
+        """Whether `.word` is a directive: first on its line, or known and set apart by a blank."""
+        if self.tokens.line_is_empty(start):
+            return True
+        apart = self.text[start - 1].isspace()
+        return apart and (word in DIRECTIVES or word in REFUSED_DIRECTIVES)
+
+    def dot_digits(self, start: int, end: int) -> int:
+        """`.5` where a term is due is a number for its author; `p(1).5` is not."""
+        kinds = self.tokens.kinds
+        if kinds and kinds[-1] in _BEFORE_TERM:
+            self.diagnostics.append(
+                spelling.bare_fraction(self.tokens.stretch(start, end), self.text[start:end])
+            )
+            self.tokens.add("number", start, end)
+            return end
+        if kinds and kinds[-1] == "number" and self.tokens.ends[-1] == start:
+            self.report(spelling.odd_number, self.tokens.starts[-1], end)
+            return end
+        self.tokens.add(".", start, start + 1)
+        return start + 1
+
+    def mistake(self, start: int) -> int:
+        """Report what no token starts with, and give the place to go on from."""
+        character = self.text[start]
+        if character == _QUOTE:
+            return self.open_text(start)
+        if character == "'":
+            return self.single_quotes(start)
+        if character == "#":
+            return self.hash_sign(start)
+        if self.text.startswith("//!", start):
+            self.diagnostics.append(
+                spelling.comment_sign(self.tokens.stretch(start, start + 3), "//!")
+            )
+            return self.skip_line(start)
+        word = _WORD.match(self.text, start)
+        if word is not None:
+            return self.odd_word(start, word.end())
+        self.diagnostics.append(
+            spelling.odd_character(self.tokens.stretch(start, start + 1), character)
+        )
+        return start + 1
+
+    def open_text(self, start: int) -> int:
+        """A text without its closing quote: on this line, or anywhere."""
+        end = self.skip_line(start)
+        rest = self.text[end : end + _LOOK_AHEAD].partition("\n.")[0]
+        line = next((line for line in rest.split("\n", 20)[:20] if _QUOTE in line), "")
+        # A line with an odd number of quotes closes a text that was opened above it.
+        several = line.count(_QUOTE) % 2 == 1
+        if several:
+            after = self.text.index(_QUOTE, end) + 1
+            self.report(spelling.text_over_lines, start, end)
+            self.tokens.add("text", start, after)
+            return after
+        visible = start + len(self.text[start:end].rstrip())
+        self.report(spelling.open_text, start, visible)
+        self.tokens.add("open text", start, visible)
+        return end
+
+    def single_quotes(self, start: int) -> int:
+        """A text in single quotes, as Prolog and SQL write them."""
+        found = _QUOTED.match(self.text, start)
+        if found is None:
+            self.diagnostics.append(
+                spelling.odd_character(self.tokens.stretch(start, start + 1), "'")
+            )
+            return start + 1
+        self.diagnostics.append(
+            spelling.single_quotes(self.tokens.stretch(start, found.end()), found.group()[1:-1])
+        )
+        self.tokens.add("text", start, found.end())
+        return found.end()
+
+    def hash_sign(self, start: int) -> int:
+        """A macro of the C preprocessor, or a comment of the shell."""
+        found = _MACRO.match(self.text, start)
+        if found is not None and found.group(1) in MACROS:
+            self.report(refusals.macro, start, found.end())
+        else:
+            self.diagnostics.append(
+                spelling.comment_sign(self.tokens.stretch(start, start + 1), "#")
+            )
+        return self.skip_line(start)
+
+    def odd_word(self, start: int, end: int) -> int:
+        """A word that is neither a name nor a variable nor a number."""
+        word, span = self.text[start:end], self.tokens.stretch(start, end)
+        if word == "?":
+            self.diagnostics.append(spelling.odd_variable(span, word))
+            self.tokens.add("wild", start, end)
+        elif word[0] in "?_":
+            self.diagnostics.append(spelling.odd_variable(span, word))
+            self.tokens.add("variable", start, end)
+        elif word[0].isdigit():
+            self.diagnostics.append(spelling.odd_number(span))
+            self.tokens.add("number", start, start)
+        else:
+            self.diagnostics.append(spelling.odd_name(span, word))
+            self.tokens.add("name", start, end)
+        return end

@@ -1,0 +1,233 @@
+"""Load rule files and everything they include.
+
+In: paths, the roots they must stay in, a list for diagnostics. Out: a `Program`. Invariant: after
+links are resolved no file outside the roots is opened; sizes and numbers are bounded; each file
+is read at most once, so an include in a circle ends. `constat/prelude.dl` is built in. No message
+repeats what a file holds.
+"""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from constat.diagnostics import Diagnostic, Severity, Span, nearest
+from constat.logic import Program
+from constat.syntax.lowering import lower
+from constat.syntax.mistakes import files, spelling
+from constat.syntax.parser import parse_file
+from constat.syntax.program_printing import PRELUDE_NAME
+from constat.syntax.surface import Include, SurfaceFile, SurfaceItem
+
+MAX_FILE: Final = 4 << 20
+MAX_TOTAL: Final = 16 << 20
+
+
+def load_program(
+    paths: Sequence[Path],
+    roots: Sequence[Path],
+    diagnostics: list[Diagnostic],
+    *,
+    texts: dict[str, str] | None = None,
+) -> Program:
+    """Read rule files as one program. `texts` receives every text by source name, for rendering."""
+    loading = _Loading(
+        [root.resolve() for root in roots], diagnostics, {} if texts is None else texts
+    )
+    loading.listed = {path.resolve() for path in paths}
+    for path in paths:
+        loading.enter_listed(path)
+    return lower(loading.items, diagnostics)
+
+
+def parse_text(text: str, source_name: str, diagnostics: list[Diagnostic]) -> Program:
+    """Read one text as a program; it may include nothing but the prelude."""
+    loading = _Loading([], diagnostics, {})
+    if len(text) > MAX_FILE:
+        diagnostics.append(spelling.too_large(Span(source_name, 1, 1, 1, 1), "4 MiB"))
+    else:
+        loading.walk(parse_file(text, source_name, diagnostics), None)
+    return lower(loading.items, diagnostics)
+
+
+def prelude_text() -> str:
+    """The built-in prelude, for export to other engines."""
+    return Path(__file__).with_name("prelude.dl").read_text(encoding="utf-8")
+
+
+@dataclass(slots=True)
+class _Open:
+    """A file being read: its path, its name, and how far its items have been walked."""
+
+    path: Path | None
+    name: str
+    file: SurfaceFile
+    next_item: int = 0
+
+
+@dataclass(slots=True)
+class _Loading:
+    """What has been read so far."""
+
+    roots: list[Path]
+    diagnostics: list[Diagnostic]
+    texts: dict[str, str]
+    items: list[SurfaceItem] = field(default_factory=list)
+    seen: dict[Path, bool] = field(default_factory=dict)
+    listed: set[Path] = field(default_factory=set)
+    total: int = 0
+
+    def enter_listed(self, path: Path) -> None:
+        """Read a file that was named by the caller."""
+        found = path.resolve()
+        if found in self.seen:
+            return
+        if self.root_of(found) is None:
+            self.diagnostics.append(files.outside(None, path.name))
+            return
+        name = self.name(found)
+        file = self.read(found, name, None)
+        if file is not None:
+            self.walk(file, found)
+
+    def walk(self, file: SurfaceFile, path: Path | None) -> None:
+        """Take over the items of a file and of what it includes, on a stack of open files."""
+        stack = [_Open(path, self.name(path) if path else "", file)]
+        while stack:
+            current = stack[-1]
+            if current.next_item == len(current.file.items):
+                stack.pop()
+                continue
+            item = current.file.items[current.next_item]
+            current.next_item += 1
+            if not isinstance(item, Include):
+                self.items.append(item)
+            elif item.name != PRELUDE_NAME:
+                inner = self.include(item, stack)
+                if inner is not None:
+                    stack.append(inner)
+
+    def include(self, item: Include, stack: list[_Open]) -> _Open | None:
+        """Find and read an included file, unless it has been read."""
+        found = self.find(item, stack[-1].path)
+        if found is None:
+            return None
+        name = self.name(found)
+        if found in self.seen:
+            self.read_again(item, found, name, stack)
+            return None
+        if len(self.seen) >= files.MAX_FILES:
+            self.diagnostics.append(files.too_many(item.span))
+            return None
+        file = self.read(found, name, item.span)
+        return None if file is None else _Open(found, name, file)
+
+    def read_again(self, item: Include, found: Path, name: str, stack: list[_Open]) -> None:
+        """A file included a second time: fine with `.once`, or where the caller listed it too."""
+        if self.seen[found]:
+            return
+        open_names = [one.name for one in stack if one.path is not None]
+        if any(one.path == found for one in stack):
+            path = [*open_names[open_names.index(name) :], name]
+            self.diagnostics.append(files.cycle(item.span, path))
+        elif found not in self.listed:
+            self.diagnostics.append(files.twice(item.span, name))
+
+    def find(self, item: Include, including: Path | None) -> Path | None:
+        """The file an include names: beside the including file, or below a root."""
+        folders = ([including.parent] if including else []) + self.roots
+        outside = False
+        for folder in folders:
+            found = _resolve(folder, item.name)
+            if found is None:
+                continue
+            if self.root_of(found) is not None:
+                return found
+            outside = True
+        if outside:
+            self.diagnostics.append(files.outside(item.span, item.name))
+        else:
+            near = self.nearest_file(item.name, folders)
+            self.diagnostics.append(files.missing(item.span, item.name, near))
+        return None
+
+    def nearest_file(self, name: str, folders: list[Path]) -> str | None:
+        """A file of a similar name in the folders where it was looked for."""
+        known = {PRELUDE_NAME}
+        for folder in folders:
+            if self.root_of(folder.resolve()) is not None:
+                known.update(
+                    path.name for _, path in zip(range(500), folder.glob("*.dl"), strict=False)
+                )
+        return nearest(name, sorted(known))
+
+    def root_of(self, found: Path) -> Path | None:
+        """The root that holds a resolved path."""
+        return next((root for root in self.roots if found.is_relative_to(root)), None)
+
+    def name(self, found: Path) -> str:
+        """The name people know a file by."""
+        root = self.root_of(found)
+        inner = found.name if root is None or found == root else found.relative_to(root).as_posix()
+        return inner.encode("utf-8", "replace").decode()
+
+    def read(self, found: Path, name: str, span: Span | None) -> SurfaceFile | None:
+        """Read one file within the limits."""
+        self.seen[found] = False
+        start = Span(name, 1, 1, 1, 1)
+        try:
+            content = _read_bytes(found)
+        except FileNotFoundError:
+            self.diagnostics.append(files.missing(span, name, None))
+            return None
+        except OSError as error:
+            reason = error.strerror or "the system refused it"
+            self.diagnostics.append(files.unreadable(span, name, reason.lower()))
+            return None
+        self.total += len(content)
+        if len(content) > MAX_FILE or self.total > MAX_TOTAL:
+            limit = "4 MiB" if len(content) > MAX_FILE else "16 MiB"
+            self.diagnostics.append(spelling.too_large(span or start, limit))
+            return None
+        text = self.decode(content, name)
+        self.texts[name] = text
+        before = len(self.diagnostics)
+        file = parse_file(text, name, self.diagnostics)
+        broken = any(one.severity is Severity.ERROR for one in self.diagnostics[before:])
+        self.seen[found] = file.once or (broken and _says_once(text))
+        return file
+
+    def decode(self, content: bytes, name: str) -> str:
+        """Decode UTF-8; what follows the first byte that is none is not read."""
+        try:
+            return content.removeprefix(codecs.BOM_UTF8).decode()
+        except UnicodeDecodeError as error:
+            text = content.removeprefix(codecs.BOM_UTF8)[: error.start].decode()
+            line, column = text.count("\n") + 1, len(text) - (text.rfind("\n") + 1) + 1
+            self.diagnostics.append(spelling.not_utf8(Span(name, line, column, line, column + 1)))
+            return ""
+
+
+def _says_once(text: str) -> bool:
+    return text.lstrip().startswith(".once")
+
+
+def _resolve(folder: Path, name: str) -> Path | None:
+    """An existing file, with links resolved; nothing where the name cannot be one."""
+    try:
+        found = (folder / name).resolve()
+        return found if found.exists() else None
+    except (OSError, ValueError, RuntimeError):
+        # NUL bytes, names too long for the system, links in a circle.
+        return None
+
+
+def _read_bytes(path: Path) -> bytes:
+    if not path.is_file():
+        # A pipe or a device would block or never end.
+        raise OSError(0, "it is not a file") if path.exists() else FileNotFoundError
+    with path.open("rb") as stream:
+        return stream.read(MAX_FILE + 1)

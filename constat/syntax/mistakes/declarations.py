@@ -1,0 +1,166 @@
+"""Mistakes in directives and attributes. Codes C0126 to C0128, C0139 to C0148, C0156."""
+
+from __future__ import annotations
+
+from constat.diagnostics import Diagnostic, Related, Severity, Span, nearest
+from constat.syntax.mistakes.spelling import shown
+from constat.syntax.words import DIRECTIVES
+
+LANGUAGE_VERSION = "0.1"
+
+
+def unknown_directive(span: Span, word: str) -> Diagnostic:
+    """`.dcl`."""
+    near = nearest(word, DIRECTIVES) or "decl"
+    known = " ".join(f".{name}" for name in sorted(DIRECTIVES))
+    return Diagnostic(
+        "C0126",
+        f"`.{shown(word)}` is not a directive",
+        span,
+        note=f"the directives are: {known}",
+        help=f"write `.{near}`",
+    )
+
+
+def declared_twice(span: Span, what: str, name: str, first: Span | None) -> Diagnostic:
+    """A second declaration of one name."""
+    related = () if first is None else (Related(first, "declared here first"),)
+    return Diagnostic(
+        "C0127",
+        f"{what} `{shown(name)}` is declared twice",
+        span,
+        note="a name is declared once in all the files of a program",
+        help=f"delete one of the two, or write `{shown(name)}_2` for the other",
+        related=related,
+    )
+
+
+def built_in_type(span: Span, name: str) -> Diagnostic:
+    """`.type Date = ...`."""
+    return Diagnostic(
+        "C0127",
+        f"type `{name}` is built in",
+        span,
+        note="number, unsigned, float, symbol, Date, Timestamp, Decimal and Bool are built in",
+        help=f"write `.type My{name.capitalize()} <: {name}`",
+    )
+
+
+def odd_attribute(span: Span, reason: str) -> Diagnostic:
+    """`@[...]` in a form that does not exist."""
+    return Diagnostic(
+        "C0128",
+        reason,
+        span,
+        note="an attribute is `@[key = value]`, `@[key]` or `@[key(name = value)]` before an item "
+        "or a column; values are names, numbers or texts",
+        help='write, for example, `@[owner = "compliance"]`',
+    )
+
+
+def odd_confidence(span: Span) -> Diagnostic:
+    """A confidence outside (0, 1]."""
+    return Diagnostic(
+        "C0139",
+        "a confidence is a decimal above 0 and at most 1",
+        span,
+        note="1 is certain; below 1 every conclusion of the rule rests on an assumption",
+        help="write, for example, `@[confidence = 0.9]`",
+    )
+
+
+def id_twice(span: Span, name: str, first: Span | None) -> Diagnostic:
+    """Two rules of one id."""
+    related = () if first is None else (Related(first, "the first rule of that id"),)
+    return Diagnostic(
+        "C0140",
+        f"two rules have the id `{shown(name)}`",
+        span,
+        note="an id names one rule in proofs and approvals; rules without one are numbered",
+        help=f"write `@[id = {shown(name).replace('.', '_')}_2]`",
+        related=related,
+    )
+
+
+def column_twice(span: Span, name: str, first: Span | None) -> Diagnostic:
+    """Two columns of one name."""
+    related = () if first is None else (Related(first, "the first column of that name"),)
+    return Diagnostic(
+        "C0142",
+        f"two columns are named `{shown(name)}`",
+        span,
+        note="the columns of a predicate have different names",
+        help=f"write `{shown(name)}_2`",
+        related=related,
+    )
+
+
+def undeclared(span: Span, directive: str, name: str, known: list[str]) -> Diagnostic:
+    """`.input` or `.output` of something that was never declared."""
+    near = nearest(name, known)
+    edit = (
+        f"write `.{directive} {near}`" if near else f"declare it: `.decl {shown(name)}(x: symbol)`"
+    )
+    return Diagnostic(
+        "C0144",
+        f"`.{directive}` names `{shown(name)}`, which is not declared",
+        span,
+        note="a predicate is declared by `.decl` in one of the files",
+        help=edit,
+    )
+
+
+def odd_pragma(span: Span) -> Diagnostic:
+    """`.pragma constat`."""
+    return Diagnostic(
+        "C0145",
+        "a pragma has one or two texts",
+        span,
+        note="the marker of this language is a pragma with the language's version",
+        help=f'write `.pragma "constat" "{LANGUAGE_VERSION}"`',
+    )
+
+
+def other_version(span: Span, version: str) -> Diagnostic:
+    """A file for another version of the language."""
+    return Diagnostic(
+        "C0146",
+        f"this file is written for version `{shown(version)}` of the language",
+        span,
+        note=f"this program reads version {LANGUAGE_VERSION}",
+        help=f'write `.pragma "constat" "{LANGUAGE_VERSION}"` once the file has been checked',
+    )
+
+
+def attribute_twice(span: Span, key: str) -> Diagnostic:
+    """One key twice on one item."""
+    return Diagnostic(
+        "C0147",
+        f"`{shown(key)}` is given twice",
+        span,
+        note="each attribute or parameter is given once",
+        help="delete one of the two",
+    )
+
+
+def lost_attribute(span: Span) -> Diagnostic:
+    """`@[...]` before something that has no attributes."""
+    return Diagnostic(
+        "C0148",
+        "this attribute belongs to nothing",
+        span,
+        note="an attribute stands directly before `.decl`, `.input`, `.output`, a rule or a column",
+        help="move it there, or delete it",
+    )
+
+
+def hint(span: Span, spelling: str) -> Diagnostic:
+    """A hint for another engine."""
+    return Diagnostic(
+        "C0156",
+        f"`{shown(spelling)}` is accepted and ignored",
+        span,
+        note="this hint tells stock Souffle how to evaluate; it never changes what is true",
+        help="delete it, or keep it for use with Souffle",
+        severity=Severity.NOTE,
+    )

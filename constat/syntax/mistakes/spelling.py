@@ -1,0 +1,217 @@
+"""Mistakes inside one token: texts, numbers, names, comments, characters. Codes C0101 to C0115."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable
+
+from constat.diagnostics import Diagnostic, Severity, Span
+
+Plain = Callable[[Span], Diagnostic]
+_LONGEST = 40
+
+
+def shown(text: str) -> str:
+    """Cut a spelling short enough for a message."""
+    return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
+
+
+def quoted(text: str) -> str:
+    """Write a text as the rule language does."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'
+
+
+def open_text(span: Span) -> Diagnostic:
+    """A text whose closing quote is missing."""
+    return Diagnostic(
+        "C0101",
+        "this text is not closed",
+        span,
+        label='no closing `"` on this line',
+        note="a text begins and ends with a double quote on one line",
+        help='close it, for example `"gold"`; a quote inside a text is written `\\"`',
+    )
+
+
+def text_over_lines(span: Span) -> Diagnostic:
+    """A text with a raw line break."""
+    return Diagnostic(
+        "C0102",
+        "this text goes over the end of the line",
+        span,
+        note="a text stays on one line; a raw line break inside it is not allowed",
+        help='write the line break as `\\n`, for example `"first\\nsecond"`',
+    )
+
+
+def bad_escape(span: Span, escape: str) -> Diagnostic:
+    """A backslash before a character that has no meaning there."""
+    return Diagnostic(
+        "C0103",
+        f"`\\{escape}` has no meaning in a text",
+        span,
+        note="the escapes are \\\" \\' \\\\ \\a \\b \\f \\n \\r \\t \\v",
+        help='write a backslash as two, for example `"C:\\\\data"`',
+    )
+
+
+def single_quotes(span: Span, inner: str) -> Diagnostic:
+    """A text in single quotes."""
+    return Diagnostic(
+        "C0104",
+        "texts stand in double quotes",
+        span,
+        note="single quotes mark texts in Prolog and SQL; here they have no meaning",
+        help=f"write `{quoted(shown(inner))}`",
+    )
+
+
+def odd_character(span: Span, character: str) -> Diagnostic:
+    """A character that begins nothing."""
+    name = unicodedata.name(character, f"U+{ord(character):04X}").lower()
+    return Diagnostic(
+        "C0105",
+        f"the character {name} has no meaning here",
+        span,
+        note="outside texts and comments the language uses ASCII letters, digits and punctuation",
+        help='delete it, or put it into a text such as `"…"`',
+    )
+
+
+def odd_name(span: Span, name: str) -> Diagnostic:
+    """A name with letters outside ASCII."""
+    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
+    plain = "".join(letter for letter in plain if letter.isalnum() or letter == "_").strip("_")
+    return Diagnostic(
+        "C0106",
+        f"`{shown(name)}` is not a name",
+        span,
+        note="names are ASCII letters, digits and `_`; texts may hold any letter",
+        help=f"write `{shown(plain) or 'name'}`, or quote it when a text is meant",
+    )
+
+
+def nul_character(span: Span) -> Diagnostic:
+    """A NUL in the text."""
+    return Diagnostic(
+        "C0107",
+        "the text contains a NUL character",
+        span,
+        note="rule files are text; a NUL often means that the file is in UTF-16 or no text at all",
+        help="save the file as UTF-8 text and delete the NUL character",
+    )
+
+
+def half_surrogate(span: Span) -> Diagnostic:
+    """A lone surrogate in the text."""
+    return Diagnostic(
+        "C0108",
+        "the text contains half a surrogate pair",
+        span,
+        note="half a surrogate pair is no character and cannot be written as UTF-8",
+        help="write the whole character, or delete the half",
+    )
+
+
+def not_utf8(span: Span) -> Diagnostic:
+    """Bytes that are no UTF-8."""
+    return Diagnostic(
+        "C0109",
+        "the file is not UTF-8 text",
+        span,
+        label="the first byte that is no UTF-8 is here",
+        note="rule files are UTF-8; the rest of this file was not read",
+        help="save the file as UTF-8",
+    )
+
+
+def too_large(span: Span, limit: str) -> Diagnostic:
+    """A file, or all files together, above the limit."""
+    return Diagnostic(
+        "C0110",
+        f"the rules are larger than {limit}",
+        span,
+        note="one file holds at most 4 MiB, all files together at most 16 MiB; it was not read",
+        help='keep large tables in a source and declare it: `.input sale(source="shop")`',
+    )
+
+
+def number_too_large(span: Span, range_text: str) -> Diagnostic:
+    """A number outside its kind."""
+    return Diagnostic(
+        "C0111",
+        "this number is too large",
+        span,
+        note=f"{range_text}",
+        help='write a smaller number, or quote it when it is an identifier, for example `"1"`',
+    )
+
+
+def bare_fraction(span: Span, spelling: str) -> Diagnostic:
+    """`.5` without a digit before the point."""
+    return Diagnostic(
+        "C0112",
+        "a number has digits on both sides of the point",
+        span,
+        note="`.` before a digit would end the rule",
+        help=f"write `0{shown(spelling)}`",
+    )
+
+
+def odd_number(span: Span) -> Diagnostic:
+    """Digits followed by letters, or more than one point."""
+    return Diagnostic(
+        "C0112",
+        "this is not a number",
+        span,
+        note="numbers are `5`, `-5`, `5u`, `0x1F`, `0b101`, `10.50` and `1.5e300`",
+        help='quote it when a text is meant, for example `"5a"`',
+    )
+
+
+def open_comment(span: Span) -> Diagnostic:
+    """`/*` without its end."""
+    return Diagnostic(
+        "C0113",
+        "this comment is not closed",
+        span,
+        note="a comment that begins with `/*` ends with `*/`; the rest of the file was not read",
+        help="close it with `*/`, or use `//` for one line",
+    )
+
+
+def comment_sign(span: Span, sign: str) -> Diagnostic:
+    """A comment as other languages write it."""
+    return Diagnostic(
+        "C0114",
+        f"`{sign}` does not start a comment",
+        span,
+        note="`%`, `#`, `--` and `//!` start comments elsewhere; the rest of the line was skipped",
+        help="write `//`, or `///` for a description of what follows",
+    )
+
+
+def odd_variable(span: Span, spelling: str) -> Diagnostic:
+    """A spelling such as `?_x`, `_1`, `??x`, `?é`."""
+    plain = "".join(letter for letter in spelling if letter.isascii() and letter.isalnum())
+    plain = plain.lstrip("0123456789") or "x"
+    return Diagnostic(
+        "C0115",
+        f"`{shown(spelling)}` is not a variable",
+        span,
+        note="a variable is `?` and a name, `_` and a name where it is used once, or `_`",
+        help=f"write `?{shown(plain)}` or `_{shown(plain)}`",
+    )
+
+
+def too_many_errors(span: Span, count: int) -> Diagnostic:
+    """The point where reporting stops."""
+    return Diagnostic(
+        "C0157",
+        f"stopped after {count} errors in this file",
+        span,
+        note="the rest of the file was not read",
+        help="mend the errors above first; the rest will be reported then",
+        severity=Severity.NOTE,
+    )

@@ -1,0 +1,272 @@
+"""Mistakes in rules and facts: habits of other languages, punctuation. Codes C0116 to C0143."""
+
+from __future__ import annotations
+
+from constat.diagnostics import Diagnostic, Related, Span
+from constat.syntax.mistakes.spelling import quoted, shown
+from constat.syntax.words import RESERVED
+
+MAX_DEPTH = 200
+MAX_ALTERNATIVES = 256
+
+
+def bare_name(span: Span, name: str) -> Diagnostic:
+    """`Gold` or `gold` as an argument."""
+    variable = name if name[:1].islower() else name.lower()
+    return Diagnostic(
+        "C0116",
+        f"`{shown(name)}` is neither a variable nor a text",
+        span,
+        note="variables begin with `?`, texts stand in double quotes; a bare name could be either",
+        help=f"write `{quoted(shown(name))}` for the text or `?{shown(variable)}` for a variable",
+    )
+
+
+def negation_habit(span: Span, spelling: str, after: str) -> Diagnostic:
+    """`not p(?x)`."""
+    return Diagnostic(
+        "C0117",
+        f"`{spelling}` does not negate",
+        span,
+        note="an atom is negated by `!` directly before it",
+        help=f"write `!{shown(after) or 'p'}(...)`, for example `!blocked(?x)`",
+    )
+
+
+def comparison_habit(span: Span, spelling: str, right: str) -> Diagnostic:
+    """`==`, `=<`, `is`."""
+    return Diagnostic(
+        "C0118",
+        f"`{spelling}` is not a comparison",
+        span,
+        note="the comparisons are `=`, `!=`, `<`, `<=`, `>` and `>=`; `=` also binds a variable",
+        help=f"write `{right}`",
+    )
+
+
+def connective_habit(span: Span, spelling: str, right: str) -> Diagnostic:
+    """`&&`, `or`."""
+    return Diagnostic(
+        "C0119",
+        f"`{spelling}` does not join literals",
+        span,
+        note="`,` means and, `;` means or; `,` binds more tightly",
+        help=f"write `{right}`",
+    )
+
+
+def arrow_habit(span: Span, spelling: str) -> Diagnostic:
+    """`<-` between head and body."""
+    return Diagnostic(
+        "C0120",
+        f"`{spelling}` does not join head and body",
+        span,
+        note="a rule is a head, `:-` and a body",
+        help="write `:-`",
+    )
+
+
+def missing_dot(span: Span) -> Diagnostic:
+    """A rule without its final dot."""
+    return Diagnostic(
+        "C0121",
+        "the final dot is missing",
+        span,
+        label="expected `.` here",
+        note="every rule and every fact ends with a dot",
+        help="write `.` here",
+    )
+
+
+def missing_comma(span: Span) -> Diagnostic:
+    """Two literals, terms or columns without a comma between them."""
+    return Diagnostic(
+        "C0122",
+        "a comma is missing",
+        span,
+        label="expected `,` here",
+        note="literals of a body, arguments and columns are separated by commas",
+        help="write `,` here",
+    )
+
+
+def open_bracket(span: Span, opener: Span, bracket: str, closer: str) -> Diagnostic:
+    """A bracket that is not closed where it should be."""
+    return Diagnostic(
+        "C0123",
+        f"`{bracket}` is not closed",
+        span,
+        label=f"expected `{closer}` here",
+        note="each bracket is closed within its rule",
+        help=f"write `{closer}` here",
+        related=(Related(opener, "opened here"),),
+    )
+
+
+def stray_bracket(span: Span, bracket: str) -> Diagnostic:
+    """A bracket that closes nothing."""
+    return Diagnostic(
+        "C0123",
+        f"`{bracket}` closes nothing",
+        span,
+        note="each bracket is closed within its rule",
+        help=f"delete `{bracket}`",
+    )
+
+
+def bare_date(span: Span, spelling: str) -> Diagnostic:
+    """`2024-01-01` without quotes."""
+    return Diagnostic(
+        "C0124",
+        "dates are quoted",
+        span,
+        note="without quotes this is a subtraction of numbers",
+        help=f"write `{quoted(shown(spelling))}`",
+    )
+
+
+def reserved_word(span: Span, word: str, what: str) -> Diagnostic:
+    """A reserved word as a name."""
+    words = " ".join(sorted(RESERVED))
+    return Diagnostic(
+        "C0125",
+        f"`{word}` is a reserved word and cannot name a {what}",
+        span,
+        note=f"the reserved words are: {words}",
+        help=f"write `{word}_`",
+    )
+
+
+def too_deep(span: Span) -> Diagnostic:
+    """Terms or groups nested without end."""
+    return Diagnostic(
+        "C0129",
+        f"this is nested more than {MAX_DEPTH} levels deep",
+        span,
+        note="terms and groups nest at most 200 levels deep, and a long sum is a nested term",
+        help="give a part of it a name, for example `?part = ?x + ?y`",
+    )
+
+
+def unexpected(span: Span, found: str, expected: str, edit: str) -> Diagnostic:
+    """A token that cannot stand where it stands."""
+    what = f"`{shown(found)}`" if found else "the end of the file"
+    return Diagnostic(
+        "C0130",
+        f"expected {expected}, found {what}",
+        span,
+        note="a rule is `head(...) :- literal, literal.`; a fact is `head(...).`",
+        help=edit,
+    )
+
+
+def named_argument(span: Span, name: str) -> Diagnostic:
+    """`is_vip(customer = ?c)` inside a rule."""
+    return Diagnostic(
+        "C0131",
+        f"`{shown(name)} =` names an argument",
+        span,
+        note="arguments of rules and facts go by their position; only goals name them",
+        help=f"write the value alone, in the place of `{shown(name)}`, and `_` for the others",
+    )
+
+
+def comparison_chain(span: Span) -> Diagnostic:
+    """`1 < ?x < 5`."""
+    return Diagnostic(
+        "C0132",
+        "comparisons do not chain",
+        span,
+        note="a comparison has one term on each side",
+        help="write two, for example `1 < ?x, ?x < 5`",
+    )
+
+
+def odd_aggregate(span: Span, function: str, reason: str) -> Diagnostic:
+    """An aggregate in a form that does not exist."""
+    target = "" if function == "count" else " ?x"
+    return Diagnostic(
+        "C0133",
+        f"{reason}",
+        span,
+        note="aggregates are `count : { ... }` and `sum ?x : { ... }`; min, max, mean are like sum",
+        help=f"write `{function}{target} : {{ sale(?k, ?x) }}`",
+    )
+
+
+def misplaced_aggregate(span: Span, function: str) -> Diagnostic:
+    """An aggregate as an argument."""
+    return Diagnostic(
+        "C0134",
+        f"`{function}` stands in a comparison, not in an argument",
+        span,
+        note="an aggregate is a term of a comparison; its value is then used by name",
+        help=f"write `?value = {function} ...` in the body, and `?value` here",
+    )
+
+
+def odd_negation(span: Span) -> Diagnostic:
+    """`!` before a comparison or a group."""
+    return Diagnostic(
+        "C0135",
+        "`!` negates one atom",
+        span,
+        note="`!` stands before an atom, `match(...)` or `contains(...)`",
+        help="turn a comparison around (`!=` for `=`); give a group a name: `!named(?x)`",
+    )
+
+
+def no_literal(span: Span, name: str) -> Diagnostic:
+    """A term or a bare name where a literal is due."""
+    written = f"`{shown(name)}`" if name else "a term alone"
+    return Diagnostic(
+        "C0136",
+        f"{written} is not a literal",
+        span,
+        note="a body consists of atoms such as `p(?x)`, negated atoms, and comparisons",
+        help=f"write `{shown(name) or 'p'}(?x)` for an atom, or compare it, for example `?x = 1`",
+    )
+
+
+def misplaced_description(span: Span) -> Diagnostic:
+    """`///` inside a rule."""
+    return Diagnostic(
+        "C0137",
+        "a description stands before what it describes",
+        span,
+        note="`///` describes the declaration or rule that follows; here it stands inside one",
+        help="write `//` for a comment, or move the line up",
+    )
+
+
+def stray_dot(span: Span) -> Diagnostic:
+    """`.decl p(x: symbol).`."""
+    return Diagnostic(
+        "C0138",
+        "a directive has no final dot",
+        span,
+        note="only rules and facts end with a dot",
+        help="delete the dot",
+    )
+
+
+def too_many_alternatives(span: Span) -> Diagnostic:
+    """`(a;b),(c;d),...` multiplied out."""
+    return Diagnostic(
+        "C0141",
+        f"this rule stands for more than {MAX_ALTERNATIVES} rules",
+        span,
+        note="`;` and several heads are multiplied out: each combination is a rule",
+        help="give a group a name: `either(?x) :- p(?x); q(?x).`",
+    )
+
+
+def alternatives_in_aggregate(span: Span) -> Diagnostic:
+    """`sum ?x : { p(?x); q(?x) }`."""
+    return Diagnostic(
+        "C0143",
+        "`;` cannot stand in an aggregate",
+        span,
+        note="the body of an aggregate is one conjunction",
+        help="give the choice a name: `either(?k, ?x) :- p(?k, ?x); q(?k, ?x).`",
+    )

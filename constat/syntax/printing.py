@@ -1,0 +1,240 @@
+"""Write terms, literals, rules and rows as text.
+
+In: values of `constat.logic`. Out: text that reads back as the same values. Invariant (a law of
+the tests): reading what was printed gives what was printed. Example: `Variable("x")` is `?x`,
+`Variable("_1")` is `_`.
+"""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from types import MappingProxyType
+from typing import Final, assert_never
+
+from constat.logic import (
+    Aggregate,
+    Apply,
+    Atom,
+    Comparison,
+    Constant,
+    Kind,
+    Literal,
+    Negative,
+    Open,
+    OpenRow,
+    Positive,
+    Predicate,
+    Rule,
+    Term,
+    Value,
+    Variable,
+    canonical_decimal,
+    display_value,
+)
+from constat.syntax.words import CONSTRAINT_WORDS
+
+_POWERS: Final = MappingProxyType({"+": 1, "-": 1, "*": 2, "/": 2, "%": 2, "neg": 3})
+_ATOMIC: Final = 4
+_WILDCARD: Final = re.compile(r"_[0-9]+\Z")
+_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
+_BARE_VALUE: Final = re.compile(r"(?:[A-Za-z][A-Za-z0-9_]*|[0-9]{1,18}(?:\.[0-9]{1,18})?)\Z")
+_BARE_TOKEN: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:+@/-]*\Z")
+_ESCAPES: Final = MappingProxyType(
+    str.maketrans(
+        {
+            "\\": "\\\\",
+            '"': '\\"',
+            "\a": "\\a",
+            "\b": "\\b",
+            "\f": "\\f",
+            "\n": "\\n",
+            "\r": "\\r",
+            "\t": "\\t",
+            "\v": "\\v",
+        }
+    )
+)
+WIDTH: Final = 96
+
+
+def print_text(text: str) -> str:
+    """Write a text in quotes."""
+    return f'"{text.translate(_ESCAPES)}"'
+
+
+def print_term(term: Term) -> str:
+    """Write a term."""
+    return _term(term, 0)
+
+
+def _term(term: Term, power: int) -> str:
+    """Write a term, in brackets where it binds less tightly than `power`."""
+    match term:
+        case Variable(name=name):
+            if name.startswith("_"):
+                return "_" if _WILDCARD.match(name) else name
+            return f"?{name}"
+        case Constant(value=value, kind=kind):
+            return print_value(value, kind)
+        case Apply():
+            text, own = _apply(term)
+            return f"({text})" if own < power else text
+        case _:
+            assert_never(term)
+
+
+def _apply(term: Apply) -> tuple[str, int]:
+    """Write a function and say how tightly it binds."""
+    function, arguments = term.function, term.arguments
+    power = _POWERS.get(function)
+    if power is None:
+        parts = [_term(argument, 0) for argument in arguments]
+        if function == "as":
+            parts.append(term.type_name or (term.kind.value if term.kind else ""))
+        return f"{function}({', '.join(parts)})", _ATOMIC
+    if function == "neg":
+        inner = _term(arguments[0], _ATOMIC)
+        # `-5` is one constant, and `--` would start a comment elsewhere: both need brackets here.
+        plain = isinstance(arguments[0], Variable) or inner[-1:] == ")"
+        return (f"-{inner}" if plain else f"-({inner})"), power
+    left, right = arguments
+    return f"{_term(left, power)} {function} {_term(right, power + 1)}", power
+
+
+def print_value(value: Value, kind: Kind) -> str:
+    """Write a constant."""
+    match kind:
+        case Kind.NUMBER:
+            return str(value)
+        case Kind.UNSIGNED:
+            return f"{value}u"
+        case Kind.DECIMAL:
+            return _pointed(Decimal(value))
+        case Kind.FLOAT:
+            return _float(float(value))
+        case _:
+            return print_text(str(value))
+
+
+def _pointed(value: Decimal) -> str:
+    text = f"{value:f}"
+    return text if "." in text else text + ".0"
+
+
+def _float(value: float) -> str:
+    try:
+        return _pointed(canonical_decimal(Decimal(repr(value))))
+    except ValueError:
+        mantissa, _, exponent = repr(value).partition("e")
+        return f"{mantissa if '.' in mantissa else mantissa + '.0'}e{exponent}"
+
+
+def print_atom(atom: Atom) -> str:
+    """Write an atom."""
+    return f"{atom.predicate}({', '.join(map(print_term, atom.terms))})"
+
+
+def print_literal(literal: Literal) -> str:
+    """Write a literal of a body."""
+    match literal:
+        case Positive(atom):
+            return print_atom(atom)
+        case Negative(atom):
+            return f"!{print_atom(atom)}"
+        case Comparison(operator=operator, left=left, right=right):
+            if operator.lstrip("!") in CONSTRAINT_WORDS:
+                return f"{operator}({print_term(left)}, {print_term(right)})"
+            return f"{print_term(left)} {operator} {print_term(right)}"
+        case Aggregate(function=function, result=result, target=target, body=body):
+            inner = ", ".join(map(print_literal, body))
+            over = "" if target is None else f" {_target(target)}"
+            return f"{print_term(result)} = {function}{over} : {{ {inner} }}"
+        case _:
+            assert_never(literal)
+
+
+def _target(target: Term) -> str:
+    # `sum (?x + 1) * 2 : ...` would read as a call of `sum`: operators stand in brackets.
+    return _term(target, _ATOMIC)
+
+
+def print_rule(rule: Rule) -> str:
+    """Write a rule with its attributes; an id that is only its number is left out."""
+    numbered = rule.id.startswith(rule.head.predicate + ".")
+    plain = numbered and rule.id[len(rule.head.predicate) + 1 :].isdigit()
+    return print_rule_as(rule, with_id=not plain)
+
+
+def print_rule_as(rule: Rule, *, with_id: bool) -> str:
+    """Write a rule, with its id or without."""
+    attributes: dict[str, str] = {"id": rule.id} if with_id else {}
+    if rule.confidence != 1:
+        attributes["confidence"] = f"{rule.confidence:f}"
+    attributes.update(rule.attributes)
+    description = attributes.pop("description", "")
+    lines = [*print_description(description), *print_attributes(attributes)]
+    return "\n".join([*lines, _rule_body(rule)])
+
+
+def _rule_body(rule: Rule) -> str:
+    head = print_atom(rule.head)
+    if not rule.body:
+        return f"{head}."
+    literals = [print_literal(literal) for literal in rule.body]
+    line = f"{head} :- {', '.join(literals)}."
+    if len(line) <= WIDTH:
+        return line
+    return f"{head} :-\n  " + ",\n  ".join(literals) + "."
+
+
+def print_description(description: str) -> list[str]:
+    """The lines of a description."""
+    return [f"/// {line}".rstrip() for line in description.split("\n")] if description else []
+
+
+def print_attributes(attributes: dict[str, str]) -> list[str]:
+    """The lines of the attributes: several on a line where they fit."""
+    lines: list[str] = []
+    for text in attribute_texts(attributes):
+        if lines and len(lines[-1]) + 1 + len(text) <= WIDTH:
+            lines[-1] += f" {text}"
+        else:
+            lines.append(text)
+    return lines
+
+
+def attribute_texts(attributes: dict[str, str]) -> list[str]:
+    """Each attribute as text; `approved.by` and `approved.on` become one."""
+    groups: dict[str, list[str]] = {}
+    for key, value in attributes.items():
+        name, _, part = key.partition(".")
+        label = f"{name}(" if part else name
+        groups.setdefault(label, []).append(f"{part or name} = {attribute_value(value)}")
+    return [
+        f"@[{label}{', '.join(parts)})]" if label.endswith("(") else f"@[{parts[0]}]"
+        for label, parts in groups.items()
+    ]
+
+
+def attribute_value(value: str) -> str:
+    """Write the value of an attribute or parameter: bare where it is a name or a number."""
+    return value if _BARE_VALUE.match(value) else print_text(value)
+
+
+def print_row(predicate: Predicate, row: OpenRow) -> str:
+    """Write a row as a goal to paste back: `tier(C001, ?t)`."""
+    parts = []
+    for column, slot in zip(predicate.columns, row, strict=True):
+        if isinstance(slot, Open):
+            parts.append(f"?{column.name}")
+        else:
+            parts.append(_goal_value(slot, column.kind))
+    return f"{predicate.name}({', '.join(parts)})"
+
+
+def _goal_value(value: Value, kind: Kind) -> str:
+    text = display_value(value, kind)
+    if kind.numeric or _BARE_TOKEN.match(text):
+        return text
+    return print_text(text)

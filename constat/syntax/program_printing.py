@@ -1,0 +1,90 @@
+"""Write a whole program in the canonical layout.
+
+In: a `Program`. Out: the text of one file. Invariant: `parse_text(print_program(p))` gives `p`.
+Order: marker, types, each predicate with its input and output, then the rules in their order, a
+blank line where the predicate changes.
+"""
+
+from __future__ import annotations
+
+from constat.logic import Column, Predicate, Program, Rule, TypeDefinition
+from constat.syntax.mistakes.declarations import LANGUAGE_VERSION
+from constat.syntax.printing import (
+    attribute_texts,
+    attribute_value,
+    print_attributes,
+    print_description,
+    print_rule_as,
+)
+from constat.syntax.words import STAND_INS
+
+PRELUDE_NAME = "constat/prelude.dl"
+
+
+def print_program(program: Program) -> str:
+    """Write a program."""
+    header = [f'.pragma "constat" "{LANGUAGE_VERSION}"']
+    if _needs_prelude(program):
+        header.append(f'.include "{PRELUDE_NAME}"')
+    blocks = ["\n".join(header)]
+    if program.types:
+        blocks.append("\n".join(map(_type, program.types.values())))
+    blocks.extend(_predicate(one, program) for one in program.predicates.values())
+    blocks.extend(_rules(program.rules))
+    return "\n\n".join(blocks) + "\n"
+
+
+def _needs_prelude(program: Program) -> bool:
+    used = {column.type_name for one in program.predicates.values() for column in one.columns}
+    used.update(member for one in program.types.values() for member in one.members)
+    return not used.isdisjoint(STAND_INS)
+
+
+def _type(definition: TypeDefinition) -> str:
+    sign = "<:" if definition.form == "subtype" else "="
+    return f".type {definition.name} {sign} {' | '.join(definition.members)}"
+
+
+def _predicate(predicate: Predicate, program: Program) -> str:
+    attributes = dict(predicate.attributes)
+    lines = [*print_description(predicate.description), *print_attributes(attributes)]
+    columns = ", ".join(map(_column, predicate.columns))
+    lines.append(f".decl {predicate.name}({columns})")
+    if predicate.source is not None:
+        lines.append(f".input {predicate.name}{_parameters(dict(predicate.source.parameters))}")
+    if predicate.name in program.outputs:
+        given = program.outputs[predicate.name]
+        # `expect.proved` cannot be a parameter: it came from `@[expect(proved = ...)]`.
+        lines.extend(print_attributes({k: v for k, v in given.items() if "." in k}))
+        plain = {k: v for k, v in given.items() if "." not in k}
+        lines.append(f".output {predicate.name}{_parameters(plain)}")
+    return "\n".join(lines)
+
+
+def _column(column: Column) -> str:
+    attributes = attribute_texts(dict(column.attributes))
+    return " ".join([*attributes, f"{column.name}: {column.type_name}"])
+
+
+def _parameters(parameters: dict[str, str]) -> str:
+    if not parameters:
+        return ""
+    written = (f"{key}={attribute_value(value)}" for key, value in parameters.items())
+    return f"({', '.join(written)})"
+
+
+def _rules(rules: tuple[Rule, ...]) -> list[str]:
+    """The rules, those of one predicate that follow each other in one block."""
+    blocks: list[str] = []
+    counts: dict[str, int] = {}
+    before = ""
+    for rule in rules:
+        name = rule.head.predicate
+        counts[name] = counts.get(name, 0) + 1
+        text = print_rule_as(rule, with_id=rule.id != f"{name}.{counts[name]}")
+        if blocks and name == before:
+            blocks[-1] += f"\n{text}"
+        else:
+            blocks.append(text)
+        before = name
+    return blocks

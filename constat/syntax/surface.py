@@ -1,0 +1,142 @@
+"""The surface tree: what a text says, close to how it is written.
+
+In: nothing. Out: the node types. Invariant: nothing is resolved yet: `_` has no name, `;` is not
+multiplied out, aggregates stand where they were written. `lowering` turns it into `constat.logic`.
+Nodes are never compared, so they have no equality. Variables and constants are those of
+`constat.logic`: text and logic do not differ there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from constat.diagnostics import Span
+from constat.logic import Column, Constant, TypeDefinition, Variable
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Wildcard:
+    """`_`, a variable that nothing else names."""
+
+    span: Span
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Call:
+    """An operator or a named function applied to terms; `type_name` belongs to `as` alone."""
+
+    function: str
+    arguments: tuple[SurfaceTerm, ...]
+    span: Span
+    type_name: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AggregateTerm:
+    """`sum target : { body }`."""
+
+    function: str
+    target: SurfaceTerm | None
+    body: tuple[SurfaceLiteral, ...]
+    span: Span
+
+
+SurfaceTerm = Variable | Constant | Wildcard | Call | AggregateTerm
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SignedAtom:
+    """`p(terms)` or `!p(terms)`."""
+
+    predicate: str
+    terms: tuple[SurfaceTerm, ...]
+    span: Span
+    negative: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Compared:
+    """A comparison, `match` and `contains` included."""
+
+    operator: str
+    left: SurfaceTerm
+    right: SurfaceTerm
+    span: Span
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Choice:
+    """A group in parentheses: alternatives, each a conjunction."""
+
+    branches: tuple[tuple[SurfaceLiteral, ...], ...]
+    span: Span
+
+
+SurfaceLiteral = SignedAtom | Compared | Choice
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Attribute:
+    """`@[key = value]`; the parts of `@[key(name = value)]` have the keys `key.name`."""
+
+    key: str
+    value: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Notes:
+    """What stands before an item: its description and attributes."""
+
+    description: str = ""
+    attributes: tuple[Attribute, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RuleText:
+    """A rule or fact: several heads, alternative bodies (none for a fact)."""
+
+    heads: tuple[SignedAtom, ...]
+    branches: tuple[tuple[SurfaceLiteral, ...], ...]
+    notes: Notes
+    span: Span
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Declaration:
+    """`.decl`: one name of it, with the columns."""
+
+    name: str
+    columns: tuple[Column, ...]
+    notes: Notes
+    span: Span
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Port:
+    """`.input` or `.output` of one predicate."""
+
+    directive: str
+    name: str
+    parameters: tuple[Attribute, ...]
+    notes: Notes
+    span: Span
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Include:
+    """`.include "name"`."""
+
+    name: str
+    span: Span
+
+
+SurfaceItem = RuleText | Declaration | Port | Include | TypeDefinition
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SurfaceFile:
+    """One file: its items in order, and whether `.once` stands in it."""
+
+    items: tuple[SurfaceItem, ...]
+    once: bool = False

@@ -1,0 +1,305 @@
+"""Read terms: constants, variables, functions, arithmetic, aggregates.
+
+In: a cursor before a term. Out: a surface term. Invariant: no recursion on brackets. Operators
+are reduced by precedence on an explicit stack (Dijkstra's shunting yard, 1961), so a term of any
+depth is either read or reported, never a crash. Example: `?x + 2 * -?y` is `+(?x, *(2,
+neg(?y)))`.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from types import MappingProxyType
+from typing import Final, NoReturn
+
+from constat.logic import Constant, Kind, Variable
+from constat.syntax.constants import read_number, read_text
+from constat.syntax.cursor import Cursor, ResyncError
+from constat.syntax.mistakes import refusals, spelling, structure
+from constat.syntax.surface import AggregateTerm, Call, SurfaceLiteral, SurfaceTerm, Wildcard
+from constat.syntax.words import AGGREGATE_WORDS, BITWISE, REFUSED_FUNCTIONS
+
+_BINARY: Final = MappingProxyType({"+": 1, "-": 1, "*": 2, "/": 2, "%": 2})
+_UNARY: Final = 3
+_LEAVES: Final = frozenset({"variable", "number", "text", "wild", "name", "date"})
+
+
+class _Frame:
+    """An open bracket: a group (`function` empty), or a function with the arguments read so far."""
+
+    __slots__ = ("arguments", "depth", "function", "operands", "operators", "start", "type_name")
+
+    def __init__(self, function: str, start: int) -> None:
+        self.function = function
+        self.start = start
+        self.arguments: list[SurfaceTerm] = []
+        self.operands: list[tuple[SurfaceTerm, int, int]] = []
+        self.operators: list[tuple[int, str, int]] = []
+        self.depth = 0
+        self.type_name = ""
+
+
+class TermParser(Cursor):
+    """The part of the parser that reads terms."""
+
+    in_aggregate = False
+
+    @abstractmethod
+    def aggregate_body(self) -> tuple[SurfaceLiteral, ...]:
+        """Read what stands behind the colon of an aggregate."""
+
+    def term(self) -> SurfaceTerm:
+        """Read one term."""
+        frames = [_Frame("", self.position)]
+        while True:
+            self._operand(frames)
+            if not self._operators(frames):
+                break
+        if len(frames) > 1:
+            self._unclosed(frames[-1])
+        self._reduce(frames[0], 0)
+        return frames[0].operands[0][0]
+
+    def _operand(self, frames: list[_Frame]) -> None:
+        """Read signs and opening brackets up to a leaf."""
+        while True:
+            kind = self.kind
+            if kind == "-" and not self._signed_number():
+                frames[-1].operators.append((_UNARY, "neg", self.advance()))
+            elif kind == "(":
+                self._open(frames, "", self.advance())
+            elif kind == "name" and self.ahead() == "(" and not self._at_aggregate():
+                self._open_call(frames)
+                if self.kind == ")":
+                    return
+            else:
+                start = self.position
+                frames[-1].operands.append((self._leaf(), 0, start))
+                return
+            if len(frames[-1].operators) > structure.MAX_DEPTH:
+                self.fail(structure.too_deep(self.here))
+
+    def _open(self, frames: list[_Frame], function: str, start: int) -> None:
+        if len(frames) > structure.MAX_DEPTH:
+            self.fail(structure.too_deep(self.here))
+        frames.append(_Frame(function, start))
+
+    def _open_call(self, frames: list[_Frame]) -> None:
+        name = self.word
+        if name in REFUSED_FUNCTIONS:
+            self.report(refusals.refused(REFUSED_FUNCTIONS[name], self.here))
+        start = self.advance()
+        self.advance()
+        self._open(frames, name, start)
+
+    def _operators(self, frames: list[_Frame]) -> bool:
+        """Read what follows an operand. True when another operand must follow."""
+        while True:
+            kind, frame = self.kind, frames[-1]
+            power = _BINARY.get(kind) or self._refused_operator()
+            if power:
+                self._reduce(frame, power)
+                frame.operators.append(
+                    (power, self.word if kind in _BINARY else "*", self.advance())
+                )
+                return True
+            if len(frames) == 1:
+                return False
+            if frame.function and kind == ",":
+                self._argument(frame)
+                if frame.function == "as" and self._type_argument(frame):
+                    continue
+                return True
+            if frame.function and kind in _LEAVES and not self.begins_statement(self.position):
+                self.report(structure.missing_comma(self.tokens.after(self.position - 1)))
+                self._reduce(frame, 0)
+                self._take_argument(frame)
+                return True
+            if kind != ")":
+                return False
+            self._close_frame(frames)
+
+    def _refused_operator(self) -> int:
+        if self.kind == "^":
+            self.report(refusals.refused("power", self.here))
+            return 2
+        if self.kind == "name" and self.word in BITWISE:
+            self.report(refusals.refused("bitwise", self.here))
+            return 2
+        return 0
+
+    def _argument(self, frame: _Frame) -> None:
+        self._reduce(frame, 0)
+        self._take_argument(frame)
+        self.advance()
+
+    def _take_argument(self, frame: _Frame) -> None:
+        term, depth, _ = frame.operands.pop()
+        frame.depth = max(frame.depth, depth)
+        frame.arguments.append(term)
+
+    def _type_argument(self, frame: _Frame) -> bool:
+        """Read the type of `as(term, type)`."""
+        if self.kind != "name" or frame.type_name:
+            self.unexpected("the name of a type", "write, for example, `as(?x, number)`")
+        frame.type_name = self.word
+        self.advance()
+        if self.kind != ")":
+            self.close(frame.start + 1, ")")
+        return True
+
+    def _close_frame(self, frames: list[_Frame]) -> None:
+        frame = frames.pop()
+        if frame.operands:
+            self._reduce(frame, 0)
+            if not frame.function:
+                frames[-1].operands.append(frame.operands[0])
+                self.advance()
+                return
+            self._take_argument(frame)
+        elif frame.operators:
+            self.unexpected("a term", "write a term such as `?x` here")
+        self.advance()
+        if frame.function == "as" and not frame.type_name:
+            self.position -= 1
+            self.unexpected("`,` and a type", "write, for example, `as(?x, number)`")
+        call = Call(
+            frame.function, tuple(frame.arguments), self.since(frame.start), frame.type_name
+        )
+        self._push(frames[-1], call, frame.depth + 1, frame.start)
+
+    def _push(self, frame: _Frame, term: SurfaceTerm, depth: int, start: int) -> None:
+        # Also chains such as 1 + 1 + ... are deep trees: whoever walks them later may recurse.
+        if depth > structure.MAX_DEPTH:
+            self.fail(structure.too_deep(self.since(start)))
+        frame.operands.append((term, depth, start))
+
+    def _reduce(self, frame: _Frame, power: int) -> None:
+        """Apply the waiting operators that bind at least as tightly."""
+        while frame.operators and frame.operators[-1][0] >= max(power, 1):
+            _, function, start = frame.operators.pop()
+            right, depth, _ = frame.operands.pop()
+            arguments: tuple[SurfaceTerm, ...] = (right,)
+            if function != "neg":
+                left, other, start = frame.operands.pop()
+                depth, arguments = max(depth, other), (left, right)
+            self._push(frame, Call(function, arguments, self.since(start)), depth + 1, start)
+
+    def _unclosed(self, frame: _Frame) -> None:
+        self.close(frame.start + bool(frame.function), ")")
+
+    def _signed_number(self) -> bool:
+        return self.ahead() == "number" and not self.tokens.word(self.position + 1).endswith("u")
+
+    def _leaf(self) -> SurfaceTerm:
+        """Read a term without parts, or an aggregate."""
+        kind = self.kind
+        if kind == "variable":
+            name = self.word.removeprefix("?")
+            return Variable(name, self.tokens.span(self.advance(), self.position - 1))
+        if kind in {"number", "-"}:
+            return self._number()
+        if kind in {"text", "date"}:
+            return self._text(kind)
+        if kind == "wild":
+            return Wildcard(self.tokens.span(self.advance(), self.position - 1))
+        if kind == "name":
+            return self._bare_name()
+        return self._refused_leaf(kind)
+
+    def _number(self) -> Constant:
+        start = self.position
+        negative = self.accept("-")
+        word = self.word
+        self.advance()
+        try:
+            value, kind = read_number(word, negative=negative)
+        except ValueError as error:
+            self.report(spelling.number_too_large(self.since(start), str(error)))
+            value, kind = 0, Kind.NUMBER
+        return Constant(value, kind, self.since(start))
+
+    def _text(self, kind: str) -> Constant:
+        span, word = self.here, self.word
+        self.advance()
+        if kind == "date":
+            self.report(structure.bare_date(span, word))
+            return Constant(word, Kind.SYMBOL, span)
+        text, wrong = read_text(word)
+        if wrong is not None:
+            self.report(spelling.bad_escape(span, wrong))
+        return Constant(text, Kind.SYMBOL, span)
+
+    def _at_aggregate(self) -> bool:
+        """Whether the current name begins an aggregate rather than a function or a bare name."""
+        if self.word not in AGGREGATE_WORDS:
+            return False
+        after = self.ahead()
+        if after == "(":
+            closer = self.tokens.closer(self.position + 1)
+            return closer is not None and self.kinds[closer + 1] == ":"
+        return after in {":", "-", "{"} or after in _LEAVES
+
+    def _bare_name(self) -> SurfaceTerm:
+        span, word = self.here, self.word
+        if self._at_aggregate():
+            return self.aggregate()
+        if word == "nil":
+            self.fail(refusals.refused("record", span))
+        self.advance()
+        if word.isascii():
+            self.report(structure.bare_name(span, word))
+        return Constant(word, Kind.SYMBOL, span)
+
+    def _refused_leaf(self, kind: str) -> NoReturn:
+        """Records, algebraic data types and user functors stand where a term may stand."""
+        if kind == "[":
+            self.fail(refusals.refused("record", self.here))
+        if kind == "$":
+            self.fail(refusals.refused("union", self.here))
+        if kind == "@":
+            twice = self.ahead() == "@"
+            self.fail(refusals.refused("user aggregate" if twice else "functor", self.here))
+        self.unexpected("a term", 'write a term: `?x`, `_`, `5`, `"gold"`')
+
+    def aggregate(self) -> AggregateTerm:
+        """Read `sum ?x : { ... }`."""
+        start, function = self.position, self.word
+        if self.in_aggregate:
+            self.fail(refusals.refused("nested aggregate", self.here))
+        self.advance()
+        self.in_aggregate = True
+        try:
+            target = self._target(function)
+            body = self.aggregate_body()
+        finally:
+            self.in_aggregate = False
+        return AggregateTerm(function, target, body, self.since(start))
+
+    def _target(self, function: str) -> SurfaceTerm | None:
+        target: SurfaceTerm | None = None
+        if self.kind not in {":", "{"}:
+            place = self.here
+            target = self.term()
+            if function == "count":
+                self.report(
+                    structure.odd_aggregate(
+                        place, function, "`count` counts rows and has no target"
+                    )
+                )
+                target = None
+        elif function != "count":
+            self.report(
+                structure.odd_aggregate(
+                    self.here, function, f"`{function}` needs a target before the colon"
+                )
+            )
+        if not self.accept(":"):
+            if self.kind == "open text":
+                raise ResyncError
+            self.fail(
+                structure.odd_aggregate(
+                    self.here, function, "an aggregate has a colon before its body"
+                )
+            )
+        return target

@@ -1,0 +1,142 @@
+"""The words of the rule language: which are taken, which are hints, which are refused.
+
+In: nothing. Out: constants. Invariant: a name that stock Souffle reserves cannot be declared
+here, so that what this parser accepts loads there unchanged. Example: `count` is in `RESERVED`,
+so `.decl r(count: number)` is an error.
+"""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import Final
+
+AGGREGATE_WORDS: Final = frozenset({"sum", "count", "min", "max", "mean"})
+CONSTRAINT_WORDS: Final = frozenset({"match", "contains"})
+BASE_TYPES: Final = frozenset(
+    {"number", "unsigned", "float", "symbol", "Date", "Timestamp", "Decimal", "Bool"}
+)
+# Stock Souffle needs stand-ins for these four; a declaration that says the same is no conflict.
+STAND_INS: Final = MappingProxyType(
+    {"Date": "symbol", "Timestamp": "symbol", "Decimal": "float", "Bool": "symbol"}
+)
+
+BITWISE: Final = frozenset(
+    {"band", "bor", "bxor", "bnot", "bshl", "bshr", "bshru", "land", "lor", "lxor", "lnot"}
+)
+HINTS: Final = frozenset(
+    {"inline", "no_inline", "magic", "no_magic", "brie", "btree", "btree_delete"}
+)
+LEGACY_TAGS: Final = frozenset({"input", "output", "printsize"})
+NEGATIONS: Final = frozenset({"not", "\\+", "~", "¬"})
+
+RESERVED: Final = (
+    AGGREGATE_WORDS
+    | CONSTRAINT_WORDS
+    | BITWISE
+    | HINTS
+    | LEGACY_TAGS
+    | frozenset(
+        {
+            "and",
+            "as",
+            "autoinc",
+            "cat",
+            "debug_delta",
+            "eqrel",
+            "false",
+            "fold",
+            "if",
+            "is",
+            "nil",
+            "not",
+            "or",
+            "ord",
+            "overridable",
+            "range",
+            "recursive_iteration_cnt",
+            "stateful",
+            "strlen",
+            "substr",
+            "to_float",
+            "to_number",
+            "to_string",
+            "to_unsigned",
+            "true",
+        }
+    )
+)
+
+DIRECTIVES: Final = frozenset(
+    {"decl", "type", "input", "output", "include", "once", "pragma", "plan"}
+)
+REFUSED_DIRECTIVES: Final = MappingProxyType(
+    {
+        "comp": "component",
+        "init": "component",
+        "override": "component",
+        "functor": "functor",
+        "lattice": "lattice",
+        "limitsize": "limitsize",
+        "printsize": "printsize",
+        "number_type": "legacy",
+        "symbol_type": "legacy",
+        "debug_delta": "counter",
+    }
+)
+REFUSED_FUNCTIONS: Final = MappingProxyType(
+    {
+        "autoinc": "autoinc",
+        "ord": "ord",
+        "range": "range",
+        "recursive_iteration_cnt": "counter",
+        "debug_delta": "counter",
+        **dict.fromkeys(BITWISE, "bitwise"),
+    }
+)
+
+COMPARISON_SIGNS: Final = frozenset({"=", "!=", "<", "<=", ">", ">="})
+# What people of other languages write for a comparison, and what it is here.
+COMPARISON_HABITS: Final = MappingProxyType(
+    {
+        "==": "=",
+        "=:=": "=",
+        ":=": "=",
+        "is": "=",
+        "=<": "<=",
+        "≤": "<=",
+        "=>": ">=",
+        "≥": ">=",
+        "<>": "!=",
+        "\\=": "!=",
+        "=\\=": "!=",
+        "≠": "!=",
+    }
+)
+CONNECTIVE_HABITS: Final = MappingProxyType(
+    {
+        "&&": ",",
+        "&": ",",
+        "and": ",",
+        "∧": ",",
+        "||": ";",
+        "|": ";",
+        "or": ";",
+        "\N{LOGICAL OR}": ";",
+    }
+)
+ARROW_HABITS: Final = frozenset({"->", "=>", ":=", "if", "←", "→", ":", "<=", "=", "⇐"})
+MACROS: Final = frozenset(
+    {
+        "define",
+        "elif",
+        "else",
+        "endif",
+        "error",
+        "if",
+        "ifdef",
+        "ifndef",
+        "include",
+        "line",
+        "undef",
+    }
+)

@@ -1,0 +1,21 @@
+"""Where facts come from: the chain cache > config > database > model > sub-plan, and people.
+
+In: a project and its analysed program. Out: one external predicate for each predicate whose rows
+come from outside. Invariant: a source that fails makes facts unknown, never absent.
+"""
+
+from __future__ import annotations
+
+from constat.tiers.building import Tiers, build_externals
+from constat.tiers.chain import Chain
+from constat.tiers.tier import Tier, TierAnswer, TierSettings, failed
+
+__all__ = [
+    "Chain",
+    "Tier",
+    "TierAnswer",
+    "TierSettings",
+    "Tiers",
+    "build_externals",
+    "failed",
+]

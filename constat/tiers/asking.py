@@ -1,0 +1,168 @@
+"""Ask the tiers of a predicate in order, until somebody who can has said that this is all.
+
+In: a demand. Out: `Asked`, what each tier contributed about which keys. Invariants (semantics 5, 6,
+13): a key that the authority has answered completely is asked of no later tier; a tier that raises
+has failed, with a scrubbed reason; a tier that is not configured is passed over. Example: when
+`config` fails for a key, `database` is asked, and the failure is remembered with its rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from constat.diagnostics import ConstatError
+from constat.evaluation import Demand, TierAsked
+from constat.logic import format_value
+from constat.project import BUILT_IN_TIERS
+from constat.tiers.canonical_texts import read_canonical
+from constat.tiers.matching import rows_for
+from constat.tiers.tier import TierAnswer, failed
+from constat.tiers.wording import scrubbed
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from constat.evaluation import Observer, Portion
+    from constat.logic import Predicate, Row
+    from constat.tiers.tier import Tier
+
+
+@dataclass(frozen=True, slots=True)
+class Contribution:
+    """What one tier said, and which tiers had failed before it for which keys."""
+
+    tier: str
+    answer: TierAnswer
+    fallen: Mapping[Row, tuple[str, ...]] = field(default_factory=dict, hash=False)
+
+
+@dataclass(slots=True)
+class Asked:
+    """The contributions in order; the keys the authority completed; why others are unknown."""
+
+    contributions: list[Contribution] = field(default_factory=list)
+    complete: dict[Row, str] = field(default_factory=dict)
+    failures: dict[Row, list[tuple[str, str]]] = field(default_factory=dict)
+
+
+class Asking:
+    """The tiers of one predicate."""
+
+    def __init__(
+        self,
+        predicate: Predicate,
+        tiers: Sequence[tuple[str, Tier | None]],
+        authority: str,
+        secrets: Sequence[str],
+        observe: Observer,
+    ) -> None:
+        self._predicate = predicate
+        self._tiers = tiers
+        self._authority = authority
+        self._secrets = secrets
+        self._observe = observe
+
+    def ask(self, demand: Demand) -> Asked:
+        """Ask until every key is complete or no tier is left."""
+        asked = Asked()
+        left = demand.keys
+        for name, tier in self._tiers:
+            if not left:
+                self._tell(name, 0, "skipped", "nothing is left to ask")
+            elif tier is None or not tier.configured(self._predicate):
+                self._tell(name, len(left), "skipped", "not configured")
+            else:
+                left = self._ask_one(
+                    name, tier, Demand(self._predicate, demand.columns, left), asked
+                )
+        return asked
+
+    def _ask_one(self, name: str, tier: Tier, demand: Demand, asked: Asked) -> tuple[Row, ...]:
+        answer = self._checked(name, tier, demand)
+        fallen = {
+            key: tuple(earlier for earlier, _ in asked.failures[key])
+            for key in demand.keys
+            if key in asked.failures
+        }
+        asked.contributions.append(Contribution(name, answer, fallen))
+        for key, reason in answer.failures.items():
+            asked.failures.setdefault(key, []).append((name, reason))
+        # A single value in the configuration closes its predicate, whatever its source.
+        speaks = name in {self._authority, BUILT_IN_TIERS[1]}
+        complete = answer.complete - answer.failures.keys() if speaks else frozenset()
+        asked.complete.update(dict.fromkeys(complete, name))
+        self._report(name, demand, answer, len(complete))
+        return tuple(key for key in demand.keys if key not in complete)
+
+    def _report(self, name: str, demand: Demand, answer: TierAnswer, complete: int) -> None:
+        if complete == len(demand.keys):
+            self._tell(name, complete, "complete", "")
+        elif answer.failures and not answer.portions:
+            self._tell(name, len(demand.keys), "unknown", next(iter(answer.failures.values())))
+        else:
+            reasons = [*answer.failures.values(), ""]
+            self._tell(name, len(demand.keys), "partial", reasons[0])
+
+    def _tell(self, tier: str, keys: int, outcome: str, detail: str) -> None:
+        self._observe(TierAsked(tier, self._predicate.name, keys, outcome, detail))
+
+    def _checked(self, name: str, tier: Tier, demand: Demand) -> TierAnswer:
+        try:
+            answer = tier.answer(demand)
+            if not isinstance(answer, TierAnswer):
+                return failed(demand, f"tier {name} gave no TierAnswer")
+            if name in BUILT_IN_TIERS:
+                return answer
+            return _fitting(name, demand, answer)
+        except Exception as problem:
+            # A mistake in the project or its rules is the user's to mend, not a source that failed.
+            if isinstance(problem, ConstatError) and name in BUILT_IN_TIERS:
+                raise
+            said = scrubbed(str(problem), self._secrets)
+            return failed(demand, f"tier {name} failed: {type(problem).__name__}: {said}")
+
+
+def _fitting(name: str, demand: Demand, answer: TierAnswer) -> TierAnswer:
+    """Give the part of a foreign answer that was asked for, once it fits the declaration."""
+    predicate = demand.predicate
+    for portion in answer.portions:
+        for row in portion.rows:
+            if not _fits(row, predicate):
+                return failed(demand, f"tier {name} gave a row that does not fit {predicate.name}")
+    if any(len(opening.row) != predicate.arity for opening in answer.openings):
+        return failed(demand, f"tier {name} gave an open row that does not fit {predicate.name}")
+    keys = frozenset(demand.keys)
+    return TierAnswer(
+        tuple(_wanted(portion, demand) for portion in answer.portions),
+        answer.openings,
+        answer.complete & keys,
+        {
+            key: f"tier {name}: {scrubbed(str(reason), ())}"
+            for key, reason in answer.failures.items()
+            if key in keys
+        },
+        answer.authorities,
+    )
+
+
+def _wanted(portion: Portion, demand: Demand) -> Portion:
+    rows = rows_for(portion.rows, demand.columns, demand.keys)
+    return type(portion)(rows, portion.evidence, portion.assumption)
+
+
+def _fits(row: object, predicate: Predicate) -> bool:
+    """Tell whether a foreign row has the declared kinds in canonical form."""
+    if not isinstance(row, tuple) or len(row) != predicate.arity:
+        return False
+    try:
+        pairs = zip(row, predicate.kinds, strict=True)
+        again = tuple(read_canonical(format_value(value, kind), kind) for value, kind in pairs)
+    except (TypeError, ValueError):
+        return False
+    # 1, 1.0 and Decimal(1) are equal in Python, and are not the same value here.
+    return again == row and all(map(_same_type, again, row))
+
+
+def _same_type(one: object, other: object) -> bool:
+    return type(one) is type(other)

@@ -1,0 +1,240 @@
+"""One external predicate: the chain of tiers behind it, and what people have stated.
+
+In: demands of an engine. Out: answers, united or shadowed, remembered while the source's state
+lasts. Invariants (semantics 4 to 6): only the authority, or a declared closure, makes a key
+answered; each other key is open with a reason; stated facts are never remembered and never hidden.
+Example: `Chain.answer(Demand(tier, (0,), (("C001",),)))`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from constat.evaluation import Answer, Demand, Opening
+from constat.logic import OPEN, Row
+from constat.tiers.asking import Asked, Asking, Contribution
+from constat.tiers.combining import unite
+from constat.tiers.matching import ground_key, key_of, openings_for, rows_for
+from constat.tiers.memory import Memory
+from constat.tiers.shadowing import Shadowing, merge_equal
+from constat.tiers.tier import TierAnswer
+from constat.tiers.user import USER
+from constat.tiers.wording import declared_closed, fallen_through, pattern
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from constat.evaluation import Evidence, Observer, Portion
+    from constat.logic import Predicate
+    from constat.tiers.user import UserFacts
+
+_Failures = dict[Row, tuple[str, ...]]
+
+
+class Chain:
+    """Answers demands for one predicate; implements `ExternalPredicate`."""
+
+    def __init__(
+        self,
+        asking: Asking,
+        user: UserFacts,
+        *,
+        closed_by: str,
+        cost: int,
+        generation: Callable[[], int],
+        observe: Observer,
+    ) -> None:
+        self.cost = cost
+        self._asking = asking
+        self._user = user
+        self._closed_by = closed_by
+        self._generation = generation
+        self._observe = observe
+        self._memory = Memory()
+        self._seen = -1
+
+    def answer(self, demand: Demand) -> Answer:
+        """Answer one batch."""
+        generation = self._generation()
+        if generation != self._seen:
+            self._memory.forget()
+            self._seen = generation
+        key = demand.predicate.key
+        if not key:
+            chain, _ = self._settle(demand)
+            stated = self._user.answer(demand)
+            return _joined(chain, Answer(stated.portions, stated.openings))
+        if set(key) <= set(demand.columns):
+            places = [demand.columns.index(column) for column in key]
+            return _narrowed(self._by_key(demand.predicate, _distinct(demand, places)), demand)
+        return self._searched(demand)
+
+    def _searched(self, demand: Demand) -> Answer:
+        """Answer a demand that does not bind the key: find key values, then ask for those.
+
+        A row found here may be shadowed by a higher tier's row that the demand does not match.
+        """
+        predicate = demand.predicate
+        asked = self._asking.ask(demand)
+        stated = self._user.answer(demand)
+        told = [one.answer for one in asked.contributions] + [stated]
+        rows = [row for one in told for portion in one.portions for row in portion.rows]
+        openings = [opening for one in told for opening in one.openings]
+        found = [key_of(row, predicate.key) for row in rows]
+        found += filter(None, (ground_key(one.row, predicate.key) for one in openings))
+        by_key = self._by_key(predicate, tuple(dict.fromkeys(found)))
+        narrowed = _narrowed(by_key, Demand(predicate, demand.columns, demand.keys))
+        doubtful = {
+            key_of(row, demand.columns)
+            for row in rows
+            if key_of(row, predicate.key) not in by_key.answered
+        }
+        complete = [key for key in asked.complete if key not in doubtful]
+        loose = [one for one in openings if ground_key(one.row, predicate.key) is None]
+        chain = self._concluded(demand, asked, [], loose)
+        return Answer(
+            narrowed.portions,
+            tuple(dict.fromkeys((*narrowed.openings, *chain.openings))),
+            (chain.answered - set(asked.complete)) | frozenset(complete),
+            (*chain.authorities, *by_key.authorities),
+        )
+
+    def _by_key(self, predicate: Predicate, keys: tuple[Row, ...]) -> Answer:
+        """Answer for key values: the chain shadowed, then what people state below it."""
+        demand = Demand(predicate, predicate.key, keys)
+        if not keys:
+            return Answer()
+        chain, failures = self._settle(demand)
+        stated = self._user.answer(demand)
+        if not stated.portions and not stated.openings:
+            return chain
+        shadowing = Shadowing(demand, self._observe)
+        shadowing.add(Contribution("the tiers above", _as_told(chain)))
+        above = len(shadowing.portions), set(shadowing.openings)
+        shadowing.add(Contribution(USER, stated, failures))
+        return Answer(
+            (*chain.portions, *merge_equal(shadowing.portions[above[0] :])),
+            (*chain.openings, *(one for one in shadowing.openings if one not in above[1])),
+            chain.answered,
+            chain.authorities,
+        )
+
+    def _settle(self, demand: Demand) -> tuple[Answer, _Failures]:
+        """Give the tiers' answer, from memory where there is one."""
+        known, missing = self._memory.recall(demand)
+        if not missing:
+            return known, {}
+        left = Demand(demand.predicate, demand.columns, missing)
+        asked = self._asking.ask(left)
+        if left.predicate.key:
+            shadowing = Shadowing(left, self._observe)
+            for contribution in asked.contributions:
+                shadowing.add(contribution)
+            portions: Iterable[Portion] = merge_equal(shadowing.portions)
+            openings: Iterable[Opening] = shadowing.openings
+        else:
+            portions, openings = unite(left, asked.contributions)
+        fresh = self._concluded(left, asked, portions, openings)
+        lasting = fresh.answered - asked.failures.keys()
+        self._memory.keep(
+            left.columns, Answer(fresh.portions, fresh.openings, lasting, fresh.authorities)
+        )
+        failures = {key: tuple(t for t, _ in found) for key, found in asked.failures.items()}
+        return _joined(known, fresh), failures
+
+    def _concluded(
+        self, demand: Demand, asked: Asked, portions: Iterable[Portion], openings: Iterable[Opening]
+    ) -> Answer:
+        """Say for each key whether it is answered, and open those that are not."""
+        opened = dict.fromkeys(openings)
+        answered = set(asked.complete)
+        authorities = _authorities(asked)
+        for key in demand.keys:
+            reasons = asked.failures.get(key, [])
+            if key in asked.complete:
+                opened.update(self._doubts(demand, key, reasons, authorities))
+            elif self._closed_by and not reasons:
+                closure = declared_closed(self._closed_by, demand.predicate)
+                row = pattern(demand, key)
+                opened[Opening(row, closure.text, "closed", closure)] = None
+                answered.add(key)
+            else:
+                opened[_unknown(demand, key, reasons)] = None
+        return Answer(
+            tuple(portions), tuple(opened), frozenset(answered), tuple(authorities.values())
+        )
+
+    def _doubts(
+        self,
+        demand: Demand,
+        key: Row,
+        reasons: list[tuple[str, str]],
+        authorities: Mapping[object, Evidence],
+    ) -> dict[Opening, None]:
+        """Give what keeps a complete key from being closed in the hard reading."""
+        row = pattern(demand, key)
+        if reasons:
+            assumption = fallen_through([tier for tier, _ in reasons], demand.predicate)
+            return {Opening(row, reasons[0][1], reasons[0][0], assumption): None}
+        word = [one for one in authorities.values() if one.origin.assumed]
+        if word:
+            closure = declared_closed(f"tier {word[0].tier}", demand.predicate)
+            return {Opening(row, closure.text, word[0].tier, closure): None}
+        return {}
+
+
+def _unknown(demand: Demand, key: Row, reasons: list[tuple[str, str]]) -> Opening:
+    if reasons:
+        text = "; ".join(reason for _, reason in reasons)
+        return Opening(pattern(demand, key), text, reasons[-1][0])
+    reason = f"nothing tells all facts of {demand.predicate.name}: it has no source that does"
+    return Opening(pattern(demand, key), reason, "unresolved")
+
+
+def _authorities(asked: Asked) -> dict[object, Evidence]:
+    speaking = set(asked.complete.values())
+    return {
+        id(evidence): evidence
+        for contribution in asked.contributions
+        if contribution.tier in speaking
+        for evidence in contribution.answer.authorities
+    }
+
+
+def _distinct(demand: Demand, places: list[int]) -> tuple[Row, ...]:
+    return tuple(dict.fromkeys(tuple(key[place] for place in places) for key in demand.keys))
+
+
+def _narrowed(answer: Answer, demand: Demand) -> Answer:
+    """Give the part of an answer by key that a demand asks for."""
+    key = demand.predicate.key
+    portions = []
+    for portion in answer.portions:
+        rows = rows_for(portion.rows, demand.columns, demand.keys)
+        if rows:
+            portions.append(type(portion)(rows, portion.evidence, portion.assumption))
+    answered: frozenset[Row] = frozenset()
+    if set(key) <= set(demand.columns):
+        places = [demand.columns.index(column) for column in key]
+        answered = frozenset(
+            one for one in demand.keys if tuple(one[p] for p in places) in answer.answered
+        )
+    openings = openings_for(answer.openings, demand.columns, demand.keys)
+    return Answer(tuple(portions), openings, answered, answer.authorities)
+
+
+def _joined(one: Answer, other: Answer) -> Answer:
+    if not one.portions and not one.openings and not one.answered:
+        return other
+    return Answer(
+        (*one.portions, *other.portions),
+        tuple(dict.fromkeys((*one.openings, *other.openings))),
+        one.answered | other.answered,
+        (*one.authorities, *other.authorities),
+    )
+
+
+def _as_told(answer: Answer) -> TierAnswer:
+    """Give an answer as if one tier had told it; openings of unanswered keys are no rows of it."""
+    known = [one for one in answer.openings if OPEN not in one.row]
+    return TierAnswer(answer.portions, tuple(known))

@@ -1,0 +1,74 @@
+"""Make one answer of what the tiers contributed, for predicates without a key: their rows united.
+
+In: contributions in the order of the chain. Out: portions and openings. Invariants (semantics 6,
+18): rows of an assumed origin hold only under an assumption, whatever their tier says; rows used
+after a configured tier had failed rest on "tier T did not answer". Example: config fails for a key,
+the database answers; its rows carry a `fall-through`, and so does an opening for the key.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from constat.evaluation import Assumption, Portion
+from constat.tiers.matching import key_of
+from constat.tiers.wording import fallen_through, told_by
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from constat.evaluation import Demand, Opening
+    from constat.logic import Predicate, Row
+    from constat.tiers.asking import Contribution
+
+
+def unite(
+    demand: Demand, contributions: Sequence[Contribution]
+) -> tuple[list[Portion], list[Opening]]:
+    """Give all rows, each with what it rests on, and all openings."""
+    portions: list[Portion] = []
+    openings: dict[Opening, None] = {}
+    for contribution in contributions:
+        for portion in contribution.answer.portions:
+            for one in assumed(portion, contribution.tier, demand.predicate):
+                portions += _split(one, demand, contribution)
+        openings.update(dict.fromkeys(contribution.answer.openings))
+    return portions, list(openings)
+
+
+def assumed(portion: Portion, tier: str, predicate: Predicate) -> Iterator[Portion]:
+    """Yield the portion; where its origin is somebody's word, row by row under an assumption."""
+    evidence = portion.evidence
+    if portion.assumption is not None or not evidence.origin.assumed:
+        yield portion
+        return
+    for row in portion.rows:
+        said = told_by(tier, predicate, row, evidence.confidence)
+        yield Portion((row,), evidence, said)
+
+
+def weakened(
+    assumption: Assumption | None, tiers: Sequence[str], predicate: Predicate
+) -> Assumption | None:
+    """Give the assumption under which a row holds although those tiers did not answer."""
+    if not tiers:
+        return assumption
+    fallen = fallen_through(tiers, predicate)
+    if assumption is None:
+        return fallen
+    # A row has one assumption: this one says both things.
+    text = f"{assumption.text}, and {fallen.text}"
+    return Assumption(assumption.kind, assumption.subject, text, assumption.confidence)
+
+
+def _split(portion: Portion, demand: Demand, contribution: Contribution) -> Iterator[Portion]:
+    if not contribution.fallen:
+        yield portion
+        return
+    groups: dict[tuple[str, ...], list[Row]] = {}
+    for row in portion.rows:
+        key = key_of(row, demand.columns)
+        groups.setdefault(contribution.fallen.get(key, ()), []).append(row)
+    for tiers, rows in groups.items():
+        assumption = weakened(portion.assumption, tiers, demand.predicate)
+        yield Portion(tuple(rows), portion.evidence, assumption)

@@ -1,0 +1,162 @@
+"""The tier of facts that the project's configuration states.
+
+In: the texts under `facts:`, typed by the declarations. Out: rows of origin CONFIG. Invariants: a
+single value closes its predicate, and so does a predicate that names `config` as its source; a
+value from an environment variable is recorded as `env:NAME`; where the variable is missing the fact
+is unknown, and the reason names it. Example: `facts: {vip_threshold: 150000}` is the only row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from constat.diagnostics import Diagnostic
+from constat.evaluation import Demand, Evidence, Opening, Origin, Portion
+from constat.logic import OPEN, parse_value
+from constat.project import suggestion
+from constat.tiers.hashing import content_hash, now
+from constat.tiers.matching import matched_keys, rows_for
+from constat.tiers.tier import TierAnswer, failed
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from constat.logic import OpenRow, Predicate, Row, Slot
+    from constat.project import Cell, FactRow, FactTable, Project
+
+CONFIG: Final = "config"
+
+
+@dataclass(frozen=True, slots=True)
+class Configured:
+    """The typed facts of a predicate: rows by where they come from, and rows with holes."""
+
+    rows: Mapping[str, tuple[Row, ...]]
+    unset: tuple[tuple[OpenRow, str], ...]
+    closed: bool
+    key: str
+
+
+def config_key(predicate: Predicate) -> str:
+    """Give the key under `facts:` that holds a predicate's facts."""
+    source = predicate.source
+    if source is not None and source.name == CONFIG:
+        return source.parameters.get("key", predicate.name)
+    return predicate.name
+
+
+def typed_facts(
+    predicate: Predicate, table: FactTable, config_name: str, diagnostics: list[Diagnostic]
+) -> Configured:
+    """Read the texts of a fact table as the predicate's columns declare."""
+    rows: dict[str, dict[Row, None]] = {}
+    unset: list[tuple[OpenRow, str]] = []
+    for fact in table.rows:
+        cells = _ordered(predicate, fact, diagnostics)
+        if cells is None:
+            continue
+        row = tuple(_value(predicate, place, cell, diagnostics) for place, cell in enumerate(cells))
+        missing = [name for cell in cells for name in cell.missing]
+        if missing:
+            names = ", ".join(dict.fromkeys(missing))
+            unset.append((row, f"the environment variable {names} is not set"))
+            continue
+        used = dict.fromkeys(name for cell in cells for name in cell.variables)
+        source = f"env:{','.join(used)}" if used else config_name
+        rows.setdefault(source, {})[tuple(slot for slot in row if slot is not OPEN)] = None
+    own = predicate.source is not None and predicate.source.name == CONFIG
+    distinct = {source: tuple(found) for source, found in rows.items()}
+    return Configured(distinct, tuple(unset), own or table.form == "scalar", table.name)
+
+
+def _ordered(
+    predicate: Predicate, fact: FactRow, diagnostics: list[Diagnostic]
+) -> tuple[Cell, ...] | None:
+    """Give the cells in the order of the columns."""
+    names = [column.name for column in predicate.columns]
+    if fact.columns is None:
+        if len(fact.cells) == predicate.arity:
+            return fact.cells
+        message = f"{len(fact.cells)} values where `{predicate.name}` has {predicate.arity} columns"
+        note = f"the columns are {', '.join(names)}"
+        diagnostics.append(Diagnostic("C0507", message, fact.span, note=note))
+        return None
+    by_name = dict(zip(fact.columns, fact.cells, strict=True))
+    for name in by_name:
+        if name not in names:
+            message = f"`{predicate.name}` has no column of that name"
+            hint = suggestion(name, names)
+            diagnostics.append(Diagnostic("C0507", message, fact.span, help=hint))
+            return None
+    absent = [name for name in names if name not in by_name]
+    if absent:
+        message = f"no value for column {', '.join(absent)} of `{predicate.name}`"
+        diagnostics.append(Diagnostic("C0507", message, fact.span))
+        return None
+    return tuple(by_name[name] for name in names)
+
+
+def _value(predicate: Predicate, place: int, cell: Cell, diagnostics: list[Diagnostic]) -> Slot:
+    if cell.text is None:
+        return OPEN
+    column = predicate.columns[place]
+    try:
+        return parse_value(cell.text, column.kind)
+    except ValueError as reason:
+        message = f"a fact of `{predicate.name}`: column {column.name} {reason}"
+        note = f"the column is declared {column.type_name}"
+        diagnostics.append(Diagnostic("C0507", message, cell.span, note=note))
+        return OPEN
+
+
+class ConfigTier:
+    """Answers from the configuration; costs nothing."""
+
+    name = CONFIG
+    cost = 1
+
+    def __init__(self, project: Project, configured: Mapping[str, Configured]) -> None:
+        self._config_name = project.config_name
+        self._configured = configured
+
+    def configured(self, predicate: Predicate) -> bool:
+        """Whether the configuration has facts of the predicate, or should have."""
+        named = predicate.source is not None and predicate.source.name == CONFIG
+        return named or predicate.name in self._configured
+
+    def answer(self, demand: Demand) -> TierAnswer:
+        """Give the configured rows."""
+        predicate = demand.predicate
+        found = self._configured.get(predicate.name)
+        if found is None:
+            return failed(demand, f"{self._config_name} has no `facts: {config_key(predicate)}`")
+        portions = []
+        authorities = []
+        for source, rows in (found.rows or {self._config_name: ()}).items():
+            evidence = _evidence(source, rows, found.key, predicate)
+            authorities.append(evidence)
+            wanted = rows_for(rows, demand.columns, demand.keys)
+            if wanted:
+                portions.append(Portion(wanted, evidence))
+        failures: dict[Row, str] = {}
+        openings = []
+        for row, reason in found.unset:
+            keys = matched_keys(row, demand.columns, demand.keys)
+            failures.update(dict.fromkeys(keys, reason))
+            if keys:
+                openings.append(Opening(row, reason, CONFIG))
+        complete = frozenset(demand.keys) - failures.keys() if found.closed else frozenset()
+        return TierAnswer(tuple(portions), tuple(openings), complete, failures, tuple(authorities))
+
+
+def _evidence(source: str, rows: tuple[Row, ...], key: str, predicate: Predicate) -> Evidence:
+    return Evidence(
+        tier=CONFIG,
+        origin=Origin.CONFIG,
+        source=source,
+        executed_at=now(),
+        query=f"facts.{key}",
+        row_count=len(rows),
+        content_hash=content_hash(rows, predicate.kinds),
+    )

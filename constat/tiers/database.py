@@ -1,0 +1,237 @@
+"""The tier of the project's databases.
+
+In: a demand for a predicate whose `.input` names a database and a query. Out: its rows, with the
+exact query, its parameters, the time, the hash of what came and the state that was read.
+Invariants: one demand of many keys is a handful of queries; rows are filtered exactly here,
+whatever the source's equality; a query that was stopped, or gave equal rows, leaves keys unknown.
+Example: `tier` for C001 runs `WITH q(c0, c1) AS (...) SELECT c0, c1 FROM q WHERE c0 = ?`.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from constat.catalog import (
+    Guarded,
+    Push,
+    QueryMistakeError,
+    SourceFailureError,
+    choose_pushes,
+    guard,
+    key_parameters,
+    keyed_query,
+    whole_query,
+)
+from constat.diagnostics import ConstatError, Diagnostic, nearest
+from constat.evaluation import Demand, Evidence, Observer, Origin, Portion, QueryRun
+from constat.tiers.hashing import content_hash, now
+from constat.tiers.matching import key_of, matched_keys, openings_for, rows_for
+from constat.tiers.reading import DATABASE, Fetched, RowReader, null_policies
+from constat.tiers.tier import TierAnswer, failed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from constat.catalog import Connection
+    from constat.logic import Predicate, Row
+    from constat.tiers.connections import Connections
+
+_KEYS_OF_A_QUERY: Final = 5_000
+# Above this, one pass over the source is cheaper than looking keys up.
+_MOST_PUSHED_KEYS: Final = 50_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Ran:
+    """A query that ran: what it gave, and the evidence of it."""
+
+    fetched: Fetched
+    evidence: Evidence
+
+
+class DatabaseTier:
+    """Answers from the databases of the project; the authority of the predicates it reads."""
+
+    name = DATABASE
+    cost = 10
+
+    def __init__(self, connections: Connections, observe: Observer) -> None:
+        self._connections = connections
+        self._observe = observe
+        self._guarded: dict[str, Guarded] = {}
+        self._checked: dict[str, int] = {}
+        self._whole: dict[str, tuple[int, _Ran]] = {}
+
+    def configured(self, predicate: Predicate) -> bool:
+        """Whether the predicate's `.input` names a database of the project."""
+        return predicate.source is not None and bool(predicate.source.parameters.get("query"))
+
+    def answer(self, demand: Demand) -> TierAnswer:
+        """Ask the database. Raises `ConstatError` where the query itself is wrong."""
+        name = _source(demand.predicate)
+        try:
+            connection = self._connections.reading(name)
+            generation = self._connections.generation(name)
+            kept = self._whole.get(demand.predicate.name)
+            if kept is not None and kept[0] == generation:
+                return self._told(demand, demand.keys, kept[1])
+            guarded = self._prepared(demand.predicate, connection, generation)
+            return self._asked(demand, guarded, connection, generation)
+        except SourceFailureError as problem:
+            return failed(demand, f"database {name}: {problem.reason} [{problem.code}]")
+
+    def _asked(
+        self, demand: Demand, guarded: Guarded, connection: Connection, generation: int
+    ) -> TierAnswer:
+        predicate = demand.predicate
+        policies = null_policies(predicate)
+        watched = [place for place, policy in enumerate(policies) if policy != "skip"]
+        pushes = choose_pushes(guarded, connection.tables(), demand, watched)
+        if not pushes or len(demand.keys) > _MOST_PUSHED_KEYS:
+            ran = self._run(predicate, connection, whole_query(guarded, predicate.arity), ())
+            if not ran.fetched.failure:
+                self._whole[predicate.name] = (generation, ran)
+            return self._told(demand, demand.keys, ran)
+        answers = []
+        for keys in _shares(demand, pushes):
+            places = [demand.columns.index(push.position) for push in pushes]
+            distinct = tuple(dict.fromkeys(key_of(key, places) for key in keys))
+            single = len(distinct) == 1
+            query = keyed_query(guarded, predicate.arity, pushes, single=single)
+            sent = key_parameters(distinct, single=single)
+            answers.append(self._told(demand, keys, self._run(predicate, connection, query, sent)))
+        return _joined(answers)
+
+    def _run(
+        self, predicate: Predicate, connection: Connection, query: str, sent: tuple[str | int, ...]
+    ) -> _Ran:
+        name, fetched = _source(predicate), Fetched()
+        reader = RowReader(predicate, name)
+        started, clock = now(), time.perf_counter()
+        try:
+            for batch in connection.read(query, sent, self._connections.bounds(name)):
+                reader.take(batch, fetched)
+        except SourceFailureError as problem:
+            fetched.failure = f"{problem.reason} [{problem.code}]"
+        except QueryMistakeError as problem:
+            raise self._mistake(predicate, problem, connection) from None
+        evidence = Evidence(
+            tier=DATABASE,
+            origin=Origin.DATABASE,
+            source=name,
+            executed_at=started,
+            query=query,
+            parameters=tuple(map(str, sent)),
+            row_count=len(fetched.rows),
+            content_hash=content_hash(fetched.rows, predicate.kinds),
+            snapshot=connection.snapshot,
+        )
+        seconds = time.perf_counter() - clock
+        self._observe(QueryRun(name, query, len(sent), fetched.count, seconds))
+        return _Ran(fetched, evidence)
+
+    def _told(self, demand: Demand, keys: Sequence[Row], ran: _Ran) -> TierAnswer:
+        """Say what a query tells about some of the demanded keys."""
+        fetched, predicate = ran.fetched, demand.predicate
+        where = f"database {ran.evidence.source}: query of {predicate.name}"
+        wanted = frozenset(keys)
+        failures: dict[Row, str] = {}
+        if fetched.failure:
+            failures = dict.fromkeys(keys, f"{where}: {fetched.failure}")
+        elif fetched.repeated and not _is_distinct(predicate):
+            extra = sum(fetched.repeated.values())
+            reason = (
+                f"{where} gave {extra} of {fetched.count} rows more than once;"
+                " add the row's own key to it, or say `distinct` [C0523]"
+            )
+            for row in fetched.repeated:
+                failures.update(dict.fromkeys(matched_keys(row, demand.columns, wanted), reason))
+        rows = rows_for(fetched.rows, demand.columns, wanted)
+        return TierAnswer(
+            (Portion(rows, ran.evidence),) if rows else (),
+            openings_for(fetched.openings, demand.columns, wanted),
+            wanted - failures.keys(),
+            failures,
+            (ran.evidence,),
+        )
+
+    def _prepared(self, predicate: Predicate, connection: Connection, generation: int) -> Guarded:
+        """Guard the query once, and hold it against the tables whenever the source has changed."""
+        name = predicate.name
+        try:
+            if name not in self._guarded:
+                query = predicate.source.parameters["query"] if predicate.source else ""
+                self._guarded[name] = guard(query, connection.dialect)
+            guarded = self._guarded[name]
+            if self._checked.get(name) != generation:
+                _check_columns(predicate, guarded, connection)
+                self._checked[name] = generation
+        except QueryMistakeError as problem:
+            raise self._mistake(predicate, problem, connection) from None
+        return guarded
+
+    @staticmethod
+    def _mistake(
+        predicate: Predicate, problem: QueryMistakeError, connection: Connection
+    ) -> ConstatError:
+        span = predicate.source.span if predicate.source else predicate.span
+        message = f"the query of `{predicate.name}`: {problem.reason}"
+        hint = problem.help or _meant(problem.reason, connection)
+        return ConstatError([Diagnostic(problem.code, message, span, help=hint)])
+
+
+def _source(predicate: Predicate) -> str:
+    return predicate.source.name if predicate.source else ""
+
+
+def _is_distinct(predicate: Predicate) -> bool:
+    parameters = predicate.source.parameters if predicate.source else {}
+    return "distinct" in predicate.attributes or parameters.get("distinct") in {"true", ""}
+
+
+def _check_columns(predicate: Predicate, guarded: Guarded, connection: Connection) -> None:
+    known = connection.tables()
+    for table in sorted(guarded.tables):
+        if table not in known:
+            near = nearest(table, known)
+            hint = f"write `{known[near].name}`" if near else ""
+            raise QueryMistakeError(f"there is no table `{table}`", "C0517", hint=hint)
+    names = connection.columns(guarded.text)
+    if len(names) != predicate.arity:
+        declared = ", ".join(column.name for column in predicate.columns)
+        raise QueryMistakeError(
+            f"it gives {len(names)} columns, and {predicate.arity} are declared: {declared}",
+            "C0518",
+            hint="columns are taken by position; select exactly the declared ones",
+        )
+
+
+def _meant(reason: str, connection: Connection) -> str:
+    """Suggest a column where the source knows no column of a name."""
+    marker = "no such column: "
+    if marker not in reason:
+        return ""
+    written = reason.partition(marker)[2].rpartition(".")[2].strip()
+    columns = {column.name for table in connection.tables().values() for column in table.columns}
+    near = nearest(written, sorted(columns))
+    return f"write `{near}`" if near else ""
+
+
+def _shares(demand: Demand, pushes: Sequence[Push]) -> list[tuple[Row, ...]]:
+    size = max(1, _KEYS_OF_A_QUERY // len(pushes))
+    keys = demand.keys
+    return [keys[start : start + size] for start in range(0, len(keys), size)]
+
+
+def _joined(answers: list[TierAnswer]) -> TierAnswer:
+    failures = {key: reason for answer in answers for key, reason in answer.failures.items()}
+    openings = dict.fromkeys(one for answer in answers for one in answer.openings)
+    return TierAnswer(
+        tuple(portion for answer in answers for portion in answer.portions),
+        tuple(openings),
+        frozenset().union(*(answer.complete for answer in answers)),
+        failures,
+        tuple(evidence for answer in answers for evidence in answer.authorities),
+    )

@@ -1,0 +1,113 @@
+"""What a session has been told already.
+
+In: complete answers. Out: the same answers for narrower patterns. Invariants: only keys that were
+answered are kept, so "unknown" is asked again; a wider pattern serves a narrower one, never the
+reverse; the evidence stays that of the query that ran. Example: after all rows of `tier` were read,
+`tier(C001, ?t)` is served without a query.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from constat.evaluation import Answer, Portion
+from constat.tiers.matching import key_of, matched_keys
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from constat.evaluation import Demand, Evidence, Opening
+    from constat.logic import Row
+
+_Columns = tuple[int, ...]
+MOST_ROWS: Final = 2_000_000
+
+
+class Remembered:
+    """One answer, indexed by the columns it is asked by."""
+
+    def __init__(self, answer: Answer) -> None:
+        self.answer = answer
+        self.size = sum(len(portion.rows) for portion in answer.portions)
+        self._indexes: dict[_Columns, list[dict[Row, list[Row]]]] = {}
+
+    def select(self, columns: _Columns, keys: Iterable[Row]) -> tuple[list[Portion], list[Opening]]:
+        """Give what the answer says about those keys."""
+        if columns not in self._indexes:
+            self._indexes[columns] = [_index(portion, columns) for portion in self.answer.portions]
+        wanted = tuple(keys)
+        portions = []
+        for portion, index in zip(self.answer.portions, self._indexes[columns], strict=True):
+            rows = tuple(row for key in wanted for row in index.get(key, ()))
+            if rows:
+                portions.append(Portion(rows, portion.evidence, portion.assumption))
+        among = set(wanted)
+        openings = [one for one in self.answer.openings if matched_keys(one.row, columns, among)]
+        return portions, openings
+
+
+class Memory:
+    """The complete answers about one predicate."""
+
+    def __init__(self) -> None:
+        self._kept: dict[_Columns, dict[Row, Remembered]] = {}
+        self._size = 0
+
+    def keep(self, columns: _Columns, answer: Answer) -> None:
+        """Remember the answered keys of an answer."""
+        if not answer.answered:
+            return
+        remembered = Remembered(answer)
+        if self._size + remembered.size > MOST_ROWS:
+            self.forget()
+        self._size += remembered.size
+        self._kept.setdefault(columns, {}).update(dict.fromkeys(answer.answered, remembered))
+
+    def forget(self) -> None:
+        """Forget everything: the source has changed."""
+        self._kept.clear()
+        self._size = 0
+
+    def recall(self, demand: Demand) -> tuple[Answer, tuple[Row, ...]]:
+        """Give what is known of a demand, and the keys about which nothing is."""
+        found: dict[int, tuple[Remembered, list[Row]]] = {}
+        missing = list(demand.keys)
+        for columns, kept in self._kept.items():
+            if not missing or not set(columns) <= set(demand.columns):
+                continue
+            places = [demand.columns.index(column) for column in columns]
+            left = []
+            for key in missing:
+                remembered = kept.get(key_of(key, places))
+                if remembered is None:
+                    left.append(key)
+                else:
+                    found.setdefault(id(remembered), (remembered, []))[1].append(key)
+            missing = left
+        return _recalled(demand, found.values()), tuple(missing)
+
+
+def _index(portion: Portion, columns: _Columns) -> dict[Row, list[Row]]:
+    index: dict[Row, list[Row]] = {}
+    for row in portion.rows:
+        index.setdefault(tuple(row[column] for column in columns), []).append(row)
+    return index
+
+
+def _recalled(demand: Demand, found: Iterable[tuple[Remembered, list[Row]]]) -> Answer:
+    portions: list[Portion] = []
+    openings: dict[Opening, None] = {}
+    answered: set[Row] = set()
+    authorities: dict[int, Evidence] = {}
+    for remembered, keys in found:
+        some, opened = remembered.select(demand.columns, keys)
+        portions += some
+        openings.update(dict.fromkeys(opened))
+        answered.update(keys)
+        authorities.update({id(one): one for one in remembered.answer.authorities})
+    return Answer(
+        tuple(portions),
+        tuple(openings),
+        frozenset(answered),
+        tuple(authorities.values()),
+    )

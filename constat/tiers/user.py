@@ -1,0 +1,73 @@
+"""The facts that people have stated, united with what every other tier says.
+
+In: the store of stated facts. Out: portions of origin USER_PROVIDED, one for each statement, under
+the assumption that the author is right. Invariant: they are read anew for each demand, so a fact
+added now counts in the next resolution and no remembered answer hides it. Example:
+`user alice says tier(C009, gold)`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from constat.evaluation import Demand, Evidence, Opening, Origin, Portion
+from constat.syntax import print_row
+from constat.tiers.canonical_texts import read_canonical
+from constat.tiers.hashing import content_hash
+from constat.tiers.matching import key_of
+from constat.tiers.tier import TierAnswer
+from constat.tiers.wording import pattern, stated_by
+
+if TYPE_CHECKING:
+    from constat.logic import Predicate, Row
+    from constat.store import FactStore, StoredFact
+
+USER: Final = "user"
+
+
+class UserFacts:
+    """Reads a store; cheap, and never an authority."""
+
+    name = USER
+    cost = 1
+
+    def __init__(self, store: FactStore) -> None:
+        self._store = store
+
+    def answer(self, demand: Demand) -> TierAnswer:
+        """Give what people have stated."""
+        predicate = demand.predicate
+        wanted = set(demand.keys)
+        portions = []
+        openings: list[Opening] = []
+        for fact in self._store.list(predicate.name):
+            row = _typed(fact, predicate)
+            if row is None:
+                reason = f"stated fact {fact.id} does not fit the declaration of {predicate.name}"
+                openings.extend(Opening(pattern(demand, key), reason, USER) for key in demand.keys)
+            elif key_of(row, demand.columns) in wanted:
+                portions.append(_portion(fact, predicate, row))
+        return TierAnswer(tuple(portions), tuple(dict.fromkeys(openings)))
+
+
+def _typed(fact: StoredFact, predicate: Predicate) -> Row | None:
+    if len(fact.row) != predicate.arity:
+        return None
+    try:
+        return tuple(map(read_canonical, fact.row, predicate.kinds))
+    except ValueError:
+        return None
+
+
+def _portion(fact: StoredFact, predicate: Predicate, row: Row) -> Portion:
+    evidence = Evidence(
+        tier=USER,
+        origin=Origin.USER_PROVIDED,
+        source="stated facts",
+        executed_at=fact.added_at,
+        query=print_row(predicate, row),
+        row_count=1,
+        content_hash=content_hash((row,), predicate.kinds),
+        author=fact.author,
+    )
+    return Portion((row,), evidence, stated_by(fact.author, predicate, row))

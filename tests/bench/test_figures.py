@@ -1,0 +1,33 @@
+"""`make bench` runs this: it measures, and writes the table to stdout."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.bench import bench_recursion, bench_start
+from tests.bench.measuring import Figure, table
+from tests.examples.shop import build_database, copy_shop
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.mark.slow
+def test_the_figures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    build_database(tmp_path / "shop.sqlite")
+    shop = copy_shop(tmp_path / "repository", tmp_path / "shop.sqlite")
+    chain = tmp_path / "chain"
+    chain.mkdir()
+    figures = [*bench_start.measure(shop), *bench_recursion.measure(chain)]
+    with capsys.disabled():
+        sys.stdout.write("\n" + table(figures))
+    # Nothing is failed for being slow: the machine may be busy. The table says what was met.
+    assert all(figure.value for figure in figures)
+
+
+def test_the_table_says_what_was_met() -> None:
+    shown = table([Figure("a", "1 s", "< 2 s", met=True), Figure("b", "3 s", "< 2 s", met=False)])
+    assert shown.splitlines()[2:] == ["| a | 1 s |  | < 2 s | yes |", "| b | 3 s |  | < 2 s | no |"]

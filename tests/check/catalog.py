@@ -1,0 +1,50 @@
+"""All good certificates by name, each made anew from a seed."""
+
+from __future__ import annotations
+
+import random
+from functools import partial
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+
+from tests.check import certificates, constructs
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tests.check.certificates import Make
+    from tests.check.writer import Writer
+
+
+def _ignoring_the_seed(make: partial[Writer]) -> Make:
+    return lambda _: make()
+
+
+GOOD: Final[Mapping[str, Make]] = MappingProxyType(
+    {make.__name__: make for make in (*certificates.BASIC, *constructs.MORE)}
+    | {
+        f"fold_{position}_{case[0]}_{case[1]}": _ignoring_the_seed(
+            partial(constructs.folded, *case)
+        )
+        for position, case in enumerate(constructs.FOLDS)
+    }
+    | {
+        f"summary_{position}_{case[0]}_{case[1]}": _ignoring_the_seed(
+            partial(constructs.summarised, *case)
+        )
+        for position, case in enumerate(constructs.SUMMARIES)
+    }
+)
+
+
+LARGE: Final = frozenset({"summary_of_inline_rows"})
+
+
+def small() -> tuple[str, ...]:
+    """Return the names of those that are small enough for every single-place mutant."""
+    return tuple(name for name in GOOD if name not in LARGE)
+
+
+def good(name: str, seed: int = 0) -> Writer:
+    """Return a good certificate by name."""
+    return GOOD[name](random.Random(f"{name} {seed}"))

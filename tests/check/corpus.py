@@ -1,0 +1,208 @@
+"""Everything the checker must get right, as one list that can be run against any copy of it.
+
+In: the modules of a checker.  Out: the names of the expectations that it does not meet, one by one.
+The tests run parts of this against the checker itself; ``mutation`` runs it against broken copies.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from tests.check import tables
+from tests.check.catalog import GOOD, good, small
+from tests.check.forger import FORGERIES, forge
+from tests.check.malformed import malformed
+from tests.check.mutants import mutants
+from tests.check.writer import seal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+GOLDEN: Final = Path(__file__).parent / "golden"
+SEEDS: Final = 2
+SAMPLE: Final = 41
+
+
+@dataclass(frozen=True, slots=True)
+class Checker:
+    """The modules of one copy of the checker; ``load`` imports one by name."""
+
+    load: Callable[[str], Any]
+
+
+@cache
+def sealed_mutants() -> tuple[tuple[str, bytes], ...]:
+    """Return a sample of single-place mutants with hashes that fit: (name, bytes)."""
+    return tuple(
+        (f"{name} {'.'.join(map(str, path))} {what}", seal(mutant))
+        for name in small()
+        for path, what, mutant in mutants(good(name).tree, SAMPLE)
+    )
+
+
+@cache
+def golden_mutants() -> tuple[str, ...]:
+    return tuple((GOLDEN / "mutants.txt").read_text(encoding="utf-8").splitlines())
+
+
+@cache
+def certificates() -> tuple[tuple[str, bytes, str], ...]:
+    return tuple(
+        (name, good(name).data(), (GOLDEN / f"{name}.txt").read_text(encoding="utf-8"))
+        for name in GOOD
+    )
+
+
+@cache
+def forged() -> tuple[tuple[str, bytes, str], ...]:
+    made = [(name, *forge(name, seed)) for seed in range(SEEDS) for name in FORGERIES]
+    return tuple((name, seal(tree), code) for name, code, tree in made)
+
+
+@cache
+def damaged() -> tuple[tuple[str, bytes, str], ...]:
+    return tuple(malformed())
+
+
+@cache
+def golden_steps() -> tuple[tuple[str, bytes, int], ...]:
+    """Return the good certificates with the steps that they take: (name, bytes, steps)."""
+    lines = (GOLDEN / "steps.txt").read_text(encoding="utf-8").splitlines()
+    steps = {name: int(count) for name, count in (line.split(": ") for line in lines)}
+    return tuple((name, data, steps[name]) for name, data, _ in certificates())
+
+
+def outcome(report: Any) -> str:  # noqa: ANN401  the report of any copy
+    """Return the line that stands for a report in the golden file."""
+    return f"{report.code} {report.place}" if report.code else str(report.verdict)
+
+
+def unmet(checker: Checker) -> Iterator[str]:
+    """Yield the names of the expectations that the checker does not meet."""
+    yield from _functions(checker.load("functions"))
+    yield from _spellings(checker)
+    check = checker.load("checking").check_certificate
+    yield from _accepted(check)
+    for kind, cases in (("forgery", forged()), ("damage", damaged())):
+        for name, data, code in cases:
+            report = check(data)
+            if (report.code, report.exit_code, report.accepted, report.nodes) != (
+                code,
+                1,
+                False,
+                0,
+            ):
+                yield f"{kind} {name}"
+    for (name, data), expected in zip(sealed_mutants(), golden_mutants(), strict=True):
+        if f"{name}: {outcome(check(data))}" != expected:
+            yield f"mutant {name}"
+    yield from _limits(checker)
+
+
+EXIT_CODES: Final = {
+    "PROVED": 0,
+    "PROVED_UNDER": 3,
+    "UNRESOLVED": 4,
+    "DISPROVED": 5,
+    "DISPROVED_UNDER": 6,
+}
+
+
+def _accepted(check: Callable[..., Any]) -> Iterator[str]:
+    for name, data, text in certificates():
+        report = check(data)
+        exit_code = EXIT_CODES.get(report.verdict, 1)
+        if (report.to_text(), report.accepted, report.exit_code) != (text, True, exit_code):
+            yield f"certificate {name}"
+    name, data, _ = certificates()[0]
+    pin = check(data).program
+    if not check(data, pin=pin).accepted or check(data, pin=f"{pin}0").code != "pin":
+        yield "the pin"
+    if check(data).to_json() != (GOLDEN / f"{name}.json").read_text(encoding="utf-8"):
+        yield "the report as JSON"
+    texts = (check(b"{").to_text(), check(data[:-1]).to_text(), check(data, pin="").to_text())
+    if "".join(texts) != (GOLDEN / "rejected.txt").read_text(encoding="utf-8"):
+        yield "the text of a rejection"
+
+
+def steps_taken(checker: Checker, data: bytes) -> int:
+    """Return the least number of steps with which the certificate is accepted."""
+    low, high = -1, 1
+    while not accepted_within(checker, data, high):
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        if accepted_within(checker, data, middle):
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def accepted_within(checker: Checker, data: bytes, steps: int, per_row: int = 0) -> bool:
+    """Tell whether the certificate is accepted with so few steps; ``limit`` otherwise."""
+    rows = checker.load("rows")
+    usual = rows.LEAST_STEPS, rows.STEPS_PER_CLOSURE_ROW
+    rows.LEAST_STEPS, rows.STEPS_PER_CLOSURE_ROW = steps, per_row
+    try:
+        report = checker.load("checking").check_certificate(data)
+    finally:
+        rows.LEAST_STEPS, rows.STEPS_PER_CLOSURE_ROW = usual
+    assert report.code in {None, "limit"}
+    return bool(report.accepted)
+
+
+def _limits(checker: Checker) -> Iterator[str]:
+    """Every enumeration counts its steps: one less than it takes is too few."""
+    for name, data, steps in golden_steps():
+        few = steps > 0 and accepted_within(checker, data, steps - 1)
+        if few or not accepted_within(checker, data, steps):
+            yield f"steps of {name}"
+    rows = checker.load("rows")
+    if (rows.LEAST_STEPS, rows.STEPS_PER_CLOSURE_ROW) != (20_000_000, 2_000):
+        yield "the bounds of the format"
+    # The closure of a cycle of four has 16 rows: 16 times what is granted for each.
+    data = good("reach_disproved").data()
+    needed = next(steps for name, _, steps in golden_steps() if name == "reach_disproved")
+    each = -(-needed // 16)
+    if not accepted_within(checker, data, 0, each) or accepted_within(checker, data, 0, each - 1):
+        yield "steps for each row of the closure"
+    reading = checker.load("canonical")
+    usual, reading.MAX_BYTES = reading.MAX_BYTES, len(data)
+    try:
+        check = checker.load("checking").check_certificate
+        if not check(data).accepted or check(data + b"\n").code != "size":
+            yield "the size of the file"
+    finally:
+        reading.MAX_BYTES = usual
+    if usual != 256 * 1024 * 1024:
+        yield "the size of the format"
+
+
+def _functions(functions: Any) -> Iterator[str]:  # noqa: ANN401  the module of any copy
+    for name, kinds, result, args, expected in tables.FUNCTIONS:
+        if not functions.signature_holds(name, kinds, result):
+            yield f"signature {name}"
+        if functions.call(name, kinds, result, args) != expected:
+            yield f"function {name} {args!r}"[:60]
+    yield from (f"{case}" for case in tables.NO_SIGNATURES if functions.signature_holds(*case))
+    for operator, kind, left, right, truth in tables.COMPARISONS:
+        if functions.compare(operator, kind, left, right) is not truth:
+            yield f"comparison {operator} {left} {right}"[:60]
+    yield from (f"{case}" for case in tables.OPERATORS if not functions.operator_holds(*case))
+    yield from (f"{case}" for case in tables.NO_OPERATORS if functions.operator_holds(*case))
+
+
+def _spellings(checker: Checker) -> Iterator[str]:
+    is_spelled = checker.load("values").is_spelled
+    for expected, spellings in ((True, tables.SPELLED), (False, tables.MISSPELLED)):
+        for kind, text in spellings:
+            if is_spelled(kind, text) is not expected:
+                yield f"spelling {kind} {text}"[:60]
+    full_match = checker.load("pattern").full_match
+    for expression, text, found in tables.PATTERNS:
+        if full_match(expression, text) is not found:
+            yield f"pattern {expression}"[:60]

@@ -1,0 +1,245 @@
+"""What a shell sees: help, codes, streams, colours, signals."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+import pytest
+
+from constat import __version__
+from constat.cli.commands import cli
+from tests.cli.running import run, run_process
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def commands(group: click.Group = cli, *above: str) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield every command with its help."""
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        yield (*above, name), command.get_help(click.Context(command))
+        if isinstance(command, click.Group):
+            yield from commands(command, *above, name)
+
+
+def examples() -> list[str]:
+    """List the example lines of all help texts."""
+    return [
+        line.strip()
+        for _, text in commands()
+        for line in text.splitlines()
+        if line.startswith(("    constat ", "  constat "))
+    ]
+
+
+def test_the_list_of_commands_is_the_list_of_modules() -> None:
+    for name, text in commands():
+        assert text, name
+
+
+def test_every_command_has_an_example() -> None:
+    leaves = [name for name, text in commands() if "Commands:" not in text]
+    shown = examples()
+    for name in leaves:
+        assert any(line.startswith(" ".join(("constat", *name))) for line in shown), name
+
+
+def test_the_examples_of_the_help_run(shop: Path, tmp_path: Path) -> None:
+    env = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "HOME": str(tmp_path)}
+    for folder in (".local/share/bash-completion/completions", ".config/fish/completions"):
+        (tmp_path / folder).mkdir(parents=True)
+    where = shop.parent.parent
+    first = run_process("prove", "is_vip(C001)", "--certificate", "c001.json", cwd=where)
+    assert first.code == 0
+    for line in examples():
+        ran = subprocess.run(
+            ["bash", "-c", line],
+            cwd=where,
+            env={**os.environ, **env},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert ran.returncode in {0, 5}, f"{line}\n{ran.stderr}"
+        assert "error[" not in ran.stderr
+
+
+def test_version_is_printed() -> None:
+    assert run("--version").out == f"constat {__version__}\n"
+
+
+def test_help_loads_no_command() -> None:
+    program = (
+        "import sys; from constat.cli import main; main(['--help']); "
+        "print(*(m for m in sys.modules if m.startswith('constat.') and "
+        "m.split('.')[1] not in ('cli', 'diagnostics')))"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert ran.stdout.splitlines()[-1] == ""
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("nothing",),
+        ("prove",),
+        ("prove", "is_vip(C001)", "--format", "xml"),
+        ("prove", "is_vip(C001)", "--depth", "-1"),
+        ("prove", "is_vip(C001)", "--project", "no-such-folder-here"),
+        ("explain", "C9999"),
+        ("explain", "\x1b[2J"),
+        ("rules", "check"),
+        ("rules", "check", "no-such-folder-here"),
+        ("facts", "add", "p(1)"),
+        ("export", "x"),
+        ("completion", "dos"),
+    ],
+)
+def test_bad_usage_ends_with_2_and_says_so_on_stderr(arguments: tuple[str, ...]) -> None:
+    ran = run(*arguments)
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err
+    assert "\x1b" not in ran.err
+    assert "Traceback" not in ran.err
+
+
+def test_an_unknown_code_names_the_nearest() -> None:
+    assert "C0401" in run("explain", "C0411").err
+
+
+def test_explain_shows_a_wrong_and_a_right_example() -> None:
+    out = run("explain", "c0407").out
+    assert out.startswith("C0407: ")
+    assert out.index("Wrong:") < out.index("Right:")
+
+
+def test_an_internal_error_is_70_without_a_traceback(
+    still_shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*arguments: object, **options: object) -> None:
+        raise ZeroDivisionError("secret")
+
+    monkeypatch.setattr("constat.session.session.decide", broken)
+    monkeypatch.delenv("CONSTAT_DEBUG", raising=False)
+    ran = run("prove", "is_vip(C001)", "--project", still_shop)
+    assert (ran.code, ran.out) == (70, "")
+    assert "ZeroDivisionError" in ran.err
+    assert "secret" not in ran.err
+    monkeypatch.setenv("CONSTAT_DEBUG", "1")
+    assert "Traceback" in run("prove", "is_vip(C001)", "--project", still_shop).err
+
+
+def test_an_interruption_is_130(still_shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*arguments: object, **options: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("constat.session.session.decide", interrupted)
+    ran = run("prove", "is_vip(C001)", "--project", still_shop)
+    assert (ran.code, ran.out, ran.err) == (130, "", "constat: interrupted\n")
+
+
+def test_a_closed_pipe_is_quiet_and_keeps_the_verdict(still_shop: Path) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    ran = subprocess.run(
+        [sys.executable, "-m", "constat", "prove", "is_vip(C002)", "--project", str(still_shop)],
+        stdout=writing,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    os.close(writing)
+    assert (ran.returncode, ran.stderr) == (5, "")
+
+
+def on_terminal(*arguments: str, **env: str) -> str:
+    """Run with a terminal as stdout; give what the terminal got."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "constat", *arguments],
+        stdout=theirs,
+        stderr=theirs,
+        env={**{k: v for k, v in os.environ.items() if k != "NO_COLOR"}, "TERM": "xterm", **env},
+    )
+    os.close(theirs)
+    chunks = []
+    while True:
+        try:
+            chunk = os.read(ours, 65536)
+        except OSError:
+            break
+        if not chunk:
+            break
+        chunks.append(chunk)
+    process.wait()
+    os.close(ours)
+    return b"".join(chunks).decode()
+
+
+def test_colour_is_for_terminals_that_want_it(still_shop: Path) -> None:
+    goal = ("prove", "is_vip(C001)", "--project", str(still_shop), "--quiet")
+    assert "\x1b[1;32mPROVED: is_vip(C001)\x1b[0m" in on_terminal(*goal)
+    assert "\x1b" not in on_terminal(*goal, NO_COLOR="1")
+    assert "\x1b" not in on_terminal(*goal, TERM="dumb")
+    assert "\x1b" not in run(*goal).out
+
+
+def test_data_cannot_draw_on_the_terminal(shop: Path) -> None:
+    fact = 'customer_tier("C0\x1b[31m\u202e9", gold)'
+    run("facts", "add", fact, "--by", "alice", "--project", shop)
+    for arguments in (("facts", "list"), ("prove", "customer_tier(?c, gold)", "--all")):
+        shown = run(*arguments, "--project", shop).out
+        assert shown
+        assert not re.search("[\x00-\x09\x0b-\x1f\u202e]", shown)
+
+
+def test_a_signal_ends_a_run_at_once(still_shop: Path) -> None:
+    goal = ["prove", "is_vip(C001)", "--project", str(still_shop), "--certificate", "/dev/stdout"]
+    process = subprocess.Popen(
+        [sys.executable, "-c", _WAITING, *goal], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"waiting\n"
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert (process.returncode, out, err) == (130, b"", b"constat: interrupted\n")
+
+
+_WAITING = """
+import sys, time
+import constat.session.session as session
+from constat.cli import main
+
+def wait(*arguments, **options):
+    print("waiting", flush=True)
+    time.sleep(60)
+
+session.decide = wait
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def test_the_completion_script_names_the_command() -> None:
+    for shell in ("bash", "zsh", "fish"):
+        assert "_CONSTAT_COMPLETE" in run("completion", shell).out
+    offered = run_process(
+        env={
+            "_CONSTAT_COMPLETE": "bash_complete",
+            "COMP_WORDS": "constat ver",
+            "COMP_CWORD": "1",
+        }
+    )
+    assert offered.out == "plain,verify\n"

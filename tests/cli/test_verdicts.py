@@ -1,0 +1,152 @@
+"""Every verdict on the example: exit code, text, JSON, certificate."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from constat.check import check_certificate
+from tests.cli.running import run, run_process
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+GOALS = (
+    ("is_vip(C001)", 0, "PROVED"),
+    ("is_vip(customer = C003)", 0, "PROVED"),
+    ("is_vip(?who)", 0, "PROVED"),
+    ("in_vip_group(C032)", 0, "PROVED"),
+    ("group_head(C031, H001)", 0, "PROVED"),
+    ("controls(C034, C034)", 0, "PROVED"),
+    ("customer_revenue(C001, 150000)", 0, "PROVED"),
+    ("may_leave(C005)", 3, "PROVED_UNDER"),
+    ("is_strategic(C009)", 4, "UNRESOLVED"),
+    ("is_regular(C001)", 4, "UNRESOLVED"),
+    ("is_vip(C002)", 5, "DISPROVED"),
+    ("is_vip(C004)", 5, "DISPROVED"),
+    ("is_vip(C005)", 0, "PROVED"),
+    ("is_vip(C006)", 5, "DISPROVED"),
+    ("is_vip(NOBODY)", 5, "DISPROVED"),
+    ("controls(C001, C033)", 5, "DISPROVED"),
+    ("group_head(C031, C001)", 5, "DISPROVED"),
+    ("gets_partner_price(C003)", 6, "DISPROVED_UNDER"),
+)
+
+
+@pytest.mark.parametrize(("goal", "code", "verdict"), GOALS)
+def test_a_goal_ends_with_the_code_of_its_verdict(
+    still_shop: Path, tmp_path: Path, goal: str, code: int, verdict: str
+) -> None:
+    file = tmp_path / "certificate.json"
+    ran = run("prove", goal, "--project", still_shop, "--certificate", file)
+    assert ran.code == code, ran.err
+    assert ran.out.startswith(verdict.replace("_UNDER", " UNDER assumptions") + ": ")
+    report = check_certificate(file.read_bytes())
+    assert (report.accepted, report.verdict, report.reason) == (True, verdict, None)
+    verified = run("verify", file)
+    assert verified.code == code
+    assert "leaves were not re-read" in verified.out
+    reread = run("verify", file, "--source", "--project", still_shop)
+    assert (reread.code, reread.err) == (code, ""), reread.out
+    assert "leaves were not re-read" not in reread.out
+
+
+@pytest.mark.parametrize(("goal", "code", "verdict"), GOALS[::3])
+def test_the_json_of_a_verdict_has_the_documented_keys(
+    still_shop: Path, goal: str, code: int, verdict: str
+) -> None:
+    ran = run("prove", goal, "--project", still_shop, "--format", "json")
+    assert ran.code == code
+    told = ran.json
+    assert told["exit_code"] == code
+    assert told["verdict"] == verdict
+    kinds = {
+        "goal": str,
+        "verdict": str,
+        "exit_code": int,
+        "confidence": str,
+        "confidence_is_exact": bool,
+        "created": str,
+        "assumptions": list,
+        "missing": list,
+        "proof": dict,
+        "calls": list,
+    }
+    assert {key: type(value) for key, value in told.items()} == kinds
+    assert bool(told["assumptions"]) == verdict.endswith("UNDER")
+    assert bool(told["missing"]) == (verdict == "UNRESOLVED")
+    for call in told["calls"]:
+        assert set(call) == {
+            "number",
+            "predicate",
+            "bound",
+            "keys",
+            "rows",
+            "open",
+            "unanswered",
+            "milliseconds",
+        }
+
+
+def test_the_proof_shows_source_query_time_and_reason(still_shop: Path) -> None:
+    out = run("prove", "is_vip(C001)", "--project", still_shop).out
+    for part in ("derived_from:", "source: DATABASE (sales)", "query: ", "executed_at: "):
+        assert part in out
+    assert "source: CONFIG (constat.yaml)" in out
+    assert "evenue ($150,000) exceeds the VIP threshold ($100,000)" in out
+
+
+def test_an_unresolved_goal_names_what_is_missing_as_a_goal(still_shop: Path) -> None:
+    told = run("prove", "is_strategic(C009)", "--project", still_shop, "--format", "json").json
+    assert told["missing"] == ["contract_value(C009, ?amount)"]
+    again = run("prove", told["missing"][0], "--project", still_shop)
+    assert again.code == 4
+
+
+def test_a_stated_fact_turns_unresolved_into_proved_under(shop: Path) -> None:
+    goal, fact = "is_strategic(C009)", "contract_value(C009, 250000)"
+    assert run("prove", goal, "--project", shop).code == 4
+    assert run("facts", "add", fact, "--by", "alice", "--project", shop).code == 0
+    under = run("prove", goal, "--project", shop)
+    assert under.code == 3
+    assert "alice" in under.out
+    assert run("facts", "retract", fact, "--by", "bob", "--project", shop).code == 0
+    assert run("prove", goal, "--project", shop).code == 4
+
+
+def test_the_project_is_found_from_the_root_of_the_repository(shop: Path) -> None:
+    ran = run_process("prove", "is_vip(C001)", cwd=shop.parent.parent)
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.startswith("PROVED: is_vip(C001)\n")
+
+
+def test_a_missing_database_leaves_the_goal_unresolved_and_says_why(shop: Path) -> None:
+    (shop / "data" / "shop.sqlite").unlink()
+    ran = run("prove", "is_vip(C001)", "--project", shop)
+    assert ran.code == 4
+    assert "sales" in ran.out
+
+
+def test_quiet_prints_the_verdict_only(still_shop: Path) -> None:
+    ran = run("prove", "is_vip(C002)", "--project", still_shop, "--quiet")
+    assert (ran.code, ran.out) == (5, "DISPROVED: is_vip(C002)\n")
+
+
+def test_trace_calls_prints_each_demand(still_shop: Path) -> None:
+    ran = run("prove", "is_vip(C001)", "--project", still_shop, "--trace-calls")
+    calls = ran.out.partition("calls: ")[2].splitlines()
+    assert int(calls[0]) == len(calls) - 1 > 0
+    assert any("placed_order by customer: 1 keys" in line for line in calls)
+
+
+def test_depth_bounds_the_printed_proof(still_shop: Path) -> None:
+    whole = run("prove", "in_vip_group(C032)", "--project", still_shop).out
+    short = run("prove", "in_vip_group(C032)", "--project", still_shop, "--depth", "1").out
+    assert len(short) < len(whole)
+    assert "depth limit" in short
+
+
+def test_a_rule_over_all_customers_makes_a_handful_of_calls(still_shop: Path) -> None:
+    told = run("prove", "is_vip(?who)", "--project", still_shop, "--all", "--format", "json").json
+    assert len(told["calls"]) <= 12

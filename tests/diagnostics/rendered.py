@@ -1,0 +1,34 @@
+"""Run the examples of the catalogue and render what they give."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from constat.diagnostics import ConstatError, Diagnostic, render
+from constat.syntax import parse_goal, parse_text
+
+if TYPE_CHECKING:
+    from constat.diagnostics import Entry
+
+RUNNABLE = frozenset({"rules", "goal"})
+
+
+def diagnostics_of(entry: Entry, example: str) -> list[Diagnostic]:
+    found: list[Diagnostic] = []
+    if entry.kind == "rules":
+        parse_text(example, "example.dl", found)
+        return found
+    program = parse_text(entry.rules_for_goal, "example.dl", found)
+    assert found == []
+    try:
+        parse_goal(example, program)
+    except ConstatError as error:
+        return list(error.diagnostics)
+    return []
+
+
+def rendered(entry: Entry) -> str:
+    texts = {"example.dl": entry.wrong, "<goal>": entry.wrong}
+    if entry.kind == "goal":
+        texts["example.dl"] = entry.rules_for_goal
+    return render(diagnostics_of(entry, entry.wrong), texts, colour=False)

@@ -1,0 +1,89 @@
+"""What the documents show is what the commands print."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from constat.evaluation import Verdict
+from tests.docs.consoles import Command, agrees, commands
+from tests.examples.shop import ROOT
+
+DOCUMENTS = [ROOT / "README.md"]
+PROMISED = {0, 1, 3, 4, 5, 6}
+
+
+def run(command: Command, folder: Path, last: int) -> subprocess.CompletedProcess[str]:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    return subprocess.run(
+        ["bash", "-c", f"(exit {last}); {command.line}"],
+        cwd=folder,
+        env={**os.environ, "PATH": path, "COLUMNS": "100"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("file", DOCUMENTS, ids=lambda file: file.name)
+def test_the_commands_of_a_document_print_what_it_shows(file: Path, shop: Path) -> None:
+    shown = commands(file)
+    assert shown
+    last = 0
+    for command in shown:
+        ran = run(command, shop.parent.parent, last)
+        last = ran.returncode
+        assert agrees(command.output, ran.stdout), (
+            f"{command.place}: $ {command.line}\n{ran.stdout}"
+        )
+        assert last in PROMISED
+
+
+def test_the_readme_shows_every_verdict() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    shown = {line.partition(":")[0] for line in text.splitlines()}
+    assert {verdict.label for verdict in Verdict} <= shown
+
+
+def test_the_readme_names_every_package() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    packages = {path.parent.name for path in (ROOT / "constat").glob("*/__init__.py")}
+    assert {name for name in packages if f"`{name}`" not in text} == set()
+
+
+@pytest.mark.parametrize("file", sorted(ROOT.glob("rules/*/README.md")), ids=str)
+def test_a_library_describes_each_of_its_files(file: Path) -> None:
+    text = file.read_text(encoding="utf-8")
+    assert [path.name for path in file.parent.glob("*.dl") if f"`{path.name}`" not in text] == []
+
+
+@pytest.mark.parametrize(
+    "file", [*DOCUMENTS, *ROOT.glob("rules/*/README.md"), *ROOT.glob("tests/*/README.md")], ids=str
+)
+def test_links_inside_the_repository_lead_somewhere(file: Path) -> None:
+    links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", file.read_text(encoding="utf-8"))
+    assert [link for link in links if not (file.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize(
+    ("wanted", "given", "same"),
+    [
+        ("a\nb", "a\nb\n", True),
+        ("a\nb", "a\nc\n", False),
+        ("a\n...\nd", "a\nb\nc\nd\n", True),
+        ("a\n...\nd", "a\nd\n", True),
+        ("a\n...", "b\n", False),
+        ("at 2026-01-01T00:00:00Z", "at 2025-02-02T01:02:03.4Z\n", True),
+        ("a", "a\nb\n", False),
+        ("", "", True),
+    ],
+)
+def test_outputs_are_compared_line_by_line(wanted: str, given: str, *, same: bool) -> None:
+    assert agrees(wanted, given) is same

@@ -1,0 +1,87 @@
+"""Re-fires derivations: each step follows from rows of that strength, and steps end at facts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from constat.evaluation import CERTAIN, CONCEIVABLE, POSSIBLE, FactDerivation, RuleDerivation
+from constat.logic import OPEN, Literal, Positive, Row, outer_names
+from tests.oracle.naive import Binding, Body, Relation
+
+if TYPE_CHECKING:
+    from constat.evaluation import Outcome
+    from tests.oracle.naive import World
+    from tests.property.running import Truth
+
+Fact = tuple[str, Row]
+
+
+class Refiring:
+    """Checks the proofs of one outcome in one reading."""
+
+    def __init__(self, outcome: Outcome, world: World, truth: Truth, least: int) -> None:
+        self.outcome = outcome
+        self.world = world
+        self.least = least
+        self.oracle = truth.hard if least == CERTAIN else truth.accepted
+        self.own = self._own()
+        self.known: set[Fact] = set()
+
+    def _own(self) -> dict[str, Relation]:
+        """Return the engine's relations in this reading, as far as it looked."""
+        widest = CONCEIVABLE if self.least == CERTAIN else POSSIBLE
+        own: dict[str, Relation] = {}
+        for name in self.outcome.program.program.predicates:
+            own[name] = dict.fromkeys(self.outcome.rows(name, widest), False)
+            own[name].update(dict.fromkeys(self.outcome.rows(name, self.least), True))
+        return own
+
+    def facts(self) -> list[Fact]:
+        """Return the facts that the engine says hold."""
+        return [
+            (name, tuple(slot for slot in row if slot is not OPEN))
+            for name, relation in self.own.items()
+            for row, certain in relation.items()
+            if certain
+        ]
+
+    def follow(self, fact: Fact, path: tuple[Fact, ...] = ()) -> None:
+        """Check the proof of a fact down to its leaves."""
+        assert fact not in path, f"circular support: {(*path, fact)}"
+        if fact in self.known:
+            return
+        derivation = self.outcome.derivation(*fact, self.least)
+        assert (derivation.predicate, derivation.row) == fact
+        match derivation:
+            case FactDerivation(predicate, row, _, assumption):
+                assert (row, assumption) in self.world.rows[predicate], f"no such leaf: {fact}"
+                assert assumption is None or self.least < CERTAIN
+            case RuleDerivation():
+                for premise in self.step(derivation):
+                    self.follow(premise, (*path, fact))
+        self.known.add(fact)
+
+    def step(self, derivation: RuleDerivation) -> list[Fact]:
+        """Check one firing; return its premises."""
+        rule = self.outcome.program.rules[derivation.rule]
+        assert self.least < CERTAIN or not rule.assumed, f"{rule.id} is an assumption"
+        binding: Binding = dict(derivation.bindings)
+        assert set(binding) == set(outer_names(rule)), binding
+        kinds = self.outcome.program.variable_kinds[derivation.rule]
+        bodies = Body(rule, kinds, self.oracle), Body(rule, kinds, self.own)
+        assert bodies[0].row(rule.head, binding) == derivation.row
+        premises: list[Fact] = []
+        for literal, premise in zip(rule.body, derivation.premises, strict=True):
+            if isinstance(literal, Positive):
+                assert premise is not None
+                assert bodies[0].row(literal.atom, binding) == premise
+                premises.append((literal.atom.predicate, premise))
+            else:
+                assert premise is None
+                assert _true(bodies, literal, binding), f"{literal} under {binding}"
+        return premises
+
+
+def _true(bodies: tuple[Body, Body], literal: Literal, binding: Binding) -> bool:
+    """Tell whether a literal is certain by the oracle, or by what the engine knows more exactly."""
+    return any(body.check(literal, binding) is True for body in bodies)

@@ -1,0 +1,207 @@
+"""`verify --source`: what a valid certificate shows is held against the sources."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from constat import Session
+from constat.check import check_certificate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+Document = dict[str, Any]
+
+
+def proved(shop: Path, goal: str = "is_vip(C001)") -> bytes:
+    with Session(shop) as session:
+        return session.prove(goal).certificate
+
+
+def statuses(shop: Path, certificate: bytes) -> dict[str, str]:
+    """Give the leaves that are not as shown."""
+    with Session(shop) as session:
+        report = session.verify_source(certificate)
+    assert report.report.accepted, report.report.reason
+    assert report.exit_code == (1 if report.drift else report.report.exit_code)
+    return {leaf.text: leaf.status for leaf in report.drift}
+
+
+def change(shop: Path, statement: str) -> None:
+    with closing(sqlite3.connect(shop / "data" / "shop.sqlite")) as connection, connection:
+        connection.execute(statement)
+
+
+def canonical(value: object) -> bytes:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode()
+
+
+def forged(certificate: bytes, forge: Callable[[Document], None]) -> bytes:
+    """Change a certificate and make its hashes fit again, as a forger would."""
+    document: Document = json.loads(certificate)
+    forge(document)
+    rules = {"declarations": document["declarations"], "rules": document["rules"]}
+    document["header"]["program"] = "sha256:" + hashlib.sha256(canonical(rules)).hexdigest()
+    outside = ("record", "identity", "digest")
+    proof = {key: value for key, value in document.items() if key not in outside}
+    document["identity"] = "sha256:" + hashlib.sha256(canonical(proof)).hexdigest()
+    whole = {key: value for key, value in document.items() if key != "digest"}
+    document["digest"] = "sha256:" + hashlib.sha256(canonical(whole)).hexdigest()
+    return canonical(document) + b"\n"
+
+
+def rows_hash(rows: list[list[str]]) -> str:
+    content = b"".join(canonical(row) + b"\n" for row in sorted(rows))
+    return "sha256:" + hashlib.sha256(content).hexdigest()
+
+
+def group(document: Document, predicate: str) -> tuple[Document, Document]:
+    found = next(one for one in document["facts"] if one["predicate"] == predicate)
+    return found, document["sources"][found["source"]]
+
+
+@pytest.mark.parametrize(
+    "goal",
+    [
+        "is_vip(C001)",
+        "is_vip(C002)",
+        "is_vip(?c)",
+        "in_vip_group(C032)",
+        "may_leave(C005)",
+        "gets_partner_price(C003)",
+        "is_strategic(C009)",
+        "is_regular(C001)",
+        "customer_revenue(C150, ?total)",
+    ],
+)
+def test_leaves_that_have_not_changed_are_the_same(shop: Path, goal: str) -> None:
+    assert statuses(shop, proved(shop, goal)) == {}
+
+
+def test_a_row_that_has_gone_is_reported(shop: Path) -> None:
+    certificate = proved(shop)
+    change(shop, "DELETE FROM orders WHERE customer_id = 'C001' AND amount = '40000.05'")
+    found = statuses(shop, certificate)
+    assert "gone" in found.values()
+    assert found["DATABASE sales"] == "changed"
+
+
+def test_a_row_that_has_come_is_reported(shop: Path) -> None:
+    certificate = proved(shop)
+    change(shop, "INSERT INTO blocked_customers VALUES ('C001', 'late', NULL)")
+    assert statuses(shop, certificate)["blocked(C001)"] == "new"
+
+
+def test_a_change_elsewhere_in_the_database_is_no_drift(shop: Path) -> None:
+    certificate = proved(shop)
+    change(shop, "DELETE FROM orders WHERE customer_id = 'C002'")
+    assert statuses(shop, certificate) == {}
+
+
+def test_a_changed_configuration_is_reported(shop: Path) -> None:
+    certificate = proved(shop)
+    file = shop / "constat.yaml"
+    file.write_text(file.read_text().replace("vip_threshold: 100000", "vip_threshold: 120000"))
+    found = statuses(shop, certificate)
+    assert (found["vip_threshold(100000)"], found["vip_threshold(120000)"]) == ("gone", "new")
+
+
+def test_a_source_that_cannot_be_read_is_reported(shop: Path) -> None:
+    certificate = proved(shop)
+    (shop / "data" / "shop.sqlite").unlink()
+    assert statuses(shop, certificate)
+
+
+def test_a_retracted_fact_is_reported(shop: Path) -> None:
+    with Session(shop) as session:
+        session.facts.add("contract_value(C009, 250000)", author="alice")
+        certificate = session.prove("is_strategic(C009)").certificate
+        assert session.verify_source(certificate).exit_code == 3
+        session.facts.retract("contract_value(C009, 250000)", by="bob")
+        assert session.verify_source(certificate).exit_code == 1
+
+
+def test_a_dropped_row_with_matching_count_and_hash_is_found(shop: Path) -> None:
+    def forge(document: Document) -> None:
+        # C004 is blocked; without that row the certificate proves the opposite of the truth.
+        found, source = group(document, "placed_order")
+        found["rows"] = found["rows"][:-1]
+        source["rows"] -= 1
+        source["hash"] = rows_hash(found["rows"])
+
+    certificate = forged(proved(shop, "is_vip(C002)"), forge)
+    report = check_certificate(certificate)
+    assert report.accepted, report.reason
+    assert "new" in statuses(shop, certificate).values()
+
+
+def test_a_changed_threshold_is_found(shop: Path) -> None:
+    def forge(document: Document) -> None:
+        found, source = group(document, "vip_threshold")
+        found["rows"] = [["140000"]]
+        source["hash"] = rows_hash(found["rows"])
+        for node in document["nodes"]:
+            if node["fact"][0] == "vip_threshold":
+                node["fact"][1] = ["140000"]
+            node["bind"] = (
+                ["140000" if value == "100000" else value for value in node["bind"]]
+                if "bind" in node
+                else None
+            )
+            if node["bind"] is None:
+                del node["bind"]
+
+    certificate = forged(proved(shop), forge)
+    report = check_certificate(certificate)
+    assert report.accepted, report.reason
+    assert statuses(shop, certificate)["vip_threshold(140000)"] == "gone"
+
+
+def test_a_relabelled_source_is_found(shop: Path) -> None:
+    def rename(document: Document) -> None:
+        group(document, "placed_order")[1]["name"] = "ledger"
+
+    def requery(document: Document) -> None:
+        source = group(document, "placed_order")[1]
+        source["query"] = source["query"].replace("orders", "audited_orders")
+
+    for forge in (rename, requery):
+        certificate = forged(proved(shop), forge)
+        assert check_certificate(certificate).accepted
+        assert statuses(shop, certificate)
+
+
+def test_no_text_of_a_certificate_is_run_as_a_query(shop: Path) -> None:
+    def forge(document: Document) -> None:
+        group(document, "placed_order")[1]["query"] = "DROP TABLE orders"
+
+    certificate = forged(proved(shop), forge)
+    assert statuses(shop, certificate)
+    assert statuses(shop, proved(shop)) == {}
+
+
+def test_a_certificate_of_another_project_is_told_apart(shop: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "constat.yaml").write_text("rules: [r.dl]\n")
+    (other / "r.dl").write_text('.pragma "constat" "0.1"\n.decl blocked(customer: number)\n')
+    assert statuses(other, proved(shop))
+
+
+def test_the_report_is_text_and_json(shop: Path) -> None:
+    certificate = proved(shop)
+    with Session(shop) as session:
+        report = session.verify_source(certificate)
+        rejected = session.verify_source(certificate[:-2])
+    assert "read again, 0 changed" in report.to_text()
+    told = report.to_json()
+    assert (told["leaves_reread"], told["drift"], told["exit_code"]) == (True, 0, 0)
+    assert rejected.to_text().startswith("REJECTED")
+    assert (rejected.exit_code, rejected.to_json()["leaves_reread"]) == (1, False)

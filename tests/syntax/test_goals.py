@@ -1,0 +1,179 @@
+"""Goals and facts as people type them."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from constat.diagnostics import ConstatError, render
+from constat.logic import OPEN, Atom, Constant, Kind, OpenRow, Variable
+from constat.syntax import parse_fact, parse_goal, parse_text, print_row
+from tests.syntax.strategies import VALUES
+
+PROGRAM = parse_text(
+    """\
+.decl is_vip(customer: symbol)
+.decl order(c: symbol, n: number, amount: Decimal, d: Date)
+.decl seen(at: Timestamp, ok: Bool, rate: float, u: unsigned)
+.decl flag()
+""",
+    "rules.dl",
+    [],
+)
+
+
+def codes(text: str) -> list[str]:
+    try:
+        parse_goal(text, PROGRAM)
+    except ConstatError as error:
+        return [one.code for one in error.diagnostics]
+    return []
+
+
+def symbol(text: str) -> Constant:
+    return Constant(text, Kind.SYMBOL)
+
+
+@pytest.mark.parametrize(
+    ("text", "atom"),
+    [
+        ("is_vip(C001)", Atom("is_vip", (symbol("C001"),))),
+        ("  is_vip ( C001 ) . ", Atom("is_vip", (symbol("C001"),))),
+        ("is_vip(?c)", Atom("is_vip", (Variable("c"),))),
+        ("is_vip(_c)", Atom("is_vip", (Variable("_c"),))),
+        ("is_vip(_)", Atom("is_vip", (Variable("customer"),))),
+        ("is_vip(customer=C001)", Atom("is_vip", (symbol("C001"),))),
+        ("is_vip(customer = ?x)", Atom("is_vip", (Variable("x"),))),
+        ('is_vip("J. Doe, \\"x\\"")', Atom("is_vip", (symbol('J. Doe, "x"'),))),
+        ("is_vip(5)", Atom("is_vip", (symbol("5"),))),
+        ("is_vip(2024-01-01T10:00:00Z)", Atom("is_vip", (symbol("2024-01-01T10:00:00Z"),))),
+        ("is_vip(a@b.org)", Atom("is_vip", (symbol("a@b.org"),))),
+        ("is_vip(日本)", Atom("is_vip", (symbol("日本"),))),
+        ("flag()", Atom("flag", ())),
+    ],
+)
+def test_a_goal_is_read(text: str, atom: Atom) -> None:
+    assert parse_goal(text, PROGRAM) == atom
+
+
+def test_bare_tokens_are_read_by_the_kind_of_their_column() -> None:
+    goal = parse_goal("order(C001, -5, 10.50, 2024-01-01)", PROGRAM)
+    assert goal.terms == (
+        symbol("C001"),
+        Constant(-5, Kind.NUMBER),
+        Constant(Decimal("10.5"), Kind.DECIMAL),
+        Constant("2024-01-01", Kind.DATE),
+    )
+    goal = parse_goal('seen("2024-01-01 10:00", true, 1e-3, 7)', PROGRAM)
+    assert goal.terms == (
+        Constant("2024-01-01T10:00:00.000000Z", Kind.TIMESTAMP),
+        Constant("true", Kind.BOOL),
+        Constant(0.001, Kind.FLOAT),
+        Constant(7, Kind.UNSIGNED),
+    )
+
+
+def test_columns_that_are_not_named_are_free() -> None:
+    goal = parse_goal("order(d = 2024-01-01, c = ?n)", PROGRAM)
+    assert goal.terms == (
+        Variable("n"),
+        Variable("n_2"),
+        Variable("amount"),
+        Constant("2024-01-01", Kind.DATE),
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("", "C0180"),
+        ("is_vip", "C0180"),
+        ("is_vip(", "C0180"),
+        ("is_vip(C001", "C0180"),
+        ("is_vip(C001))", "C0180"),
+        ("is_vip(C001), flag()", "C0180"),
+        ("!is_vip(C001)", "C0180"),
+        ("not is_vip(C001)", "C0180"),
+        ("?- is_vip(C001).", "C0180"),
+        ("is_vip(J. Doe)", "C0180"),
+        ("is_vip(,)", "C0180"),
+        ("is_vip(C001,)", "C0180"),
+        ("is_vip(f(x))", "C0180"),
+        ("is_vip(a==b)", "C0180"),
+        ("is_vip('C001')", "C0104"),
+        ('is_vip("C001)', "C0101"),
+        ('is_vip("\\d")', "C0103"),
+        ("is_vip(C\0)", "C0107"),
+        ("is_vip(\ud800)", "C0108"),
+        ("is_vip(?_x)", "C0115"),
+        ("is_vp(C001)", "C0181"),
+        ("is_vip(a, b)", "C0182"),
+        ("is_vip()", "C0182"),
+        ("order(customer = a)", "C0183"),
+        ("order(c = a, c = b)", "C0184"),
+        ("order(a, n = 5)", "C0185"),
+        ('order(a, "5", 1.0, 2024-01-01)', "C0186"),
+        ("order(a, 5.5, 1.0, 2024-01-01)", "C0186"),
+        ("order(a, 99999999999999999999, 1.0, 2024-01-01)", "C0186"),
+        ("order(a, 5, 1.0, 2024-02-30)", "C0186"),
+        ("order(?x, ?x, 1.0, 2024-02-03)", "C0187"),
+        ("is_vip(" + "x" * 200_000 + ")", "C0189"),
+    ],
+)
+def test_a_goal_that_cannot_be_read_is_explained(text: str, code: str) -> None:
+    assert codes(text) == [code]
+
+
+def test_several_mistakes_of_a_goal_are_told_together() -> None:
+    assert codes("order(a, x, y, z)") == ["C0186", "C0186", "C0186"]
+    assert codes("order(x = a, y = b)") == ["C0183", "C0183"]
+
+
+def test_the_caret_stands_under_the_value() -> None:
+    with pytest.raises(ConstatError) as caught:
+        parse_goal("order(C001, 5, 10.50, today)", PROGRAM)
+    text = render(
+        caught.value.diagnostics, {"<goal>": "order(C001, 5, 10.50, today)"}, colour=False
+    )
+    assert "--> <goal>:1:23" in text
+    assert "1 | order(C001, 5, 10.50, today)\n  |                       ^^^^^\n" in text
+
+
+def test_a_fact_is_ground() -> None:
+    assert parse_fact("order(C001, 5, 1.0, 2024-01-01)", PROGRAM) == (
+        "order",
+        ("C001", 5, Decimal(1), "2024-01-01"),
+    )
+
+
+@pytest.mark.parametrize("text", ["order(C001, ?n, 1.0, _)", "order(c = C001)"])
+def test_a_fact_with_something_open_is_explained(text: str) -> None:
+    with pytest.raises(ConstatError) as caught:
+        parse_fact(text, PROGRAM)
+    assert {one.code for one in caught.value.diagnostics} == {"C0188"}
+    assert all(one.span is not None for one in caught.value.diagnostics)
+
+
+def test_a_row_is_written_as_a_goal_to_paste_back() -> None:
+    predicate = PROGRAM.predicates["order"]
+    row = ("C001", 5, Decimal("10.5"), "2024-01-01")
+    assert print_row(predicate, row) == "order(C001, 5, 10.5, 2024-01-01)"
+    assert print_row(predicate, ("J. Doe", OPEN, OPEN, OPEN)) == 'order("J. Doe", ?n, ?amount, ?d)'
+
+
+@given(data=st.data())
+@pytest.mark.parametrize("name", ["order", "seen", "is_vip"])
+def test_a_row_reads_back_from_what_is_written(name: str, data: st.DataObject) -> None:
+    predicate = PROGRAM.predicates[name]
+    row: OpenRow = tuple(
+        data.draw(st.one_of(st.just(OPEN), VALUES[column.kind])) for column in predicate.columns
+    )
+    if predicate.columns[-1].name == "u" and not isinstance(row[2], type(OPEN)):
+        row = (*row[:2], float(str(row[2])) or 0.0, row[3])
+    goal = parse_goal(print_row(predicate, row), PROGRAM)
+    for slot, term, column in zip(row, goal.terms, predicate.columns, strict=True):
+        expected = Variable(column.name) if slot is OPEN else Constant(slot, column.kind)
+        assert term == expected

@@ -1,0 +1,113 @@
+"""What people and models write out of habit: named, and mended by the edit in the help."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.syntax.reading import errors, read, sound
+
+# wrong text, code, the edit that the help gives, the text after the edit
+HABITS = [
+    ("p(?x) :- q(?x, Gold).", "C0116", '`"Gold"`', 'p(?x) :- q(?x, "Gold").'),
+    ("p(?x) :- q(?x, gold).", "C0116", "`?gold`", "p(?x) :- q(?x, ?gold)."),
+    ("p(?x) :- q(?x, true).", "C0116", '`"true"`', 'p(?x) :- q(?x, "true").'),
+    ("p(?x) :- q(?x), ?x = Gold.", "C0116", '`"Gold"`', 'p(?x) :- q(?x), ?x = "Gold".'),
+    ("p(?x) :- q(?x), not r(?x).", "C0117", "`!r(...)`", "p(?x) :- q(?x), !r(?x)."),
+    ("p(?x) :- q(?x), not(r(?x)).", "C0117", "`!r(...)`", "p(?x) :- q(?x), !r(?x)."),
+    ("p(?x) :- q(?x), \\+ r(?x).", "C0117", "`!r(...)`", "p(?x) :- q(?x), !r(?x)."),
+    ("p(?x) :- q(?x), ~r(?x).", "C0117", "`!r(...)`", "p(?x) :- q(?x), !r(?x)."),
+    ("p(?x) :- q(?x), ¬r(?x).", "C0117", "`!r(...)`", "p(?x) :- q(?x), !r(?x)."),
+    ("p(?x) :- q(?x), ?x == 1.", "C0118", "`=`", "p(?x) :- q(?x), ?x = 1."),
+    ("p(?x) :- q(?x), ?x =< 1.", "C0118", "`<=`", "p(?x) :- q(?x), ?x <= 1."),
+    ("p(?x) :- q(?x), ?x => 1.", "C0118", "`>=`", "p(?x) :- q(?x), ?x >= 1."),
+    ("p(?x) :- q(?x), ?x <> 1.", "C0118", "`!=`", "p(?x) :- q(?x), ?x != 1."),
+    ("p(?x) :- q(?x), ?x \\= 1.", "C0118", "`!=`", "p(?x) :- q(?x), ?x != 1."),
+    ("p(?x) :- q(?x), ?x =\\= 1.", "C0118", "`!=`", "p(?x) :- q(?x), ?x != 1."),
+    ("p(?x) :- q(?x), ?x =:= 1.", "C0118", "`=`", "p(?x) :- q(?x), ?x = 1."),
+    ("p(?x) :- q(?x), ?x ≤ 1.", "C0118", "`<=`", "p(?x) :- q(?x), ?x <= 1."),
+    ("p(?x) :- q(?y), ?x is ?y + 1.", "C0118", "`=`", "p(?x) :- q(?y), ?x = ?y + 1."),
+    ("p(?x) :- q(?y), ?x := ?y + 1.", "C0118", "`=`", "p(?x) :- q(?y), ?x = ?y + 1."),
+    ("p(?x) :- q(?x) && r(?x).", "C0119", "`,`", "p(?x) :- q(?x), r(?x)."),
+    ("p(?x) :- q(?x) and r(?x).", "C0119", "`,`", "p(?x) :- q(?x), r(?x)."),
+    ("p(?x) :- q(?x) & r(?x).", "C0119", "`,`", "p(?x) :- q(?x), r(?x)."),
+    ("p(?x) :- q(?x) || r(?x).", "C0119", "`;`", "p(?x) :- q(?x); r(?x)."),
+    ("p(?x) :- q(?x) or r(?x).", "C0119", "`;`", "p(?x) :- q(?x); r(?x)."),
+    ("p(?x) :- q(?x) | r(?x).", "C0119", "`;`", "p(?x) :- q(?x); r(?x)."),
+    ("p(?x) <- q(?x).", "C0120", "`:-`", "p(?x) :- q(?x)."),
+    ("p(?x) <= q(?x).", "C0120", "`:-`", "p(?x) :- q(?x)."),
+    ("p(?x) => q(?x).", "C0120", "`:-`", "p(?x) :- q(?x)."),
+    ("p(?x) := q(?x).", "C0120", "`:-`", "p(?x) :- q(?x)."),
+    ("p(?x) : q(?x).", "C0120", "`:-`", "p(?x) :- q(?x)."),
+    ("p(?x) if q(?x).", "C0120", "`:-`", "p(?x) :- q(?x)."),
+    ("p(?x) ← q(?x).", "C0120", "`:-`", "p(?x) :- q(?x)."),
+    ("p(?x) :- q(?x)", "C0121", "`.`", "p(?x) :- q(?x)."),
+    ("p(?x) :- q(?x) r(?x).", "C0122", "`,`", "p(?x) :- q(?x), r(?x)."),
+    ("p(?x, ?y) :- q(?x ?y).", "C0122", "`,`", "p(?x, ?y) :- q(?x, ?y)."),
+    (".decl p(x: symbol y: symbol)", "C0122", "`,`", ".decl p(x: symbol, y: symbol)"),
+    ("p(?x :- q(?x).", "C0123", "`)`", "p(?x) :- q(?x)."),
+    ("p(?x)) :- q(?x).", "C0123", "`)`", "p(?x) :- q(?x)."),
+    ("p(?n) :- ?n = count : { q(_) .", "C0123", "`}`", "p(?n) :- ?n = count : { q(_) }."),
+    (
+        "p(?x) :- q(?x), ?x > 2024-01-01.",
+        "C0124",
+        '`"2024-01-01"`',
+        'p(?x) :- q(?x), ?x > "2024-01-01".',
+    ),
+    ("p(2024-01-01).", "C0124", '`"2024-01-01"`', 'p("2024-01-01").'),
+    ("p(2024-01-01T10:00:00Z).", "C0124", '`"2024-01-01T10:00:00Z"`', 'p("2024-01-01T10:00:00Z").'),
+    (".decl p(count: number)", "C0125", "`count_`", ".decl p(count_: number)"),
+    (".decl sum(x: number)", "C0125", "`sum_`", ".decl sum_(x: number)"),
+    ("range(?x) :- q(?x).", "C0125", "`range_`", "range_(?x) :- q(?x)."),
+    (".type match <: symbol", "C0125", "`match_`", ".type match_ <: symbol"),
+    ("% a comment\np(1).", "C0114", "`//`", "// a comment\np(1)."),
+    ("p(1). % don't\nq(2).", "C0114", "`//`", "p(1). // don't\nq(2)."),
+    (".decl p(x: number) % why\np(1).", "C0114", "`//`", ".decl p(x: number) // why\np(1)."),
+    ("p(?x) :- q(?x),\n  % it's so\n  r(?x).", "C0114", "`//`", "p(?x) :- q(?x),\n  r(?x)."),
+    ("-- a comment\np(1).", "C0114", "`//`", "// a comment\np(1)."),
+    ("# a comment\np(1).", "C0114", "`//`", "// a comment\np(1)."),
+    ("//! a header\np(1).", "C0114", "`//`", "// a header\np(1)."),
+    ("p('a').", "C0104", '`"a"`', 'p("a").'),
+    ("p(.5).", "C0112", "`0.5`", "p(0.5)."),
+    ("p(?x) :- q(?_x).", "C0115", "`_x`", "p(?x) :- q(_x)."),
+    (".decl p(?x: symbol)", "C0130", "`x`", ".decl p(x: symbol)"),
+    (".inptu p", "C0126", "`.input`", ".decl p(x: symbol) .input p"),
+    (".decl p(x: symbol).", "C0138", "delete the dot", ".decl p(x: symbol)"),
+]
+
+
+@pytest.mark.parametrize(("wrong", "code", "edit", "right"), HABITS, ids=lambda part: part[:30])
+def test_a_habit_is_named_and_its_help_mends_it(
+    wrong: str, code: str, edit: str, right: str
+) -> None:
+    _, found = read(wrong)
+    assert [one.code for one in found] == [code]
+    assert edit in found[0].help
+    sound(right)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "p(?x) :- q(?x), ?x = 2024 - 01 - 01.",
+        "p(?x) :- q(?y), ?x = ?y % 2.",
+        "p(?x) :- q(?y), ?x = ?y\n  % 2.",
+        "p(?x) :- q(?y), ?x <-5.",
+        "p(?x) :- q(?x, ?count, ?sum, ?match).",
+        "p(5).q(5.5).r(?x):-p(?x).",
+        "p(1). q(1).",
+        '.decl p(x: symbol) .output p p("a").',
+        "p(?x) :- q(?x), (?x + 1) * 2 > 3, ((q(?x))).",
+        "p(?x) :- q(?x), min(?x, 1) = 1, ?x = max(?x, ?x).",
+        'p(?x) :- q(?x), cat("a", ?x) != "b".',
+        "p(?n) :- ?n = count : q(_).",
+        "p(?n) :- count : { q(_) } = ?n.",
+        "p(?n) :- ?n = sum(?x) : { q(?x) }.",
+        "//// not a description\np(1). //// nor this",
+        "/* a ** comment */ p(1). /**/",
+        "p(1).\r\nq(2).\r\n",
+        "",
+        "   // nothing",
+    ],
+)
+def test_what_only_looks_like_a_habit_is_read(text: str) -> None:
+    assert errors(text) == []
