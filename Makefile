@@ -8,6 +8,7 @@ SHELL := /bin/sh
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/installed.stamp
+EXAMPLE := examples/vip/data/shop.sqlite
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 TREE := constat tests $(wildcard examples) $(wildcard rules)
 
@@ -27,7 +28,7 @@ help: ## Show this list.
 		awk -F'|' '{ printf "%-14s %s\n", $$1, $$2 }'
 
 .PHONY: install
-install: $(STAMP) ## Install what Constat needs into .venv/ (the other targets do it for you).
+install: $(STAMP) $(EXAMPLE) ## Install what Constat needs into .venv/ (the other targets do it for you).
 
 # uv is fast; plain pip does the same where uv is missing or finds no index.
 $(STAMP): pyproject.toml requirements.lock
@@ -41,8 +42,13 @@ $(STAMP): pyproject.toml requirements.lock
 		|| $(PIP) -r requirements.lock -e .
 	@touch $@
 
+# The example's database is generated: the same rows on every machine.
+$(EXAMPLE): $(STAMP) examples/vip/make_data.py
+	@$(BIN)/python examples/vip/make_data.py >/dev/null
+	@touch $@
+
 .PHONY: prove
-prove: $(STAMP) ## Prove a goal on the example (GOAL='is_vip(C001)').
+prove: install ## Prove a goal on the example (GOAL='is_vip(C001)').
 	@$(BIN)/constat prove "$(GOAL)"
 
 .PHONY: lint
@@ -53,20 +59,20 @@ lint: $(STAMP) ## Check format, lint, types and import contracts.
 	$(BIN)/lint-imports
 
 .PHONY: test
-test: lint ## Run everything that must pass before a change goes in.
+test: install lint ## Run everything that must pass before a change goes in.
 	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal $(PYTEST_ARGS)
 
 .PHONY: slow
-slow: $(STAMP) ## Run the slow tests, with many more generated examples.
+slow: install ## Run the slow tests, with many more generated examples.
 	HYPOTHESIS_PROFILE=slow $(BIN)/python -m pytest -q -n $(WORKERS) -m slow $(PYTEST_ARGS)
 
 .PHONY: fuzz
-fuzz: $(STAMP) ## Fuzz the readers of outside input (ROUNDS=20000).
+fuzz: install ## Fuzz the readers of outside input (ROUNDS=20000).
 	CONSTAT_FUZZ_ROUNDS=$(ROUNDS) HYPOTHESIS_PROFILE=slow \
 		$(BIN)/python -m pytest -q -n $(WORKERS) -m "slow or not slow" tests/fuzz $(PYTEST_ARGS)
 
 .PHONY: bench
-bench: $(STAMP) ## Measure the figures that the README promises.
+bench: install ## Measure the figures that the README promises.
 	$(BIN)/python -m pytest -q -s -m "slow or not slow" tests/bench $(PYTEST_ARGS)
 
 .PHONY: format

@@ -14,7 +14,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from constat.evaluation import ABSENT, CERTAIN, CONCEIVABLE
+from constat.evaluation import CERTAIN, CONCEIVABLE
 from constat.proof.reading import Reading, accept_rules
 from constat.proof.recorded import RecordedExternals, Supposition
 
@@ -32,9 +32,13 @@ class Budget:
     seconds: float = 10.0
     started: float = field(default_factory=time.monotonic)
 
+    def is_spent(self) -> bool:
+        """Tell whether no run is left."""
+        return self.runs <= 0 or time.monotonic() - self.started > self.seconds
+
     def spend(self) -> bool:
         """Take one run; tell whether there was one left."""
-        if self.runs <= 0 or time.monotonic() - self.started > self.seconds:
+        if self.is_spent():
             return False
         self.runs -= 1
         return True
@@ -90,15 +94,7 @@ def minimal_reading(
         # Recorded answers do not reach: the accepting reading of the first outcome stands.
         return Minimal(every, proven=False)
     for assumption in sorted(best.accepted, key=lambda one: (one.confidence, one.kind, one.text)):
-        if not replay.budget.spend():
+        if replay.budget.is_spent():
             return Minimal(best, proven=False)
-        replay.budget.runs += 1
-        smaller = replay.decides(best.accepted - {assumption}, wanted)
-        if smaller is not None:
-            best = smaller
+        best = replay.decides(best.accepted - {assumption}, wanted) or best
     return Minimal(best, proven=True)
-
-
-def wanted_strength(strength: int) -> int:
-    """Return what a goal of strength 2 or 0 becomes once its assumptions are accepted."""
-    return CERTAIN if strength > CONCEIVABLE else ABSENT

@@ -21,9 +21,11 @@ from constat.evaluation import (
     ignore_event,
 )
 from constat.logic import OPEN, Constant, Variable
-from constat.proof.acceptance import Budget, Replay, minimal_reading, wanted_strength
+from constat.proof.acceptance import Budget, Replay, minimal_reading
+from constat.proof.best import best_nodes
 from constat.proof.confidence import MILLION
 from constat.proof.missing import Gap, find_gaps
+from constat.proof.projection import with_projections
 from constat.proof.proofs import Proof, UnsupportedError
 from constat.proof.reading import Reading, accepting_reading, hard_reading
 from constat.proof.slices import TooLargeError
@@ -34,6 +36,9 @@ if TYPE_CHECKING:
     from constat.evaluation import Assumption, Engine, Externals, Limits, Observer, Outcome
     from constat.logic import Atom, OpenRow
     from constat.proof.outside import Fact
+
+
+_BEST_STEPS = 2_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,68 +88,108 @@ def decide(  # noqa: PLR0913  # the engine's own arguments, handed through
     observe: Observer = ignore_event,
 ) -> Decision:
     """Evaluate a goal once and say what follows."""
-    outcome = engine.evaluate(program, goal, externals, limits, exhaust=exhaust, observe=observe)
-    replay = Replay(engine, outcome, externals, limits, Budget(seconds=limits.seconds))
+    projected = with_projections(program)
+    outcome = engine.evaluate(projected, goal, externals, limits, exhaust=exhaust, observe=observe)
+    budget = Budget(seconds=limits.seconds)
+    deciding = _Deciding(Replay(engine, outcome, externals, limits, budget), outcome, exhaust)
     strength = outcome.strength(goal)
     match strength:
         case _ if strength == CERTAIN:
-            return _proved(hard_reading(outcome), outcome, Verdict.PROVED, minimal=True)
+            return deciding.proved()
         case _ if strength == ABSENT:
-            return _disproved(hard_reading(outcome), outcome, Verdict.DISPROVED, minimal=True)
+            return deciding.disproved()
         case _ if strength in {ACCEPTED, CONCEIVABLE}:
-            return _under(replay, strength)
+            return deciding.under(proved=strength == ACCEPTED)
         case _:
-            return _unresolved(replay)
+            return _unresolved(deciding.replay)
 
 
-def _under(replay: Replay, strength: int) -> Decision:
-    """Decide under a minimal set of assumptions."""
-    outcome = replay.outcome
-    every = accepting_reading(outcome)
-    proved = strength == ACCEPTED
-    first = _shown(every, outcome, proved=proved)
-    found = minimal_reading(replay, every, first.used_assumptions(), wanted_strength(strength))
-    if proved:
-        return _proved(found.reading, outcome, Verdict.PROVED_UNDER, minimal=found.proven)
-    return _disproved(found.reading, outcome, Verdict.DISPROVED_UNDER, minimal=found.proven)
+@dataclass(frozen=True, slots=True)
+class _Deciding:
+    """Makes the decision for a goal whose strength is known."""
+
+    replay: Replay
+    outcome: Outcome
+    exhaust: bool
+
+    def proved(self) -> Decision:
+        """Decide PROVED in the hard reading."""
+        proof, best = self.shown(hard_reading(self.outcome))
+        return self.decision(proof, Verdict.PROVED, best=best)
+
+    def disproved(self) -> Decision:
+        """Decide DISPROVED in the hard reading."""
+        proof = self.bounded(hard_reading(self.outcome))
+        return self.decision(proof, Verdict.DISPROVED, best=proof.absence_confidence())
+
+    def under(self, *, proved: bool) -> Decision:
+        """Decide under a minimal set of assumptions."""
+        every = accepting_reading(self.outcome)
+        best: int | None = None
+        if proved:
+            first, best = self.shown(every)
+        else:
+            first = self.bounded(every)
+        wanted = CERTAIN if proved else ABSENT
+        found = minimal_reading(self.replay, every, first.used_assumptions(), wanted)
+        if proved:
+            # Only a confidence that no other set of assumptions beats is exact.
+            proof, _ = self.shown(found.reading)
+            verdict = Verdict.PROVED_UNDER
+        else:
+            proof, verdict = self.bounded(found.reading), Verdict.DISPROVED_UNDER
+        return self.decision(proof, verdict, best=best, minimal=found.proven)
+
+    def shown(self, reading: Reading) -> tuple[Proof, int | None]:
+        """Prove the goal; also give the best confidence there is, where it was looked for."""
+        answers = answers_in(reading, self.outcome.goal)
+        if not answers:
+            raise UnsupportedError("a goal is called proved, and no row of it is certain")
+        proof = Proof(reading, self.outcome.goal)
+        proof.show(answers, bounded=False)
+        if not self.exhaust or confidence_of(proof) == MILLION:
+            return proof, None
+        try:
+            nodes = best_nodes(reading, answers, _BEST_STEPS)
+        except TooLargeError:
+            return proof, None
+        better = Proof(reading, self.outcome.goal)
+        better.prefer(nodes)
+        better.show(answers, bounded=False)
+        return better, confidence_of(better)
+
+    def bounded(self, reading: Reading) -> Proof:
+        """Show that nothing that matches the goal is possible."""
+        goal = self.outcome.goal
+        proof = Proof(reading, goal)
+        proof.show((), bounded=True)
+        if proof.slice.possible(goal.predicate, proof.pattern):
+            raise UnsupportedError("a goal is called disproved, and a row of it is possible")
+        return proof
+
+    def decision(
+        self, proof: Proof, verdict: Verdict, *, best: int | None, minimal: bool = True
+    ) -> Decision:
+        """Return a decided goal."""
+        confidence = confidence_of(proof)
+        return Decision(
+            goal=self.outcome.goal,
+            verdict=verdict,
+            confidence=Decimal(confidence) / MILLION,
+            exact=confidence in {MILLION, best},
+            assumptions=proof.used_assumptions(),
+            minimal=minimal,
+            gaps=(),
+            outcome=self.outcome,
+            proof=proof,
+        )
 
 
-def _shown(reading: Reading, outcome: Outcome, *, proved: bool) -> Proof:
-    proof = Proof(reading, outcome.goal)
-    proof.show(answers_in(reading, outcome.goal) if proved else (), bounded=not proved)
-    return proof
-
-
-def _proved(reading: Reading, outcome: Outcome, verdict: Verdict, *, minimal: bool) -> Decision:
-    proof = _shown(reading, outcome, proved=True)
+def confidence_of(proof: Proof) -> int:
+    """Return the confidence of the best answer, or of the goal's absence, in millionths."""
     if not proof.answers:
-        raise UnsupportedError("a goal is called proved, and no row of it is certain")
-    confidence = max(proof.confidences[answer] for answer in proof.answers)
-    return _decision(proof, outcome, verdict, confidence, minimal=minimal)
-
-
-def _disproved(reading: Reading, outcome: Outcome, verdict: Verdict, *, minimal: bool) -> Decision:
-    proof = _shown(reading, outcome, proved=False)
-    if proof.slice.possible(outcome.goal.predicate, proof.pattern):
-        raise UnsupportedError("a goal is called disproved, and a row of it is possible")
-    return _decision(proof, outcome, verdict, proof.absence_confidence(), minimal=minimal)
-
-
-def _decision(
-    proof: Proof, outcome: Outcome, verdict: Verdict, confidence: int, *, minimal: bool
-) -> Decision:
-    used = proof.used_assumptions()
-    return Decision(
-        outcome.goal,
-        verdict,
-        Decimal(confidence) / MILLION,
-        confidence == MILLION,
-        used,
-        minimal,
-        (),
-        outcome,
-        proof,
-    )
+        return proof.absence_confidence()
+    return max(proof.confidences[answer] for answer in proof.answers)
 
 
 def _unresolved(replay: Replay) -> Decision:

@@ -21,7 +21,7 @@ from constat.proof.reading import rule_assumption
 from constat.proof.slices import Slice
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from constat.evaluation import Assumption, RuleDerivation
     from constat.logic import Atom, Row, Value
@@ -136,6 +136,10 @@ class Proof:
         grounds = self.slice.outside.grounds(predicate, row)
         outside = 0 if grounds is None else millionths(grounds.evidence.confidence)
         return max(outside, self.confidences.get((predicate, row), 0))
+
+    def prefer(self, nodes: Mapping[Fact, Node]) -> None:
+        """Take these derivations instead of the engine's."""
+        self._derived.update(nodes)
 
     def code(self, number: int) -> RuleCode:
         """Return a compiled rule."""

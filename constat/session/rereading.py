@@ -229,14 +229,10 @@ def _summary(summary: Mapping[str, Any], document: Mapping[str, Any]) -> dict[st
 
 def _spelled(predicate: Predicate, row: Sequence[Any]) -> Iterator[str | None]:
     for slot, kind in zip(row, predicate.kinds, strict=True):
-        yield (
-            formatcanonical_value(slot, kind)
-            if isinstance(slot, int | float | str | Decimal)
-            else None
-        )
+        yield (format_value(slot, kind) if isinstance(slot, int | float | str | Decimal) else None)
 
 
 def _texts(predicate: Predicate, row: Row) -> Texts:
     return tuple(
-        formatcanonical_value(value, kind) for value, kind in zip(row, predicate.kinds, strict=True)
+        format_value(value, kind) for value, kind in zip(row, predicate.kinds, strict=True)
     )

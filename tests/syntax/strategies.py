@@ -193,7 +193,7 @@ def _aggregate(draw: st.DrawFn, given: list[Predicate], scope: _Scope) -> Aggreg
     body: list[Positive | Negative | Comparison] = [
         Positive(draw(_atom(draw(st.sampled_from(given)), inner, wild=False)))
     ]
-    if inner.by_kind and draw(coins):
+    if draw(coins) and inner.by_kind:
         body.append(draw(_comparison(inner)))
     numeric = [kind for kind in NUMERIC if inner.names(kind)]
     if not numeric or draw(st.booleans()):
@@ -212,9 +212,9 @@ def _rule(draw: st.DrawFn, head: Predicate, given: list[Predicate]) -> Rule:
         Positive(draw(_atom(draw(st.sampled_from(given)), scope, wild=True)))
         for _ in range(draw(st.integers(0, 2)))
     )
-    if scope.by_kind and draw(coins):
+    if draw(coins) and scope.by_kind:
         body.append(draw(_comparison(scope)))
-    if scope.by_kind and draw(coins):
+    if draw(coins) and scope.by_kind:
         body.append(Negative(draw(_ground_atom(draw(st.sampled_from(given)), scope))))
     if draw(st.integers(0, 3)) == 0:
         body.append(draw(_aggregate(given, scope)))

@@ -1,0 +1,167 @@
+"""The proof of greatest confidence, where the caller wants the search exhausted.
+
+In: a reading and the facts to prove.  Out: for every fact a best derivation, found over all rule
+instances whose premises are certain.  Invariant: a conclusion is never more confident than a
+premise, so taking facts in falling confidence finds the best ones first and never in a circle
+(Knuth, A generalization of Dijkstra's algorithm, 1977).
+"""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from constat.proof.confidence import MILLION, millionths, rule_confidence
+from constat.proof.instances import (
+    AggregateCode,
+    ComparisonCode,
+    NegativeCode,
+    PositiveCode,
+    is_ground,
+)
+from constat.proof.ordering import order_of
+from constat.proof.proofs import FactNode, RuleNode
+from constat.proof.reading import rule_assumption
+from constat.proof.slices import Slice
+
+if TYPE_CHECKING:
+    from constat.proof.instances import Binding, LiteralCode, RuleCode
+    from constat.proof.outside import Fact
+    from constat.proof.proofs import Node
+    from constat.proof.reading import Reading
+
+
+@dataclass(slots=True)
+class _Way:
+    """One way to derive a fact; ``waits`` counts the premises whose best confidence is not known."""
+
+    fact: Fact
+    node: Node
+    cap: int
+    factor: int
+    premises: tuple[Fact, ...]
+    waits: int = field(default=0)
+
+
+def best_nodes(reading: Reading, facts: tuple[Fact, ...], steps: int) -> dict[Fact, Node]:
+    """Return a best derivation of each fact and of what it rests on.
+
+    Raises ``TooLargeError`` where there are more instances than ``steps`` allows.
+    """
+    search = _Search(reading, steps)
+    search.collect(facts)
+    return search.best()
+
+
+class _Search:
+    """The hypergraph of certain instances below some facts."""
+
+    def __init__(self, reading: Reading, steps: int) -> None:
+        self.reading = reading
+        self.walker = Slice(reading, steps)
+        closing = [
+            millionths(one.confidence)
+            for one in reading.accepted
+            if one.kind in {"closure", "fall-through"}
+        ]
+        self.absence = min(closing, default=MILLION)
+        self.ways: dict[Fact, list[_Way]] = {}
+
+    def collect(self, facts: tuple[Fact, ...]) -> None:
+        """Find all ways to derive the facts, and what they rest on, and so on."""
+        waiting = list(facts)
+        while waiting:
+            fact = waiting.pop()
+            if fact not in self.ways:
+                self.ways[fact] = self.ways_of(fact)
+                waiting += [premise for way in self.ways[fact] for premise in way.premises]
+
+    def ways_of(self, fact: Fact) -> list[_Way]:
+        predicate, row = fact
+        found: list[_Way] = []
+        grounds = self.walker.outside.grounds(predicate, row)
+        if grounds is not None:
+            sure = millionths(grounds.evidence.confidence)
+            found.append(_Way(fact, FactNode(predicate, row), sure, MILLION, ()))
+        columns = tuple(range(len(row)))
+        for number in self.reading.program.rule_numbers(predicate):
+            if not self.reading.holds(rule_assumption(self.reading.program, number)):
+                continue
+            code = self.walker.code(number)
+            start = code.start(columns, row)
+            if start is None:
+                continue
+            for binding in self.walker.search(code, order_of(code, columns), start):
+                way = self.way(fact, code, binding)
+                if way is not None:
+                    found.append(way)
+        return found
+
+    def way(self, fact: Fact, code: RuleCode, binding: Binding) -> _Way | None:
+        """Return the instance as a way to derive the fact, if it holds for certain."""
+        if not is_ground(binding[: code.outer]) or code.head.pattern(binding) != fact[1]:
+            return None
+        cap = MILLION
+        below: dict[Fact, None] = {}
+        premises: list[Fact | None] = []
+        for place, literal in enumerate(code.body):
+            rests = self.rests_on(code, place, literal, binding)
+            if rests is None:
+                return None
+            below.update(dict.fromkeys(rests))
+            positive = isinstance(literal, PositiveCode)
+            premises.append(rests[0] if positive else None)
+            if not positive and not isinstance(literal, ComparisonCode):
+                cap = min(cap, self.absence)
+        rule = self.reading.program.rules[code.number]
+        values = tuple(binding[: code.outer])
+        node = RuleNode(*fact, code.number, values, tuple(premises), ())  # type: ignore[arg-type]
+        return _Way(fact, node, cap, millionths(rule.confidence), tuple(below))
+
+    def rests_on(
+        self, code: RuleCode, place: int, literal: LiteralCode, binding: Binding
+    ) -> tuple[Fact, ...] | None:
+        """Return the facts a literal rests on; ``None`` where it is not certain."""
+        match literal:
+            case PositiveCode(atom):
+                row = atom.pattern(binding)
+                certain = is_ground(row) and self.walker.is_certain(atom.predicate, row)  # type: ignore[arg-type]
+                return ((atom.predicate, row),) if certain else None  # type: ignore[return-value]
+            case NegativeCode(atom):
+                row = atom.pattern(binding)
+                absent = is_ground(row) and not self.walker.possible(atom.predicate, row)
+                return () if absent else None
+            case ComparisonCode():
+                return () if literal.truth(binding) is True else None
+            case AggregateCode():
+                exact = self.walker.aggregates.exact(code, place, literal, binding)
+                return exact.read if exact.value == binding[literal.result] else None
+
+    def best(self) -> dict[Fact, Node]:
+        """Take facts in falling confidence, each by the way that reached it first."""
+        users: dict[Fact, list[_Way]] = {}
+        heap: list[tuple[int, int, _Way]] = []
+        for way in (way for ways in self.ways.values() for way in ways):
+            way.waits = len(way.premises)
+            for premise in way.premises:
+                users.setdefault(premise, []).append(way)
+            if not way.waits:
+                self.push(heap, way)
+        chosen: dict[Fact, Node] = {}
+        while heap:
+            falling, _, way = heapq.heappop(heap)
+            if way.fact in chosen:
+                continue
+            chosen[way.fact] = way.node
+            for user in users.get(way.fact, ()):
+                user.waits -= 1
+                user.cap = min(user.cap, -falling)
+                if not user.waits:
+                    self.push(heap, user)
+        return chosen
+
+    @staticmethod
+    def push(heap: list[tuple[int, int, _Way]], way: _Way) -> None:
+        # The object's identity breaks ties: ways have no order of their own.
+        heapq.heappush(heap, (-rule_confidence(way.cap, way.factor), id(way), way))
