@@ -43,12 +43,34 @@ def check_aggregates(draft: Draft) -> None:
                 draft.diagnostics.extend(_wildcards(draft, literal))
 
 
+def shadowed_names(rule: Rule, outer: set[str]) -> set[str]:
+    """Give the aggregated variables of a rule that are used outside, too."""
+    return {
+        variable.name
+        for literal in rule.body
+        if isinstance(literal, Aggregate)
+        for variable in _aggregated(literal)
+        if variable.name in outer
+    }
+
+
+def _aggregated(aggregate: Aggregate) -> Iterator[Variable]:
+    """Yield what an aggregate ranges over: the target, or its variables that the body has, too.
+
+    `sum ?v * ?rate : { sale(?v) }` does not range over `?rate`.
+    """
+    target = aggregate.target
+    if isinstance(target, Variable):
+        yield target
+    elif target is not None:
+        inside = {one.name for inner in aggregate.body for one in literal_variables(inner)}
+        yield from (one for one in term_variables(target) if one.name in inside)
+
+
 def _used_outside(rule: Rule, aggregate: Aggregate) -> Iterator[Diagnostic]:
-    if aggregate.target is None:
-        return
     outer = set(outer_names(rule))
     seen: set[str] = set()
-    for variable in term_variables(aggregate.target):
+    for variable in _aggregated(aggregate):
         if variable.name in outer and variable.name not in seen:
             seen.add(variable.name)
             yield _shadowed(rule, aggregate, variable)

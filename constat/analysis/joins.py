@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from constat.logic import Column, Predicate
 
 _LOOKED_AT = 1000
+_IDS = ("id", "key", "code", "no", "nr")
 _NAMES = ("name", "title", "label", "symbol")
 
 
@@ -54,7 +55,11 @@ def _pair(predicate: Predicate, wanted: Column) -> tuple[int, int] | None:
         for place, column in enumerate(predicate.columns)
         if column.kind is wanted.kind and _same_id(column, wanted)
     ]
-    texts = [place for place, one in enumerate(predicate.columns) if one.kind is Kind.SYMBOL]
+    texts = [
+        place
+        for place, one in enumerate(predicate.columns)
+        if one.type_name == Kind.SYMBOL.value or (one.kind is Kind.SYMBOL and place not in ids)
+    ]
     named = [
         place for place in texts if any(part in predicate.columns[place].name for part in _NAMES)
     ]
@@ -66,7 +71,7 @@ def _pair(predicate: Predicate, wanted: Column) -> tuple[int, int] | None:
 def _same_id(column: Column, wanted: Column) -> bool:
     if wanted.type_name != wanted.kind.value:
         return column.type_name == wanted.type_name
-    return column.name == wanted.name
+    return column.name == wanted.name and column.name.casefold().endswith(_IDS)
 
 
 def _is_other(predicate: Predicate, place: int, other: Origin | None) -> bool:

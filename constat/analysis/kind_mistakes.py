@@ -8,6 +8,7 @@ diagnostic names the column, its declared type and an edit that parses. Example:
 from __future__ import annotations
 
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from constat.analysis.joins import offered_join
@@ -23,17 +24,35 @@ if TYPE_CHECKING:
 
 _ONE_KIND = "two terms are compared, joined or calculated with only when they have one base type"
 _EXACTNESS = "exact and approximate numbers never mix silently: nothing would show the lost digits"
-_EXAMPLES = {
-    Kind.DATE: '"2025-01-31"',
-    Kind.TIMESTAMP: '"2025-01-31T10:00:00Z"',
-    Kind.BOOL: '"true"',
-}
-_READERS = {
-    Kind.NUMBER: "to_number",
-    Kind.UNSIGNED: "to_unsigned",
-    Kind.FLOAT: "to_float",
-    Kind.DECIMAL: "to_decimal",
-}
+_EXAMPLES = MappingProxyType(
+    {
+        Kind.DATE: '"2025-01-31"',
+        Kind.TIMESTAMP: '"2025-01-31T10:00:00Z"',
+        Kind.BOOL: '"true"',
+    }
+)
+_HABITS = MappingProxyType(
+    {
+        **dict.fromkeys(("len", "length", "size"), "strlen"),
+        **dict.fromkeys(("concat", "concatenate", "join"), "cat"),
+        **dict.fromkeys(("substring", "mid", "slice"), "substr"),
+        **dict.fromkeys(("int", "integer", "number"), "to_number"),
+        **dict.fromkeys(("str", "string", "text"), "to_string"),
+        **dict.fromkeys(("datediff", "date_diff"), "days_between"),
+        **dict.fromkeys(("dateadd", "add_days"), "date_add"),
+        "decimal": "to_decimal",
+        "double": "to_float",
+        "float": "to_float",
+    }
+)
+_READERS = MappingProxyType(
+    {
+        Kind.NUMBER: "to_number",
+        Kind.UNSIGNED: "to_unsigned",
+        Kind.FLOAT: "to_float",
+        Kind.DECIMAL: "to_decimal",
+    }
+)
 
 
 def described(origin: Origin | None, kind: Kind) -> str:
@@ -105,15 +124,13 @@ def _conflict_help(
     join = offered_join(kinds, (first, second), predicates)
     if join:
         return f"to go from a name to its id, join with `{join}`"
-    term = next(
-        (one.term for one in (first, second) if one and isinstance(one.term, Variable)), None
-    )
-    shown = print_term(term) if term is not None else "?x"
     known, wanted = kinds
     if second is None or (second.comparison is None and second.role == "gives"):
         known, wanted = _from_and_to(known, wanted)
+    source = first if known is kinds[0] else second
+    shown = _variable(source)
     edit = f"?y = {_converted(shown, known, wanted)}"
-    return f"use another variable for one of the two and convert: `{edit}`"
+    return f"convert, and use another variable for the result: `{edit}`"
 
 
 def _from_and_to(one: Kind, other: Kind) -> tuple[Kind, Kind]:
@@ -275,7 +292,7 @@ def no_aggregate(aggregate: Aggregate, kind: Kind, origin: Origin | None) -> Dia
 def unknown_function(term: Apply) -> Diagnostic:
     """Report a function that does not exist."""
     named = [name for name in FUNCTIONS if name.isidentifier() and name != "neg"]
-    near = nearest(term.function, named)
+    near = nearest(term.function, named) or _HABITS.get(term.function)
     inner = ", ".join(map(print_term, term.arguments))
     edit = (
         f"write `{near}({inner})`"
@@ -318,11 +335,15 @@ def wrong_arguments(
 ) -> Diagnostic:
     """Report a call whose arguments have kinds that the function does not take."""
     code, note, edit = _arguments_reason(term, given, result, known)
-    shown = ", ".join(kind.value for kind in given)
+    shown = ", ".join(dict.fromkeys(kind.value for kind in given))
+    message = f"`{'-' if term.function == 'neg' else term.function}` is not defined on {shown}"
+    if term.function == "as":
+        message = f"`as` does not turn {shown} into {result.value}"
+    elif code == "C0220":
+        message = f"{described(origin, given[0])}, compared with `{print_term(term)}`"
     return Diagnostic(
         code,
-        f"`{term.function if term.function != 'neg' else '-'}` is not defined on {shown}"
-        + (f" to give {result.value}" if term.function == "as" else ""),
+        message,
         term.span or (None if origin is None else origin.used),
         label=described(origin, given[0]),
         note=note,

@@ -112,7 +112,10 @@ class _Inference:
         if aggregate.function == "count":
             self.classes.bind(result, Kind.NUMBER, origin)
         elif aggregate.function != "mean" and over is not None:
-            self.classes.join(result, over, origin)
+            # Before the join: a sum of texts is one mistake, not one in every use of the result.
+            self.check_aggregate(aggregate, over)
+            if not self.classes.broken(over):
+                self.classes.join(result, over, origin)
         self.aggregates.append((aggregate, result, over))
 
     def term(self, term: Term) -> int:
@@ -147,7 +150,8 @@ class _Inference:
         self.settle_overloads()
         self.classes.settle_constants(self.report_mixed)
         self.settle_overloads()
-        for call in self.calls:
+        # Outer calls first: of nested arithmetic the whole is shown, not a part of it.
+        for call in reversed(self.calls):
             self.diagnostics.extend(check_call(call, self.classes))
         for comparison, found in self.comparisons:
             kind = self.classes.kind(found)

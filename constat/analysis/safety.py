@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from constat.analysis import unbound
+from constat.analysis.aggregation import shadowed_names
 from constat.analysis.binding import (
     Step,
     aggregate_variables,
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
     from constat.analysis.draft import Draft
     from constat.diagnostics import Diagnostic
-    from constat.logic import Rule, Variable
+    from constat.logic import Atom, Rule, Variable
 
 
 def check_safety(draft: Draft) -> None:
@@ -39,18 +40,20 @@ def unsafe_variables(draft: Draft, rule: Rule) -> Iterator[Diagnostic]:
     """Yield one diagnostic for each variable of a rule that nothing binds."""
     names = outer_names(rule)
     outer = set(names)
-    free = free_names(rule)
+    # Only `_` and `_name` may stand for any value: a plain name was meant to be bound.
+    free = {name for name in free_names(rule) if name[0] == "_"}
     steps = list(steps_of(rule.body, outer, free))
     bound = bind(steps, ())
-    missing = [name for name in names if name not in bound.names and name not in free]
-    for name in _causes(missing, steps):
+    skipped = free | shadowed_names(rule, outer)
+    missing = [name for name in names if name not in bound.names and name not in skipped]
+    for name in _causes(missing, steps, rule):
         yield _unbound(draft, rule, name)
     for literal in rule.body:
         if isinstance(literal, Aggregate):
             yield from _unbound_inside(rule, literal, outer)
 
 
-def _causes(missing: list[str], steps: list[Step]) -> list[str]:
+def _causes(missing: list[str], steps: list[Step], rule: Rule) -> list[str]:
     """Leave out what would be bound if the other missing variables were: one error per cause."""
     names = set(missing)
     consequences = {
@@ -59,16 +62,29 @@ def _causes(missing: list[str], steps: list[Step]) -> list[str]:
         for name in step.gives & names
         if (step.needs - {name}) & names and name not in step.needs
     }
-    return [name for name in missing if name not in consequences] or missing[:1]
+    causes = [name for name in missing if name not in consequences]
+    if causes or not missing:
+        return causes
+    # A circle: each would be bound if another were. What an aggregate groups by is the way out.
+    groups = [name for name in missing if _inside(rule, name) is not None]
+    return (groups or missing)[:1]
 
 
-def _unbound(draft: Draft, rule: Rule, name: str) -> Diagnostic:
-    """Choose the diagnostic that shows the mistake best."""
+def _inside(rule: Rule, name: str) -> tuple[Aggregate, Atom] | None:
+    """Give the aggregate and the positive atom in it that hold a variable."""
     for literal in rule.body:
         if isinstance(literal, Aggregate):
             for inner in literal.body:
                 if isinstance(inner, Positive) and name in names_in(inner.atom.terms):
-                    return unbound.group(rule, _occurrence(rule, name), literal, inner.atom)
+                    return literal, inner.atom
+    return None
+
+
+def _unbound(draft: Draft, rule: Rule, name: str) -> Diagnostic:
+    """Choose the diagnostic that shows the mistake best."""
+    inside = _inside(rule, name)
+    if inside is not None:
+        return unbound.group(rule, _occurrence(rule, name), *inside)
     if name in names_in(rule.head.terms):
         return unbound.in_head(draft, rule, _occurrence(rule, name))
     for literal in rule.body:

@@ -146,15 +146,18 @@ def _inside_help(variable: Variable, aggregate: Aggregate) -> str:
                 f"{print_atom(_without(literal.atom, variable))}.`"
             )
     shown = print_term(variable)
-    atoms = [one.atom for one in aggregate.body if isinstance(one, Positive)]
-    for atom in atoms:
-        for place, term in enumerate(atom.terms):
-            if isinstance(term, Variable) and term.name.startswith("_"):
-                changed = replace(
-                    atom, terms=(*atom.terms[:place], variable, *atom.terms[place + 1 :])
-                )
-                return f"bind `{shown}` in the body, for example with `{print_atom(changed)}`"
-    return f"add an atom with `{shown}` to the body of `{aggregate.function}`"
+    unused = [
+        (one.atom, term)
+        for one in aggregate.body
+        if isinstance(one, Positive)
+        for term in one.atom.terms
+        if isinstance(term, Variable) and term.name.startswith("_")
+    ]
+    same = [(atom, term) for atom, term in unused if term.name == f"_{variable.name}"]
+    for atom, old in same or unused:
+        changed = replace(atom, terms=tuple(variable if one == old else one for one in atom.terms))
+        return f"bind `{shown}` in the body, for example with `{print_atom(changed)}`"
+    return f"add an atom to the body, for example `known_{variable.name}({shown})`"
 
 
 def _uses(rule: Rule, variable: Variable) -> int:

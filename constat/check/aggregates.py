@@ -14,7 +14,6 @@ from decimal import Context, Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
-from .evaluation import evaluate, instance, truth
 from .functions import compare, round_to_places
 from .joins import Joins, is_assignment, search
 from .rejection import Rejected
@@ -145,6 +144,7 @@ class Group:
 
     def __init__(self, owner: Aggregates, literal: Aggregate, joins: Joins) -> None:
         self.rows = owner.rows
+        self.evaluator = owner.rows.evaluator
         self.absence = owner.absence
         self.literal = literal
         self.joins = joins
@@ -169,7 +169,7 @@ class Group:
                 if self._is_ready(test, binding):
                     return position
                 continue
-            pattern = instance(test.atom, binding)
+            pattern = self.evaluator.instance(test.atom, binding)
             unbound = sum(value is Hole.UNBOUND for value in pattern)
             if (best < 0 or unbound < fewest) and self._can_match(test, binding):
                 best, fewest = position, unbound
@@ -179,17 +179,18 @@ class Group:
 
     def _is_ready(self, test: Test, binding: Binding) -> bool:
         if isinstance(test, Comparison):
-            if truth(test, binding) is not Hole.UNBOUND:
+            if self.evaluator.truth(test, binding) is not Hole.UNBOUND:
                 return True
             sides = ((test.left, test.right), (test.right, test.left))
             return any(
-                is_assignment(test, side, binding) and evaluate(other, binding) is not Hole.UNBOUND
+                is_assignment(test, side, binding)
+                and self.evaluator.value(other, binding) is not Hole.UNBOUND
                 for side, other in sides
             )
-        return Hole.UNBOUND not in instance(test.atom, binding)
+        return Hole.UNBOUND not in self.evaluator.instance(test.atom, binding)
 
     def _can_match(self, test: Positive, binding: Binding) -> bool:
-        pattern = instance(test.atom, binding)
+        pattern = self.evaluator.instance(test.atom, binding)
         for term, value in zip(test.atom.args, pattern, strict=True):
             if value is Hole.UNBOUND and not isinstance(term, Variable):
                 return False
@@ -213,15 +214,15 @@ class Group:
             for test in self.literal.body:
                 certain &= self._holds(test, binding)
             if self.literal.target is not None:
-                target = evaluate(self.literal.target, binding)
+                target = self.evaluator.value(self.literal.target, binding)
                 certain &= not isinstance(target, Hole)
                 targets.append(str(target))
         return self._added(len(assignments), targets) if certain else None
 
     def _holds(self, test: Test, binding: Binding) -> bool:
         if isinstance(test, Comparison):
-            return truth(test, binding) is True
-        row = instance(test.atom, binding)
+            return self.evaluator.truth(test, binding) is True
+        row = self.evaluator.instance(test.atom, binding)
         if any(isinstance(value, Hole) for value in row):
             return False
         if isinstance(test, Negative):

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .evaluation import instance
 from .joins import Joins, search
 from .rejection import Rejected
 from .rules import Aggregate, Constant, Variable, free_positions, unbound
@@ -112,7 +111,7 @@ class Closure:
     def _check_covered(
         self, rule: Rule, entry: ClosureEntry, bound: Bound, key: Row, binding: Binding
     ) -> None:
-        head = list(instance(rule.head, binding))
+        head = list(self.rows.evaluator.instance(rule.head, binding))
         for column, value in zip(entry.columns, key, strict=True):
             if isinstance(head[column], Hole):
                 head[column] = value

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 from . import shapes
 from .canonical import Json, canonical, sha256
 from .rejection import Rejected, each
-from .values import KINDS, Hole, OpenRow, Row, Value, is_spelled
+from .values import KINDS, Hole, OpenRow, Row, is_spelled
 
 if TYPE_CHECKING:
     from .rules import Declaration, Program
@@ -212,7 +212,7 @@ class EvidenceReader:
         holes = tuple(each("open", shapes.array(opened), self._open))
         covered = tuple(each("coverage", shapes.array(coverage), self._coverage))
         check_shown_rows(self.sources, groups)
-        backing = {(row.predicate, row.row) for row in holes}
+        backing = _backing(holes)
         each("coverage", covered, lambda entry: self._check_backed(entry, backing))
         return Evidence(self.sources, self.assumptions, groups, holes, covered)
 
@@ -272,20 +272,30 @@ class EvidenceReader:
             tuple(shapes.index(s, len(self.sources)) for s in shapes.array(sources)),
         )
 
-    def _check_backed(self, entry: Coverage, backing: set[tuple[str, OpenRow]]) -> None:
+    def _check_backed(
+        self, entry: Coverage, backing: dict[tuple[str, tuple[int, ...]], set[Row]]
+    ) -> None:
         """Only an authority, or an open row that admits everything, can close a key."""
         if any(self.sources[source].origin in AUTHORITIES for source in entry.sources):
             return
-        width = len(self.rows.declaration(entry.predicate).columns)
+        backed = backing.get((entry.predicate, entry.columns), set())
         for position, key in enumerate(entry.keys):
-            at = dict(zip(entry.columns, key, strict=True))
-            row: tuple[Value, ...] = tuple(at.get(c, Hole.STAR) for c in range(width))
-            if (entry.predicate, row) not in backing:
+            if key not in backed:
                 raise Rejected(
                     "coverage",
                     "neither an authority nor an open row backs this",
                     f"keys[{position}]",
                 )
+
+
+def _backing(holes: tuple[Open, ...]) -> dict[tuple[str, tuple[int, ...]], set[Row]]:
+    """Return by predicate and columns the keys of open rows that are ⋆ everywhere else."""
+    backing: dict[tuple[str, tuple[int, ...]], set[Row]] = {}
+    for hole in holes:
+        columns = tuple(c for c, value in enumerate(hole.row) if not isinstance(value, Hole))
+        key = tuple(value for value in hole.row if not isinstance(value, Hole))
+        backing.setdefault((hole.predicate, columns), set()).add(key)
+    return backing
 
 
 def check_shown_rows(sources: tuple[Source, ...], groups: tuple[FactGroup, ...]) -> None:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from .evaluation import evaluate, instance, truth
 from .rejection import Rejected
 from .rules import Comparison, Negative, Positive, Variable
 from .values import Hole, Value
@@ -52,6 +51,7 @@ class Joins:
 
     def __init__(self, rows: Rows, lookup: Callable[[str, OpenRow], list[OpenRow]]) -> None:
         self.rows = rows
+        self.evaluator = rows.evaluator
         self.lookup = lookup
         self.free: frozenset[int] = frozenset()
         self.consulted: set[int] = set()
@@ -65,10 +65,10 @@ class Joins:
             case Negative(atom):
                 return () if self._is_certain(atom, binding) else (binding,)
             case Comparison():
-                return compared(test, binding)
+                return self._compared(test, binding)
 
     def _positive(self, atom: Atom, binding: Binding) -> Iterator[Binding]:
-        pattern = instance(atom, binding)
+        pattern = self.evaluator.instance(atom, binding)
         check_arguments(atom, pattern)
         for row in self.lookup(atom.predicate, pattern):
             extended = unify(atom, pattern, row, binding)
@@ -76,7 +76,7 @@ class Joins:
                 yield extended
 
     def _is_certain(self, atom: Atom, binding: Binding) -> bool:
-        row = instance(atom, binding)
+        row = self.evaluator.instance(atom, binding)
         if Hole.STAR in row or Hole.ERROR in row:
             return False
         if Hole.UNBOUND not in row:
@@ -88,6 +88,20 @@ class Joins:
                 return False
         shown = (found for found in self.rows.inline(atom.predicate, row) if Hole.STAR not in found)
         return any(self.certain(atom.predicate, found) is not None for found in shown)
+
+    def _compared(self, test: Comparison, binding: Binding) -> tuple[Binding, ...]:
+        found = self.evaluator.truth(test, binding)
+        if found is Hole.UNBOUND:
+            return (self._assigned(test, binding),)
+        return (binding,) if found is not False else ()
+
+    def _assigned(self, test: Comparison, binding: Binding) -> Binding:
+        for side, other in ((test.left, test.right), (test.right, test.left)):
+            if is_assignment(test, side, binding):
+                value = self.evaluator.value(other, binding)
+                if value is not Hole.UNBOUND:
+                    return assign(side, value, binding)
+        raise Rejected("unbound", "a comparison comes before what binds its variables")
 
     def certain(self, predicate: str, row: OpenRow) -> Certainty | None:
         """Return why a ground row is certain, and note the node that says so."""
@@ -119,23 +133,6 @@ def unify(atom: Atom, pattern: OpenRow, row: OpenRow, binding: Binding) -> Bindi
         if not (isinstance(known, Hole) or isinstance(value, Hole) or known == value):
             return None
     return extended
-
-
-def compared(test: Comparison, binding: Binding) -> tuple[Binding, ...]:
-    """Return the binding, bound further by an assignment, or nothing where the test is false."""
-    found = truth(test, binding)
-    if found is Hole.UNBOUND:
-        return (_assigned(test, binding),)
-    return (binding,) if found is not False else ()
-
-
-def _assigned(test: Comparison, binding: Binding) -> Binding:
-    for side, other in ((test.left, test.right), (test.right, test.left)):
-        if is_assignment(test, side, binding):
-            value = evaluate(other, binding)
-            if value is not Hole.UNBOUND:
-                return assign(side, value, binding)
-    raise Rejected("unbound", "a comparison comes before what binds its variables")
 
 
 def is_assignment(test: Comparison, side: Term, binding: Binding) -> bool:

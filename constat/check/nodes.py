@@ -12,7 +12,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .certificate import FactNode, RuleNode
-from .evaluation import instance, truth
 from .rejection import Rejected
 from .rules import Aggregate, Binding, Comparison, Negative, Positive
 from .shapes import MILLION
@@ -76,7 +75,10 @@ class Nodes:
         rule = self.rules[node.rule]
         self._accept(rule.assumption)
         binding: Binding = [Hole.UNBOUND if value is None else value for value in node.bind]
-        if rule.head.predicate != node.predicate or instance(rule.head, binding) != node.fact:
+        if (
+            rule.head.predicate != node.predicate
+            or self.rows.evaluator.instance(rule.head, binding) != node.fact
+        ):
             raise Rejected("head", "the head under this binding is another fact", "fact")
         least = MILLION
         for at, literal in enumerate(rule.body):
@@ -107,13 +109,15 @@ class Nodes:
         if premise is None or premise >= position:
             raise Rejected("premise", "a premise is an earlier node")
         earlier = self.nodes[premise]
-        if earlier.predicate != atom.predicate or earlier.fact != instance(atom, binding):
+        if earlier.predicate != atom.predicate or earlier.fact != self.rows.evaluator.instance(
+            atom, binding
+        ):
             raise Rejected("premise", "the premise is another fact")
         self.rests_on[position].append(premise)
         return earlier.confidence
 
     def _absent(self, atom: Atom, binding: Binding) -> int:
-        row = instance(atom, binding)
+        row = self.rows.evaluator.instance(atom, binding)
         # Reading allows an unbound variable here only where it occurs once: then it means "any".
         if Hole.STAR in row or Hole.ERROR in row:
             raise Rejected("negation", "the negated atom has no value")
@@ -122,7 +126,7 @@ class Nodes:
         return self.aggregates.absence
 
     def _compared(self, literal: Comparison, binding: Binding) -> int:
-        if truth(literal, binding) is not True:
+        if self.rows.evaluator.truth(literal, binding) is not True:
             raise Rejected("comparison", "the comparison does not hold")
         return MILLION
 

@@ -329,6 +329,13 @@ def compile_pattern(pattern: str) -> Machine | None:
     return Machine(tuple(builder.tests), tuple(builder.jumps), tests)
 
 
+def work(pattern: str, text: str) -> int:
+    """Return a bound of the tests that a match makes, reading the pattern included."""
+    machine = compile_pattern(pattern)
+    tests = 0 if machine is None else machine.size * (len(text) + 1)
+    return len(pattern) + (tests if tests <= MAX_WORK else 0)
+
+
 def full_match(pattern: str, text: str) -> bool | None:
     """Tell whether the whole text matches; ``None`` where the question has no answer."""
     machine = compile_pattern(pattern)

@@ -51,11 +51,10 @@ def read_program(declarations: Json, rules: Json, assumption_kinds: list[str]) -
     read = each("rules", shapes.array(rules), reader.rule)
     if len({rule.name for rule in read}) < len(read):
         raise Rejected("rule", "two rules have the same id", "rules")
-    derived: dict[str, tuple[int, ...]] = {}
+    derived: dict[str, list[int]] = {}
     for position, rule in enumerate(read):
-        predicate = rule.head.predicate
-        derived[predicate] = (*derived.get(predicate, ()), position)
-    return Program(names, tuple(read), derived)
+        derived.setdefault(rule.head.predicate, []).append(position)
+    return Program(names, tuple(read), {name: tuple(found) for name, found in derived.items()})
 
 
 def _name(value: Json) -> str:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from .evaluation import Evaluator
 from .rejection import Rejected
 from .values import Hole, OpenRow, Row, Value
 
@@ -64,6 +65,7 @@ class Rows:
             (node.predicate, node.fact): position for position, node in enumerate(certificate.nodes)
         }
         self.confidences = [node.confidence for node in certificate.nodes]
+        self.evaluator = Evaluator(self.spend)
         self.used_assumptions: set[int] = set()
         self.consulted: set[int] = set()
         total = sum(map(len, certificate.closure_rows.values()))

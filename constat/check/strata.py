@@ -9,6 +9,8 @@ Example: ``p(?x) :- q(?x), !p(?x).`` is rejected.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from .rejection import Rejected, each
 from .rules import (
     Aggregate,
@@ -18,7 +20,6 @@ from .rules import (
     Positive,
     Program,
     Rule,
-    Term,
     Variable,
     free_positions,
     positions,
@@ -53,22 +54,39 @@ def bound_by(body: tuple[Literal, ...], given: set[int]) -> set[int]:
                 bound.add(literal.result.position)
             case _:
                 pass
-    equations = [test for test in body if isinstance(test, Comparison) and test.operator == "="]
-    # Equations bind in chains; each round binds one more, so their number bounds the rounds.
-    for _ in equations:
-        before = len(bound)
-        for test in equations:
-            bound |= _bound_by_equation(test.left, test.right, bound)
-            bound |= _bound_by_equation(test.right, test.left, bound)
-        if len(bound) == before:
-            break
+    _follow_equations(body, bound)
     return bound
 
 
-def _bound_by_equation(side: Term, other: Term, bound: set[int]) -> set[int]:
-    if isinstance(side, Variable) and positions(other) <= bound:
-        return {side.position}
-    return set()
+def _follow_equations(body: tuple[Literal, ...], bound: set[int]) -> None:
+    """Add what equations bind, one after the other; each is looked at once per variable."""
+    waiting: dict[int, list[_Direction]] = {}
+    ready: list[int] = []
+    for test in body:
+        if not isinstance(test, Comparison) or test.operator != "=":
+            continue
+        for side, other in ((test.left, test.right), (test.right, test.left)):
+            if isinstance(side, Variable):
+                direction = _Direction(side.position, positions(other) - bound)
+                for position in direction.missing:
+                    waiting.setdefault(position, []).append(direction)
+                if not direction.missing:
+                    ready.append(side.position)
+    while ready:
+        position = ready.pop()
+        bound.add(position)
+        for direction in waiting.pop(position, []):
+            direction.missing.discard(position)
+            if not direction.missing:
+                ready.append(direction.target)
+
+
+@dataclass(frozen=True, slots=True)
+class _Direction:
+    """One way to read an equation: ``target`` is bound once nothing is missing."""
+
+    target: int
+    missing: set[int]
 
 
 def _dependencies(program: Program) -> dict[str, dict[str, bool]]:

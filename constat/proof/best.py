@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class _Way:
-    """One way to derive a fact; ``waits`` counts the premises whose best confidence is not known."""
+    """One way to derive a fact; ``waits`` counts the premises that are not settled yet."""
 
     fact: Fact
     node: Node
@@ -67,6 +67,7 @@ class _Search:
         ]
         self.absence = min(closing, default=MILLION)
         self.ways: dict[Fact, list[_Way]] = {}
+        self.pushed = 0
 
     def collect(self, facts: tuple[Fact, ...]) -> None:
         """Find all ways to derive the facts, and what they rest on, and so on."""
@@ -161,7 +162,7 @@ class _Search:
                     self.push(heap, user)
         return chosen
 
-    @staticmethod
-    def push(heap: list[tuple[int, int, _Way]], way: _Way) -> None:
-        # The object's identity breaks ties: ways have no order of their own.
-        heapq.heappush(heap, (-rule_confidence(way.cap, way.factor), id(way), way))
+    def push(self, heap: list[tuple[int, int, _Way]], way: _Way) -> None:
+        """Put a way whose premises are settled on the heap; of equal ones the first wins."""
+        self.pushed += 1
+        heapq.heappush(heap, (-rule_confidence(way.cap, way.factor), self.pushed, way))

@@ -11,7 +11,7 @@ of the rows; then the look-ups are not part of what the certificate shows.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from constat.logic import OPEN, EvaluationError, fold
 from constat.proof.instances import (
@@ -24,11 +24,12 @@ from constat.proof.instances import (
 from constat.proof.outside import Usage
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from constat.evaluation import Evidence
-    from constat.logic import Value
-    from constat.proof.instances import AggregateCode, Binding, Cell, RuleCode, Test
-    from constat.proof.outside import Fact
-    from constat.proof.slices import Slice
+    from constat.logic import OpenRow, Value
+    from constat.proof.instances import AggregateCode, Binding, Cell, Pattern, RuleCode, Test
+    from constat.proof.outside import Fact, Outside
 
 MOST_INLINE = 1_000
 
@@ -50,10 +51,33 @@ class Exact:
     sources: tuple[tuple[str, Evidence], ...] = ()
 
 
+class Walker(Protocol):
+    """What an aggregate needs of the slice it belongs to."""
+
+    outside: Outside
+    derived: frozenset[str]
+
+    def tested(self, literal: Test, binding: Binding) -> Iterable[Binding]:
+        """Return the bindings under which a literal may be true."""
+        ...
+
+    def possible(self, predicate: str, pattern: Pattern) -> list[OpenRow]:
+        """Return the possible rows that match a pattern."""
+        ...
+
+    def is_recorded(self, predicate: str, pattern: Pattern) -> bool:
+        """Tell whether all that matches a pattern was asked for."""
+        ...
+
+    def is_certain(self, predicate: str, row: OpenRow) -> bool:
+        """Tell whether a ground row is certain."""
+        ...
+
+
 class Aggregates:
     """Evaluates the aggregates of a slice, each group once."""
 
-    def __init__(self, owner: Slice) -> None:
+    def __init__(self, owner: Walker) -> None:
         self._owner = owner
         self.known: dict[GroupKey, Exact] = {}
 
@@ -97,7 +121,7 @@ class Aggregates:
         )
 
 
-def _sources(owner: Slice, usage: Usage, found: Exact) -> tuple[tuple[str, Evidence], ...]:
+def _sources(owner: Walker, usage: Usage, found: Exact) -> tuple[tuple[str, Evidence], ...]:
     """Return the sources a summary can name; none where a row rests on an assumption."""
     named: dict[tuple[str, int], Evidence] = {}
     number = owner.outside.book.number
@@ -118,7 +142,7 @@ def _sources(owner: Slice, usage: Usage, found: Exact) -> tuple[tuple[str, Evide
 class _Group:
     """The assignments of one group: enumerated as possible, then examined for certainty."""
 
-    def __init__(self, owner: Slice, literal: AggregateCode) -> None:
+    def __init__(self, owner: Walker, literal: AggregateCode) -> None:
         self.owner = owner
         self.literal = literal
         self.read: dict[Fact, None] = {}

@@ -226,7 +226,8 @@ class Proof:
         """Put premises before conclusions."""
         ordered: dict[Fact, Node] = {}
         entered: set[Fact] = set()
-        for root in list(self.nodes):
+        # An engine may keep rows in sets: sorted, the same proof gives the same bytes.
+        for root in sorted(self.nodes, key=lambda fact: (fact[0], str(fact[1]))):
             stack = [root]
             while stack:
                 fact = stack[-1]

@@ -41,6 +41,7 @@ class Outsides:
         self._number_of = proof.slice.outside.book.number
         self._rows: dict[Shown, dict[Row, None]] = defaultdict(dict)
         self._openings: dict[tuple[str, OpenRow], None] = {}
+        self._given: dict[str, dict[int, list[Row]]] = {}
         self._places: dict[tuple[str, Row], tuple[int, int]] = {}
         self._groups: list[tuple[Shown, list[TextRow]]] = []
 
@@ -58,7 +59,7 @@ class Outsides:
     def collect(self) -> None:
         """Gather all rows and openings that the used coverage and facts need."""
         usage = self._outside.usage
-        for covered in sorted(usage.covered, key=lambda one: (one[0], one[1], str(one[2]))):
+        for covered in sorted(usage.covered, key=_covered_order):
             self._collect_covered(covered)
         for predicate, row in usage.facts:
             self._show(predicate, row)
@@ -138,7 +139,7 @@ class Outsides:
     def coverage_json(self) -> list[Json]:
         """Encode the coverage, keys of one authority together."""
         keys: dict[tuple[str, tuple[int, ...], tuple[int, ...]], list[TextRow]] = {}
-        for covered in self._outside.usage.covered:
+        for covered in sorted(self._outside.usage.covered, key=_covered_order):
             predicate, columns, key = covered
             kinds = self._program.predicates[predicate].kinds
             spoken = self._outside.sources(covered)
@@ -182,15 +183,19 @@ class Outsides:
         if evidence.content_hash:
             digest = evidence.content_hash.removeprefix("sha256:")
             return evidence.row_count, f"sha256:{digest}"
-        number = self._number_of(evidence)
-        rows = self._outside.side(predicate).answers.rows
-        spell_row = speller(self._program.predicates[predicate].kinds)
-        given = [
-            spell_row(row)
-            for row, grounds in rows.items()
-            if any(self._number_of(one.evidence) == number for one in grounds)
-        ]
-        return max(len(given), evidence.row_count), rows_hash(given) if given else sha256("")
+        given = self._rows_given(predicate).get(self._number_of(evidence), [])
+        spelled = [speller(self._program.predicates[predicate].kinds)(row) for row in given]
+        return max(len(given), evidence.row_count), rows_hash(spelled) if given else sha256("")
+
+    def _rows_given(self, predicate: str) -> dict[int, list[Row]]:
+        """Return the recorded rows of a predicate by the number of their evidence."""
+        given = self._given.get(predicate)
+        if given is None:
+            given = self._given[predicate] = defaultdict(list)
+            for row, grounds in self._outside.side(predicate).answers.rows.items():
+                for one in grounds:
+                    given[self._number_of(one.evidence)].append(row)
+        return given
 
     def assumptions_json(self) -> list[Json]:
         """Encode the assumptions, in the order of their numbers."""
@@ -217,3 +222,7 @@ class Outsides:
         queries = {(one.source, one.query, one.parameters) for one in read}
         named = len(states) == 1 and all(one.snapshot is not None for one in read)
         return "one" if named or len(queries) == 1 else "not one snapshot"
+
+
+def _covered_order(covered: Covered) -> tuple[str, tuple[int, ...], str]:
+    return (covered[0], covered[1], str(covered[2]))

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Self
 
 from constat.analysis import check_goal
 from constat.check import check_certificate
+from constat.diagnostics import ConstatError, Diagnostic
 from constat.engine import LazyEngine
 from constat.evaluation import Limits, ignore_event
 from constat.library import check_rules, load_rules
@@ -61,6 +62,9 @@ class Session:
     def project(self) -> Project:
         """The project; raises `ConstatError` where there is none or its configuration is wrong."""
         if self._project is None:
+            if self._start is not None and not self._start.exists():
+                message = f"there is no folder `{self._start}`"
+                raise ConstatError([Diagnostic("C0500", message)])
             self._project = load_project(find_project(self._start))
         return self._project
 

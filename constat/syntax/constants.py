@@ -8,7 +8,7 @@ exponent beyond that, so that printing and reading give the same constant. Examp
 
 from __future__ import annotations
 
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from types import MappingProxyType
 from typing import Final
 
@@ -56,7 +56,7 @@ def _fraction(spelling: str) -> tuple[Value, Kind]:
         raise ValueError("a decimal has at most 38 digits")
     try:
         return canonical_decimal(Decimal(spelling)), Kind.DECIMAL
-    except ValueError:
+    except (ValueError, InvalidOperation):
         if "e" not in spelling.casefold():
             raise ValueError("a decimal has at most 38 digits") from None
     try:

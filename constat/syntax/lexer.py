@@ -41,6 +41,7 @@ _PROSE: Final = re.compile(r"%+[ \t]*[A-Za-z]+[ \t]+[A-Za-z]")
 _MACRO: Final = re.compile(r"#[ \t]*([a-z]+)")
 # After one of these a term has ended: `%` divides and `.` ends a rule.
 _TERM_ENDS: Final = frozenset({"name", "variable", "wild", "number", "text", "date", ")", "]", "}"})
+_PLAIN: Final = frozenset({"name", "variable", "number", "text", "wild", "date"})
 _BEFORE_TERM: Final = frozenset("(,+-*/%=<>") | {"<=", ">=", "!="}
 _QUOTE: Final = '"'
 _LOOK_AHEAD: Final = 4_000
@@ -71,7 +72,9 @@ class _Lexer:
 
     def run(self) -> None:
         """Cut the whole text."""
-        match, add, position, size = _TOKEN.match, self.tokens.add, 0, len(self.text)
+        match, position, size = _TOKEN.match, 0, len(self.text)
+        # Two of three tokens are plain: they are added without a call.
+        kinds, starts, ends = self.tokens.kinds, self.tokens.starts, self.tokens.ends
         while position < size:
             found = match(self.text, position)
             if found is None:
@@ -81,8 +84,10 @@ class _Lexer:
                 position = self.mistake(position)
                 continue
             end, group = found.end(), found.lastgroup
-            if group in {"name", "variable", "number", "text", "wild", "date"}:
-                add(str(group), position, end)
+            if group in _PLAIN:
+                kinds.append(str(group))
+                starts.append(position)
+                ends.append(end)
             elif group == "sign":
                 end = self.sign(found.group(), position, end)
             elif group == "dot":

@@ -12,11 +12,13 @@ them never shown.
 from __future__ import annotations
 
 from bisect import bisect_right
+from types import MappingProxyType
+from typing import Final
 
 from constat.diagnostics import Span
 
-_CLOSING = {"(": ")", "[": "]", "{": "}", "@[": "]", "@![": "]"}.get
-_CLOSERS = frozenset(")]}")
+_CLOSING: Final = MappingProxyType({"(": ")", "[": "]", "{": "}", "@[": "]", "@![": "]"})
+_CLOSERS: Final = frozenset(")]}")
 
 
 class Tokens:
@@ -111,7 +113,7 @@ class Tokens:
         found: dict[int, int] = {}
         stack: list[tuple[int, str]] = []
         for index, kind in enumerate(self.kinds):
-            closing = _CLOSING(kind)
+            closing = _CLOSING.get(kind)
             if closing is not None:
                 stack.append((index, closing))
             elif kind in _CLOSERS:

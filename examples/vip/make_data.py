@@ -28,7 +28,7 @@ LIFTED: Final = 0.4
 CHAINED: Final = 0.7
 
 SCHEMA: Final = """
-CREATE TABLE customers (id TEXT PRIMARY KEY, name TEXT NOT NULL, country TEXT NOT NULL);
+CREATE TABLE customers (id TEXT PRIMARY KEY NOT NULL, name TEXT NOT NULL, country TEXT NOT NULL);
 -- SQLite has no decimal type; amounts are kept as text so that every cent is exact.
 CREATE TABLE orders (
     id INTEGER PRIMARY KEY,
@@ -54,6 +54,7 @@ CREATE TABLE ownership (
     share TEXT NOT NULL,
     PRIMARY KEY (owner_id, owned_id)
 );
+CREATE INDEX owners_of_company ON ownership (owned_id);
 """
 
 # These customers are part of the documentation; their rows are not left to chance.

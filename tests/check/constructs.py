@@ -825,7 +825,50 @@ def kinds_of_goals(rng: random.Random) -> Writer:
     return w.conclude("UNRESOLVED", "p", *row, missing=(["p", [*row[:7], None]],))
 
 
+def no_columns(_: random.Random) -> Writer:
+    """Predicates without columns."""
+    w = Writer()
+    w.outside("rain", "")
+    w.outside("wind", "")
+    w.declare("storm", "")
+    rule = w.rule("storm", pos("storm"), pos("rain"), neg("wind"))
+    w.facts("rain", [[]])
+    w.cover("wind", [], [[]], w.source([]))
+    w.derived(rule, [], {}, [w.given("rain"), None])
+    return w.conclude("PROVED", "storm")
+
+
+def texts(operator: str, left: str, right: str, size: int) -> Writer:
+    """Return a proof that a long text compares so."""
+    w = Writer()
+    w.outside("text", "s:symbol")
+    w.declare("long", "s:symbol")
+    joined = fun("cat", "symbol", "s", con("symbol", right * size))
+    rule = w.rule(
+        "long", pos("long", "s"), pos("text", "s"), compare(operator, con("symbol", left), joined)
+    )
+    w.facts("text", [[right]])
+    w.derived(rule, [right], {"s": right}, [w.given("text", right), None])
+    return w.conclude("PROVED", "long", right)
+
+
+def long_text(_: random.Random) -> Writer:
+    return texts("contains", "aa", "a", 3000)
+
+
+def long_match(_: random.Random) -> Writer:
+    return texts("match", "(a|b)*", "a", 100)
+
+
+def long_mismatch(_: random.Random) -> Writer:
+    return texts("!match", "b*", "a", 100)
+
+
 MORE: Final[tuple[Make, ...]] = (
+    long_match,
+    long_mismatch,
+    long_text,
+    no_columns,
     every_construct,
     hostile_texts,
     kinds_of_goals,

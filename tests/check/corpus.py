@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 GOLDEN: Final = Path(__file__).parent / "golden"
 SEEDS: Final = 2
-SAMPLE: Final = 41
+SAMPLE: Final = 149
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from tests.check.catalog import good
 from tests.check.mutants import changed
-from tests.check.writer import Tree, Writer, canonical, cmp, fun, pos, seal, seal_hashes
+from tests.check.writer import Tree, Writer, canonical, cmp, con, fun, pos, seal, seal_hashes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -337,6 +337,17 @@ def summary_cases() -> Iterator[Case]:
     )
 
 
+def matches(count: int) -> bytes:
+    """Return a proof of as many expensive matches; eight are affordable."""
+    w = Writer()
+    w.outside("text", "s:symbol")
+    w.declare("q", "s:symbol")
+    w.rule("q", pos("q", "s"), pos("text", "s"), cmp("match", con("symbol", "a?" * 9_999), "s"))
+    w.facts("text", [[f"a{'b' * 990}{n}"] for n in range(count)], covers=([], [[]]))
+    w.entry("q", [], [[]])
+    return w.conclude("DISPROVED", "q", "x").data()
+
+
 def limit_cases() -> Iterator[Case]:
     """A join of five lists of 60 has more assignments than anybody wants to check."""
     w = Writer()
@@ -350,6 +361,7 @@ def limit_cases() -> Iterator[Case]:
     w.rule("q", pos("q", "t"), *literals, cmp("=", "t", term), t="number")
     w.facts("p", [[str(n)] for n in range(60)], covers=([], [[]]))
     w.entry("q", [0], [["-1"]])
+    yield "too much to match", matches(20), "limit"
     yield "too many steps", w.conclude("DISPROVED", "q", "-1").data(), "limit"
 
 

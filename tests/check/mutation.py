@@ -263,6 +263,8 @@ def main() -> int:
     parser.add_argument("modules", nargs="*", default=every_module())
     parser.add_argument("--step", type=int, default=1, help="take every STEP-th mutant only")
     chosen = parser.parse_args()
+    # The corpus is made once, outside the time that a broken copy is given.
+    list(unmet(Checker(lambda name: importlib.import_module(f"constat.check.{name}"))))
     copies = prepared()
     unbroken = copies.first_unmet(None)
     if unbroken is not None:

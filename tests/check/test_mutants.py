@@ -54,7 +54,7 @@ HARMLESS = (
     (r"summaries\.#\.(sources\.#|chunks\.#\.#)", "other data within the same bounds"),
 )
 
-SAMPLE = 67
+SAMPLE = 211
 
 
 def place(path: tuple[str | int, ...]) -> str:

@@ -46,6 +46,19 @@ def test_the_commands_of_a_document_print_what_it_shows(file: Path, shop: Path) 
         assert last in PROMISED
 
 
+def test_the_python_of_the_readme_runs(shop: Path) -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
+    ran = subprocess.run(
+        [sys.executable, "-c", block],
+        cwd=shop.parent.parent,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.stdout.startswith("Verdict.PROVED 1 "), ran.stderr
+
+
 def test_the_readme_shows_every_verdict() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     shown = {line.partition(":")[0] for line in text.splitlines()}

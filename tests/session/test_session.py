@@ -38,7 +38,8 @@ def test_a_result_says_what_the_verdict_rests_on(still_shop: Path) -> None:
 def test_tree_and_certificate_are_made_after_the_session_has_closed(still_shop: Path) -> None:
     with Session(still_shop) as session:
         result = session.prove("is_vip(C001)")
-    assert result.tree.goal == "is_vip(C001)"
+    assert result.goal == "is_vip(C001)"
+    assert result.tree.verdict == "PROVED"
     assert result.certificate is result.certificate
     with Session() as other:
         assert other.verify(result.certificate).verdict == "PROVED"

@@ -182,6 +182,8 @@ def test_a_number_beyond_its_bits_is_an_error() -> None:
     assert errors("p(1." + "9" * 39 + ").") == ["C0111"]
     assert errors("p(1.0e400).") == ["C0111"]
     assert errors("p(1.5e999999999999).") == ["C0111"]
+    assert errors("p(1.5e" + "9" * 30 + ").") == ["C0111"]
+    assert errors("p(1.5e-" + "9" * 30 + ").") == []
 
 
 def test_functions_are_named_and_as_has_a_type() -> None:

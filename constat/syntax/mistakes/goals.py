@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
+from typing import Final
+
 from constat.diagnostics import Diagnostic, Related, Span, nearest
 from constat.logic import Column, Kind, Predicate
 from constat.syntax.mistakes.spelling import quoted, shown
 
-_EXAMPLES = {
-    Kind.NUMBER: "5",
-    Kind.UNSIGNED: "5",
-    Kind.FLOAT: "1.5",
-    Kind.SYMBOL: '"gold"',
-    Kind.DATE: "2025-01-31",
-    Kind.TIMESTAMP: "2025-01-31T10:00:00Z",
-    Kind.DECIMAL: "10.50",
-    Kind.BOOL: "true",
-}.get
+_EXAMPLES: Final = MappingProxyType(
+    {
+        Kind.NUMBER: "5",
+        Kind.UNSIGNED: "5",
+        Kind.FLOAT: "1.5",
+        Kind.SYMBOL: '"gold"',
+        Kind.DATE: "2025-01-31",
+        Kind.TIMESTAMP: "2025-01-31T10:00:00Z",
+        Kind.DECIMAL: "10.50",
+        Kind.BOOL: "true",
+    }
+)
 
 
 def example(predicate: Predicate) -> str:
@@ -104,7 +109,7 @@ def wrong_value(span: Span, column: Column, reason: str) -> Diagnostic:
         span,
         note=f"column `{column.name}` is of type {column.type_name}"
         + ("" if column.type_name == column.kind.value else f", a {column.kind.value}"),
-        help=f"write, for example, `{_EXAMPLES(column.kind)}`, or `?{column.name}` for any value",
+        help=f"write, for example, `{_EXAMPLES[column.kind]}`, or `?{column.name}` for any value",
     )
 
 

@@ -1,0 +1,158 @@
+"""What is written down: the independent checker accepts it, and it holds no more than is needed."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from constat.check import check_certificate
+from constat.engine import LazyEngine
+from constat.evaluation import Limits, Verdict
+from constat.logic import OPEN
+from constat.proof import decide
+from tests.proof.asking import (
+    REACH,
+    VIP,
+    Table,
+    analysed,
+    ask,
+    certificate,
+    checked,
+    reach_tables,
+    vip_tables,
+)
+from tests.property.strategies import Case, cases
+from tests.property.tables import Manner, tables
+
+MANNERS = st.builds(Manner, st.booleans(), st.booleans(), st.booleans())
+
+
+def written(goal: str, **other: Table) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(certificate(ask(analysed(VIP), goal, vip_tables(**other))))
+    return found
+
+
+@given(cases(), MANNERS, st.booleans())
+@settings(max_examples=150)
+def test_the_checker_accepts_every_certificate(case: Case, manner: Manner, exhaust: bool) -> None:  # noqa: FBT001  drawn
+    externals = tables(case.program, case.world, manner)
+    decision = decide(LazyEngine(), case.program, case.goal, externals, Limits(), exhaust=exhaust)
+    report = checked(certificate(decision))
+    assert report.verdict == decision.verdict.value
+    assert report.exit_code == decision.verdict.exit_code
+    if decision.minimal and decision.verdict.value.endswith("UNDER"):
+        assert decision.assumptions
+
+
+@pytest.mark.slow
+@given(cases(), MANNERS, st.booleans())
+def test_the_checker_accepts_many_more(case: Case, manner: Manner, exhaust: bool) -> None:  # noqa: FBT001  drawn
+    externals = tables(case.program, case.world, manner)
+    decision = decide(LazyEngine(), case.program, case.goal, externals, Limits(), exhaust=exhaust)
+    checked(certificate(decision))
+
+
+def test_a_decision_is_written_the_same_each_time() -> None:
+    first = certificate(ask(analysed(REACH), "reached(A, ?n)", reach_tables()))
+    again = certificate(ask(analysed(REACH), "reached(A, ?n)", reach_tables()))
+    assert first == again
+
+
+def test_two_goals_on_one_predicate_pin_the_same_rules() -> None:
+    one, other = written("is_vip(C1)"), written("is_vip(C2)")
+    assert one["header"]["program"] == other["header"]["program"]
+    assert one["identity"] != other["identity"]
+
+
+def test_time_and_host_stay_out_of_the_identity() -> None:
+    decision = ask(analysed(VIP), "is_vip(C1)", vip_tables())
+    document = json.loads(certificate(decision))
+    assert document["record"]["created"]
+    assert "created" not in json.dumps({**document, "record": None})
+
+
+def test_only_what_the_goal_needs_is_shown() -> None:
+    document = written("is_vip(C1)")
+    shown = {row[0] for group in document["facts"] for row in group["rows"]}
+    assert "C2" not in shown
+    assert "C3" not in shown
+    assert not document["closure"]["entries"]
+
+
+def test_an_absence_of_derived_rows_comes_with_its_closure() -> None:
+    document = json.loads(certificate(ask(analysed(REACH), "apart(D, A)", reach_tables())))
+    entries = document["closure"]["entries"]
+    assert {entry["predicate"] for entry in entries} == {"reach"}
+    reached = certificate(ask(analysed(REACH), "apart(A, D)", reach_tables()))
+    rows = dict(json.loads(reached)["closure"]["rows"])
+    assert sorted(rows["reach"]) == [["A", "A"], ["A", "B"], ["A", "C"]]
+
+
+def test_many_rows_of_a_source_are_summarised() -> None:
+    rows = tuple(("C1", f"o{i}", Decimal(i)) for i in range(2055))
+    decision = ask(analysed(VIP), "revenue(C1, ?t)", vip_tables(order_line=Table(rows)))
+    document = json.loads(certificate(decision))
+    (summary,) = document["summaries"]
+    assert summary["count"] == 2055
+    assert [chunk[0] for chunk in summary["chunks"]] == [1024, 1024, 7]
+    assert document["header"]["level"] == "C1"
+    assert {group["predicate"] for group in document["facts"]} == {"customer"}
+
+
+def test_a_thousand_rows_are_shown_inline() -> None:
+    rows = tuple(("C1", f"o{i}", Decimal(i)) for i in range(1000))
+    decision = ask(analysed(VIP), "revenue(C1, ?t)", vip_tables(order_line=Table(rows)))
+    document = json.loads(certificate(decision))
+    assert not document["summaries"]
+    assert document["header"]["level"] == "C3"
+
+
+def test_many_rows_that_rest_on_a_word_are_not_summarised() -> None:
+    rows = tuple(("C1", f"o{i}", Decimal(i)) for i in range(1500))
+    lines = Table(rows, said=((("C1", "x", Decimal(1)), "0.9"),))
+    decision = ask(analysed(VIP), "revenue(C1, ?t)", vip_tables(order_line=lines))
+    assert decision.verdict is Verdict.PROVED_UNDER
+    assert not json.loads(certificate(decision))["summaries"]
+
+
+def test_what_is_missing_matches_an_open_row() -> None:
+    document = written("is_vip(C2)", tier=Table(open=(("C2", OPEN),)))
+    assert document["header"]["verdict"] == "UNRESOLVED"
+    assert document["missing"] == [["tier", ["C2", None]]]
+
+
+def test_a_changed_value_is_rejected() -> None:
+    data = certificate(ask(analysed(VIP), "is_vip(C1)", vip_tables()))
+    assert not check_certificate(data.replace(b"150000", b"150001")).accepted
+
+
+def test_text_that_no_certificate_may_hold_is_cleaned() -> None:
+    rules = analysed(
+        '.decl p(x: symbol)\n.input p(source="s", query="q")\n.decl q(x: symbol)\nq(?x) :- p(?x).\n'
+    )
+    table = Table((("a",),))
+    table.evidence = _bad_evidence(table)  # type: ignore[method-assign]
+    decision = ask(rules, "q(a)", {"p": table})
+    source = json.loads(certificate(decision))["sources"][0]
+    assert "\0" not in source["query"]
+    source["query"].encode()
+
+
+def _bad_evidence(table: Table) -> Any:
+    from dataclasses import replace
+
+    right = table.evidence
+    return lambda demand: replace(right(demand), query="SELECT '\0\ud800'")
+
+
+def test_many_answers_are_proved_in_one_certificate() -> None:
+    customers = tuple((f"C{i}",) for i in range(300))
+    lines = tuple((f"C{i}", "o", Decimal(i * 1000)) for i in range(300))
+    tables = vip_tables(customer=Table(customers), order_line=Table(lines), tier=Table())
+    decision = ask(analysed(VIP), "is_vip(?c)", tables)
+    assert len(decision.answers) == 199
