@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
@@ -135,16 +136,25 @@ class SqliteConnection:
     ) -> Iterator[list[RawRow]]:
         """Run a query; raises `SourceFailureError` at its bounds, after what came before them."""
         self._deadline = time.monotonic() + bounds.seconds
-        count = 0
+        left = bounds.rows
+        batch: list[RawRow] = []
         try:
             cursor = self._connection.execute(query, tuple(parameters))
-            while batch := cursor.fetchmany(_BATCH):
-                count += len(batch)
-                if count > bounds.rows:
-                    yield batch[: len(batch) - (count - bounds.rows)]
+            while True:
+                batch = []
+                # Unlike `fetchmany`, this keeps the rows that came before an interruption.
+                batch.extend(islice(cursor, _BATCH))
+                if not batch:
+                    return
+                if len(batch) > left:
+                    yield batch[:left]
+                    batch = []
                     raise SourceFailureError(f"it gives more than {bounds.rows} rows", "C0522")
+                left -= len(batch)
                 yield batch
         except (sqlite3.Error, sqlite3.Warning) as problem:
+            if batch:
+                yield batch
             raise _trouble(problem, seconds=bounds.seconds) from None
         finally:
             self._deadline = float("inf")

@@ -1,10 +1,10 @@
 """Name the state of an SQLite file.
 
-In: the path of a file on which a read transaction is open. Out: a short text that differs when the
-content differs. Invariant: nothing but the headers of the files is read. Without a write-ahead log
-the header of the file counts commits; with one, the header of the log's index does, twice, so that
-a torn read is noticed. Reference: https://www.sqlite.org/fileformat2.html (sections 1.3, 4.3) and
-https://www.sqlite.org/walformat.html (section 2.1). Example: `commit 41, pages 120, schema 7`.
+In: the path of a file that is being read. Out: a short text that differs when the content does.
+Invariant: nothing but the headers of the files is read. Without a write-ahead log the header of
+the file counts commits; with one, the header of the log's index does. It stands there twice, so
+that a torn read is noticed. Example: `commit 41, pages 120, schema 7`. Reference:
+https://www.sqlite.org/fileformat2.html (section 1.3), https://www.sqlite.org/walformat.html (2.1).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def file_state(path: Path) -> str | None:
         # Bytes 18 and 19 are 2 where a write-ahead log is used.
         if header[18] == header[19] == 1:
             return _counted(header)
-        return _logged(path, header)
+        return _logged(path)
     except OSError:
         return None
 
@@ -41,13 +41,23 @@ def _counted(header: bytes) -> str:
     return f"commit {commits}, pages {pages}, schema {schema}"
 
 
-def _logged(path: Path, header: bytes) -> str | None:
+def _logged(path: Path) -> str | None:
+    """Name a state with a log. The file's own counter stands still there, even at checkpoints.
+
+    The index counts commits, but it begins anew when the last program closes the file; the times
+    of the files tell such lives apart.
+    """
+    marks = []
+    for name in (path.name, path.name + "-wal"):
+        found = path.with_name(name)
+        if found.exists():
+            about = found.stat()
+            marks.append(f"{about.st_ino} {about.st_size} {about.st_mtime_ns}")
     index = path.with_name(path.name + "-shm")
-    log = path.with_name(path.name + "-wal")
-    if not log.exists() or not log.stat().st_size:
-        return _counted(header)
-    with index.open("rb") as file:
-        first, second = file.read(_INDEX_HEADER), file.read(_INDEX_HEADER)
-    if first != second or len(first) < _INDEX_HEADER:
-        return None
-    return f"log {hashlib.sha256(first[8:40]).hexdigest()[:16]}, {_counted(header)}"
+    if index.exists():
+        with index.open("rb") as file:
+            first, second = file.read(_INDEX_HEADER), file.read(_INDEX_HEADER)
+        if first != second:
+            return None
+        marks.append(first[8:40].hex())
+    return f"log {hashlib.sha256(' '.join(marks).encode()).hexdigest()[:16]}"

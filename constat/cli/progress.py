@@ -7,6 +7,7 @@ first second.
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from contextlib import contextmanager
@@ -33,7 +34,7 @@ _PAUSE: Final = 0.2
 @contextmanager
 def watching() -> Iterator[Observer]:
     """Give an observer that shows what happens, while it happens."""
-    if not sys.stderr.isatty():
+    if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
         yield ignore_event
         return
     line = _Line()

@@ -61,8 +61,9 @@ def command(  # noqa: PLR0913  one argument for each option
     Exit codes: 0 proved, 3 proved under assumptions, 4 unresolved,
     5 disproved, 6 disproved under assumptions, 2 bad usage.
     """
-    with Session(project) as session, asked(session, goal=goal), watching() as observe:
-        result = session.prove(goal, exhaust=exhaust, observe=observe)
+    with Session(project) as session, asked(session, goal=goal):
+        with watching() as observe:
+            result = session.prove(goal, exhaust=exhaust, observe=observe)
         if form == "json":
             write_json(result_json(result, json.loads(tree_to_json(result.tree))))
         else:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from constat.logic import Aggregate
 from constat.proof.confidence import MILLION, millionths, spell
-from constat.proof.instances import AggregateCode, NegativeCode
+from constat.proof.instances import AggregateCode, NegativeCode, opened
 from constat.proof.proofs import FactNode
 from constat.proof.reading import rule_assumption
 from constat.proof.sentences import (
@@ -25,7 +25,7 @@ from constat.proof.sentences import (
     show_fact,
 )
 from constat.proof.whynot import attempts_at
-from constat.syntax import print_atom, print_row, print_rule
+from constat.syntax import print_row, print_rule
 
 if TYPE_CHECKING:
     from constat.evaluation import Evidence
@@ -124,7 +124,7 @@ def proof_tree(decision: Decision) -> Tree:
         for gap in decision.gaps
     )
     return Tree(
-        print_atom(decision.goal),
+        print_row(predicates[decision.goal.predicate], opened(decision.proof.pattern)),
         decision.verdict.value,
         spell(millionths(decision.confidence)),
         decision.exact,

@@ -144,7 +144,7 @@ class FactStore:
                 yield connection
 
     def _frozen(self) -> str:
-        """Say that nobody writes where nobody could: a log's reader needs a file of its own there."""
+        """Say that nobody writes where nobody can: a log's reader would write an index."""
         log = self.path.with_name(FILE_NAME + "-wal")
         return "" if os.access(self._folder, os.W_OK) or log.exists() else "&immutable=1"
 

@@ -61,6 +61,7 @@ class BodyParser(TermParser):
         self.advance()
         inner = tuple(tuple(branch) for branch in branches)
         if len(inner) == 1:
+            # Brackets around one conjunction mean nothing; without them there is less to expand.
             outer[-1].extend(inner[0])
         else:
             outer[-1].append(Choice(inner, self.since(opener)))
@@ -94,6 +95,7 @@ class BodyParser(TermParser):
             return right
         if kind not in _STARTS:
             return ""
+        # Inside brackets no rule can begin, so only a comma can be missing there.
         inside = grouped or self.in_aggregate
         if not inside and self.begins_statement(self.position):
             return ""

@@ -199,6 +199,7 @@ class DirectiveParser(NoteParser):
             form = "union" if len(members) > 1 else "alias"
         else:
             self.fail(refusals.refused("legacy", self.since(start)))
+        # The prelude declares what stock Souffle lacks; here these types are there already.
         if name not in BASE_TYPES:
             self.items.append(TypeDefinition(name, form, tuple(members), span))
         elif form != "subtype" or STAND_INS.get(name) != members[0]:

@@ -135,6 +135,7 @@ class _Reader:
         return name
 
     def constant(self, column: Column, argument: Argument) -> Constant:
+        # `"5"` for a number is a type error in rules; it must not mean something else here.
         if argument.form == "text" and column.kind not in _QUOTABLE:
             self.diagnostics.append(goals.quoted_number(argument.span, column, argument.text))
             return Constant(argument.text, Kind.SYMBOL, argument.span)

@@ -78,6 +78,7 @@ class _Loading:
     items: list[SurfaceItem] = field(default_factory=list)
     seen: dict[Path, bool] = field(default_factory=dict)
     listed: set[Path] = field(default_factory=set)
+    names: dict[Path, str] = field(default_factory=dict)
     total: int = 0
 
     def enter_listed(self, path: Path) -> None:
@@ -170,9 +171,16 @@ class _Loading:
 
     def name(self, found: Path) -> str:
         """The name people know a file by."""
+        if found in self.names:
+            return self.names[found]
         root = self.root_of(found)
         inner = found.name if root is None or found == root else found.relative_to(root).as_posix()
-        return inner.encode("utf-8", "replace").decode()
+        name = inner.encode("utf-8", "replace").decode()
+        # Two roots may hold files of one name: a place must still say which of them it means.
+        while name in self.names.values():
+            name = f"{found.parent.name if root is None else root.name}/{name}"
+        self.names[found] = name
+        return name
 
     def read(self, found: Path, name: str, span: Span | None) -> SurfaceFile | None:
         """Read one file within the limits."""

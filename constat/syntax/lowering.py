@@ -34,6 +34,7 @@ def lower(items: Iterable[SurfaceItem], diagnostics: list[Diagnostic]) -> Progra
     """Give the program that the items declare together."""
     lowering = _Lowering(diagnostics)
     ordered = list(items)
+    # Declarations first: a file may use what a later one declares.
     for item in ordered:
         match item:
             case Declaration():

@@ -135,6 +135,7 @@ class Parser(DirectiveParser):
         self.position = max(self.position, start)
         if self.position == start:
             self.advance()
+        # A dot ends the statement; a new line that starts like a rule does so where it is missing.
         while self.kind != "end":
             if self.kind == ".":
                 self.advance()

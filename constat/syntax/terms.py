@@ -64,6 +64,7 @@ class TermParser(Cursor):
         """Read signs and opening brackets up to a leaf."""
         while True:
             kind = self.kind
+            # `-5` is one constant, so that it prints and reads back as one; `-(5)` is a function.
             if kind == "-" and not self._signed_number():
                 frames[-1].operators.append((_UNARY, "neg", self.advance()))
             elif kind == "(":
@@ -265,6 +266,7 @@ class TermParser(Cursor):
     def aggregate(self) -> AggregateTerm:
         """Read `sum ?x : { ... }`."""
         start, function = self.position, self.word
+        # The only place where reading a term recurses: refusing a second level bounds it.
         if self.in_aggregate:
             self.fail(refusals.refused("nested aggregate", self.here))
         self.advance()

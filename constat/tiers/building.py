@@ -119,9 +119,7 @@ def _chain(  # noqa: PLR0917  what a predicate shares with the others, and what 
     from_database = source in project.databases
     secrets = tuple(one.address.text or "" for one in project.databases.values())
     authority = DATABASE if from_database else source
-    costs = [
-        tier.cost for name, tier in tiers if tier is not None and _may_answer(name, tier, predicate)
-    ]
+    costs = [tier.cost for _, tier in tiers if tier is not None and _may_answer(tier, predicate)]
     return Chain(
         Asking(predicate, tiers, authority, secrets, observe),
         user,
@@ -132,8 +130,10 @@ def _chain(  # noqa: PLR0917  what a predicate shares with the others, and what 
     )
 
 
-def _may_answer(name: str, tier: Tier, predicate: Predicate) -> bool:
-    return name not in BUILT_IN_TIERS or tier.configured(predicate)
+def _may_answer(tier: Tier, predicate: Predicate) -> bool:
+    if isinstance(tier, CustomTierLoader):
+        return tier.may_know(predicate)
+    return tier.configured(predicate)
 
 
 def _unchanging() -> int:

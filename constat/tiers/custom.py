@@ -38,10 +38,25 @@ class CustomTierLoader:
         self._tier: Tier | None = None
 
     def configured(self, predicate: Predicate) -> bool:
-        """Whether the project lists the predicate, or the tier itself says it knows it."""
+        """Whether the project lists the predicate, or the tier itself says it knows it.
+
+        Raises `ConstatError` when the tier's code is needed and cannot be used.
+        """
+        if not self.may_know(predicate):
+            return False
+        tier = self._loaded()
         if self._declared.predicates is not None:
-            return predicate.name in self._declared.predicates
-        return bool(self._loaded().configured(predicate))
+            return True
+        try:
+            return bool(tier.configured(predicate))
+        except Exception as problem:
+            reason = f"asking what it knows failed ({type(problem).__name__})"
+            raise _mistake(self._declared, reason) from problem
+
+    def may_know(self, predicate: Predicate) -> bool:
+        """Whether the project leaves open that the tier knows the predicate; loads nothing."""
+        listed = self._declared.predicates
+        return listed is None or predicate.name in listed
 
     def answer(self, demand: Demand) -> TierAnswer:
         """Ask the tier."""

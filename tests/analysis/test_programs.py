@@ -61,7 +61,8 @@ def test_unknown_attributes_warn_and_name_the_nearest() -> None:
     (one,) = diagnostics_of('@[sayz = "x"]\n.decl p(x: symbol)\n')
     assert (one.code, one.severity) == ("C0240", Severity.WARNING)
     assert "@[says" in one.help
-    assert analyse_or_raise(program_of('@[sayz = "x"]\n.decl p(x: symbol)\n'))
+    program = program_of('@[sayz = "x"]\n.decl p(x: symbol)\n')
+    assert analyse_or_raise(program).external == {"p"}
 
 
 @pytest.mark.parametrize(
@@ -181,11 +182,11 @@ def chain(length: int, last: str) -> Program:
 
 
 def test_long_chains_of_predicates_are_harmless() -> None:
-    program = analyse_or_raise(chain(20_000, "end"))
-    assert program.components[0].predicates == ("p19999",)
-    assert len(program.components) == 20_000
+    program = analyse_or_raise(chain(4_000, "end"))
+    assert program.components[0].predicates == ("p3999",)
+    assert len(program.components) == 4_000
     with pytest.raises(ConstatError) as caught:
-        analyse_or_raise(chain(20_000, "p0"))
+        analyse_or_raise(chain(4_000, "p0"))
     assert [one.code for one in caught.value.diagnostics] == ["C0250"]
 
 

@@ -134,7 +134,9 @@ HARMLESS: Final = (
 def source(tmp_path: Path) -> SqliteConnection:
     path = tmp_path / "shop.sqlite"
     connection = sqlite3.connect(path)
-    connection.executescript("CREATE TABLE t (a TEXT, b NUMERIC); CREATE TABLE u (a TEXT, b NUMERIC)")
+    connection.executescript(
+        "CREATE TABLE t (a TEXT, b NUMERIC); CREATE TABLE u (a TEXT, b NUMERIC)"
+    )
     connection.execute("INSERT INTO t VALUES ('{}', 1)")
     connection.commit()
     connection.close()

@@ -30,10 +30,11 @@ def project(folder: Path, rules: str | bytes, configuration: str = "rules: [r.dl
     return folder
 
 
-def refused(*arguments: str | Path | bytes, code: int = 2) -> Ran:
-    """Run in a process of its own: a crash or a hang shows."""
+def refused(*arguments: str | Path | bytes, code: int = 2, alone: bool = False) -> Ran:
+    """Run with bad input; `alone` in a process of its own, where a crash would show."""
     start = time.monotonic()
-    ran = run_process(*arguments)
+    texts = [one for one in arguments if not isinstance(one, bytes)]
+    ran = run_process(*arguments) if alone or len(texts) < len(arguments) else run(*texts)
     assert time.monotonic() - start < SECONDS
     assert ran.code == code, ran.err[:2000]
     assert "Traceback" not in ran.err
@@ -52,8 +53,6 @@ GOALS = {
     "unknown column": "is_vip(who = C001)",
     "two atoms": "is_vip(C001), is_vip(C002)",
     "a rule": "is_vip(?c) :- customer(?c).",
-    "control characters": "is_vip(\x1b[2J\x07)",
-    "bidirectional": "is_vip(\u202eC001)",
     "very long": "is_vip(" + "C" * 100_000,
     "many arguments": "is_vip(" + "a," * 50_000 + "a)",
     "deep": "is_vip(" + "(" * 10_000 + "a" + ")" * 10_000 + ")",
@@ -67,6 +66,14 @@ def test_a_malformed_goal_is_one_clear_error(still_shop: Path, goal: str) -> Non
     assert ran.err.startswith("error[C0")
     assert len(ran.err) < 5_000
     assert "\x1b" not in ran.err
+
+
+@pytest.mark.parametrize("goal", ["is_vip(\x1b[2J\x07)", "is_vip(\u202eC001)", "\x1b[2J(a)"])
+def test_a_goal_cannot_draw_on_the_terminal(still_shop: Path, goal: str) -> None:
+    ran = run("prove", goal, "--project", still_shop)
+    assert ran.code in {2, 5}
+    assert "\x1b" not in ran.out + ran.err
+    assert "\u202e" not in ran.out + ran.err
 
 
 def test_an_argument_that_is_no_unicode_is_bad_usage(still_shop: Path) -> None:
@@ -165,7 +172,7 @@ RULES = {
 @pytest.mark.parametrize("rules", RULES.values(), ids=RULES)
 def test_malformed_rules_are_clear_errors(tmp_path: Path, rules: bytes) -> None:
     folder = project(tmp_path / "p", rules)
-    ran = refused("prove", "p(1)", "--project", folder)
+    ran = refused("prove", "p(1)", "--project", folder, alone=rules is RULES["deep term"])
     assert ran.out == ""
     assert ran.err.startswith("error[C0")
     assert "root:" not in ran.err
@@ -218,10 +225,10 @@ def test_a_refused_construct_ends_with_78(tmp_path: Path) -> None:
 
 CERTIFICATES: dict[str, Callable[[dict[str, object]], object]] = {
     "a list": lambda told: [told],
-    "a number": lambda told: 5,
-    "nothing": lambda told: {},
+    "a number": lambda _: 5,
+    "nothing": lambda _: {},
     "no goal": lambda told: {**told, "header": {}},
-    "deep": lambda told: json.loads("[" * 900 + "]" * 900),
+    "deep": lambda _: json.loads("[" * 900 + "]" * 900),
     "no nodes": lambda told: {**told, "nodes": []},
     "numbers": lambda told: dict.fromkeys(told, 1),
     "texts": lambda told: dict.fromkeys(told, "\ud800"),
@@ -291,12 +298,12 @@ DATABASES = {
 
 @pytest.mark.parametrize("content", DATABASES.values(), ids=DATABASES)
 def test_a_damaged_database_is_said_to_be_that(tmp_path: Path, content: bytes) -> None:
-    folder = shop_with(tmp_path / "p", lambda connection: None)
+    folder = shop_with(tmp_path / "p", lambda _: None)
     (folder / "s.sqlite").write_bytes(content)
     ran = run_process("prove", "q(1)", "--project", folder)
     assert ran.code in {2, 4}
     assert "Traceback" not in ran.err
-    assert " s" in ran.out + ran.err
+    assert "database s" in ran.out or "no table" in ran.err
 
 
 @pytest.mark.parametrize(
@@ -308,7 +315,7 @@ def test_a_damaged_database_is_said_to_be_that(tmp_path: Path, content: bytes) -
         ("('one', 'a')", 4),
         ("(1.5, 'a')", 4),
         ("(1, 'a' || char(0))", 4),
-        ("(9223372036854775807, 'a')", 5),
+        ("(9223372036854775807, 'a')", 0),
     ],
 )
 def test_a_value_that_is_not_of_the_declared_kind_is_not_guessed(
@@ -319,8 +326,8 @@ def test_a_value_that_is_not_of_the_declared_kind_is_not_guessed(
         connection.execute(f"INSERT INTO t VALUES {row}")
 
     folder = shop_with(tmp_path / "p", fill)
-    ran = refused("prove", "q(2)", "--project", folder, code=code)
-    assert code == 5 or "p" in ran.out
+    ran = refused("prove", "n(?n)", "--project", folder, code=code)
+    assert code == 0 or "database s: query of p" in ran.out
 
 
 def test_a_query_that_is_no_single_select_is_refused(tmp_path: Path) -> None:
@@ -378,4 +385,4 @@ def test_a_database_that_goes_away_in_mid_query_leaves_the_goal_unresolved(tmp_p
         check=False,
     )
     assert (ran.returncode, ran.stderr) == (4, "")
-    assert "database s" in ran.out
+    assert "database s" in ran.stdout

@@ -34,7 +34,8 @@ def commands(file: Path) -> list[Command]:
     """Read the commands of a document, in order."""
     found: list[Command] = []
     inside = False
-    text, output, start = "", [], 0
+    text, start = "", 0
+    output: list[str] = []
     for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
         if not inside:
             inside = line == "```console"

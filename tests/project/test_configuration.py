@@ -51,7 +51,19 @@ def test_an_empty_configuration_is_a_project_named_after_its_folder(tmp_path: Pa
 
 
 def test_scalars_stay_the_text_that_was_written(tmp_path: Path) -> None:
-    written = ["no", "2025-01-31", "1e3", "0x1F", "012", "null", "~", "1_000", "3.10", ".inf", "yes"]
+    written = [
+        "no",
+        "2025-01-31",
+        "1e3",
+        "0x1F",
+        "012",
+        "null",
+        "~",
+        "1_000",
+        "3.10",
+        ".inf",
+        "yes",
+    ]
     lines = "".join(f"  p{number}: {text}\n" for number, text in enumerate(written))
     project = load(tmp_path, "facts:\n" + lines)
     assert [texts(table.rows[0]) for table in project.facts.values()] == [[t] for t in written]
@@ -78,7 +90,10 @@ def test_facts_are_a_scalar_or_rows_by_place_or_by_name(tmp_path: Path) -> None:
     assert facts["limits"].rows[1].columns == ("amount", "tier")
     assert facts["empty"].rows == ()
     assert facts["text"].rows[0].cells == (Cell(""),)
-    assert {name for name, table in facts.items() if table.form == "scalar"} == {"threshold", "text"}
+    assert {name for name, table in facts.items() if table.form == "scalar"} == {
+        "threshold",
+        "text",
+    }
 
 
 def test_a_variable_in_facts_is_recorded_by_name(tmp_path: Path) -> None:
@@ -177,7 +192,9 @@ def test_an_unknown_key_comes_with_the_nearest_known_one(tmp_path: Path) -> None
 
 
 def test_a_value_never_stands_in_a_message(tmp_path: Path) -> None:
-    text = "databases: {s: {uri: [hunter2]}}\nlimits: {rows: hunter2}\nfacts: {a: [[hunter2, [b]]]}\n"
+    text = (
+        "databases: {s: {uri: [hunter2]}}\nlimits: {rows: hunter2}\nfacts: {a: [[hunter2, [b]]]}\n"
+    )
     assert "hunter2" not in str(complaints(tmp_path, text))
     assert "hunter2" not in str(complaints(tmp_path, "databases: {s: {uri: hunter2: x}}"))
 

@@ -1,4 +1,4 @@
-"""Small worlds for the tests of proofs: rules as text, tables in memory, and the checker at the end.
+"""Small worlds for the tests of proofs: rules as text, tables in memory, the checker at the end.
 
 In: rules and tables.  Out: decisions whose certificates the independent checker has accepted.
 """

@@ -221,7 +221,7 @@ down(0).
 down(?b) :- step(?b, ?a), down(?a).
 """
     )
-    depth = 3_000
+    depth = 1_500
     tables = {"step": IndexedTable(tuple((i + 1, i) for i in range(depth)))}
     decision = ask(rules, f"down({depth})", dict(tables), limits=Limits(calls=10 * depth))
     assert len(decision.proof.nodes) == 2 * depth + 1

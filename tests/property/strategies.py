@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from hypothesis import settings
 from hypothesis import strategies as st
 
 from constat.analysis import AnalysedProgram, analyse
@@ -60,6 +61,7 @@ class Case:
 
 
 FULL = Shape()
+HALF: Final = settings(max_examples=max(1, settings().max_examples // 2))
 EXACT = Shape(open=False, assumed=False, errors=False)
 
 
@@ -76,7 +78,10 @@ def _predicates(draw: st.DrawFn, prefix: str, least: int, most: int) -> list[Pre
         Predicate(
             f"{prefix}{place}",
             tuple(Column(f"c{i}", kind.value, kind) for i, kind in enumerate(shape)),
-            Source({"source": "memory"}) if prefix == "e" else None,
+            # A predicate may have rules and a source; most derived ones have rules only.
+            Source({"source": "memory"})
+            if prefix == "e" or draw(st.integers(0, 11)) > 10
+            else None,
         )
         for place, shape in enumerate(shapes)
     ]
@@ -115,8 +120,12 @@ def worlds(draw: st.DrawFn, program: AnalysedProgram, shape: Shape = FULL) -> Wo
         predicate = program.program.predicates[name]
         least = draw(st.integers(0, min(3, _combinations(predicate))))
         found = draw(st.lists(_row(predicate), min_size=least, max_size=6, unique=True))
+        if found and shape.assumed and draw(st.integers(0, 9)) == 9:
+            found.append(found[0])  # the same row from two tiers
         rows[name] = tuple(
-            (row, draw(_fact_assumption(name, row)) if shape.assumed else None) for row in found
+            dict.fromkeys(
+                (row, draw(_fact_assumption(name, row)) if shape.assumed else None) for row in found
+            )
         )
         if shape.open and draw(st.integers(0, 9)) >= 4:
             patterns = draw(st.lists(_open_row(predicate), min_size=1, max_size=2, unique=True))

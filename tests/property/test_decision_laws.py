@@ -15,7 +15,7 @@ from constat.evaluation import ABSENT, CERTAIN, Verdict
 from constat.proof import build_certificate, decide
 from tests.oracle.naive import World
 from tests.property.running import LIMITS, run
-from tests.property.strategies import Case, analysed, cases
+from tests.property.strategies import HALF, Case, analysed, cases
 from tests.property.tables import SOME_TIME, Manner, tables
 
 if TYPE_CHECKING:
@@ -68,6 +68,7 @@ def test_the_checker_accepts_the_certificate_of_every_decision(case: Case, manne
     assert (report.verdict, report.reason) == (decision.verdict.value, None), report.place
 
 
+@HALF
 @given(cases(), MANNERS)
 def test_a_verdict_under_assumptions_rests_on_all_of_them(case: Case, manner: Manner) -> None:
     decision = decided(case, manner)
@@ -81,6 +82,7 @@ def test_a_verdict_under_assumptions_rests_on_all_of_them(case: Case, manner: Ma
         assert run(accepting(case, fewer), manner).strength != wanted, one
 
 
+@HALF
 @given(cases(), MANNERS)
 def test_an_unresolved_goal_names_what_is_missing(case: Case, manner: Manner) -> None:
     decision = decided(case, manner)

@@ -14,7 +14,7 @@ from tests.property.coverage import under
 from tests.property.judging import Judge, contradict
 from tests.property.refiring import Refiring
 from tests.property.running import run, truth
-from tests.property.strategies import EXACT, Case, analysed, answered, cases
+from tests.property.strategies import EXACT, HALF, Case, analysed, answered, cases
 from tests.property.tables import Manner
 
 MANNERS = st.builds(Manner, st.booleans(), st.booleans(), st.booleans())
@@ -52,6 +52,7 @@ def test_the_engine_is_seldom_less_decided_than_the_oracle() -> None:
     assert sum(differences) <= max(2, len(differences) // 50)
 
 
+@HALF
 @given(cases(), MANNERS)
 def test_exhausting_the_search_does_not_change_the_verdict(case: Case, manner: Manner) -> None:
     first, all_of_it = run(case, manner), run(case, manner, exhaust=True)
@@ -89,6 +90,7 @@ def test_every_derivation_refires_and_ends_at_outside_rows(
     assert len(refiring.known) == len(refiring.facts())
 
 
+@HALF
 @given(cases(), st.integers(0, 99))
 def test_the_order_of_rules_does_not_matter(case: Case, seed: int) -> None:
     rules = Random(seed).sample(case.program.rules, len(case.program.rules))
@@ -96,6 +98,7 @@ def test_the_order_of_rules_does_not_matter(case: Case, seed: int) -> None:
     assert run(case).strength == run(replace(case, program=shuffled)).strength
 
 
+@HALF
 @given(cases(), st.integers(0, 99))
 def test_the_order_of_literals_never_turns_a_verdict_around(case: Case, seed: int) -> None:
     random = Random(seed)
@@ -108,6 +111,7 @@ def test_the_order_of_literals_never_turns_a_verdict_around(case: Case, seed: in
     assert not contradict(run(case).strength, other)
 
 
+@HALF
 @given(cases(EXACT), st.integers(0, 99))
 def test_where_nothing_is_open_the_order_of_literals_does_not_matter(case: Case, seed: int) -> None:
     random = Random(seed)
@@ -119,6 +123,7 @@ def test_where_nothing_is_open_the_order_of_literals_does_not_matter(case: Case,
     assert run(case).strength == run(replace(case, program=shuffled)).strength
 
 
+@HALF
 @given(st.data(), cases(), MANNERS)
 def test_a_decided_verdict_never_turns_around_when_more_is_answered(
     data: st.DataObject, case: Case, manner: Manner

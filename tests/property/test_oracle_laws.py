@@ -16,6 +16,7 @@ from tests.property.coverage import uncovered
 from tests.property.rules import DOMAIN, Shape
 from tests.property.strategies import (
     EXACT,
+    HALF,
     Case,
     analysed,
     answered,
@@ -25,6 +26,7 @@ from tests.property.strategies import (
 SMALL: Domain = {**DOMAIN, Kind.NUMBER: (0, 2), Kind.SYMBOL: ("a", "1")}
 
 
+@HALF
 @given(cases())
 def test_what_the_hard_reading_decides_is_so_in_every_completion(case: Case) -> None:
     decided = {CERTAIN: True, ABSENT: False}.get(strength(case.program, case.world, case.goal))
@@ -34,6 +36,7 @@ def test_what_the_hard_reading_decides_is_so_in_every_completion(case: Case) -> 
         assert holds(case.program, one, case.goal, SMALL) == decided, one
 
 
+@HALF
 @given(cases())
 def test_what_the_accepted_reading_decides_is_so_in_every_completion(case: Case) -> None:
     readings = {CERTAIN: True, ACCEPTED: True, CONCEIVABLE: False, ABSENT: False}
@@ -44,6 +47,7 @@ def test_what_the_accepted_reading_decides_is_so_in_every_completion(case: Case)
         assert holds(case.program, one, case.goal, SMALL) == decided, one
 
 
+@HALF
 @given(cases(EXACT))
 def test_where_nothing_is_open_the_two_relations_are_the_ordinary_model(case: Case) -> None:
     facts: Facts = {name: set() for name in case.program.program.predicates}
@@ -56,6 +60,7 @@ def test_where_nothing_is_open_the_two_relations_are_the_ordinary_model(case: Ca
         assert set(relation) == plain[name]
 
 
+@HALF
 @given(cases())
 def test_certain_rows_are_possible_and_both_grow_and_shrink_with_the_reading(case: Case) -> None:
     hard = evaluate(case.program, case.world, accepted=False)
@@ -67,6 +72,7 @@ def test_certain_rows_are_possible_and_both_grow_and_shrink_with_the_reading(cas
         assert not uncovered(accepted[name], relation)
 
 
+@HALF
 @given(st.data(), cases())
 def test_a_decided_verdict_never_turns_around_when_more_is_answered(
     data: st.DataObject, case: Case
@@ -77,6 +83,7 @@ def test_a_decided_verdict_never_turns_around_when_more_is_answered(
         assert strength(case.program, more, case.goal) == before
 
 
+@HALF
 @given(cases(), st.integers(0, 99))
 def test_the_order_of_rules_and_literals_does_not_matter(case: Case, seed: int) -> None:
     random = Random(seed)
@@ -91,6 +98,7 @@ def test_the_order_of_rules_and_literals_does_not_matter(case: Case, seed: int) 
         assert evaluate(shuffled, case.world, accepted=accepted) == first
 
 
+@HALF
 @given(cases(Shape(errors=False)))
 def test_without_openings_and_errors_nothing_holds_a_placeholder(case: Case) -> None:
     closed = replace(case.world, openings={})

@@ -92,7 +92,7 @@ def test_facts_are_listed_by_predicate(tmp_path: Path) -> None:
     assert store.list("nobody") == ()
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(row=st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))))
 def test_any_row_comes_back_as_it_was(
     tmp_path_factory: pytest.TempPathFactory, row: list[str]

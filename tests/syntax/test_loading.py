@@ -61,6 +61,16 @@ def test_texts_are_given_by_the_name_people_know(tmp_path: Path) -> None:
     assert texts == {"a.dl": '.include "b.dl"', "b.dl": "p(X)."}
 
 
+def test_files_of_one_name_in_two_roots_have_names_of_their_own(tmp_path: Path) -> None:
+    write(tmp_path, one__a="p(X).", two__a="q(Y).")
+    roots = [tmp_path / "one", tmp_path / "two"]
+    found: list[Diagnostic] = []
+    texts: dict[str, str] = {}
+    load_program([root / "a.dl" for root in roots], roots, found, texts=texts)
+    assert texts == {"a.dl": "p(X).", "two/a.dl": "q(Y)."}
+    assert [str(one.span) for one in found] == ["a.dl:1:3", "two/a.dl:1:3"]
+
+
 def test_mistakes_of_all_files_are_reported_together(tmp_path: Path) -> None:
     write(tmp_path, a='p(X).\n.include "b.dl"\n.include "none.dl"', b="q(Y).")
     _, found = load(tmp_path, "a.dl")

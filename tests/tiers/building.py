@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from constat.evaluation import Opening
     from constat.tiers import Tiers
 
 KINDS = {kind.value: kind for kind in Kind}
@@ -73,6 +72,7 @@ class Setting:
 
 def database(path: Path, script: str) -> Path:
     connection = sqlite3.connect(path)
+    connection.execute("PRAGMA synchronous = OFF")  # nobody needs these files after a crash
     connection.executescript(script)
     connection.close()
     return path
@@ -113,6 +113,6 @@ def reasons(answer: Answer) -> str:
 
 def assumptions(answer: Answer) -> set[tuple[str, str]]:
     """Give kind and text of every assumption of an answer."""
-    every: list[Opening] = list(answer.openings)
-    found = {one.assumption for one in (*answer.portions, *every)}
+    found = {portion.assumption for portion in answer.portions}
+    found |= {opening.assumption for opening in answer.openings}
     return {(one.kind, one.text) for one in found if one is not None}

@@ -41,9 +41,7 @@ class Sample:
         complete = frozenset(demand.keys) if "complete" in self.options else frozenset()
         return self._told(demand, rows, complete)
 
-    def _told(
-        self, demand: Demand, rows: tuple[Row, ...], complete: frozenset[Row]
-    ) -> TierAnswer:
+    def _told(self, demand: Demand, rows: tuple[Row, ...], complete: frozenset[Row]) -> TierAnswer:
         evidence = Evidence(
             tier=self.name,
             origin=Origin[self.options.get("origin", "API")],

@@ -121,9 +121,7 @@ def test_a_variable_of_the_configuration_is_recorded_by_name(
         ("{rate: no}", "C0507"),
     ],
 )
-def test_configured_facts_must_fit_their_declaration(
-    tmp_path: Path, facts: str, code: str
-) -> None:
+def test_configured_facts_must_fit_their_declaration(tmp_path: Path, facts: str, code: str) -> None:
     with pytest.raises(ConstatError, match=code) as caught:
         setting(tmp_path, declare("rate(r: symbol, x: Decimal)"), config=f"facts: {facts}")
     assert caught.value.diagnostics[0].span is not None
@@ -218,7 +216,9 @@ def test_shadowing_does_not_depend_on_what_is_bound(
 
 
 def test_two_values_for_one_key_in_one_tier_are_both_possible(tmp_path: Path) -> None:
-    script = "CREATE TABLE accounts (c, t); INSERT INTO accounts VALUES ('C001', 'a'), ('C001', 'b')"
+    script = (
+        "CREATE TABLE accounts (c, t); INSERT INTO accounts VALUES ('C001', 'a'), ('C001', 'b')"
+    )
     found = setting(tmp_path, declare(TIER, QUERY, key="c"), script=script)
     for columns, key in (((0,), C1), ((), ())):
         answer = found.ask("tier", columns, key)
@@ -270,8 +270,7 @@ def test_falling_through_a_tier_that_failed_is_an_assumption(tmp_path: Path) -> 
     for key in ("", "c"):
         folder = tmp_path / f"key-{key}"
         folder.mkdir()
-        attributes = {"key": key} if key else {}
-        found = setting(folder, declare(TIER, QUERY, **attributes), config=config, script=SCRIPT)
+        found = setting(folder, declare(TIER, QUERY, key=key), config=config, script=SCRIPT)
         answer = found.ask("tier", (0,), C1, C2)
         assert rows(answer, assumed=True) == {("C001", "silver")}
         assert rows(answer, assumed=False) == {("C002", "gold")}
@@ -338,9 +337,7 @@ def test_an_authority_whose_word_is_assumed_closes_by_assumption(tmp_path: Path)
     answer = found.ask("tier", (0,), C1)
     assert answer.answered == {C1}
     assert open_rows(answer) == {("C001", OPEN)}
-    assert assumptions(answer) == {
-        ("closure", "tier crm declares that no fact of tier is missing")
-    }
+    assert assumptions(answer) == {("closure", "tier crm declares that no fact of tier is missing")}
 
 
 @pytest.mark.parametrize(
@@ -417,7 +414,9 @@ def test_what_the_rules_say_of_sources_is_held_against_the_project(
 
 def test_cost_tells_the_dearest_tier_that_may_be_asked(tmp_path: Path) -> None:
     predicates = (declare(TIER, QUERY), declare("limit(x: number)"), declare("other(x: number)"))
-    config = f"facts: {{limit: 3}}\ntiers: {{crm: {{cost: 700, predicates: [other], {CRM[1:]}{{}}}}}}"
+    config = (
+        f"facts: {{limit: 3}}\ntiers: {{crm: {{cost: 700, predicates: [other], {CRM[1:]}{{}}}}}}"
+    )
     externals = setting(tmp_path, *predicates, config=config).tiers.externals
     assert {name: one.cost for name, one in externals.items()} == {
         "tier": 10, "limit": 1, "other": 700,
