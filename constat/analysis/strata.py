@@ -21,11 +21,11 @@ from constat.diagnostics import Diagnostic, Related
 from constat.logic import Aggregate, Negative, Positive
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from constat.analysis.draft import Draft
     from constat.diagnostics import Span
-    from constat.logic import Literal, Program
+    from constat.logic import Atom, Literal, Program
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,30 +56,29 @@ def find_strata(draft: Draft) -> None:
 
 def dependencies(program: Program) -> Graph:
     """Give for each derived predicate what its rules use, one entry per predicate and way."""
-    graph: dict[str, dict[tuple[str, str], Use]] = {}
-    for rule in program.rules:
-        uses = graph.setdefault(rule.head.predicate, {})
-        for literal in rule.body:
-            for use in _uses(literal):
-                uses.setdefault((use.predicate, use.how), use)
-    return {
-        name: [use for use in uses.values() if use.predicate in graph]
-        for name, uses in graph.items()
+    graph: dict[str, dict[tuple[str, str], Use]] = {
+        rule.head.predicate: {} for rule in program.rules
     }
+    for rule in program.rules:
+        uses = graph[rule.head.predicate]
+        for atom, how in _uses(rule.body):
+            key = atom.predicate, how
+            if atom.predicate in graph and key not in uses:
+                uses[key] = Use(atom.predicate, how, atom.span)
+    return {name: list(uses.values()) for name, uses in graph.items()}
 
 
-def _uses(literal: Literal) -> Iterator[Use]:
-    match literal:
-        case Positive(atom):
-            yield Use(atom.predicate, "", atom.span)
-        case Negative(atom):
-            yield Use(atom.predicate, "!", atom.span)
-        case Aggregate(function=function, body=body):
-            for inner in body:
-                if isinstance(inner, Positive | Negative):
-                    yield Use(inner.atom.predicate, function, inner.atom.span)
-        case _:
-            pass
+def _uses(body: Iterable[Literal]) -> Iterator[tuple[Atom, str]]:
+    for literal in body:
+        match literal:
+            case Positive(atom):
+                yield atom, ""
+            case Negative(atom):
+                yield atom, "!"
+            case Aggregate(function=function, body=inner):
+                yield from ((atom, function) for atom, _ in _uses(inner))
+            case _:
+                pass
 
 
 def strong_components(graph: Mapping[str, Sequence[Use]]) -> Iterator[list[str]]:

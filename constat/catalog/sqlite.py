@@ -28,6 +28,7 @@ _BATCH: Final = 1_000
 _STEPS_BETWEEN_CHECKS: Final = 20_000
 _LONGEST_VALUE: Final = 64 << 20
 _ATTEMPTS: Final = 5
+_SECONDS_TO_PREPARE: Final = 5.0
 _MISTAKES: Final = frozenset({sqlite3.SQLITE_ERROR, sqlite3.SQLITE_AUTH, sqlite3.SQLITE_RANGE})
 _HARMLESS: Final = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE})
 _OWN_FUNCTIONS: Final = frozenset({"json_each", "json_extract"})
@@ -125,10 +126,13 @@ class SqliteConnection:
 
     def columns(self, query: str) -> tuple[str, ...]:
         """Give the column names by preparing the query behind `LIMIT 0`."""
+        self._deadline = time.monotonic() + _SECONDS_TO_PREPARE
         try:
             cursor = self._connection.execute(f"SELECT * FROM (\n{query}\n) LIMIT 0")  # noqa: S608  guarded
         except sqlite3.Error as problem:
-            raise _trouble(problem) from None
+            raise _trouble(problem, _SECONDS_TO_PREPARE) from None
+        finally:
+            self._deadline = float("inf")
         return tuple(column[0] for column in cursor.description)
 
     def read(

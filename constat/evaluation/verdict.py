@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
+from types import MappingProxyType
 
 
 class Verdict(Enum):
@@ -25,4 +26,4 @@ class Verdict(Enum):
         return self.value.replace("_UNDER", " UNDER assumptions")
 
 
-_EXIT_CODES = dict(zip(Verdict, (0, 3, 4, 5, 6), strict=True))
+_EXIT_CODES = MappingProxyType(dict(zip(Verdict, (0, 3, 4, 5, 6), strict=True)))

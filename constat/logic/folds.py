@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from decimal import Context, Decimal
-from fractions import Fraction
 from typing import TYPE_CHECKING, cast
 
 from constat.logic.arithmetic import exact_decimal, finite_float, rounded_ratio, within
@@ -74,13 +73,13 @@ def _sum(kind: Kind, values: Sequence[Value]) -> Value:
 def _mean(kind: Kind, values: Sequence[Value]) -> Value:
     match kind:
         case Kind.FLOAT:
-            return _nearest(_exact_sum(cast("Sequence[float]", values)) / len(values))
+            top, bottom = _exact_sum(cast("Sequence[float]", values))
+            return _nearest(top, bottom * len(values))
         case Kind.DECIMAL:
             top, bottom = _decimal_sum(cast("Sequence[Decimal]", values)).as_integer_ratio()
             return rounded_ratio(top, bottom * len(values))
         case _:
-            # True division of integers is rounded once, however large they are.
-            return finite_float(sum(cast("Sequence[int]", values)) / len(values))
+            return _nearest(sum(cast("Sequence[int]", values)), len(values))
 
 
 def _decimal_sum(values: Sequence[Decimal]) -> Decimal:
@@ -95,20 +94,20 @@ def _float_sum(values: Sequence[float]) -> float:
         return finite_float(math.fsum(values))
     except OverflowError:
         # `fsum` gives up on an intermediate overflow even where the sum itself is finite.
-        return _nearest(_exact_sum(values))
+        return _nearest(*_exact_sum(values))
 
 
-def _exact_sum(values: Sequence[float]) -> Fraction:
-    # Denominators are powers of two, few of them: adding numerators apart avoids a gcd per value.
-    numerators: dict[int, int] = {}
-    for value in values:
-        top, bottom = value.as_integer_ratio()
-        numerators[bottom] = numerators.get(bottom, 0) + top
-    return sum((Fraction(top, bottom) for bottom, top in numerators.items()), Fraction(0))
+def _exact_sum(values: Sequence[float]) -> tuple[int, int]:
+    """Give the sum as a numerator and a denominator."""
+    ratios = [value.as_integer_ratio() for value in values]
+    # Denominators are powers of two, so the greatest is a multiple of all.
+    common = max(bottom for _, bottom in ratios)
+    return sum(top * (common // bottom) for top, bottom in ratios), common
 
 
-def _nearest(value: Fraction) -> float:
+def _nearest(numerator: int, denominator: int) -> float:
     try:
-        return finite_float(float(value))
+        # True division of integers is rounded once, however large they are.
+        return finite_float(numerator / denominator)
     except OverflowError:
         raise EvaluationError("the result is not a finite float") from None

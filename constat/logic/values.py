@@ -2,8 +2,8 @@
 
 At run time a value is an `int` (number, unsigned), a `float`, a `Decimal`, or a `str` (symbol,
 Date, Timestamp, Bool: canonical ISO text, so that text order is time order). Columns are typed,
-so 1 and 1.0 never meet. The spelling is the one certificates use. Invariant:
-`parse_value(format_value(v, k), k) == v`.
+so 1 and 1.0 never meet. The spelling is the one certificates use. Invariant: except for floats,
+which are spelled in hexadecimal, `parse_value(format_value(v, k), k) == v`.
 
 >>> parse_value("10.50", Kind.DECIMAL)
 Decimal('10.5')
@@ -16,6 +16,7 @@ import re
 from datetime import UTC, date, datetime
 from decimal import Decimal, InvalidOperation
 from enum import Enum
+from types import MappingProxyType
 
 
 class Kind(Enum):
@@ -63,7 +64,9 @@ _TIMESTAMP = re.compile(
     r"([0-9]{4}-[0-9]{2}-[0-9]{2})[T ]([0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?)"
     r"(Z|[+-][0-9]{2}:?[0-9]{2})?\Z"
 )
-_RANGES = {Kind.NUMBER: (-(1 << 63), (1 << 63) - 1), Kind.UNSIGNED: (0, (1 << 64) - 1)}
+_RANGES = MappingProxyType(
+    {Kind.NUMBER: (-(1 << 63), (1 << 63) - 1), Kind.UNSIGNED: (0, (1 << 64) - 1)}
+)
 
 
 def parse_value(text: str, kind: Kind) -> Value:

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 
 _BEST_STEPS = 2_000_000
+# Minimal sets are a service, not the verdict: they may not take longer than a person waits.
+_REPLAY_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +92,7 @@ def decide(  # noqa: PLR0913  # the engine's own arguments, handed through
     """Evaluate a goal once and say what follows."""
     projected = with_projections(program)
     outcome = engine.evaluate(projected, goal, externals, limits, exhaust=exhaust, observe=observe)
-    budget = Budget(seconds=limits.seconds)
+    budget = Budget(seconds=min(limits.seconds, _REPLAY_SECONDS))
     deciding = _Deciding(Replay(engine, outcome, externals, limits, budget), outcome, exhaust)
     strength = outcome.strength(goal)
     match strength:

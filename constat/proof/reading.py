@@ -70,7 +70,8 @@ def rule_assumption(program: AnalysedProgram, number: int) -> Assumption | None:
     if not rule.assumed:
         return None
     why = "is only proposed" if rule.proposed else f"has confidence {rule.confidence}"
-    text = f"rule {rule.id} holds, which {why}: {print_rule(rule)}"
+    bare = replace(rule, attributes={}, confidence=Decimal(1))
+    text = f"rule {rule.id} holds, which {why}: {print_rule(bare)}"
     return Assumption("rule", rule.id, text, rule.confidence)
 
 

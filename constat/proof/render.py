@@ -26,6 +26,11 @@ _INDENT: Final = "  "
 _MOST_PARAMETERS: Final = 10
 _MOST_INDENT: Final = 40
 _ASCII_END: Final = 0x100
+# No line of a step: it says that the step's query was told just before.
+_SAME_SOURCE: Final = "\0"
+
+_Line = tuple[int, int, str]
+"""A step and its level, or a text (then the step does not matter)."""
 
 
 def printable(text: str) -> str:
@@ -76,6 +81,7 @@ class _Writer:
         self.depth = depth
         self.lines: list[str] = []
         self.shown: set[int] = set()
+        self.sourced: set[int] = set()
         self.shared = _shared(tree)
 
     def line(self, level: int, text: str) -> None:
@@ -97,34 +103,41 @@ class _Writer:
 
     def branch(self, root: int) -> None:
         """Write a step and what stands under it, with a list of our own instead of recursion."""
-        waiting: list[tuple[int, int, str]] = [(root, 0, "")]
+        waiting: list[_Line] = [(root, 0, "")]
         while waiting:
             number, level, text = waiting.pop()
-            if text:
+            if text == _SAME_SOURCE:
+                self.sourced.add(number)
+            elif text:
                 self.line(level, text)
-                continue
-            step = self.tree.steps[number]
-            if number in self.shown:
-                self.line(level, f"{step.fact}  (shown above as [{number}])")
-                continue
-            self.shown.add(number)
-            mark = f"  [{number}]" if number in self.shared else ""
-            self.line(level, step.fact + mark)
-            waiting += reversed(self.below(step, level + 1))
+            elif number in self.shown:
+                fact = self.tree.steps[number].fact
+                self.line(level, f"{fact}  (shown above as [{number}])")
+            else:
+                waiting += reversed(self.step(number, level))
 
-    def below(self, step: Step, level: int) -> list[tuple[int, int, str]]:
+    def step(self, number: int, level: int) -> list[_Line]:
+        """Write the line of a step; give what stands under it."""
+        self.shown.add(number)
+        step = self.tree.steps[number]
+        mark = f"  [{number}]" if number in self.shared else ""
+        self.line(level, step.fact + mark)
+        return self.below(step, level + 1, told=number in self.sourced)
+
+    def below(self, step: Step, level: int, *, told: bool) -> list[_Line]:
         """List what stands under a step: lines of its own, and the steps it rests on."""
-        found: list[tuple[int, int, str]] = []
+        found: list[_Line] = []
         cut = self.depth is not None and level // 2 >= self.depth
         if step.premises and cut:
             found.append((0, level, f"derived_from: {len(step.premises)} more (depth limit)"))
         elif step.premises:
             found.append((0, level, "derived_from:"))
-            found += [(premise, level + 1, "") for premise in step.premises]
+            found += self.premises(step, level + 1)
             if step.hidden_rows:
                 found.append((0, level + 1, f"... and {step.hidden_rows:,} more rows"))
         for source in step.sources:
-            found += [(0, level, text) for text in _source_lines(source)]
+            texts = _source_lines(source)
+            found += [(0, level, text) for text in (texts[:1] if told else texts)]
         if step.assumption:
             found.append((0, level, f"assuming: {step.assumption}"))
         if step.note:
@@ -134,6 +147,18 @@ class _Writer:
         found.append((0, level, f"confidence: {_decimal(step.confidence)}"))
         reasoning = step.reasoning or step.sentence
         found.append((0, level, f"reasoning: {_capital(reasoning)}"))
+        return found
+
+    def premises(self, step: Step, level: int) -> list[_Line]:
+        """List the steps a step rests on; rows of one aggregate read by one query tell it once."""
+        found: list[_Line] = []
+        seen: set[tuple[SourceShown, ...]] = set()
+        for premise in step.premises:
+            sources = self.tree.steps[premise].sources
+            if step.kind == "aggregate" and sources in seen:
+                found.append((premise, level, _SAME_SOURCE))
+            seen.add(sources)
+            found.append((premise, level, ""))
         return found
 
     def attempt(self, attempt: Attempt) -> None:
@@ -219,7 +244,8 @@ def _source_lines(source: SourceShown) -> list[str]:
 
 
 def _moment(text: str) -> str:
-    return text[:-8] + "Z" if text.endswith(".000000Z") else text
+    # Whole seconds for people; the JSON and the certificate have all six digits.
+    return text[:19] + "Z" if text.endswith("Z") else text
 
 
 def _decimal(text: str) -> str:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from constat.proof.instances import LiteralCode, Pattern, RuleCode, Test
     from constat.proof.outside import Fact
     from constat.proof.reading import Reading
+    from constat.proof.relation import Columns
 
 _MOST_PASSES = 10_000
 
@@ -57,6 +58,8 @@ class Slice:
         self.aggregates = Aggregates(self)
         self.consulted: dict[Fact, None] = {}
         self.steps = steps
+        self._by_node: dict[Fact, None] = {}
+        self._not_by_node: set[Fact] = set()
         # An upper bound needs no look at what is negated; whoever asks what is missing does.
         self.shows_negated = False
 
@@ -74,9 +77,10 @@ class Slice:
             self.inside.restart()
             self.aggregates.restart()
             self.consulted.clear()
+            self._by_node.clear()
             roots()
             self.settle()
-            if not (self.outside.changed or self.inside.changed):
+            if not (self.outside.changed or self.inside.changed or self._served_anyway()):
                 return
         raise TooLargeError
 
@@ -90,6 +94,8 @@ class Slice:
 
     def possible(self, predicate: str, pattern: Pattern) -> list[OpenRow]:
         """Return the possible rows that match a pattern, from outside and derived."""
+        if is_ground(pattern) and self._is_shown_by_node(predicate, pattern):  # type: ignore[arg-type]
+            return [pattern]  # type: ignore[list-item]  # ground
         found: list[OpenRow] | None = None
         if predicate in self.program.external:
             found = self.outside.possible(predicate, pattern)
@@ -100,6 +106,40 @@ class Slice:
         if self.steps < 0:
             raise TooLargeError
         return found or []
+
+    def _is_shown_by_node(self, predicate: str, row: Row) -> bool:
+        """Tell whether a node stands for a ground pattern that the engine left unasked.
+
+        An engine asks no further once a ground row is certain; its derivation then says enough.
+        """
+        fact = (predicate, row)
+        if fact in self._by_node:
+            return True
+        if fact in self._not_by_node or self.is_recorded(predicate, row):
+            return False
+        if not self.is_certain(predicate, row):
+            return False
+        self._by_node[fact] = self.consulted[fact] = None
+        return True
+
+    def _served_anyway(self) -> bool:
+        """Tell whether something shown serves a pattern that a node stands for.
+
+        A checker then looks there, and the node would be there for nothing.
+        """
+        shown: dict[tuple[str, Columns], set[Row]] = {}
+        for predicate, columns, key in self.outside.usage.covered:
+            shown.setdefault((predicate, columns), set()).add(key)
+        for (predicate, columns), entry in self.inside.entries.items():
+            shown.setdefault((predicate, columns), set()).update(entry.keys)
+        served = [
+            (name, row)
+            for name, row in self._by_node
+            for (predicate, columns), keys in shown.items()
+            if predicate == name and tuple([row[column] for column in columns]) in keys
+        ]
+        self._not_by_node.update(served)
+        return bool(served)
 
     def is_recorded(self, predicate: str, pattern: Pattern) -> bool:
         """Tell whether the engine asked for all that matches a pattern."""

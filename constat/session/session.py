@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from constat.analysis import AnalysedProgram
     from constat.check import Report
-    from constat.evaluation import Event, Observer
+    from constat.evaluation import Event, Externals, Observer
     from constat.library import Checked
     from constat.logic import Atom
     from constat.project import Project
@@ -79,6 +79,11 @@ class Session:
     def texts(self) -> Mapping[str, str]:
         """The rule files that were read, by the names that diagnostics use."""
         return MappingProxyType(self._texts)
+
+    @property
+    def externals(self) -> Externals:
+        """The external predicates of the project, for a program that drives an engine itself."""
+        return self._opened().externals
 
     def prove(self, goal: str, *, exhaust: bool = False, observe: Observer | None = None) -> Result:
         """Prove or disprove a goal such as `is_vip(C001)`.

@@ -123,7 +123,7 @@ def _chain(  # noqa: PLR0917  what a predicate shares with the others, and what 
     return Chain(
         Asking(predicate, tiers, authority, secrets, observe),
         user,
-        closed_by=project.closed.get(predicate.name, ""),
+        closed_by=project.closed.get(predicate.name, predicate.attributes.get("closed", "")),
         cost=max([1, *costs]),
         generation=(lambda: connections.generation(source)) if from_database else _unchanging,
         observe=observe,

@@ -11,13 +11,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from constat.evaluation import Answer, Demand, Opening
-from constat.logic import OPEN, Row
+from constat.logic import Row
 from constat.tiers.asking import Asked, Asking, Contribution
 from constat.tiers.combining import unite
 from constat.tiers.matching import ground_key, key_of, openings_for, rows_for
 from constat.tiers.memory import Memory
 from constat.tiers.shadowing import Shadowing, merge_equal
-from constat.tiers.tier import TierAnswer
 from constat.tiers.user import USER
 from constat.tiers.wording import declared_closed, fallen_through, pattern
 
@@ -109,12 +108,11 @@ class Chain:
         if not stated.portions and not stated.openings:
             return chain
         shadowing = Shadowing(demand, self._observe)
-        shadowing.add(Contribution("the tiers above", _as_told(chain)))
-        above = len(shadowing.portions), set(shadowing.openings)
+        shadowing.stand_above(chain)
         shadowing.add(Contribution(USER, stated, failures))
         return Answer(
-            (*chain.portions, *merge_equal(shadowing.portions[above[0] :])),
-            (*chain.openings, *(one for one in shadowing.openings if one not in above[1])),
+            (*chain.portions, *merge_equal(shadowing.portions)),
+            tuple(dict.fromkeys((*chain.openings, *shadowing.openings))),
             chain.answered,
             chain.authorities,
         )
@@ -232,9 +230,3 @@ def _joined(one: Answer, other: Answer) -> Answer:
         one.answered | other.answered,
         (*one.authorities, *other.authorities),
     )
-
-
-def _as_told(answer: Answer) -> TierAnswer:
-    """Give an answer as if one tier had told it; openings of unanswered keys are no rows of it."""
-    known = [one for one in answer.openings if OPEN not in one.row]
-    return TierAnswer(answer.portions, tuple(known))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from constat.catalog import Connection, ReadBounds, SourceFailureError, open_connection
 
 if TYPE_CHECKING:
-    from constat.project import Database, Project
+    from constat.project import Project
 
 # A source that is locked is not waited for again by every demand of the same moment.
 _REST_SECONDS: Final = 1.0
@@ -56,9 +56,9 @@ class Connections:
             database.seconds or limits.query_seconds, database.rows or limits.query_rows
         )
 
-    def database(self, name: str) -> Database:
-        """Give what the project says of a database."""
-        return self._project.databases[name]
+    def knows(self, name: str) -> bool:
+        """Whether the project has a database of that name."""
+        return name in self._project.databases
 
     def release(self) -> None:
         """End reading: the next demand sees the state of its own moment."""

@@ -28,7 +28,7 @@ from constat.diagnostics import ConstatError, Diagnostic, nearest
 from constat.evaluation import Demand, Evidence, Observer, Origin, Portion, QueryRun
 from constat.tiers.hashing import content_hash, now
 from constat.tiers.matching import key_of, matched_keys, openings_for, rows_for
-from constat.tiers.reading import DATABASE, Fetched, RowReader, null_policies
+from constat.tiers.reading import DATABASE, Fetched, RowReader, null_policies, said_of_input
 from constat.tiers.tier import TierAnswer, failed
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class DatabaseTier:
 
     def configured(self, predicate: Predicate) -> bool:
         """Whether the predicate's `.input` names a database of the project."""
-        return predicate.source is not None and bool(predicate.source.parameters.get("query"))
+        return self._connections.knows(_source(predicate))
 
     def answer(self, demand: Demand) -> TierAnswer:
         """Ask the database. Raises `ConstatError` where the query itself is wrong."""
@@ -187,8 +187,7 @@ def _source(predicate: Predicate) -> str:
 
 
 def _is_distinct(predicate: Predicate) -> bool:
-    parameters = predicate.source.parameters if predicate.source else {}
-    return "distinct" in predicate.attributes or parameters.get("distinct") in {"true", ""}
+    return said_of_input(predicate, "distinct") == "true"
 
 
 def _check_columns(predicate: Predicate, guarded: Guarded, connection: Connection) -> None:

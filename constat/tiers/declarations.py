@@ -71,6 +71,9 @@ def _check_source(predicate: Predicate, project: Project, diagnostics: list[Diag
                 Diagnostic("C0513", message, source.span, help=suggestion(name, _OURS))
             )
     _check_policy(source.parameters.get("null", "error"), predicate, diagnostics)
+    if source.parameters.get("distinct", "true") not in {"true", "false"}:
+        message = f"`.input {predicate.name}` has a `distinct` that is neither true nor false"
+        diagnostics.append(Diagnostic("C0513", message, source.span))
 
 
 def _check_key(predicate: Predicate, diagnostics: list[Diagnostic]) -> None:

@@ -37,9 +37,15 @@ class Fetched:
 
 
 def null_policies(predicate: Predicate) -> tuple[str, ...]:
-    """Give the null policy of each column: its own, else its source's, else `error`."""
-    whole = predicate.source.parameters.get("null", "error") if predicate.source else "error"
+    """Give the null policy of each column: its own, else its input's, else `error`."""
+    whole = said_of_input(predicate, "null") or "error"
     return tuple(column.attributes.get("null", whole) for column in predicate.columns)
+
+
+def said_of_input(predicate: Predicate, name: str) -> str:
+    """Give a parameter of the `.input`, or else the attribute `@[name = ...]`; else nothing."""
+    parameters = predicate.source.parameters if predicate.source else {}
+    return parameters.get(name, predicate.attributes.get(name, ""))
 
 
 class RowReader:

@@ -19,7 +19,7 @@ from constat.tiers.matching import ground_key, key_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from constat.evaluation import Demand, Observer
+    from constat.evaluation import Answer, Demand, Observer
     from constat.logic import Row
     from constat.tiers.asking import Contribution
 
@@ -45,6 +45,21 @@ class Shadowing:
         self._silent_about_all: list[str] = []
         self.portions: list[Portion] = []
         self.openings: dict[Opening, None] = {}
+
+    def stand_above(self, answer: Answer) -> None:
+        """Let the rows of an answer win over all that is added; they are not given again."""
+        found: dict[Row, set[Row]] = {}
+        for portion in answer.portions:
+            for row in portion.rows:
+                found.setdefault(key_of(row, self._key), set()).add(row)
+        for opening in answer.openings:
+            ground = ground_key(opening.row, range(len(opening.row)))
+            # Where the key is the whole row, an unanswered key's opening looks like a row.
+            if ground is not None and opening.assumption is None:
+                key = key_of(ground, self._key)
+                if key in answer.answered or len(key) < len(ground):
+                    found.setdefault(key, set()).add(ground)
+        self._settled = {key: ("above", frozenset(rows)) for key, rows in found.items()}
 
     def add(self, contribution: Contribution) -> None:
         """Take the next tier's contribution."""

@@ -81,11 +81,11 @@ FOLDS: Final[tuple[tuple[str, str, list[str], str, str], ...]] = (
 )
 
 
-def fold_bounded(function: str, values: list[str]) -> Writer:
+def fold_bounded(function: str, values: list[str], result: str = "number") -> Writer:
     """Return a fold for the closure: of ⚡ it keeps ⋆, of no value nothing."""
     w = Writer()
     w.outside("given", "k:symbol v:number")
-    w.declare("result", "r:number")
+    w.declare("result", f"r:{result}")
     w.rule("fold", pos("result", "r"), agg(function, "r", "v", pos("given", "k", "v")))
     w.facts("given", [[f"k{n}", v] for n, v in enumerate(values)], covers=([], [[]]))
     return w
@@ -103,6 +103,76 @@ def fold_of_nothing(rng: random.Random) -> Writer:
     w = fold_bounded(rng.choice(["min", "max"]), [])
     w.entry("result", [], [[]])
     return w.conclude("DISPROVED", "result", None)
+
+
+def mean_of_nothing(_: random.Random) -> Writer:
+    w = fold_bounded("mean", [], "float")
+    w.entry("result", [], [[]])
+    return w.conclude("DISPROVED", "result", None)
+
+
+def fold_against_a_row(rng: random.Random) -> Writer:
+    """A row binds the result before the count does; they differ, so nothing follows."""
+    w, who = Writer(), customer(rng)
+    w.outside("claim", "c:symbol n:number")
+    w.outside("order", "o:symbol c:symbol")
+    w.declare("right", "c:symbol")
+    count = agg("count", "n", None, pos("order", "o", "c"))
+    w.rule("right", pos("right", "c"), pos("claim", "c", "n"), count)
+    w.facts("claim", [[who, "5"], ["Z" + who, "1"]], covers=([], [[]]))
+    w.facts("order", [["O1", who], ["O2", "Z" + who]], covers=([1], [[who], ["Z" + who]]))
+    w.entry("right", [], [[]], [["Z" + who]])
+    return w.conclude("DISPROVED", "right", who)
+
+
+def fold_against_an_unknown_row(rng: random.Random) -> Writer:
+    """The claim is ⋆ and takes the count's value, which the test then refuses."""
+    w, who = Writer(), customer(rng)
+    w.outside("claim", "c:symbol n:number")
+    w.outside("order", "o:symbol c:symbol")
+    w.declare("right", "c:symbol")
+    count = agg("count", "n", None, pos("order", "o", "c"))
+    many = compare(">", "n", con("number", "7"))
+    w.rule("right", pos("right", "c"), pos("claim", "c", "n"), count, many)
+    w.opens("claim", [who, None])
+    w.cover("claim", [0], [[who]])
+    w.facts("order", [["O1", who]], covers=([1], [[who]]))
+    w.entry("right", [0], [[who]])
+    return w.conclude("DISPROVED", "right", who)
+
+
+def one_source_of_two_predicates(rng: random.Random) -> Writer:
+    """Of two predicates in one answer the order is unknown, so its hash is not recomputed."""
+    w, who = Writer(), customer(rng)
+    w.outside("member", "c:symbol")
+    w.outside("friend", "c:symbol")
+    w.facts("member", [[who]])
+    w.facts("friend", [[who]])
+    w.tree["facts"][1]["source"] = 0
+    w.tree["sources"][0].update(rows=2, hash=sha256("both"))
+    w.given("member", who)
+    return w.conclude("PROVED", "member", who)
+
+
+def star_before_the_empty_text(rng: random.Random) -> Writer:
+    """In the order of rows ⋆ comes before every text, the empty one included."""
+    w = Writer()
+    gold(w)
+    w.facts("tier", [["", "gold"]], covers=([], [[]]))
+    w.opens("tier", [None, "gold"])
+    w.entry("gold", [], [[]], [[None], [""]])
+    return w.conclude("UNRESOLVED", "gold", customer(rng))
+
+
+def long_body(rng: random.Random) -> Writer:
+    """A rule of twenty literals."""
+    w, who = Writer(), customer(rng)
+    w.outside("base", "c:symbol")
+    w.declare("same", "c:symbol")
+    w.rule("same", pos("same", "c"), *[pos("base", "c") for _ in range(20)])
+    w.facts("base", [[who]], covers=([], [[]]))
+    w.entry("same", [], [[]], [[who]])
+    return w.conclude("DISPROVED", "same", "nobody")
 
 
 def fold_of_nothing_with_a_key(rng: random.Random) -> Writer:
@@ -145,7 +215,7 @@ def fold_with_an_error_inside(rng: random.Random, literal: list[object]) -> Writ
     """Return a count whose body has a literal that is ⚡ for one assignment."""
     w = Writer()
     w.outside("given", "a:number b:number")
-    w.outside("other", "q:number")
+    w.outside("other", "q:number k:number")
     w.declare("result", "r:number")
     w.rule(
         "fold",
@@ -163,8 +233,16 @@ def fold_error_in_a_test(rng: random.Random) -> Writer:
     return fold_with_an_error_inside(rng, test)
 
 
+def fold_error_in_an_atom(rng: random.Random) -> Writer:
+    """An atom with ⚡ may be the row that is shown, or no row at all."""
+    w = fold_with_an_error_inside(rng, pos("other", fun("/", "number", "a", "b"), "c"))
+    w.tree["coverage"].pop()
+    w.facts("other", [["2", "1"], ["9", "1"]], covers=([], [[]]))
+    return w.conclude("UNRESOLVED", "result", "7")
+
+
 def fold_error_in_a_negation(rng: random.Random) -> Writer:
-    return fold_with_an_error_inside(rng, neg("other", fun("/", "number", "a", "b")))
+    return fold_with_an_error_inside(rng, neg("other", fun("/", "number", "a", "b"), "a"))
 
 
 def fold_of_an_unknown_group(rng: random.Random) -> Writer:
@@ -578,21 +656,71 @@ def certain_by_node_and_by_source(rng: random.Random) -> Writer:
     """A row of a sum that is a node as well counts with the better of both."""
     w = Writer()
     w.outside("given", "k:symbol v:number")
-    w.outside("start", "k:symbol v:number")
+    w.outside("start", "x:symbol")
     w.declare("result", "r:number")
-    rule = w.rule(
-        "fold",
-        pos("result", "r"),
-        pos("given", "k", "v"),
-        agg("sum", "r", "s", pos("given", "j", "s")),
-    )
+    total = agg("sum", "r", "v", pos("given", "k", "v"))
+    rule = w.rule("fold", pos("result", "r"), pos("start", "x"), total)
     row = ["a", str(rng.randrange(1, 9))]
+    w.facts("start", [["go"]], confidence="0.9")
     w.facts("given", [row], confidence="0.5")
     w.facts("given", [row], confidence="0.7", covers=([], [[]]))
-    given = w.given("given", *row, confidence="0.5")
-    bind = {"k": "a", "v": row[1], "r": row[1]}
-    w.derived(rule, [row[1]], bind, [given, None], "0.5")
-    return w.conclude("PROVED", "result", row[1], confidence="0.5")
+    w.given("given", *row, confidence="0.5")
+    start = w.given("start", "go", confidence="0.9")
+    w.derived(rule, [row[1]], {"x": "go", "r": row[1]}, [start, None], "0.7")
+    return w.conclude("PROVED", "result", row[1], confidence="0.7")
+
+
+def fold_beside_a_node(rng: random.Random) -> Writer:
+    """A ground atom in the body is a node; it needs no coverage."""
+    w = Writer()
+    w.outside("given", "k:symbol v:number")
+    w.outside("switch", "x:symbol")
+    w.declare("result", "r:number")
+    on = con("symbol", "on")
+    total = agg("sum", "r", "v", pos("switch", on), pos("given", "k", "v"))
+    rule = w.rule("fold", pos("result", "r"), pos("switch", on), total)
+    row = ["a", str(rng.randrange(1, 9))]
+    w.facts("switch", [["on"]])
+    w.facts("given", [row], covers=([], [[]]))
+    w.derived(rule, [row[1]], {"r": row[1]}, [w.given("switch", "on"), None])
+    return w.conclude("PROVED", "result", row[1])
+
+
+def fold_over_both_sides(rng: random.Random) -> Writer:
+    """One predicate is covered as a whole outside and key by key inside: the other comes first."""
+    w, who = Writer(), customer(rng)
+    w.outside("base", "c:symbol")
+    w.outside("both", "c:symbol")
+    w.outside("list", "c:symbol k:symbol")
+    w.declare("result", "n:number")
+    w.rule("both", pos("both", "c"), pos("base", "c"))
+    count = agg("count", "n", None, pos("both", "c"), pos("list", "c", "k"))
+    rule = w.rule("fold", pos("result", "n"), pos("base", "x"), count)
+    w.facts("base", [["x"]], covers=([0], [[who]]))
+    w.facts("both", [[who]], covers=([], [[]]))
+    w.facts("list", [[who, "1"], [who, "2"]], covers=([], [[]]))
+    w.entry("both", [0], [[who]])
+    w.derived(rule, ["2"], {"n": "2", "x": "x"}, [w.given("base", "x"), None])
+    return w.conclude("PROVED", "result", "2")
+
+
+def star_of_an_unserved_atom_in_a_test(rng: random.Random) -> Writer:
+    """What an unserved atom may give is ⋆ in every column that it binds."""
+    w, who = Writer(), customer(rng)
+    w.outside("tier", "c:symbol t:symbol")
+    w.outside("rebate", "t:symbol n:number")
+    w.declare("cheap", "c:symbol")
+    w.rule(
+        "cheap",
+        pos("cheap", "c"),
+        pos("tier", "c", "t"),
+        pos("rebate", "t", "n"),
+        compare(">", "n", con("number", "5")),
+    )
+    w.opens("tier", [who, None])
+    w.cover("tier", [0], [[who]])
+    w.entry("cheap", [0], [[who]], [[who]])
+    return w.conclude("UNRESOLVED", "cheap", who)
 
 
 def mutual_negation_of_strata(rng: random.Random) -> Writer:
@@ -869,6 +997,16 @@ MORE: Final[tuple[Make, ...]] = (
     long_mismatch,
     long_text,
     no_columns,
+    one_source_of_two_predicates,
+    star_before_the_empty_text,
+    fold_error_in_an_atom,
+    fold_against_a_row,
+    fold_against_an_unknown_row,
+    long_body,
+    mean_of_nothing,
+    fold_beside_a_node,
+    fold_over_both_sides,
+    star_of_an_unserved_atom_in_a_test,
     every_construct,
     hostile_texts,
     kinds_of_goals,

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tests.check import tables
 from tests.check.catalog import GOOD, good, small
 from tests.check.forger import FORGERIES, forge
+from tests.check.layers import programs
 from tests.check.malformed import malformed
 from tests.check.mutants import mutants
 from tests.check.writer import seal
@@ -68,6 +69,11 @@ def damaged() -> tuple[tuple[str, bytes, str], ...]:
 
 
 @cache
+def judged() -> tuple[tuple[str, bytes, str | None], ...]:
+    return programs()
+
+
+@cache
 def golden_steps() -> tuple[tuple[str, bytes, int], ...]:
     """Return the good certificates with the steps that they take: (name, bytes, steps)."""
     lines = (GOLDEN / "steps.txt").read_text(encoding="utf-8").splitlines()
@@ -94,6 +100,9 @@ def unmet(checker: Checker) -> Iterator[str]:
                 0,
             ):
                 yield f"{kind} {name}"
+    for name, data, program_code in judged():
+        if check(data).code != program_code:
+            yield f"program {name}"
     for (name, data), expected in zip(sealed_mutants(), golden_mutants(), strict=True):
         if f"{name}: {outcome(check(data))}" != expected:
             yield f"mutant {name}"

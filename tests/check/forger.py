@@ -433,6 +433,21 @@ def negation_of_an_open_row(rng: random.Random) -> Tree:
     return tree
 
 
+@forgery("negation")
+def negation_of_an_error(rng: random.Random) -> Tree:
+    """No row is bad, so the row that divides by zero is not bad."""
+    w = Writer()
+    w.outside("start", "x:number")
+    w.outside("bad", "q:number")
+    w.declare("fine", "x:number")
+    quotient = fun("/", "number", con("number", str(rng.randrange(9))), "x")
+    rule = w.rule("fine", pos("fine", "x"), pos("start", "x"), neg("bad", quotient))
+    w.facts("start", [["0"]])
+    w.cover("bad", [], [[]], w.source([]))
+    w.derived(rule, ["0"], {"x": "0"}, [w.given("start", "0"), None])
+    return w.conclude("PROVED", "fine", "0").tree
+
+
 @forgery("unserved")
 def negation_without_coverage(rng: random.Random) -> Tree:
     tree = c.vip_proved(rng).tree
@@ -706,6 +721,38 @@ def removal_by_a_conflict(rng: random.Random) -> Tree:
     return w.conclude("DISPROVED", "gold", goal_of(w.tree)).tree
 
 
+def _guessed(make: Callable[[random.Random], Writer]) -> Forge:
+    """Take a fold that is unknown for one of the values that it may seem to have."""
+
+    def forge(rng: random.Random) -> Tree:
+        w = make(rng)
+        values: list[list[str | None]] = [[str(n)] for n in range(10)]
+        w.tree["closure"]["rows"] = [["result", values]]
+        return w.conclude("DISPROVED", "result", "10").tree
+
+    forge.__name__ = f"guessed_{make.__name__}"
+    return forge
+
+
+for _make in (
+    constructs.fold_error_in_a_negation,
+    constructs.fold_error_in_a_test,
+    constructs.fold_error_in_an_atom,
+    constructs.fold_of_an_error,
+    constructs.fold_of_an_unknown_target,
+    constructs.fold_overflows,
+):
+    forgery("not-covered")(_guessed(_make))
+
+
+@forgery("not-covered")
+def guessed_fold_of_an_unknown_group(rng: random.Random) -> Tree:
+    w = constructs.fold_of_an_unknown_group(rng)
+    who = goal_of(w.tree)
+    w.tree["closure"]["rows"] = [["spend", [[who, "0"]]]]
+    return w.conclude("DISPROVED", "spend", who, "3").tree
+
+
 @forgery("not-covered")
 def proposed_rule_left_out(rng: random.Random) -> Tree:
     """A rule that nobody accepted takes part in the upper bound like all others."""
@@ -730,6 +777,29 @@ def order_that_tests_before_it_binds(rng: random.Random) -> Tree:
     order = tree["closure"]["entries"][1]["orders"][0]
     order[1] = rng.choice([[2, 0, 1, 3], [0, 2, 1, 3], [3, 2, 1, 0]])
     return tree
+
+
+@forgery("unbound")
+def order_that_tests_half_bound(rng: random.Random) -> Tree:
+    """The threshold is not known yet when the sum is compared with it."""
+    tree = c.vip_disproved(rng).tree
+    tree["closure"]["entries"][1]["orders"][0][1] = [0, 2, 1, 3]
+    return tree
+
+
+@forgery("unbound")
+def order_that_computes_before_it_binds(rng: random.Random) -> Tree:
+    tree = c.error_unresolved(rng).tree
+    tree["closure"]["entries"][0]["orders"][0][1] = [1, 0]
+    return tree
+
+
+@forgery("unbound")
+def order_that_matches_a_function_of_nothing(rng: random.Random) -> Tree:
+    """A row is looked for with a sum whose parts are not known yet."""
+    w = constructs.constants_in_atoms(rng)
+    w.tree["closure"]["entries"][0]["orders"][0][1] = [1, 0]
+    return w.tree
 
 
 @forgery("unbound")
@@ -825,6 +895,16 @@ def assumption_accepted_and_not_used(rng: random.Random) -> Tree:
     w = c.vip_proved(rng)
     idle = w.assume(rng.choice(["fact", "rule", "closure", "fall-through"]))
     return w.conclude("PROVED_UNDER", "is_vip", goal_of(w.tree), under=(idle,)).tree
+
+
+@forgery("under")
+def second_voice_accepted_and_not_used(rng: random.Random) -> Tree:
+    """Two say the same with equal confidence; the first is enough."""
+    w = c.blocked_by_user(rng)
+    who = goal_of(w.tree)
+    other = w.assume("fact", "bob says so", "0.9")
+    w.facts("blocked", [[who]], origin="API", confidence="0.9", assumption=other)
+    return w.conclude("DISPROVED_UNDER", "welcome", who, under=(0, other)).tree
 
 
 @forgery("verdict")
@@ -1068,6 +1148,16 @@ def summary_below_an_inline_row(rng: random.Random) -> Tree:
 
 
 @forgery("summary")
+def summary_of_fewer_rows_than_are_inline(rng: random.Random) -> Tree:
+    tree = c.summary_proved(rng).tree
+    source = tree["summaries"][0]["sources"][0]
+    tree["sources"][source]["rows"] = 5000
+    rows = sorted([f"O{n}", goal_of(tree), "5"] for n in range(2056))
+    tree["facts"].append({"predicate": "order", "source": source, "assumption": None, "rows": rows})
+    return tree
+
+
+@forgery("summary")
 def summary_beside_a_possible_row(rng: random.Random) -> Tree:
     tree = c.summary_proved(rng).tree
     add_assumed(tree, "order", ["O1", goal_of(tree), "5"])
@@ -1141,6 +1231,15 @@ def unresolved_though_true(rng: random.Random) -> Tree:
     w.outside("member", "c:symbol")
     w.facts("member", [[who]], covers=([0], [[who]]))
     return w.conclude("UNRESOLVED", "member", who).tree
+
+
+@forgery("verdict")
+def unresolved_though_one_answer_is_certain(rng: random.Random) -> Tree:
+    w, who = Writer(), c.customer(rng)
+    w.outside("member", "c:symbol")
+    w.facts("member", [[who]], covers=([], [[]]))
+    w.opens("member", [None])
+    return w.conclude("UNRESOLVED", "member", None).tree
 
 
 @forgery("missing")

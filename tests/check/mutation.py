@@ -229,13 +229,15 @@ def _too_long(*_: object) -> None:
     raise TimeoutError("the copy does not end")
 
 
-def run(modules: list[str], copies: Copies, step: int = 1) -> tuple[Counter[str], list[Mutant]]:
+def run(
+    modules: list[str], copies: Copies, chosen: Callable[[int, Mutant], bool]
+) -> tuple[Counter[str], list[Mutant]]:
     """Return how many mutants of each module there are, and those that nothing notices."""
     made: Counter[str] = Counter()
     survivors: list[Mutant] = []
     for module in modules:
         for position, mutant in enumerate(mutants_of(module)):
-            if position % step:
+            if not chosen(position, mutant):
                 continue
             made[module] += 1
             if copies.first_unmet(mutant) is None:
@@ -262,7 +264,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Break the checker and see what is noticed.")
     parser.add_argument("modules", nargs="*", default=every_module())
     parser.add_argument("--step", type=int, default=1, help="take every STEP-th mutant only")
+    parser.add_argument("--again", type=Path, help="take only the mutants that this file lists")
     chosen = parser.parse_args()
+    again = chosen.again and set(chosen.again.read_text(encoding="utf-8").splitlines())
     # The corpus is made once, outside the time that a broken copy is given.
     list(unmet(Checker(lambda name: importlib.import_module(f"constat.check.{name}"))))
     copies = prepared()
@@ -270,7 +274,11 @@ def main() -> int:
     if unbroken is not None:
         sys.stderr.write(f"the checker itself does not meet: {unbroken}\n")
         return 1
-    made, survivors = run(chosen.modules, copies, chosen.step)
+    made, survivors = run(
+        chosen.modules,
+        copies,
+        lambda position, mutant: not position % chosen.step and (not again or str(mutant) in again),
+    )
     left = Counter(mutant.module for mutant in survivors)
     for module, count in made.items():
         sys.stdout.write(f"{module}: {count - left[module]} of {count} killed\n")

@@ -85,6 +85,23 @@ def test_only_what_the_goal_needs_is_shown() -> None:
     assert not document["closure"]["entries"]
 
 
+def test_of_a_wide_answer_only_the_used_part_is_shown() -> None:
+    rules = analysed(
+        """
+.decl p(a: number, b: number)
+.input p(source="s", query="q")
+.decl sum_of_all(n: number)
+.decl odd(a: number)
+sum_of_all(?n) :- ?n = count : { p(_a, _b) }.
+odd(?a) :- sum_of_all(?n), p(?a, ?b), ?b > ?n, ?a = 3.
+"""
+    )
+    rows = tuple((i, i) for i in range(2000))
+    decision = ask(rules, "odd(3)", {"p": Table((*rows, (3, 9999)))})
+    document = json.loads(certificate(decision))
+    assert sum(len(group["rows"]) for group in document["facts"]) == 1
+
+
 def test_an_absence_of_derived_rows_comes_with_its_closure() -> None:
     document = json.loads(certificate(ask(analysed(REACH), "apart(D, A)", reach_tables())))
     entries = document["closure"]["entries"]

@@ -110,6 +110,24 @@ either(?x) :- b(?x).
     assert (best.confidence, best.exact) == (Decimal("0.7"), True)
 
 
+def test_a_word_that_the_first_proof_uses_and_the_goal_does_not_need_is_dropped() -> None:
+    rules = analysed(
+        """
+.decl a(x: symbol)
+.input a(source="s", query="q")
+.decl b(x: symbol)
+.input b(source="s", query="q")
+.decl some(x: symbol)
+some(?x) :- a(?x), b(?x).
+some(?x) :- a(?x), ?x != "other".
+"""
+    )
+    tables = {"a": Table(said=((("k",), "0.5"),)), "b": Table(said=((("k",), "0.7"),))}
+    decision = ask(rules, "some(k)", tables)
+    assert [one.subject for one in decision.assumptions] == ["a(k)"]
+    assert decision.minimal
+
+
 def test_an_unsure_rule_is_an_assumption_and_lowers_confidence() -> None:
     rules = analysed(
         """
@@ -126,7 +144,10 @@ good(?c) :- tier(?c, "gold").
     assert decision.confidence == Decimal("0.5")
 
 
-def test_an_exhausted_search_finds_the_more_confident_derivation() -> None:
+@pytest.mark.parametrize(("direct", "best", "words"), [("0.2", "0.8", 3), ("0.85", "0.85", 1)])
+def test_an_exhausted_search_finds_the_more_confident_derivation(
+    direct: str, best: str, words: int
+) -> None:
     rules = analysed(
         """
 .decl edge(a: symbol, b: symbol)
@@ -136,13 +157,13 @@ path(?a, ?b) :- edge(?a, ?b).
 path(?a, ?b) :- path(?a, ?m), edge(?m, ?b).
 """
     )
-    weak = (("A", "Z"), "0.2")
-    strong = [(("A", "B"), "0.9"), (("B", "C"), "0.8"), (("C", "Z"), "0.9")]
-    tables = {"edge": Table(said=(weak, *strong))}
+    short = (("A", "Z"), direct)
+    long = [(("A", "B"), "0.9"), (("B", "C"), "0.8"), (("C", "Z"), "0.9")]
+    tables = {"edge": Table(said=(short, *long))}
     decision = ask(rules, "path(A, Z)", tables, exhaust=True)
-    assert decision.confidence == Decimal("0.8")
+    assert decision.confidence == Decimal(best)
     assert decision.exact
-    assert len(decision.assumptions) == 3
+    assert len(decision.assumptions) == words
 
 
 def test_a_silent_source_leaves_the_goal_unresolved() -> None:

@@ -65,6 +65,7 @@ def test_an_aggregate_shows_a_few_rows_and_counts_the_others() -> None:
     assert "sum of ?amount = 120 (12 rows)" in found
     assert sum(line.startswith("order_line(") for line in found) == 5
     assert "... and 7 more rows" in found
+    assert found.count("query: SELECT * FROM order_line") == 1
 
 
 def test_a_shared_part_is_shown_once() -> None:

@@ -98,7 +98,6 @@ def test_s3_the_certificate_says_whether_the_search_stopped() -> None:
     assert bound["header"]["search"] == "stopped"
 
 
-@pytest.mark.xfail(reason="decide() takes the first proof it finds, and calls it a bound")
 def test_s3_the_exhausted_search_reports_the_best_proof() -> None:
     asked = Ask(TWO_WAYS, "a(k)\nb(k)")("p(k)", exhaust=True)
     assert (asked.confidence, asked.decision.exact) == ("0.75", True)

@@ -421,3 +421,42 @@ def test_cost_tells_the_dearest_tier_that_may_be_asked(tmp_path: Path) -> None:
     assert {name: one.cost for name, one in externals.items()} == {
         "tier": 10, "limit": 1, "other": 700,
     }  # fmt: skip
+
+
+def test_a_row_below_a_failed_authority_says_so_in_its_assumption(tmp_path: Path) -> None:
+    config = f"tiers: {{crm: {CRM}{{rows: C001/gold}}}}}}"
+    found = setting(tmp_path, declare(TIER, QUERY), config=config, script=SCRIPT)
+    (tmp_path / "shop.sqlite").unlink()
+    answer = found.ask("tier", (0,), C1)
+    assert answer.answered == frozenset()
+    assert assumptions(answer) == {
+        ("fact", "tier crm says tier(C001, gold), and tier database did not answer for tier")
+    }
+
+
+def test_a_stated_fact_never_settles_what_a_tier_contradicts_itself_about(tmp_path: Path) -> None:
+    script = (
+        "CREATE TABLE accounts (c, t); INSERT INTO accounts VALUES ('C001', 'a'), ('C001', 'b')"
+    )
+    found = setting(tmp_path, declare(TIER, QUERY, key="c"), script=script)
+    found.store.add("tier", ("C001", "a"), "alice")
+    assert rows(found.ask("tier", (0,), C1)) == set()
+
+
+def test_a_stated_fact_of_a_predicate_that_is_all_key_survives_a_failed_source(
+    tmp_path: Path,
+) -> None:
+    predicate = declare("blocked(c: symbol)", "SELECT c FROM accounts", key="c")
+    found = setting(tmp_path, predicate, script=SCRIPT)
+    found.store.add("blocked", ("C009",), "alice")
+    (tmp_path / "shop.sqlite").unlink()
+    assert rows(found.ask("blocked", (0,), C9), assumed=True) == {("C009",)}
+
+
+def test_no_keys_are_no_question(tmp_path: Path) -> None:
+    from constat.evaluation import Answer, Demand
+
+    found = setting(tmp_path, declare(TIER, QUERY), script=SCRIPT)
+    chain = found.tiers.externals["tier"]
+    assert chain.answer(Demand(found.predicates["tier"], (0,), ())) == Answer()
+    assert found.queries == []

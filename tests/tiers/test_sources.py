@@ -198,7 +198,7 @@ def test_equal_rows_are_an_error_that_names_query_and_count(tmp_path: Path) -> N
 def test_distinct_says_that_equal_rows_mean_nothing(tmp_path: Path, where: str) -> None:
     signature = "paid(c: symbol, amount: Decimal)"
     predicate = (
-        declare(signature, PAID, distinct="")
+        declare(signature, PAID, distinct="true")
         if where == "attribute"
         else declare(signature, PAID, parameters={"distinct": "true"})
     )
@@ -432,3 +432,12 @@ def test_the_public_sample_database_is_read_exactly(tmp_path: Path, data_folder:
     connection.close()
     assert len(rows(answer)) == count
     assert sum(Decimal(str(row[3])) for row in rows(answer)) * 100 == cents
+
+
+def test_an_attribute_of_the_predicate_says_what_its_input_leaves_open(tmp_path: Path) -> None:
+    predicate = declare(PREDICATE, ORDERS, null="skip")
+    assert with_nulls(tmp_path, predicate)[1] == set()
+    folder = tmp_path / "beaten"
+    folder.mkdir()
+    beaten = declare(PREDICATE, ORDERS, null="skip", parameters={"null": "unknown"})
+    assert with_nulls(folder, beaten)[1] != set()
