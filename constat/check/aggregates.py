@@ -145,7 +145,6 @@ class Group:
     def __init__(self, owner: Aggregates, literal: Aggregate, joins: Joins) -> None:
         self.rows = owner.rows
         self.evaluator = owner.rows.evaluator
-        self.absence = owner.absence
         self.literal = literal
         self.joins = joins
         self.confidence = owner.absence

@@ -31,13 +31,13 @@ def read_file(path: str, most: int) -> bytes:
 def write_file(path: str, content: bytes) -> None:
     """Write a file atomically: beside the target, to the disk, then into place."""
     try:
-        target = Path(os.path.realpath(path))
-        if target.exists() and not stat.S_ISREG(target.stat().st_mode):
+        given = Path(path)
+        if given.exists() and not stat.S_ISREG(given.stat().st_mode):
             # A device or a pipe must be written to; a rename would replace it.
-            with target.open("wb") as stream:
+            with given.open("wb") as stream:
                 stream.write(content)
         else:
-            _replace(target, content)
+            _replace(Path(os.path.realpath(path)), content)
     except (OSError, ValueError) as problem:
         raise _failure("C0402", path, "written", problem) from problem
 

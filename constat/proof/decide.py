@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 _BEST_STEPS = 2_000_000
 # Minimal sets are a service, not the verdict: they may not take longer than a person waits.
-_REPLAY_SECONDS = 5.0
+_REPLAY_SECONDS = 3.0
 
 
 @dataclass(frozen=True, slots=True)

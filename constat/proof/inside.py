@@ -106,6 +106,14 @@ class Inside:
         )
         return found
 
+    def is_active(self, predicate: str, row: Row) -> bool:
+        """Tell whether an entry in use serves a ground pattern."""
+        return any(
+            tuple([row[column] for column in columns]) in entry.keys
+            for (name, columns), entry in self.entries.items()
+            if name == predicate
+        )
+
     def is_recorded(self, predicate: str, columns: Columns, key: Row) -> bool:
         """Tell whether the engine was asked for all that matches a pattern."""
         places = dict(zip(columns, key, strict=True))

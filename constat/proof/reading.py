@@ -70,8 +70,9 @@ def rule_assumption(program: AnalysedProgram, number: int) -> Assumption | None:
     if not rule.assumed:
         return None
     why = "is only proposed" if rule.proposed else f"has confidence {rule.confidence}"
-    bare = replace(rule, attributes={}, confidence=Decimal(1))
-    text = f"rule {rule.id} holds, which {why}: {print_rule(bare)}"
+    bare = replace(rule, id=f"{rule.head.predicate}.1", attributes={}, confidence=Decimal(1))
+    shown = " ".join(line.strip() for line in print_rule(bare).splitlines())
+    text = f"rule {rule.id} holds, which {why}: {shown}"
     return Assumption("rule", rule.id, text, rule.confidence)
 
 

@@ -108,19 +108,26 @@ class Slice:
         return found or []
 
     def _is_shown_by_node(self, predicate: str, row: Row) -> bool:
-        """Tell whether a node stands for a ground pattern that the engine left unasked.
+        """Tell whether a node stands for all that a ground pattern may match.
 
-        An engine asks no further once a ground row is certain; its derivation then says enough.
+        An engine runs no further rule once a ground row is certain.  Running them here would ask
+        what it left unasked, and open what nobody needs; the row's derivation says enough.
         """
         fact = (predicate, row)
         if fact in self._by_node:
             return True
-        if fact in self._not_by_node or self.is_recorded(predicate, row):
+        if fact in self._not_by_node or self._is_looked_up(predicate, row):
             return False
         if not self.is_certain(predicate, row):
             return False
         self._by_node[fact] = self.consulted[fact] = None
         return True
+
+    def _is_looked_up(self, predicate: str, row: Row) -> bool:
+        """Tell whether rows that are shown anyway answer a ground pattern."""
+        if predicate in self.derived:
+            return self.inside.is_active(predicate, row)
+        return self.is_recorded(predicate, row)
 
     def _served_anyway(self) -> bool:
         """Tell whether something shown serves a pattern that a node stands for.

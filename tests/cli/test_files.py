@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.cli.running import run, run_process
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def prove(shop: Path, file: Path | str) -> int:
@@ -28,10 +34,37 @@ def test_a_folder_in_place_of_the_file_is_an_error(still_shop: Path, tmp_path: P
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
-def test_a_full_disk_is_an_error_after_the_verdict(still_shop: Path) -> None:
-    assert prove(still_shop, "/dev/full") == 2
-    assert Path("/dev/full").is_char_device(), "a device is written to and not replaced"
+def test_a_file_that_may_not_grow_is_an_error_after_the_verdict(
+    still_shop: Path, tmp_path: Path
+) -> None:
+    # The system refuses to write beyond 512 bytes, as a full disk does.
+    program = (
+        "import resource, signal, sys; from constat.cli import main; "
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN); "
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (512, 512)); sys.exit(main(sys.argv[1:]))"
+    )
+    goal = ["prove", "is_vip(C001)", "--project", str(still_shop)]
+    ran = subprocess.run(
+        [sys.executable, "-c", program, *goal, "--certificate", str(tmp_path / "c.json")],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 2
+    assert ran.stdout.startswith("PROVED: is_vip(C001)\n")
+    assert "cannot be written" in ran.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_pipe_is_written_to_and_not_replaced(still_shop: Path, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    # Opened for both, so that the writer need not wait for a reader.
+    descriptor = os.open(pipe, os.O_RDWR)
+    assert prove(still_shop, pipe) == 0
+    assert pipe.is_fifo()
+    assert os.read(descriptor, 1 << 16).startswith(b'{"assumptions":')
+    os.close(descriptor)
 
 
 def test_a_failed_write_leaves_the_old_file_and_nothing_else(

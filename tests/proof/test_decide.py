@@ -257,3 +257,28 @@ class IndexedTable(Table):
         rows = tuple(by_first[key] for key in keys if key in by_first)
         evidence = self.evidence(demand)
         return Answer((Portion(rows, evidence),), (), frozenset(demand.keys), (evidence,))
+
+
+def test_what_an_engine_left_unasked_does_not_open_what_is_known() -> None:
+    # Once ok(k) is certain by its first rule, the second one is not run: `any` is never scanned.
+    rules = analysed(
+        """
+.decl item(x: symbol)
+.input item(source="s", query="q")
+.decl good(x: symbol)
+.input good(source="s", query="q")
+.decl any(y: symbol)
+.input any(source="s", query="q")
+.decl link(y: symbol, x: symbol)
+.input link(source="s", query="q")
+.decl ok(x: symbol)
+.decl counted(n: number)
+ok(?x) :- good(?x).
+ok(?x) :- any(?y), link(?y, ?x), ?y != ?x.
+counted(?n) :- !any("k"), ?n = count : { item(?x), ok(?x) }.
+"""
+    )
+    rows = Table((("k",), ("l",)))
+    tables = {"item": rows, "good": rows, "any": Table((("z",),)), "link": Table()}
+    assert ask(rules, "counted(2)", tables).verdict is Verdict.PROVED
+    assert ask(rules, "counted(3)", tables).verdict is Verdict.DISPROVED

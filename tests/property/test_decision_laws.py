@@ -6,7 +6,7 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from constat.check import check_certificate
@@ -68,13 +68,13 @@ def test_the_checker_accepts_the_certificate_of_every_decision(case: Case, manne
     assert (report.verdict, report.reason) == (decision.verdict.value, None), report.place
 
 
-@HALF
 @given(cases(), MANNERS)
 def test_a_verdict_under_assumptions_rests_on_all_of_them(case: Case, manner: Manner) -> None:
     decision = decided(case, manner)
     under = decision.verdict in {Verdict.PROVED_UNDER, Verdict.DISPROVED_UNDER}
     assert bool(decision.assumptions) == under
-    assume(under)
+    if not under:
+        return
     wanted = CERTAIN if decision.verdict is Verdict.PROVED_UNDER else ABSENT
     assert run(accepting(case, decision.assumptions), manner).strength == wanted
     for one in decision.assumptions:

@@ -150,6 +150,21 @@ def test_a_goal_settled_by_a_cheaper_rule_does_not_ask_the_dearer(
     assert outcome.strength(outcome.goal) == (CERTAIN if settled else ABSENT)
 
 
+def test_a_ground_premise_settled_by_a_cheaper_rule_does_not_ask_the_dearer() -> None:
+    made = program(
+        {"cheap": 1, "dear": 1, "also": 1},
+        {"p": 1, "q": 1},
+        (atom("p", X), [Positive(atom("cheap", X))]),
+        (atom("p", X), [Positive(atom("dear", X))]),
+        (atom("q", X), [Positive(atom("p", X)), Positive(atom("also", X))]),
+    )
+    rows: dict[str, list[Row]] = {"cheap": [(1,)], "dear": [(1,)], "also": []}
+    costs = {"cheap": 1, "dear": 1000, "also": 2000}
+    outcome, tables = evaluate(made, atom("q", number(1)), rows, costs)
+    assert outcome.strength(outcome.goal) == ABSENT
+    assert not tables["dear"].demands
+
+
 def test_all_rules_are_asked_when_the_search_is_exhausted() -> None:
     made = program(
         {"cheap": 1, "dear": 1},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from constat.evaluation import Limits
+from constat.evaluation import Limits, RuleDerivation
 from constat.logic import OPEN
 from tests.semantics.asking import Ask
 
@@ -59,6 +59,22 @@ def test_s10_an_assumed_rule_is_open_in_the_hard_reading(mark: str) -> None:
     assert (ask("p(k)").verdict, ask("p(k)").assumptions) == ("PROVED_UNDER", [("rule", "R1")])
     assert ask("q(k)").verdict == "DISPROVED_UNDER"
     assert ask("p(other)").verdict == "DISPROVED"
+
+
+def test_s10_an_assumed_rule_supports_nothing_that_holds_without_it() -> None:
+    rules = """
+    .decl a(x: symbol)
+    .input a(source="memory")
+    .decl p(x: symbol)
+    @[author = "llm:m"]
+    p(?x) :- a(?x).
+    p(?x) :- a(?x), ?x != "j".
+    """
+    asked = Ask(rules, "a(k)")("p(k)", exhaust=True)
+    assert (asked.verdict, asked.assumptions, asked.report.verdict) == ("PROVED", [], "PROVED")
+    derivation = asked.decision.outcome.derivation("p", ("k",), 3)
+    assert isinstance(derivation, RuleDerivation)
+    assert derivation.rule == 1
 
 
 def test_s10_the_assumptions_are_a_subset_minimal_set() -> None:
