@@ -38,10 +38,9 @@ def canonical(value: Json) -> str:
     return json.dumps(value, ensure_ascii=True, sort_keys=True, separators=(",", ":"))
 
 
-def sha256(text: str | bytes) -> str:
+def sha256(text: str) -> str:
     """Return ``sha256:<hex>`` of the text's UTF-8 form."""
-    data = text if isinstance(text, bytes) else text.encode()
-    return "sha256:" + hashlib.sha256(data).hexdigest()
+    return "sha256:" + hashlib.sha256(text.encode()).hexdigest()
 
 
 def read(data: bytes) -> Document:

@@ -139,7 +139,9 @@ def components(graph: dict[str, list[str]]) -> dict[str, int]:
             following = next(successors, None)
             if following is None:
                 waiting.pop()
-                _close(node, waiting[-1][0] if waiting else None, order, lowest)
+                if waiting:
+                    caller = waiting[-1][0]
+                    lowest[caller] = min(lowest[caller], lowest[node])
                 if lowest[node] == order[node]:
                     _number(node, path, component)
             elif following not in order:
@@ -147,11 +149,6 @@ def components(graph: dict[str, list[str]]) -> dict[str, int]:
             elif following not in component:
                 lowest[node] = min(lowest[node], order[following])
     return component
-
-
-def _close(node: str, caller: str | None, order: dict[str, int], lowest: dict[str, int]) -> None:
-    if caller is not None and lowest[node] < order[node]:
-        lowest[caller] = min(lowest[caller], lowest[node])
 
 
 def _number(node: str, path: list[str], component: dict[str, int]) -> None:

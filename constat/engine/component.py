@@ -85,6 +85,7 @@ class Component:
         """Work until nothing is pending and nothing is recent, or until the goal is settled."""
         while (self._pending or self._recent) and not settled():
             self._round += 1
+            self._state.check()
             if self._round > self._state.limits.rounds:
                 raise LimitReachedError(
                     f"the limit of {self._state.limits.rounds:,} rounds was reached"

@@ -164,6 +164,47 @@ def star_before_the_empty_text(rng: random.Random) -> Writer:
     return w.conclude("UNRESOLVED", "gold", customer(rng))
 
 
+def first_of_two_voices(rng: random.Random) -> Writer:
+    """Of two that say the same with equal confidence the first is used, the other elsewhere."""
+    w, who = Writer(), customer(rng)
+    for name in ("member", "blocked", "late"):
+        w.outside(name, "c:symbol")
+    w.declare("welcome", "c:symbol")
+    w.rule("welcome", pos("welcome", "c"), pos("member", "c"), neg("blocked", "c"))
+    w.rule("again", pos("welcome", "c"), pos("member", "c"), neg("late", "c"))
+    alice, bob = w.assume("fact", "alice says so"), w.assume("fact", "bob says so")
+    w.facts("member", [[who]], covers=([0], [[who]]))
+    w.facts("blocked", [[who]], origin="USER_PROVIDED", assumption=alice)
+    w.facts("blocked", [[who]], origin="USER_PROVIDED", assumption=bob)
+    w.facts("late", [[who]], origin="USER_PROVIDED", assumption=bob)
+    w.entry("welcome", [0], [[who]])
+    return w.conclude("DISPROVED_UNDER", "welcome", who, under=(alice, bob))
+
+
+def texts_of_the_world(_: random.Random) -> Writer:
+    """Characters beyond ASCII, in a row and in a constant."""
+    w = Writer()
+    w.outside("p", "s:symbol")
+    w.declare("q", "s:symbol")
+    text = "é\U0001f600"
+    rule = w.rule("q", pos("q", "s"), pos("p", "s"), compare("=", "s", con("symbol", text)))
+    w.facts("p", [[text]])
+    w.tree["sources"][0]["query"] = None
+    w.derived(rule, [text], {"s": text}, [w.given("p", text), None])
+    return w.conclude("PROVED", "q", text)
+
+
+def half_of_a_half(rng: random.Random) -> Writer:
+    w, who = Writer(), customer(rng)
+    half = w.assume("rule", "half sure", "0.5")
+    w.outside("p", "s:symbol")
+    w.declare("q", "s:symbol")
+    rule = w.rule("q", pos("q", "s"), pos("p", "s"), confidence="0.5", assumption=half)
+    w.facts("p", [[who]], confidence="0.5")
+    w.derived(rule, [who], {"s": who}, [w.given("p", who, confidence="0.5")], "0.25")
+    return w.conclude("PROVED_UNDER", "q", who, under=(half,), confidence="0.25")
+
+
 def long_body(rng: random.Random) -> Writer:
     """A rule of twenty literals."""
     w, who = Writer(), customer(rng)
@@ -981,7 +1022,8 @@ def texts(operator: str, left: str, right: str, size: int) -> Writer:
 
 
 def long_text(_: random.Random) -> Writer:
-    return texts("contains", "aa", "a", 3000)
+    # 65,280 characters are 255 steps of 256, and another number of steps of 255 or 257.
+    return texts("contains", "aa", "a", 65_277)
 
 
 def long_match(_: random.Random) -> Writer:
@@ -997,6 +1039,9 @@ MORE: Final[tuple[Make, ...]] = (
     long_mismatch,
     long_text,
     no_columns,
+    half_of_a_half,
+    first_of_two_voices,
+    texts_of_the_world,
     one_source_of_two_predicates,
     star_before_the_empty_text,
     fold_error_in_an_atom,

@@ -108,6 +108,8 @@ def safe_and_unsafe() -> Iterator[Case]:
     kinds = {"a": "number", "b": "number", "c": "number"}
     yield "two in one equation", unsafe(*both, **kinds), None
     yield "one of two missing", unsafe(both[0], both[1], **kinds), "safety"
+    round_ = (cmp("=", "b", "c"), both[0], both[1])
+    yield "a circle through a sum", unsafe(*round_, **kinds), "safety"
     circle = (cmp("=", "a", "b"), cmp("=", "b", "a"))
     yield "a circle", unsafe(*circle, a="number", b="number"), "safety"
     yield "a test binds nothing", unsafe(cmp("<=", "a", con("number", "1")), a="number"), "safety"

@@ -44,6 +44,10 @@ def bytes_cases() -> Iterator[Case]:
     yield "latin-1", b'"\xe9"', "canonical"
     yield "a key twice", b'{"a":1,"a":1}\n', "canonical"
     yield "keys out of order", b'{"b":1,"a":1}\n', "canonical"
+    inner = data.replace(b'"host":null,"signatures":[]', b'"signatures":[],"host":null')
+    yield "inner keys out of order", inner, "canonical"
+    twice = data.replace(b'"host":null', b'"host":null,"host":null')
+    yield "an inner key twice", twice, "canonical"
     yield "nothing but a brace", b"{", "json"
     yield "deep arrays", b"[" * 100_000, "depth"
     yield "deep objects", b'{"a":' * 100_000, "depth"
