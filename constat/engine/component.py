@@ -67,16 +67,14 @@ class Component:
         if not new:
             return
         state.served(predicate).add(columns, new)
+        facts = self._plan.procedures[predicate, columns].facts
+        self._see(predicate, *state.state_facts(predicate, facts))
         if predicate in state.program.external:
-            self._fetch(predicate, columns, new)
+            self._see(predicate, *state.fetch(predicate, columns, tuple(new)))
         self._pending.setdefault((predicate, columns), []).extend(new)
 
-    def _fetch(self, predicate: str, columns: Columns, keys: list[Row]) -> None:
-        """Rows from outside are visible at once.
-
-        What waits must still meet them, so they are recent as well.
-        """
-        sure, weak = self._state.fetch(predicate, columns, tuple(keys))
+    def _see(self, predicate: str, sure: list[Row], weak: list[tuple[OpenRow, int]]) -> None:
+        """Rows that are visible at once are recent too: what waits must still meet them."""
         if sure or weak:
             earlier = self._recent.get(predicate, ([], []))
             self._recent[predicate] = (earlier[0] + sure, earlier[1] + weak)

@@ -101,6 +101,7 @@ class Evaluation:
     def _run_rules(self, procedure: Procedure, keys: list[Row]) -> Generator[Request, None, None]:
         relation = self.state.relation(procedure.predicate)
         ground = len(procedure.columns) == relation.arity
+        self.state.state_facts(procedure.predicate, procedure.facts)
         for rule in procedure.rules:
             if ground and not self._exhaust:
                 # A ground key that is certain needs no further rule: nothing dearer is called.

@@ -67,6 +67,7 @@ class LazyOutcome:
         entries: list[DemandEntry] = []
         for (predicate, columns), procedure in procedures.items():
             orders = {rule.rule: rule.order for rule in procedure.rules}
+            orders.update((fact.rule, ()) for fact in procedure.facts)
             for served, keys in self._state.served(predicate).entries():
                 if served == columns and keys:
                     entries.append(DemandEntry(predicate, columns, orders, keys))

@@ -29,7 +29,7 @@ from constat.evaluation import (
     Portion,
 )
 from constat.logic import OPEN, OpenRow, Row, display_value
-from constat.plan import RulePlan
+from constat.plan import GroundFact, RulePlan
 
 MAX_FAILURES = 100
 
@@ -51,6 +51,7 @@ class State:
         self.calls: list[Call] = []
         self.failures: list[Failure] = []
         self.facts: dict[str, dict[Row, Portion]] = {}
+        self.stated: dict[str, dict[Row, int]] = {}
         self._externals = externals
         self._observe = observe
         self._relations: dict[str, Relation] = {}
@@ -136,6 +137,23 @@ class State:
             )
         )
         return self._load(demand, answer)
+
+    def state_facts(
+        self, predicate: str, facts: Iterable[GroundFact]
+    ) -> tuple[list[Row], list[tuple[OpenRow, int]]]:
+        """Load the facts that the rules state of a predicate, once; give the rows that are new."""
+        if predicate in self.stated:
+            return [], []
+        stated = self.stated[predicate] = {}
+        sure: list[Row] = []
+        weak: list[tuple[OpenRow, int]] = []
+        for fact in facts:
+            if fact.assumed:
+                weak.append((fact.row, ACCEPTED))
+            else:
+                sure.append(fact.row)
+                stated.setdefault(fact.row, fact.rule)
+        return self.add(predicate, sure, weak)
 
     def _load(self, demand: Demand, answer: Answer) -> tuple[list[Row], list[tuple[OpenRow, int]]]:
         name = demand.predicate.name

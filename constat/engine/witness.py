@@ -20,6 +20,8 @@ from constat.evaluation import ACCEPTED, CERTAIN, Derivation, FactDerivation, Ru
 from constat.logic import OPEN, Literal, Positive, Row, Rule
 from constat.plan import RulePlan, compile_rule, expression_of, predicate_costs, rules_by_head
 
+_LAST = 1_000_000
+
 
 class Witnesses:
     """Finds derivations in a finished evaluation."""
@@ -31,6 +33,11 @@ class Witnesses:
         self._heads = rules_by_head(evaluation.program)
         self._plans: dict[int, RulePlan] = {}
         self._costs = predicate_costs(evaluation.program, {})
+        # With the head bound, what is not recursive is most selective; recursive literals then
+        # only confirm. The other way round a proof of n steps would look at n rows in each.
+        for component in evaluation.program.components:
+            if component.recursive:
+                self._costs.update(dict.fromkeys(component.predicates, _LAST))
 
     def derivation(self, predicate: str, row: Row, least: int) -> Derivation:
         """One well-founded derivation; raises `KeyError` when the row is not that strong."""
@@ -40,6 +47,9 @@ class Witnesses:
         fact = self._fact(predicate, row, least)
         if fact is not None and fact.assumption is None:
             return fact
+        stated = self._state.stated.get(predicate, {}).get(row)
+        if stated is not None:
+            return RuleDerivation(predicate, row, stated, {}, ())
         for number in self._heads.get(predicate, ()):
             rule = self._evaluation.program.rules[number]
             if rule.assumed and least == CERTAIN:

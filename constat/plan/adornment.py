@@ -11,9 +11,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from constat.analysis import AnalysedProgram
+from constat.logic import Constant, Rule
 from constat.plan.compilation import compile_rule
 from constat.plan.costs import predicates_of, rules_by_head
-from constat.plan.operators import Absence, Fold, Join, Procedure, ProcedureKey, RulePlan, Step
+from constat.plan.operators import (
+    Absence,
+    Fold,
+    GroundFact,
+    Join,
+    Procedure,
+    ProcedureKey,
+    RulePlan,
+    Step,
+)
 
 
 def adorn(
@@ -60,7 +70,9 @@ def _procedure(
             number, analysed.rules[number], columns, analysed.variable_kinds[number], costs
         )
         for number in numbers
+        if ground_fact(number, analysed.rules[number]) is None
     ]
+    facts = [ground_fact(number, analysed.rules[number]) for number in numbers]
 
     def rank(rule: RulePlan) -> tuple[bool, int, int]:
         # Rules without assumptions come first, then cheap ones (semantics 13).
@@ -68,4 +80,15 @@ def _procedure(
         names = (name for literal in body for name in predicates_of(literal))
         return (rule.assumed, max((costs.get(name, 0) for name in names), default=0), rule.rule)
 
-    return Procedure(predicate, columns, tuple(sorted(rules, key=rank)))
+    stated = tuple(fact for fact in facts if fact is not None)
+    return Procedure(predicate, columns, stated, tuple(sorted(rules, key=rank)))
+
+
+def ground_fact(number: int, rule: Rule) -> GroundFact | None:
+    """The row a rule states outright, or `None` for a rule that has something to evaluate."""
+    if rule.body:
+        return None
+    values = tuple(term.value for term in rule.head.terms if isinstance(term, Constant))
+    if len(values) < len(rule.head.terms):
+        return None
+    return GroundFact(values, number, rule.assumed)

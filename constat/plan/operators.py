@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from constat.logic import Kind, Value
+from constat.logic import Kind, Row, Value
 
 Columns = tuple[int, ...]
 ProcedureKey = tuple[str, Columns]
@@ -134,11 +134,25 @@ class RulePlan:
 
 
 @dataclass(frozen=True, slots=True)
+class GroundFact:
+    """A row that the rules state outright, with the number of the rule that states it."""
+
+    row: Row
+    rule: int
+    assumed: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Procedure:
-    """A derived predicate for one adornment: its rules, cheapest first."""
+    """A derived predicate for one adornment: stated facts, then rules, cheapest first.
+
+    Facts are kept apart so that thousands of them are one indexed relation and not thousands of
+    rules to try for each demand.
+    """
 
     predicate: str
     columns: Columns
+    facts: tuple[GroundFact, ...]
     rules: tuple[RulePlan, ...]
 
 

@@ -10,6 +10,7 @@ import hashlib
 import json
 from typing import TYPE_CHECKING, Any
 
+from tests.check import constructs
 from tests.check.catalog import good
 from tests.check.mutants import changed
 from tests.check.writer import Tree, Writer, canonical, cmp, con, fun, pos, seal, seal_hashes
@@ -342,9 +343,41 @@ def summary_cases() -> Iterator[Case]:
         ((*summary, "chunks", 0, 4), other, "summary"),
         ((*summary, "chunks", 0), first[:4], "schema"),
         ((*summary, "chunks"), [], "summary"),
+        ((*summary, "chunks"), [[1000, *first[1:]]], "summary"),
         (("summaries",), [], "header"),
         (("summaries",), [tree["summaries"][0], tree["summaries"][0]], "summary"),
     )
+
+
+def chunk_cases() -> Iterator[Case]:
+    """Summaries that are wrong in one place and right in all others."""
+    few = [constructs.full(1000, "1000/1", "1", "1")]
+    yield (
+        "a thousand rows",
+        constructs.summarised("sum", "number", few, "1000", "number").data(),
+        ("summary"),
+    )
+    one = constructs.full(1, None, "2024-01-01", "2024-01-01")
+    turned = constructs.full(1024, None, "2024-02-02", "2024-02-01")
+    certificate = constructs.summarised("min", "Date", [turned, one], "2024-01-01", "Date")
+    yield "least above greatest", certificate.data(), "summary"
+    added = constructs.full(1024, "1/1", "2024-02-01", "2024-02-02")
+    certificate = constructs.summarised("min", "Date", [added, one], "2024-01-01", "Date")
+    yield "a sum of dates", certificate.data(), "summary"
+    empty = constructs.full(0, "0/1", "1", "1")
+    full = constructs.full(1024, "1024/1", "1", "1")
+    certificate = constructs.summarised("sum", "number", [full, empty], "1024", "number")
+    yield "an empty last chunk", certificate.data(), "summary"
+    two = constructs.full(1, "3/2", "1", "2")
+    certificate = constructs.summarised("sum", "Decimal", [full, two], "1025.5", "Decimal")
+    yield "one row of two values", certificate.data(), "summary"
+    third = constructs.full(3, "4/3", "0", "1")
+    certificate = constructs.summarised("sum", "Decimal", [full, third], "1", "Decimal")
+    yield "a third of a Decimal", certificate.data(), "summary"
+    third = constructs.full(3, "4/3", (0.0).hex(), (1.0).hex())
+    ones = constructs.full(1024, "1024/1", (1.0).hex(), (1.0).hex())
+    certificate = constructs.summarised("sum", "float", [ones, third], (1.0).hex(), "float")
+    yield "a third of a float", certificate.data(), "summary"
 
 
 def matches(count: int) -> bytes:
@@ -384,3 +417,4 @@ def malformed() -> Iterator[Case]:
     yield from program_cases()
     yield from closure_cases()
     yield from summary_cases()
+    yield from chunk_cases()
