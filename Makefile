@@ -40,6 +40,8 @@ $(STAMP): pyproject.toml requirements.lock
 	@test -x $(BIN)/uv || $(PIP) uv || echo "uv is not available; pip takes longer."
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python -r requirements.lock -e . \
 		|| $(PIP) -r requirements.lock -e .
+# Compiled here, once: where Python may not write bytecode, every start would compile anew.
+	@$(BIN)/python -m compileall -q -j 0 constat $(VENV)/lib >/dev/null 2>&1 || true
 	@touch $@
 
 # The example's database is generated: the same rows on every machine.

@@ -9,7 +9,7 @@ Example::
 
     from constat import Session
 
-    with Session.open("examples/vip") as session:
+    with Session("examples/vip") as session:
         result = session.prove("is_vip(C001)")
 """
 

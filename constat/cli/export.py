@@ -10,7 +10,7 @@ from constat.cli.files import read_file, write_file
 from constat.cli.helping import PlainCommand
 from constat.cli.output import write
 from constat.diagnostics import ConstatError, Diagnostic
-from constat.proof import to_graphml, to_prov_json
+from constat.proof.export import to_graphml, to_prov_json
 
 
 @click.command(name="export", cls=PlainCommand)

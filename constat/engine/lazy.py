@@ -113,6 +113,7 @@ class LazyEngine:
         state = State(program, externals, limits, observe)
         evaluation = Evaluation(program, goal, plan, state, exhaust=exhaust)
         evaluation.run()
+        state.finish()
         return LazyOutcome(evaluation)
 
     def plan(self, program: AnalysedProgram, goal: Atom, externals: Externals) -> Plan:

@@ -6,6 +6,7 @@ demanded key leaves it open.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterable
 
@@ -78,6 +79,10 @@ class State:
         if found is None:
             found = self._served[predicate] = Served()
         return found
+
+    def finish(self) -> None:
+        """End the evaluation: its deadline does not bind the search for derivations."""
+        self._deadline = math.inf
 
     def check(self) -> None:
         """Stop at a limit."""

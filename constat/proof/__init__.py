@@ -1,7 +1,8 @@
 """Proofs: decide a goal, show why, write it down so that others can check it, export it.
 
 In: an engine, an analysed program, a goal and external predicates.  Out: a ``Decision``, its tree
-for people, its certificate for checkers, and exports of certificates.  Invariant: no verdict leaves
+for people, and its certificate for checkers. `constat.proof.export` writes certificates in the
+notations of others.  Invariant: no verdict leaves
 without a proof in the form that the independent checker verifies; the two share no code.
 """
 
@@ -9,7 +10,6 @@ from __future__ import annotations
 
 from constat.proof.certificate import build_certificate
 from constat.proof.decide import Decision, decide
-from constat.proof.export import to_graphml, to_prov_json
 from constat.proof.missing import Gap
 from constat.proof.proofs import UnsupportedError
 from constat.proof.recorded import RecordedExternals, Supposition
@@ -32,7 +32,5 @@ __all__ = [
     "decide",
     "proof_tree",
     "render_tree",
-    "to_graphml",
-    "to_prov_json",
     "tree_to_json",
 ]

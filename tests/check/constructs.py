@@ -205,6 +205,34 @@ def half_of_a_half(rng: random.Random) -> Writer:
     return w.conclude("PROVED_UNDER", "q", who, under=(half,), confidence="0.25")
 
 
+def writer_of_a_fact() -> Writer:
+    """Return the proof of a fact that is written as a rule."""
+    w = Writer()
+    w.declare("p", "x:symbol")
+    rule = w.rule("p", pos("p", con("symbol", "a")))
+    w.source([])
+    w.derived(rule, ["a"], {}, [])
+    return w
+
+
+def fold_of_an_outer_target(rng: random.Random) -> Writer:
+    """The target comes from outside the aggregate: its value is part of the group."""
+    w = Writer()
+    w.outside("start", "n:number")
+    w.outside("item", "k:symbol")
+    w.declare("total", "n:number t:number")
+    each = agg("sum", "t", "n", pos("item", "k"))
+    rule = w.rule("total", pos("total", "n", "t"), pos("start", "n"), each, t="number")
+    low = rng.randrange(1, 9)
+    w.facts("start", [[str(low)], [str(low + 1)]], covers=([], [[]]))
+    w.facts("item", [["a"], ["b"], ["c"]], covers=([], [[]]))
+    number, sum_ = str(low + 1), str(3 * low + 3)
+    w.entry("total", [], [[]], [[str(low), str(3 * low)], [number, sum_]])
+    bind = {"n": number, "t": sum_}
+    w.derived(rule, [number, sum_], bind, [w.given("start", number), None])
+    return w.conclude("PROVED", "total", number, sum_)
+
+
 def long_body(rng: random.Random) -> Writer:
     """A rule of twenty literals."""
     w, who = Writer(), customer(rng)
@@ -840,6 +868,23 @@ def full(count: int, total: str | None, least: str | None, greatest: str | None)
 
 SUMMARIES: Final[tuple[tuple[str, str, list[list[object]], str, str], ...]] = (
     (
+        "max",
+        "number",
+        [full(1024, "10240/1", "10", "10"), full(2, "18/1", "9", "9")],
+        "10",
+        "number",
+    ),
+    (
+        "sum",
+        "Decimal",
+        [
+            full(1024, f"1/{10**38 // 1024}", "0." + "0" * 37 + "1", "0." + "0" * 37 + "1"),
+            full(1, "0/1", "0", "0"),
+        ],
+        "0." + "0" * 34 + "1024",
+        "Decimal",
+    ),
+    (
         "count",
         "symbol",
         [full(1024, None, None, None), full(1, None, None, None)],
@@ -1039,6 +1084,7 @@ MORE: Final[tuple[Make, ...]] = (
     long_mismatch,
     long_text,
     no_columns,
+    fold_of_an_outer_target,
     half_of_a_half,
     first_of_two_voices,
     texts_of_the_world,

@@ -380,6 +380,58 @@ def chunk_cases() -> Iterator[Case]:
     yield "a third of a float", certificate.data(), "summary"
 
 
+def more_chunk_cases() -> Iterator[Case]:
+    full, summarised = constructs.full, constructs.summarised
+    short = full(500, "500/1", "1", "1")
+    whole = full(1024, "1024/1", "1", "1")
+    yield (
+        "a short first chunk",
+        summarised("sum", "number", [short, whole], "1524", "number").data(),
+        ("summary"),
+    )
+    certificate = summarised(
+        "count",
+        "symbol",
+        [full(1024, None, None, None), full(0, None, None, None)],
+        "1024",
+        "number",
+    )
+    yield "an empty last chunk of a count", certificate.data(), "summary"
+    named = [full(1024, None, "a", "b"), full(1, None, None, None)]
+    certificate = summarised("count", "symbol", named, "1025", "number")
+    yield "a count with a least value", certificate.data(), "summary"
+    below = full(3, f"{10**39 + 1}/{10**39}", "0", "1")
+    certificate = summarised("sum", "Decimal", [whole, below], "1025", "Decimal")
+    yield "a sum with 39 places", certificate.data(), "summary"
+    tree = summarised("count", "symbol", [full(1024, None, None, None)], "1024", "number").tree
+    yield (
+        "a model beside a database",
+        seal(changed(tree, ("sources", 1, "origin"), "LLM_KNOWLEDGE")),
+        "summary",
+    )
+    w = constructs.writer_of_a_fact()
+    w.summary(0, 0, [], [full(1024, None, None, None)], 0)
+    yield "a summary of a rule without a body", w.conclude("PROVED", "p", "a").data(), "summary"
+
+
+def aggregate_cases() -> Iterator[Case]:
+    for function, kind, result in (
+        ("min", "Bool", "Bool"),
+        ("sum", "symbol", "symbol"),
+        ("mean", "symbol", "float"),
+        ("mean", "Date", "float"),
+        ("sum", "Bool", "Bool"),
+        ("mean", "Decimal", "float"),
+        ("sum", "number", "float"),
+        ("max", "number", "unsigned"),
+    ):
+        value = {"Bool": "true", "symbol": "1", "Date": "2024-01-01"}.get(kind, "1")
+        claimed = {"float": (1.0).hex()}.get(result, value)
+        tree = constructs.folded(function, kind, [value], claimed, result).tree
+        yield f"{function} of {kind} as {result}", seal(tree), "kind"
+    yield from cases_of("gold_by_proposed_rule", (("rules", 0, "confidence"), "0", "assumption"))
+
+
 def matches(count: int) -> bytes:
     """Return a proof of as many expensive matches; eight are affordable."""
     w = Writer()
@@ -418,3 +470,5 @@ def malformed() -> Iterator[Case]:
     yield from closure_cases()
     yield from summary_cases()
     yield from chunk_cases()
+    yield from more_chunk_cases()
+    yield from aggregate_cases()

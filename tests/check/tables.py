@@ -194,6 +194,9 @@ FUNCTIONS: Final[tuple[tuple[str, tuple[str, ...], str, tuple[str, ...], str | N
     ("as", (S,), "Timestamp", ("2024-05-04",), None),
     ("as", (S,), N, ("5",), None),
     ("as", (N,), S, ("5",), None),
+    ("as", ("Bool",), "Bool", ("true",), "true"),
+    ("as", ("Date",), "Date", ("2024-05-04",), "2024-05-04"),
+    ("as", (S,), S, ("x",), "x"),
     ("as", ("Date",), "Timestamp", ("2024-05-04",), None),
     ("as", ("Date",), N, ("2024-05-04",), None),
 )

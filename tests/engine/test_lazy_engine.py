@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from constat.engine import LazyEngine
@@ -17,7 +19,7 @@ from constat.evaluation import (
     Opening,
     RuleDerivation,
 )
-from constat.logic import OPEN, Atom, Positive, Row, Variable
+from constat.logic import OPEN, Atom, Constant, Positive, Row, Variable
 from tests.engine.tables import Table, program, run
 
 EDGES = """
@@ -295,3 +297,30 @@ def test_a_derivation_is_refused_for_rows_that_do_not_hold() -> None:
     outcome = run(LEFT, "path(0, 1)", {"edge": chain(3)})
     with pytest.raises(KeyError):
         outcome.derivation("path", (5, 1), CERTAIN)
+
+
+def test_facts_of_the_rules_are_found_by_their_columns_and_explained_by_their_rule() -> None:
+    facts = "".join(f"edge({n}, {n + 1}).\n" for n in range(50))
+    rules = LEFT.replace('.input edge(source="t", query="q")\n', "") + facts
+    outcome = run(rules, "path(0, 50)", {})
+    assert outcome.strength(outcome.goal) == CERTAIN
+    derivation = outcome.derivation("edge", (7, 8), CERTAIN)
+    assert isinstance(derivation, RuleDerivation)
+    stated = outcome.program.rules[derivation.rule]
+    assert [term.value for term in stated.head.terms if isinstance(term, Constant)] == [7, 8]
+
+
+def test_derivations_are_found_after_the_deadline_of_the_evaluation() -> None:
+    outcome = run(LEFT, "path(0, 30)", {"edge": chain(30)}, limits=Limits(seconds=0.5))
+    time.sleep(0.6)
+    assert outcome.derivation("path", (0, 30), CERTAIN)
+
+
+def test_the_row_limit_holds_where_the_recursive_literal_comes_last() -> None:
+    rules = """
+    .decl n(x: number)
+    n(0).
+    n(?x + 1) :- n(?x).
+    """
+    outcome = run(rules, "n(-1)", {}, limits=Limits(rows=1000))
+    assert "1,000 rows" in outcome.stopped

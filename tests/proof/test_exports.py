@@ -10,7 +10,7 @@ import networkx as nx
 import pytest
 from prov.model import ProvDocument
 
-from constat.proof import to_graphml, to_prov_json
+from constat.proof.export import to_graphml, to_prov_json
 from tests.proof.asking import (
     REACH,
     VIP,
