@@ -45,8 +45,10 @@ def test_what_some_order_binds_is_accepted(rule: str) -> None:
         'amount_of(?p) :- price(?i, ?p), ?i != "a".',
         "amount_of(?t) :- ?t = sum ?p : { price(_, ?p) }.",
         "amount_of(?p) :- cost(_, ?p).\ncost(?i, ?p) :- price(?i, ?p).",
-        ".decl third(i: symbol, p: Decimal)\namount_of(?p) :- third(_, ?p).\n"
-        "third(?i, ?p) :- cost(?i, ?p).\ncost(?i, ?p) :- price(?i, ?p).",
+        (
+            ".decl third(i: symbol, p: Decimal)\namount_of(?p) :- third(_, ?p).\n"
+            "third(?i, ?p) :- cost(?i, ?p).\ncost(?i, ?p) :- price(?i, ?p)."
+        ),
         "item(?i) :- item(?i), !price(_, 1).",
         "item(?i) :- price(?j, ?p), price(?k, ?p), ?i = cat(?j, ?k).",
     ],
