@@ -52,7 +52,7 @@ def call_json(call: Call) -> dict[str, object]:
         "keys": len(call.demand.keys),
         "rows": _rows(call),
         "open": len(call.answer.openings),
-        "unanswered": sum(key not in call.answer.answered for key in call.demand.keys),
+        "unanswered": _unanswered(call),
         "milliseconds": round(call.seconds * 1000, 3),
     }
 
@@ -65,10 +65,19 @@ def calls_text(calls: Sequence[Call]) -> str:
         bound = ", ".join(names[place] for place in call.demand.columns) or "everything"
         lines.append(
             f"  {call.number}. {call.demand.predicate.name} by {bound}: "
-            f"{len(call.demand.keys):,} keys, {_rows(call):,} rows, "
-            f"{len(call.answer.openings):,} open, {call.seconds * 1000:.1f} ms"
+            f"{_counted(len(call.demand.keys), 'key')}, {_counted(_rows(call), 'row')}, "
+            f"{len(call.answer.openings):,} open, {_unanswered(call):,} unanswered, "
+            f"{call.seconds * 1000:.1f} ms"
         )
     return "\n".join(lines)
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" + ("" if count == 1 else "s")
+
+
+def _unanswered(call: Call) -> int:
+    return sum(key not in call.answer.answered for key in call.demand.keys)
 
 
 def stated_json(fact: StoredFact, shown: str) -> dict[str, object]:

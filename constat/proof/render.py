@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _INDENT: Final = "  "
 _MOST_PARAMETERS: Final = 10
+_LONGEST_PARAMETER: Final = 80
 _MOST_INDENT: Final = 40
 _ASCII_END: Final = 0x100
 # No line of a step: it says that the step's query was told just before.
@@ -227,6 +228,13 @@ def _shared(tree: Tree) -> set[int]:
     return twice | (once & set(tree.roots))
 
 
+def _parameter(text: str) -> str:
+    """A parameter for people; a batch of keys is long, and whole in JSON and certificate."""
+    if len(text) <= _LONGEST_PARAMETER:
+        return repr(text)
+    return f"{text[:_LONGEST_PARAMETER]!r}... ({len(text):,} characters)"
+
+
 def _source_lines(source: SourceShown) -> list[str]:
     place = f" ({source.name})" if source.name else ""
     lines = [f"source: {source.origin}{place}"]
@@ -235,7 +243,7 @@ def _source_lines(source: SourceShown) -> list[str]:
     if source.query:
         lines.append(f"query: {' '.join(source.query.split())}")
     if source.parameters:
-        shown = ", ".join(repr(text) for text in source.parameters[:_MOST_PARAMETERS])
+        shown = ", ".join(_parameter(text) for text in source.parameters[:_MOST_PARAMETERS])
         rest = len(source.parameters) - _MOST_PARAMETERS
         lines.append(f"parameters: {shown}" + (f" and {rest:,} more" if rest > 0 else ""))
     if source.executed_at:

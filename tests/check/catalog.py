@@ -37,7 +37,7 @@ GOOD: Final[Mapping[str, Make]] = MappingProxyType(
 )
 
 
-LARGE: Final = frozenset({"summary_of_inline_rows"})
+LARGE: Final = frozenset({"long_text", "summary_of_inline_dates", "summary_of_inline_rows"})
 
 
 def small() -> tuple[str, ...]:

@@ -233,6 +233,32 @@ def fold_of_an_outer_target(rng: random.Random) -> Writer:
     return w.conclude("PROVED", "total", number, sum_)
 
 
+def match_too_large(_: random.Random) -> Writer:
+    """A match with more tests than allowed is ⚡, and is not even begun."""
+    w = Writer()
+    w.outside("text", "s:symbol")
+    w.declare("found", "s:symbol")
+    w.rule(
+        "found",
+        pos("found", "s"),
+        pos("text", "s"),
+        compare("match", con("symbol", "b{100}{1}"), "s"),
+        compare("match", con("symbol", "(b{100}){100}"), "s"),
+    )
+    text = "a" * 1500
+    w.facts("text", [[text]], covers=([], [[]]))
+    w.entry("found", [], [[]], [[text]])
+    return w.conclude("UNRESOLVED", "found", text)
+
+
+def summary_of_inline_dates(_: random.Random) -> Writer:
+    """The least of dates: rows inline and summary agree, and neither has a sum."""
+    days = [f"20{n // 100:02}-01-{1 + n % 28:02}" for n in range(1001)]
+    w = folded("min", "Date", days, min(days), "Date")
+    w.summary(0, 1, [], [full(1001, None, min(days), max(days))], 1)
+    return w.conclude("PROVED", "result", min(days))
+
+
 def long_body(rng: random.Random) -> Writer:
     """A rule of twenty literals."""
     w, who = Writer(), customer(rng)
@@ -1084,6 +1110,8 @@ MORE: Final[tuple[Make, ...]] = (
     long_mismatch,
     long_text,
     no_columns,
+    match_too_large,
+    summary_of_inline_dates,
     fold_of_an_outer_target,
     half_of_a_half,
     first_of_two_voices,

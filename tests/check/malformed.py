@@ -361,6 +361,10 @@ def chunk_cases() -> Iterator[Case]:
     turned = constructs.full(1024, None, "2024-02-02", "2024-02-01")
     certificate = constructs.summarised("min", "Date", [turned, one], "2024-01-01", "Date")
     yield "least above greatest", certificate.data(), "summary"
+    full = constructs.full(1024, None, "2024-02-01", "2024-02-02")
+    two = constructs.full(1, None, "2024-01-01", "2024-01-02")
+    certificate = constructs.summarised("min", "Date", [full, two], "2024-01-01", "Date")
+    yield "one row of two dates", certificate.data(), "summary"
     added = constructs.full(1024, "1/1", "2024-02-01", "2024-02-02")
     certificate = constructs.summarised("min", "Date", [added, one], "2024-01-01", "Date")
     yield "a sum of dates", certificate.data(), "summary"
