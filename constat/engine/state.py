@@ -33,6 +33,8 @@ from constat.logic import OPEN, OpenRow, Row, display_value
 from constat.plan import GroundFact, RulePlan
 
 MAX_FAILURES = 100
+FAR = 100
+"""From this cost on a source is across a network or a language model."""
 
 
 def open_row(columns: Columns, key: Row, width: int) -> OpenRow:
@@ -52,6 +54,7 @@ class State:
         self.calls: list[Call] = []
         self.failures: list[Failure] = []
         self.facts: dict[str, dict[Row, Portion]] = {}
+        self._derived = frozenset(rule.head.predicate for rule in program.rules)
         self.stated: dict[str, dict[Row, int]] = {}
         self._externals = externals
         self._observe = observe
@@ -64,6 +67,12 @@ class State:
     def observe_round(self, event: object) -> None:
         """Pass an event on."""
         self._observe(event)  # type: ignore[arg-type]  # engines send events only
+
+    def may_widen(self, predicate: str) -> bool:
+        """Whether a predicate may be asked for more than a key: only from outside, and near."""
+        external = self._externals.get(predicate)
+        derived = predicate in self._derived
+        return external is not None and external.cost < FAR and not derived
 
     def relation(self, predicate: str) -> Relation:
         """The relation of a predicate."""

@@ -87,6 +87,25 @@ class Steps:
         missing = self._state.served(step.predicate).missing(step.columns, keys)
         if missing:
             yield Request(step.predicate, step.columns, tuple(missing))
+        if batch.weak and isinstance(step, Join) and self._state.may_widen(step.predicate):
+            yield from self._need_wider(step, batch)
+
+    def _need_wider(self, step: Join, batch: Batch) -> Generator[Request, None, None]:
+        """Ask with the columns that are known where others hold placeholders.
+
+        Otherwise an unknown premise could hide that the next one is false whatever it is (semantics
+        12). Derived predicates have no procedure for it and stay open there: less precise, sound.
+        """
+        wider: dict[Columns, set[Row]] = {}
+        for binding, _ in batch.weak:
+            values = assign(step.columns, [binding[place] for place in step.key])
+            if OPEN in values.values():
+                known = {column: value for column, value in values.items() if value is not OPEN}
+                wider.setdefault(tuple(known), set()).add(tuple(known.values()))
+        for columns, keys in sorted(wider.items()):
+            missing = self._state.served(step.predicate).missing(columns, keys)
+            if missing:
+                yield Request(step.predicate, columns, tuple(missing))
 
     def _open_unserved(self, step: Join, batch: Batch, out: Batch) -> None:
         served = self._state.served(step.predicate)

@@ -324,3 +324,22 @@ def test_the_row_limit_holds_where_the_recursive_literal_comes_last() -> None:
     """
     outcome = run(rules, "n(-1)", {}, limits=Limits(rows=1000))
     assert "1,000 rows" in outcome.stopped
+
+
+def test_an_unknown_premise_does_not_hide_that_the_next_one_is_false() -> None:
+    rules = """
+    .decl p(x: symbol, y: number)
+    .input p(source="t", query="q")
+    .decl q(y: number, z: symbol)
+    .input q(source="t", query="q")
+    .decl r(x: symbol)
+    r(?x) :- p(?x, ?y), q(?y, "good").
+    """
+    tables = {"p": Table([], unknown=frozenset({("a",)})), "q": Table([(1, "bad")])}
+    outcome = run(rules, "r(a)", tables)
+    assert outcome.strength(outcome.goal) == ABSENT
+    assert [demand.columns for demand in tables["q"].demands] == [(1,)]
+    tables["q"] = Table([(1, "bad")], cost=1000)
+    outcome = run(rules, "r(a)", tables)
+    assert outcome.strength(outcome.goal) == POSSIBLE
+    assert not tables["q"].demands
