@@ -17,6 +17,7 @@ from constat.catalog import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 HOSTILE: Final = (
@@ -131,7 +132,7 @@ HARMLESS: Final = (
 
 
 @pytest.fixture
-def source(tmp_path: Path) -> SqliteConnection:
+def source(tmp_path: Path) -> Iterator[SqliteConnection]:
     path = tmp_path / "shop.sqlite"
     connection = sqlite3.connect(path)
     connection.executescript(
@@ -140,7 +141,9 @@ def source(tmp_path: Path) -> SqliteConnection:
     connection.execute("INSERT INTO t VALUES ('{}', 1)")
     connection.commit()
     connection.close()
-    return SqliteConnection(path, wait_seconds=1)
+    found = SqliteConnection(path, wait_seconds=1)
+    yield found
+    found.close()
 
 
 def runs(source: SqliteConnection, query: str) -> None:
@@ -226,4 +229,6 @@ def test_a_view_may_use_functions_that_a_query_may_not(tmp_path: Path) -> None:
     connection = sqlite3.connect(path)
     connection.executescript("CREATE VIEW v AS SELECT sqlite_version() AS a")
     connection.close()
-    runs(SqliteConnection(path, wait_seconds=1), "SELECT a FROM v")
+    source = SqliteConnection(path, wait_seconds=1)
+    runs(source, "SELECT a FROM v")
+    source.close()

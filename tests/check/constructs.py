@@ -233,6 +233,19 @@ def fold_of_an_outer_target(rng: random.Random) -> Writer:
     return w.conclude("PROVED", "total", number, sum_)
 
 
+def match_just_not_too_large(_: random.Random) -> Writer:
+    """Exactly as many tests as are allowed: they are counted, whether they are made or not."""
+    w = Writer()
+    w.outside("text", "s:symbol")
+    w.declare("other", "s:symbol")
+    no_match = compare("!match", con("symbol", "(a{100}){100}"), "s")
+    rule = w.rule("other", pos("other", "s"), pos("text", "s"), no_match)
+    text = "b" * 999
+    w.facts("text", [[text]])
+    w.derived(rule, [text], {"s": text}, [w.given("text", text), None])
+    return w.conclude("PROVED", "other", text)
+
+
 def match_too_large(_: random.Random) -> Writer:
     """A match with more tests than allowed is ⚡, and is not even begun."""
     w = Writer()
@@ -1110,6 +1123,7 @@ MORE: Final[tuple[Make, ...]] = (
     long_mismatch,
     long_text,
     no_columns,
+    match_just_not_too_large,
     match_too_large,
     summary_of_inline_dates,
     fold_of_an_outer_target,

@@ -550,4 +550,5 @@ PATTERNS: Final[tuple[tuple[str, str, bool | None], ...]] = (
     ("a", "a" * 1_000_000, False),
     ("aa", "a" * 4_999_999, False),
     ("aa", "b" * 5_000_000, None),
+    ("a" * 11, "b" * 909_090, None),
 )

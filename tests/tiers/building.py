@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import weakref
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -90,7 +91,10 @@ def setting(
     events: list[Event] = []
     project = load_project(folder)
     tiers = build_externals(project, analysed(predicates), store, observe=events.append)
-    return Setting(folder, tiers, {one.name: one for one in predicates}, store, events)
+    found = Setting(folder, tiers, {one.name: one for one in predicates}, store, events)
+    # Python 3.13 warns of connections that are dropped open, and here warnings are errors.
+    weakref.finalize(found, tiers.close)
+    return found
 
 
 def rows(answer: Answer, *, assumed: bool | None = None) -> set[Row]:
