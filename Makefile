@@ -71,7 +71,7 @@ slow: install ## Run the slow tests, with many more generated examples.
 .PHONY: fuzz
 fuzz: install ## Fuzz the readers of outside input (ROUNDS=20000).
 	CONSTAT_FUZZ_ROUNDS=$(ROUNDS) HYPOTHESIS_PROFILE=slow \
-		$(BIN)/python -m pytest -q -n $(WORKERS) -m "slow or not slow" tests/fuzz $(PYTEST_ARGS)
+		$(BIN)/python -m pytest -q -n $(WORKERS) -m "slow or not slow" tests/fuzz tests/check/test_fuzz.py $(PYTEST_ARGS)
 
 .PHONY: bench
 bench: install ## Measure the figures that the README promises.
