@@ -73,6 +73,10 @@ fuzz: install ## Fuzz the readers of outside input (ROUNDS=20000).
 	CONSTAT_FUZZ_ROUNDS=$(ROUNDS) HYPOTHESIS_PROFILE=slow \
 		$(BIN)/python -m pytest -q -n $(WORKERS) -m "slow or not slow" tests/fuzz tests/check/test_fuzz.py $(PYTEST_ARGS)
 
+.PHONY: mutants
+mutants: install ## Break the checker in each place and see whether its tests notice (an hour).
+	$(BIN)/python -m tests.check.mutation
+
 .PHONY: bench
 bench: install ## Measure the figures that the README promises.
 	$(BIN)/python -m pytest -q -s -m "slow or not slow" tests/bench $(PYTEST_ARGS)

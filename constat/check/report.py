@@ -129,7 +129,8 @@ def _sources(certificate: Certificate) -> tuple[str, ...]:
     lines: list[str] = []
     for source, executed in zip(certificate.evidence.sources, certificate.executed, strict=True):
         time = f" at {executed}" if executed else ""
-        query = f": {printable(source.query)}" if source.query else ""
+        # Queries have lines; a line break shown as an escape would be harder to read than a space.
+        query = f": {printable(source.query.replace(chr(10), ' '))}" if source.query else ""
         author = f" by {printable(source.author)}" if source.author else ""
         lines.append(
             f"{source.origin} {printable(source.name)}{author}{time}, {source.rows} rows{query}"

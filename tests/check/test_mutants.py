@@ -26,7 +26,13 @@ HARMLESS = (
         r"declarations\.#\.(says|external)",
         ("another program for the pin; what may come from outside is covered where it matters"),
     ),
-    (r"declarations\.#\.columns\.#\.#", "the name of a column; the kind is checked elsewhere"),
+    (
+        r"declarations\.#\.columns(\.#(\.#)?)?",
+        "the name of a column, or columns of a predicate that nothing speaks of",
+    ),
+    (r"rules(\.#)?", "another program for the pin; a rule that nothing here rests on"),
+    (r"header\.under\.#", "of two that say the same one is enough: a true, smaller claim"),
+    (r"facts\.#\.source", "another source of equal standing and confidence is named"),
     (r"rules\.#\.(says|id)", "another program for the pin; the rule is printed from its logic"),
     (r"rules\.#\.(head|body)\..*", "another program for the pin, from which the same follows"),
     (
@@ -49,8 +55,8 @@ HARMLESS = (
         ("another gap, against which the conclusion was checked as well"),
     ),
     (r"missing|missing\.#(\.1\.#)?", "fewer hints, or wider ones that match as well"),
-    (r"closure\.rows\.#\.1\.#\.#", "⋆ instead of a value: a larger upper bound"),
-    (r"closure\.entries\.#(\.keys(\.#)?)?", "a demand that nothing makes"),
+    (r"closure\.rows\.#\.1\.#(\.#)?", "⋆ instead of a value, or a row that ⋆ covers as well"),
+    (r"closure\.entries(\.#(\.keys(\.#(\.#)?)?)?)?", "a demand that nothing makes"),
     (r"summaries\.#\.(sources\.#|chunks\.#\.#)", "other data within the same bounds"),
 )
 
