@@ -110,10 +110,11 @@ class Steps:
     def _open_unserved(self, step: Join, batch: Batch, out: Batch) -> None:
         served = self._state.served(step.predicate)
         key = tuple_getter(step.key)
-        width = len(step.kept)
-        for binding in batch.sure:
-            if not served.covers(step.columns, key(binding)):  # type: ignore[arg-type]  # certain: no placeholder
-                out.weak.append((binding + (OPEN,) * width, POSSIBLE))
+        unknown = (OPEN,) * len(step.kept)
+        for binding in (*batch.sure, *(weak for weak, _ in batch.weak)):
+            asked = key(binding)
+            if OPEN not in asked and not served.covers(step.columns, asked):  # type: ignore[arg-type]  # no placeholder
+                out.weak.append((binding + unknown, POSSIBLE))
 
     def _absence(self, step: Absence, batch: Batch) -> Batch:
         relation = self._state.relation(step.predicate)
