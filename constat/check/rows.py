@@ -19,7 +19,7 @@ from .values import Hole, OpenRow, Row, Value
 if TYPE_CHECKING:
     from .certificate import Certificate
 
-LEAST_STEPS: Final = 20_000_000
+LEAST_STEPS: Final = 5_000_000
 STEPS_PER_CLOSURE_ROW: Final = 2_000
 
 Columns: TypeAlias = tuple[int, ...]

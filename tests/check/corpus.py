@@ -171,7 +171,7 @@ def _limits(checker: Checker) -> Iterator[str]:
         if few or not accepted_within(checker, data, steps):
             yield f"steps of {name}"
     rows = checker.load("rows")
-    if (rows.LEAST_STEPS, rows.STEPS_PER_CLOSURE_ROW) != (20_000_000, 2_000):
+    if (rows.LEAST_STEPS, rows.STEPS_PER_CLOSURE_ROW) != (5_000_000, 2_000):
         yield "the bounds of the format"
     # The closure of a cycle of four has 16 rows: 16 times what is granted for each.
     data = good("reach_disproved").data()
