@@ -159,4 +159,4 @@ class Component:
                 earlier = self._recent.get(predicate, ([], []))
                 self._recent[predicate] = (earlier[0] + sure, earlier[1] + weak)
                 total += len(sure) + len(weak)
-        self._state.observe_round(RoundFinished(self.predicates, self._round, total))
+        self._state.tell(RoundFinished(self.predicates, self._round, total))

@@ -23,6 +23,7 @@ from constat.evaluation import (
     CallFinished,
     CallStarted,
     Demand,
+    Event,
     Externals,
     Failure,
     Limits,
@@ -64,9 +65,9 @@ class State:
         self._stamp = 0
         self._rows = 0
 
-    def observe_round(self, event: object) -> None:
+    def tell(self, event: Event) -> None:
         """Pass an event on."""
-        self._observe(event)  # type: ignore[arg-type]  # engines send events only
+        self._observe(event)
 
     def may_widen(self, predicate: str) -> bool:
         """Whether a predicate may be asked for more than a key: only from outside, and near."""

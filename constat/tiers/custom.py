@@ -86,7 +86,11 @@ def _factory(declared: CustomTier) -> Callable[[TierSettings], Tier]:
             raise _mistake(declared, f"its module fails ({type(problem).__name__})") from problem
     else:
         entries = importlib.metadata.entry_points(group=_GROUP, name=declared.name)
-        found = next((entry.load() for entry in entries), None)
+        try:
+            found = next((entry.load() for entry in entries), None)
+        except Exception as problem:
+            reason = f"its entry point fails ({type(problem).__name__})"
+            raise _mistake(declared, reason) from problem
     if not callable(found):
         raise _mistake(declared, "no callable of that name was found")
     return cast("Callable[[TierSettings], Tier]", found)

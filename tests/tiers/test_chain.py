@@ -366,6 +366,34 @@ def test_a_name_without_a_factory_is_an_entry_point(tmp_path: Path) -> None:
         found.ask("tier", (0,), C1)
 
 
+def install(folder: Path, target: str) -> None:
+    """Put a distribution on the path that registers a tier `crm`, as an installer would."""
+    described = folder / "crm_tier-1.0.dist-info"
+    described.mkdir(parents=True)
+    (described / "METADATA").write_text("Metadata-Version: 2.1\nName: crm-tier\nVersion: 1.0\n")
+    (described / "entry_points.txt").write_text(f"[constat.tiers]\ncrm = {target}\n")
+
+
+def test_an_installed_entry_point_is_a_tier(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(tmp_path / "site", "tests.tiers.sample_tiers:Sample")
+    monkeypatch.syspath_prepend(tmp_path / "site")
+    config = "tiers: {crm: {predicates: [tier], options: {complete: x, rows: C001/gold}}}"
+    found = setting(tmp_path, declare(TIER, source="crm"), config=config)
+    assert rows(found.ask("tier", (0,), C1)) == {("C001", "gold")}
+
+
+def test_an_entry_point_that_cannot_be_loaded_is_a_mistake_of_the_project(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(tmp_path / "site", "tests.tiers.nowhere:x")
+    monkeypatch.syspath_prepend(tmp_path / "site")
+    found = setting(tmp_path, declare(TIER, source="crm"), config="tiers: {crm: {}}")
+    with pytest.raises(ConstatError, match=r"entry point fails \(ModuleNotFoundError\)"):
+        found.ask("tier", (0,), C1)
+
+
 def test_tiers_that_wait_for_each_other_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ConstatError, match="circle"):
         setting(tmp_path, declare(TIER), config="tiers: {a: {after: b}, b: {after: a}}")
