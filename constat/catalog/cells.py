@@ -9,6 +9,7 @@ the float nearest to 10.1. Example: `read_cell(150000.1, Kind.DECIMAL) == Decima
 from __future__ import annotations
 
 import re
+from datetime import date
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final, assert_never
 
@@ -33,6 +34,8 @@ def read_cell(cell: Cell, kind: Kind) -> Value:
     """Give the value of a cell; raises `ValueError` where the cell is not exactly of that kind."""
     if cell is None or isinstance(cell, bytes):
         raise ValueError("is NULL" if cell is None else "holds bytes")
+    if isinstance(cell, Decimal | date):
+        return _typed(cell, kind)
     match kind:
         case Kind.NUMBER | Kind.UNSIGNED:
             return _integer(cell, kind)
@@ -48,6 +51,13 @@ def read_cell(cell: Cell, kind: Kind) -> Value:
             return _truth(cell)
         case _:
             assert_never(kind)
+
+
+def _typed(cell: Decimal | date, kind: Kind) -> Value:
+    """Read what a source with types of its own gives."""
+    if kind is Kind.SYMBOL:
+        raise ValueError("holds no text where text is declared; cast it in the query")
+    return parse_value(str(cell), kind)
 
 
 def _symbol(cell: float | str) -> str:

@@ -1,18 +1,28 @@
 """What every driver offers: a read-only connection that names its state.
 
-In: one SELECT and texts as parameters. Out: batches of raw cells. Invariants: nothing is ever
-written; all reading between `begin` and `release` sees one state of the source where the source
-can do that; a query ends within its bounds or raises `SourceFailureError`.
+In: one SELECT and its parameters. Out: batches of raw cells. Invariants: nothing is ever written;
+all reading between `begin` and `release` sees one state of the source where the source can do that;
+a query ends within its bounds or raises `SourceFailureError`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from datetime import date, datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-Cell: TypeAlias = int | float | str | bytes | None
+if TYPE_CHECKING:
+    from constat.catalog.guard import Guarded
+    from constat.catalog.keyed import Push
+    from constat.evaluation import Demand
+    from constat.logic import Row
+
+Cell: TypeAlias = int | float | str | bytes | Decimal | date | datetime | None
+"""What a driver gives for a cell; `bool` is an `int`. Other types are a driver's to spell."""
 RawRow: TypeAlias = tuple[Cell, ...]
+Parameter: TypeAlias = str | int
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +51,16 @@ class ReadBounds:
     rows: int
 
 
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A query with what stands for its placeholders, in their order."""
+
+    text: str
+    parameters: tuple[Parameter, ...] = ()
+
+
 class Connection(Protocol):
-    """A read-only connection to one source; used by one thread at a time."""
+    """A read-only connection to one source; used by one thread at a time, but for `cancel`."""
 
     @property
     def dialect(self) -> str:
@@ -51,7 +69,12 @@ class Connection(Protocol):
 
     @property
     def snapshot(self) -> str | None:
-        """The name of the state that is read since `begin`, or `None` where there is no name."""
+        """The name of the one state that is read since `begin`; `None` where it is not one."""
+        ...
+
+    @property
+    def most_keys(self) -> int:
+        """How many values of keys fit into one question."""
         ...
 
     def replaced(self) -> bool:
@@ -74,10 +97,31 @@ class Connection(Protocol):
         """Give the column names of a query without running it; raises `QueryMistakeError`."""
         ...
 
-    def read(
-        self, query: str, parameters: Sequence[str | int], bounds: ReadBounds
-    ) -> Iterator[list[RawRow]]:
+    def pushes(
+        self, guarded: Guarded, demand: Demand, nulls_matter: Collection[int]
+    ) -> tuple[Push, ...]:
+        """Choose the demanded columns whose keys may be sent (semantics 24).
+
+        `nulls_matter` are the positions whose NULLs the caller must see.
+        """
+        ...
+
+    def keyed(
+        self, guarded: Guarded, arity: int, pushes: Sequence[Push], keys: Sequence[Row]
+    ) -> Question:
+        """Ask for the rows of some keys (distinct, one value per push), and perhaps for more."""
+        ...
+
+    def whole(self, guarded: Guarded, arity: int) -> Question:
+        """Ask for all rows."""
+        ...
+
+    def read(self, question: Question, bounds: ReadBounds) -> Iterator[list[RawRow]]:
         """Run a query and yield batches of its rows."""
+        ...
+
+    def cancel(self) -> None:
+        """Stop the query that is running, from any thread; without one, nothing happens."""
         ...
 
     def close(self) -> None:

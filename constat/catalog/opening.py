@@ -1,13 +1,15 @@
 """Open the connection that a database of the project describes.
 
 In: a `Database` and the project's folder. Out: a `Connection`. Raises `ConstatError` for what the
-configuration says wrongly, `SourceFailureError` where the source is not there. Invariant: no
-message shows an address. Example: `sqlite:///shop.sqlite` is a path relative to the project,
-`sqlite:////srv/shop.sqlite` an absolute one.
+configuration says wrongly, `SourceFailureError` where the source is not there. Invariants: no
+message shows an address; a driver is loaded when a source of its kind is first opened. Example:
+`sqlite:///shop.sqlite` is a path relative to the project, `sqlite:////srv/shop.sqlite` an absolute
+one; `type: files` reads CSV, Parquet and JSON lines.
 """
 
 from __future__ import annotations
 
+import importlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -20,21 +22,39 @@ if TYPE_CHECKING:
     from constat.project import Database
 
 _SQLITE: Final = "sqlite:///"
+_DUCKDB: Final = "duckdb:///"
 _LONGEST_WAIT: Final = 5.0
 
 
 def open_connection(database: Database, folder: Path, seconds: float) -> Connection:
-    """Open a database; waiting for a lock takes at most `seconds`, and never more than 5."""
+    """Open a database; waiting for a lock or an answer to the first word takes `seconds` at most.
+
+    Never more than 5 seconds for a file.
+    """
+    if database.kind == "files":
+        return _opened("files", database, folder)
     uri = database.uri()
-    if database.kind not in {"sql", "sqlite"} or not uri.startswith(_SQLITE):
+    if database.kind not in {"sql", "sqlite", "duckdb"}:
         raise _mistake(
             database,
             f"database `{database.name}` is of a kind that this version cannot read",
-            "use an SQLite file: `uri: sqlite:///data/shop.sqlite`",
+            "leave `type` out for SQL databases, or write `type: files`",
         )
-    path = _path(uri.removeprefix(_SQLITE), database, folder)
-    wait = min(seconds, _LONGEST_WAIT)
-    return SqliteConnection(path, wait_seconds=wait, immutable=database.immutable)
+    if uri.startswith(_SQLITE):
+        path = _path(uri.removeprefix(_SQLITE), database, folder)
+        wait = min(seconds, _LONGEST_WAIT)
+        return SqliteConnection(path, wait_seconds=wait, immutable=database.immutable)
+    if uri.startswith(_DUCKDB):
+        path = _path(uri.removeprefix(_DUCKDB), database, folder)
+        return _opened("duck", database, path)
+    return _opened("alchemy", database, seconds)
+
+
+def _opened(module: str, database: Database, *places: Path | float) -> Connection:
+    """Call `connect` of a module beside this one, which loads a heavy library."""
+    found = importlib.import_module(f"constat.catalog.{module}")
+    connection: Connection = found.connect(database, *places)
+    return connection
 
 
 def _path(written: str, database: Database, folder: Path) -> Path:

@@ -16,13 +16,26 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
 from constat.catalog.allowed import FUNCTION_NAMES
-from constat.catalog.connection import RawRow, ReadBounds, SourceColumn, SourceTable
+from constat.catalog.connection import (
+    Question,
+    RawRow,
+    ReadBounds,
+    SourceColumn,
+    SourceTable,
+)
 from constat.catalog.failure import QueryMistakeError, SourceFailureError
+from constat.catalog.keyed import key_parameters, keyed_query, whole_query
+from constat.catalog.pushing import choose_pushes
 from constat.catalog.sqlite_state import file_state
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
     from pathlib import Path
+
+    from constat.catalog.guard import Guarded
+    from constat.catalog.keyed import Push
+    from constat.evaluation import Demand
+    from constat.logic import Row
 
 _BATCH: Final = 1_000
 _STEPS_BETWEEN_CHECKS: Final = 20_000
@@ -40,6 +53,7 @@ class SqliteConnection:
     """A read-only connection to one file; implements `Connection`."""
 
     dialect = "sqlite"
+    most_keys = 5_000
 
     def __init__(self, path: Path, *, wait_seconds: float, immutable: bool = False) -> None:
         self._path = path
@@ -135,15 +149,33 @@ class SqliteConnection:
             self._deadline = float("inf")
         return tuple(column[0] for column in cursor.description)
 
-    def read(
-        self, query: str, parameters: Sequence[str | int], bounds: ReadBounds
-    ) -> Iterator[list[RawRow]]:
+    def pushes(
+        self, guarded: Guarded, demand: Demand, nulls_matter: Collection[int]
+    ) -> tuple[Push, ...]:
+        """Choose the columns to send by the affinities of the stored columns."""
+        return choose_pushes(guarded, self.tables(), demand, nulls_matter)
+
+    @staticmethod
+    def keyed(
+        guarded: Guarded, arity: int, pushes: Sequence[Push], keys: Sequence[Row]
+    ) -> Question:
+        """Ask for one key by its values, for many by a JSON text."""
+        single = len(keys) == 1
+        query = keyed_query(guarded, arity, pushes, single=single)
+        return Question(query, key_parameters(keys, single=single))
+
+    @staticmethod
+    def whole(guarded: Guarded, arity: int) -> Question:
+        """Ask for all rows."""
+        return Question(whole_query(guarded, arity))
+
+    def read(self, question: Question, bounds: ReadBounds) -> Iterator[list[RawRow]]:
         """Run a query; raises `SourceFailureError` at its bounds, after what came before them."""
         self._deadline = time.monotonic() + bounds.seconds
         left = bounds.rows
         batch: list[RawRow] = []
         try:
-            cursor = self._connection.execute(query, tuple(parameters))
+            cursor = self._connection.execute(question.text, question.parameters)
             while True:
                 batch = []
                 # Unlike `fetchmany`, this keeps the rows that came before an interruption.
@@ -162,6 +194,10 @@ class SqliteConnection:
             raise _trouble(problem, seconds=bounds.seconds) from None
         finally:
             self._deadline = float("inf")
+
+    def cancel(self) -> None:
+        """Interrupt the running query."""
+        self._connection.interrupt()
 
     def close(self) -> None:
         """Close the connection."""

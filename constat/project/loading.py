@@ -34,7 +34,11 @@ _KEYS: Final = (
     "limits",
     "state",
 )
-_DATABASE_KEYS: Final = ("uri", "type", "seconds", "rows", "immutable", "database", "region")
+_DATABASE_OPTIONS: Final = ("database", "region")
+_DATABASE_KEYS: Final = (
+    *("uri", "type", "files", "seconds", "rows", "immutable"),
+    *_DATABASE_OPTIONS,
+)
 _TIER_KEYS: Final = ("factory", "after", "cost", "predicates", "options")
 _BOUNDS: Final = Bounds()
 _RULE_SUFFIX: Final = ".dl"
@@ -146,23 +150,36 @@ class _Loading:
         address = expand(named.text(entries.get("uri"), f"the uri of {what}"), self.environment)
         if address.malformed:
             named.complain("C0504", "a `${` that is not followed by a name and `}`", node)
-        if "uri" not in entries and "type" not in entries:
+        if not {"uri", "type", "files"} & entries.keys():
             named.complain("C0504", f"{what} has no `uri`", node)
         seconds, rows = entries.get("seconds"), entries.get("rows")
         return Database(
             name=key.text,
-            kind=named.text(entries.get("type"), f"the type of {what}", "sql"),
+            kind=named.text(
+                entries.get("type"), f"the type of {what}", "files" if "files" in entries else "sql"
+            ),
             address=address,
+            files=self._files(entries.get("files"), what),
             seconds=named.seconds(seconds, "`seconds`", 1.0) if seconds else None,
             rows=named.integer(rows, "`rows`", 1) if rows else None,
             immutable=named.flag(entries.get("immutable"), "`immutable`"),
             options={
                 option: named.text(entries[option], f"`{option}`")
-                for option in ("database", "region")
+                for option in _DATABASE_OPTIONS
                 if option in entries
             },
             span=key.span,
         )
+
+    def _files(self, node: Node | None, what: str) -> Mapping[str, str]:
+        """Read `files:`, which gives each table its file or pattern of files."""
+        if node is None:
+            return {}
+        named = self.sections
+        return {
+            key.text: named.text(value, f"a file of {what}")
+            for key, value in named.entries(node, f"`files` of {what}")
+        }
 
     def _tiers(self, node: Node) -> dict[str, CustomTier]:
         entries = self.sections.entries(node, "`tiers`")

@@ -56,6 +56,7 @@ class Database:
     """A connection. `address` may hold a password and never appears in `repr`.
 
     `seconds` and `rows` bound a single query. `immutable` promises that nobody writes the file.
+    With `files` it is a folder of tables: each name's file, or pattern of files, in the project.
     """
 
     name: str
@@ -64,6 +65,7 @@ class Database:
     seconds: float | None = None
     rows: int | None = None
     immutable: bool = False
+    files: Mapping[str, str] = field(default_factory=dict, hash=False)
     options: Mapping[str, str] = field(default_factory=dict, hash=False, repr=False)
     span: Span | None = field(default=None, compare=False, repr=False)
 

@@ -17,12 +17,9 @@ from constat.catalog import (
     Guarded,
     Push,
     QueryMistakeError,
+    Question,
     SourceFailureError,
-    choose_pushes,
     guard,
-    key_parameters,
-    keyed_query,
-    whole_query,
 )
 from constat.diagnostics import ConstatError, Diagnostic, nearest
 from constat.evaluation import Demand, Evidence, Observer, Origin, Portion, QueryRun
@@ -38,7 +35,6 @@ if TYPE_CHECKING:
     from constat.logic import Predicate, Row
     from constat.tiers.connections import Connections
 
-_KEYS_OF_A_QUERY: Final = 5_000
 # Above this, one pass over the source is cheaper than looking keys up.
 _MOST_PUSHED_KEYS: Final = 50_000
 
@@ -88,30 +84,26 @@ class DatabaseTier:
         predicate = demand.predicate
         policies = null_policies(predicate)
         watched = [place for place, policy in enumerate(policies) if policy != "skip"]
-        pushes = choose_pushes(guarded, connection.tables(), demand, watched)
+        pushes = connection.pushes(guarded, demand, watched)
         if not pushes or len(demand.keys) > _MOST_PUSHED_KEYS:
-            ran = self._run(predicate, connection, whole_query(guarded, predicate.arity), ())
+            ran = self._run(predicate, connection, connection.whole(guarded, predicate.arity))
             if not ran.fetched.failure:
                 self._whole[predicate.name] = (generation, ran)
             return self._told(demand, demand.keys, ran)
         answers = []
-        for keys in _shares(demand, pushes):
+        for keys in _shares(demand, pushes, connection.most_keys):
             places = [demand.columns.index(push.position) for push in pushes]
             distinct = tuple(dict.fromkeys(key_of(key, places) for key in keys))
-            single = len(distinct) == 1
-            query = keyed_query(guarded, predicate.arity, pushes, single=single)
-            sent = key_parameters(distinct, single=single)
-            answers.append(self._told(demand, keys, self._run(predicate, connection, query, sent)))
+            question = connection.keyed(guarded, predicate.arity, pushes, distinct)
+            answers.append(self._told(demand, keys, self._run(predicate, connection, question)))
         return _joined(answers)
 
-    def _run(
-        self, predicate: Predicate, connection: Connection, query: str, sent: tuple[str | int, ...]
-    ) -> _Ran:
+    def _run(self, predicate: Predicate, connection: Connection, question: Question) -> _Ran:
         name, fetched = _source(predicate), Fetched()
         reader = RowReader(predicate, name)
         started, clock = now(), time.perf_counter()
         try:
-            for batch in connection.read(query, sent, self._connections.bounds(name)):
+            for batch in connection.read(question, self._connections.bounds(name)):
                 reader.take(batch, fetched)
         except SourceFailureError as problem:
             fetched.failure = f"{problem.reason} [{problem.code}]"
@@ -122,14 +114,14 @@ class DatabaseTier:
             origin=Origin.DATABASE,
             source=name,
             executed_at=started,
-            query=query,
-            parameters=tuple(map(str, sent)),
+            query=question.text,
+            parameters=tuple(map(str, question.parameters)),
             row_count=len(fetched.rows),
             content_hash=content_hash(fetched.rows, predicate.kinds),
             snapshot=connection.snapshot,
         )
-        seconds = time.perf_counter() - clock
-        self._observe(QueryRun(name, query, len(sent), fetched.count, seconds))
+        seconds, sent = time.perf_counter() - clock, len(question.parameters)
+        self._observe(QueryRun(name, question.text, sent, fetched.count, seconds))
         return _Ran(fetched, evidence)
 
     def _told(self, demand: Demand, keys: Sequence[Row], ran: _Ran) -> TierAnswer:
@@ -218,8 +210,8 @@ def _meant(reason: str, connection: Connection) -> str:
     return f"write `{near}`" if near else ""
 
 
-def _shares(demand: Demand, pushes: Sequence[Push]) -> list[tuple[Row, ...]]:
-    size = max(1, _KEYS_OF_A_QUERY // len(pushes))
+def _shares(demand: Demand, pushes: Sequence[Push], most_keys: int) -> list[tuple[Row, ...]]:
+    size = max(1, most_keys // len(pushes))
     keys = demand.keys
     return [keys[start : start + size] for start in range(0, len(keys), size)]
 

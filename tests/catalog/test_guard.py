@@ -10,6 +10,7 @@ import pytest
 from constat.catalog import (
     Output,
     QueryMistakeError,
+    Question,
     ReadBounds,
     SourceFailureError,
     SqliteConnection,
@@ -153,7 +154,7 @@ def runs(source: SqliteConnection, query: str) -> None:
     if not guarded.tables <= source.tables().keys():
         raise QueryMistakeError("an unknown table")
     source.columns(guarded.text)
-    list(source.read(guarded.text, (), ReadBounds(5, 1_000)))
+    list(source.read(Question(guarded.text), ReadBounds(5, 1_000)))
 
 
 @pytest.mark.parametrize("query", HOSTILE, ids=lambda query: query[:40])
@@ -221,7 +222,7 @@ def test_the_database_itself_refuses_what_the_parser_would_let_through(
         "SELECT load_extension('x')",
     ):
         with pytest.raises((QueryMistakeError, SourceFailureError)):
-            list(source.read(query, (), ReadBounds(5, 10)))
+            list(source.read(Question(query), ReadBounds(5, 10)))
 
 
 def test_a_view_may_use_functions_that_a_query_may_not(tmp_path: Path) -> None:
