@@ -120,7 +120,7 @@ class Component:
             if isinstance(step, Join) and step.predicate in self._added:
                 batch = self._wait(procedure, rule, number, step, batch)
             else:
-                batch = yield from self._steps.step(step, batch, rule)
+                batch = yield from self._steps.step(rule.steps, number, batch, rule)
             self._state.check()
         self._add(procedure.predicate, rule, batch)
 

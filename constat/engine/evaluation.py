@@ -14,6 +14,7 @@ from constat.analysis import AnalysedProgram
 from constat.engine.component import Component
 from constat.engine.firing import heads, start
 from constat.engine.joins import LimitReachedError
+from constat.engine.relation import Columns
 from constat.engine.state import State
 from constat.engine.steps import Request, Steps
 from constat.evaluation import ABSENT, CERTAIN, POSSIBLE
@@ -85,10 +86,22 @@ class Evaluation:
             return
         served.add(columns, keys)
         if predicate in self.program.external:
-            self.state.fetch(predicate, columns, tuple(keys))
+            self._fetch(predicate, columns, tuple(keys), request.beside)
         procedure = self.plan.procedures.get((predicate, columns))
         if procedure is not None:
             yield from self._run_rules(procedure, keys)
+
+    def _fetch(
+        self, predicate: str, columns: Columns, keys: tuple[Row, ...], beside: tuple[Request, ...]
+    ) -> None:
+        state = self.state
+        # What is asked ahead never makes an evaluation reach its limit.
+        beside = beside[: max(0, state.limits.calls - len(state.calls) - 1)]
+        wanted = [(predicate, columns, keys)]
+        wanted += [(other.predicate, other.columns, other.keys) for other in beside]
+        state.fetch_together(wanted)
+        for other in beside:
+            state.served(other.predicate).add(other.columns, other.keys)
 
     def _complete_recursive(self, request: Request, number: int) -> Generator[Request, None, None]:
         component = self._components.get(number)

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from constat.analysis import AnalysedProgram
+from constat.engine.asking import ask_together
 from constat.engine.joins import LimitReachedError
 from constat.engine.relation import Columns, Relation
 from constat.engine.served import Served
@@ -22,6 +23,7 @@ from constat.evaluation import (
     Call,
     CallFinished,
     CallStarted,
+    ConcurrentPredicate,
     Demand,
     Event,
     Externals,
@@ -36,12 +38,18 @@ from constat.plan import GroundFact, RulePlan
 MAX_FAILURES = 100
 FAR = 100
 """From this cost on a source is across a network or a language model."""
+DEAR = 1_000
+"""From this cost on an answer is paid for, and nothing is asked on the chance that it helps."""
 
 
 def open_row(columns: Columns, key: Row, width: int) -> OpenRow:
     """The pattern of a key, with placeholders in the columns that it does not bind."""
     known = dict(zip(columns, key, strict=True))
     return tuple(known.get(place, OPEN) for place in range(width))
+
+
+def _names(demand: Demand) -> tuple[str, ...]:
+    return tuple(demand.predicate.columns[column].name for column in demand.columns)
 
 
 class State:
@@ -74,6 +82,13 @@ class State:
         external = self._externals.get(predicate)
         derived = predicate in self._derived
         return external is not None and external.cost < FAR and not derived
+
+    def source_beside(self, predicate: str) -> str:
+        """The source of a far predicate that may be asked together with others; else empty."""
+        external = self._externals.get(predicate)
+        if not isinstance(external, ConcurrentPredicate) or predicate in self._derived:
+            return ""
+        return external.source if FAR <= external.cost < DEAR else ""
 
     def relation(self, predicate: str) -> Relation:
         """The relation of a predicate."""
@@ -132,23 +147,45 @@ class State:
         self, predicate: str, columns: Columns, keys: tuple[Row, ...]
     ) -> tuple[list[Row], list[tuple[OpenRow, int]]]:
         """Ask outside for keys and load what comes back; give the rows that are new."""
-        if len(self.calls) >= self.limits.calls:
+        return self.fetch_together(((predicate, columns, keys),))[0]
+
+    def fetch_together(
+        self, wanted: Sequence[tuple[str, Columns, tuple[Row, ...]]]
+    ) -> list[tuple[list[Row], list[tuple[OpenRow, int]]]]:
+        """Ask several sources at the same time; what comes back is loaded in the given order."""
+        if len(self.calls) + len(wanted) > self.limits.calls:
             raise LimitReachedError(f"the limit of {self.limits.calls:,} calls was reached")
         self.check()
+        demands = [self._demand(*one) for one in wanted]
+        for demand in demands:
+            self._observe(CallStarted(demand.predicate.name, _names(demand), len(demand.keys)))
+        answered = ask_together(
+            [(self._externals.get(one[0]), d) for one, d in zip(wanted, demands, strict=True)]
+        )
+        return [
+            self._received(demand, answer, seconds)
+            for demand, (answer, seconds) in zip(demands, answered, strict=True)
+        ]
+
+    def _demand(self, predicate: str, columns: Columns, keys: tuple[Row, ...]) -> Demand:
         declared = self.program.program.predicates[predicate]
-        demand = Demand(declared, columns, tuple(sorted(keys)))
-        names = tuple(declared.columns[column].name for column in columns)
-        self._observe(CallStarted(predicate, names, len(keys)))
-        external = self._externals.get(predicate)
-        before = time.monotonic()
-        answer = Answer() if external is None else external.answer(demand)
-        seconds = time.monotonic() - before
+        return Demand(declared, columns, tuple(sorted(keys)))
+
+    def _received(
+        self, demand: Demand, answer: Answer, seconds: float
+    ) -> tuple[list[Row], list[tuple[OpenRow, int]]]:
         call = Call(len(self.calls) + 1, demand, answer, seconds)
         self.calls.append(call)
         rows = sum(len(portion.rows) for portion in answer.portions)
         self._observe(
             CallFinished(
-                call.number, predicate, names, len(keys), rows, len(answer.openings), seconds
+                call.number,
+                demand.predicate.name,
+                _names(demand),
+                len(demand.keys),
+                rows,
+                len(answer.openings),
+                seconds,
             )
         )
         return self._load(demand, answer)

@@ -25,11 +25,15 @@ from constat.plan import Absence, Compute, Filter, Fold, Join, RulePlan, Step
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """Make the rows of a predicate complete for these keys."""
+    """Make the rows of a predicate complete for these keys.
+
+    `beside` are requests that will be needed as well, to other sources, far away all of them.
+    """
 
     predicate: str
     columns: Columns
     keys: tuple[Row, ...]
+    beside: tuple[Request, ...] = ()
 
 
 Requests = Generator[Request, None, Batch]
@@ -50,18 +54,27 @@ class Steps:
         self, steps: tuple[Step, ...], batch: Batch, rule: RulePlan, *, inner: bool = False
     ) -> Requests:
         """Run steps one after the other; stop early when no binding is left."""
-        for step in steps:
+        for number in range(len(steps)):
             if not batch:
                 break
-            batch = yield from self.step(step, batch, rule, inner=inner)
+            batch = yield from self.step(steps, number, batch, rule, inner=inner)
             self._state.check()
         return batch
 
-    def step(self, step: Step, batch: Batch, rule: RulePlan, *, inner: bool = False) -> Requests:
-        """Run one step."""
+    def step(
+        self,
+        steps: tuple[Step, ...],
+        number: int,
+        batch: Batch,
+        rule: RulePlan,
+        *,
+        inner: bool = False,
+    ) -> Requests:
+        """Run one of the steps."""
+        step = steps[number]
         match step:
             case Join():
-                yield from self._need(step, batch)
+                yield from self._need(step, batch, steps[number + 1 :])
                 served = self._state.served(step.predicate)
                 relation = self._state.relation(step.predicate)
                 out = join(step, batch, relation, served, self._state.limits)
@@ -69,7 +82,7 @@ class Steps:
                     self._open_unserved(step, batch, out)
                 return out
             case Absence():
-                yield from self._need(step, batch)
+                yield from self._need(step, batch, steps[number + 1 :])
                 return self._absence(step, batch)
             case Filter():
                 return self._filter(step, batch, rule)
@@ -80,15 +93,44 @@ class Steps:
             case _:
                 assert_never(step)
 
-    def _need(self, step: Join | Absence, batch: Batch) -> Generator[Request, None, None]:
+    def _need(
+        self, step: Join | Absence, batch: Batch, later: tuple[Step, ...]
+    ) -> Generator[Request, None, None]:
         if self._closed:
             return
-        keys = batch.keys(tuple_getter(step.key))
-        missing = self._state.served(step.predicate).missing(step.columns, keys)
+        missing = self._missing(step, batch)
         if missing:
-            yield Request(step.predicate, step.columns, tuple(missing))
+            beside = self._beside(step, batch, later)
+            yield Request(step.predicate, step.columns, missing, beside)
         if batch.weak and isinstance(step, Join) and self._state.may_widen(step.predicate):
             yield from self._need_wider(step, batch)
+
+    def _missing(self, step: Join | Absence, batch: Batch) -> tuple[Row, ...]:
+        keys = batch.keys(tuple_getter(step.key))
+        return tuple(self._state.served(step.predicate).missing(step.columns, keys))
+
+    def _beside(
+        self, step: Join | Absence, batch: Batch, later: tuple[Step, ...]
+    ) -> tuple[Request, ...]:
+        """Give what later steps will ask of other far sources with slots that are known already.
+
+        While one far source is waited for, another can answer. Some keys may turn out not to be
+        needed; that is why near sources, and those that are paid for, are never asked ahead.
+        """
+        sources = {self._state.source_beside(step.predicate)}
+        if "" in sources:
+            return ()
+        width = len(batch.sure[0] if batch.sure else batch.weak[0][0])
+        found = []
+        for other in later:
+            if not isinstance(other, Join | Absence) or max(other.key, default=-1) >= width:
+                continue
+            source = self._state.source_beside(other.predicate)
+            missing = self._missing(other, batch) if source and source not in sources else ()
+            if missing:
+                sources.add(source)
+                found.append(Request(other.predicate, other.columns, missing))
+        return tuple(found)
 
     def _need_wider(self, step: Join, batch: Batch) -> Generator[Request, None, None]:
         """Ask with the columns that are known where others hold placeholders.

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import Enum
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from constat.logic import OpenRow, Predicate, Row
 
@@ -154,6 +154,16 @@ class ExternalPredicate(Protocol):
 
     def answer(self, demand: Demand) -> Answer:
         """Answer one batch."""
+        ...
+
+
+@runtime_checkable
+class ConcurrentPredicate(ExternalPredicate, Protocol):
+    """An external predicate that may be asked while predicates of other sources are."""
+
+    @property
+    def source(self) -> str:
+        """The source behind it, which is asked one question at a time; empty for "not so"."""
         ...
 
 

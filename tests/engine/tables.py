@@ -21,6 +21,8 @@ from constat.evaluation import (
 from constat.syntax import parse_goal, parse_text
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from constat.analysis import AnalysedProgram
     from constat.diagnostics import Diagnostic
     from constat.logic import Atom, Row
@@ -72,7 +74,7 @@ def goal(text: str, analysed: AnalysedProgram) -> Atom:
 def run(
     text: str,
     question: str,
-    tables: dict[str, Table],
+    tables: Mapping[str, Table],
     *,
     exhaust: bool = False,
     limits: Limits | None = None,
