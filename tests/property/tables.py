@@ -29,12 +29,14 @@ class Manner:
     """How a table answers: all of these say the same about the world.
 
     ``silent``: a key that is wholly open is left unanswered.  ``narrow``: openings are given with
-    the demanded values in them.  ``wide``: rows that were not demanded come along.
+    the demanded values in them.  ``wide``: rows that were not demanded come along.  ``far``: each
+    table is a source of its own across a network, so that tables are asked at the same time.
     """
 
     silent: bool = False
     narrow: bool = False
     wide: bool = False
+    far: bool = False
 
 
 STRICT = Manner()
@@ -55,7 +57,11 @@ class TableExternal:
 
     @property
     def cost(self) -> int:
-        return self._cost
+        return 100 if self.manner.far else self._cost
+
+    @property
+    def source(self) -> str:
+        return self.predicate.name if self.manner.far else ""
 
     def answer(self, demand: Demand) -> Answer:
         self.demands.append(demand)

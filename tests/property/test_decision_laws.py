@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from constat.evaluation import Assumption
     from constat.proof import Decision
 
-MANNERS = st.builds(Manner, st.booleans(), st.booleans(), st.booleans())
+MANNERS = st.builds(Manner, st.booleans(), st.booleans(), st.booleans(), st.booleans())
 VERDICTS = {
     3: Verdict.PROVED,
     2: Verdict.PROVED_UNDER,
