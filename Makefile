@@ -21,6 +21,7 @@ GOAL ?= is_vip(C001)
 WORKERS ?= auto
 PYTEST_ARGS ?=
 ROUNDS ?= 20000
+SEED ?= 1
 
 .PHONY: help
 help: ## Show this list.
@@ -69,13 +70,14 @@ slow: install ## Run the slow tests, with many more generated examples.
 	HYPOTHESIS_PROFILE=slow $(BIN)/python -m pytest -q -n $(WORKERS) -m slow $(PYTEST_ARGS)
 
 .PHONY: fuzz
-fuzz: install ## Fuzz the readers of outside input (ROUNDS=20000).
-	CONSTAT_FUZZ_ROUNDS=$(ROUNDS) HYPOTHESIS_PROFILE=slow \
-		$(BIN)/python -m pytest -q -n $(WORKERS) -m "slow or not slow" tests/fuzz tests/check/test_fuzz.py $(PYTEST_ARGS)
+fuzz: install ## Fuzz the readers of outside input (ROUNDS=20000, SEED=1).
+	HYPOTHESIS_PROFILE=slow $(BIN)/python -m pytest -q -n $(WORKERS) tests/fuzz $(PYTEST_ARGS)
+	$(BIN)/python -m tests.fuzz --rounds $(ROUNDS) --seed $(SEED)
 
 .PHONY: mutants
-mutants: install ## Break the checker in each place and see whether its tests notice (an hour).
-	$(BIN)/python -m tests.check.mutation
+mutants: install ## Break checker and engine in each place and see whether their tests notice (an hour).
+	$(BIN)/python -m tests.mutation.checker
+	$(BIN)/python -m tests.mutation.engine
 
 .PHONY: bench
 bench: install ## Measure the figures that the README promises.

@@ -24,6 +24,7 @@ NULL_POLICIES = ("error", "skip", "unknown")
 
 _ANYWHERE = ("approved", "author", "description", "expect", "owner", "says")
 _OF_PREDICATES = (*_ANYWHERE, "closed", "distinct", "key", "null")
+_OF_TYPES = ("approved", "author", "description", "owner", "unit")
 _OF_COLUMNS = ("description", "null", "nullable", "unit")
 _OF_RULES = (*_ANYWHERE, "confidence", "id")
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
@@ -31,6 +32,10 @@ _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 
 def check_attributes(draft: Draft) -> None:
     """Report attributes that are unknown or say something impossible."""
+    for definition in draft.program.types.values():
+        draft.diagnostics.extend(
+            _unknown(definition.attributes, _OF_TYPES, "type", definition.span)
+        )
     for predicate in draft.predicates.values():
         draft.diagnostics.extend(_of_predicate(predicate))
     seen: set[Span] = set()

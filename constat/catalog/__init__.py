@@ -14,8 +14,10 @@ from constat.catalog.connection import (
     Question,
     RawRow,
     ReadBounds,
+    Single,
     SourceColumn,
     SourceTable,
+    Spelled,
 )
 from constat.catalog.failure import QueryMistakeError, SourceFailureError
 from constat.catalog.guard import Guarded, Output, guard
@@ -44,9 +46,11 @@ __all__ = [
     "Question",
     "RawRow",
     "ReadBounds",
+    "Single",
     "SourceColumn",
     "SourceFailureError",
     "SourceTable",
+    "Spelled",
     "SqliteConnection",
     "choose_pushes",
     "guard",

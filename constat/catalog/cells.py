@@ -1,18 +1,22 @@
 """Turn what a source stores into values of the declared kind, exactly or not at all.
 
 In: a cell and a kind. Out: the canonical value, or `ValueError` with a reason that quotes nothing.
-Invariant: no value is rounded or guessed; NULL and bytes are never values. A binary float in a
-Decimal column means its shortest decimal, because sources without decimals (SQLite) store 10.1 as
-the float nearest to 10.1. Example: `read_cell(150000.1, Kind.DECIMAL) == Decimal("150000.1")`.
+Invariant: no value is rounded or guessed; NULL and bytes are never values; a value with a type of
+its own (truth value, decimal, date) is no text. A binary float in a Decimal column means its
+shortest decimal, because sources without decimals (SQLite) store 10.1 as the float nearest to 10.1;
+one of 32 bits means the shortest decimal among those. Example:
+`read_cell(150000.1, Kind.DECIMAL) == Decimal("150000.1")`.
 """
 
 from __future__ import annotations
 
 import re
+import struct
 from datetime import date
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final, assert_never
 
+from constat.catalog.connection import Single, Spelled
 from constat.logic import (
     Kind,
     Value,
@@ -34,7 +38,7 @@ def read_cell(cell: Cell, kind: Kind) -> Value:
     """Give the value of a cell; raises `ValueError` where the cell is not exactly of that kind."""
     if cell is None or isinstance(cell, bytes):
         raise ValueError("is NULL" if cell is None else "holds bytes")
-    if isinstance(cell, Decimal | date):
+    if isinstance(cell, bool | Decimal | date | Spelled):
         return _typed(cell, kind)
     match kind:
         case Kind.NUMBER | Kind.UNSIGNED:
@@ -53,11 +57,37 @@ def read_cell(cell: Cell, kind: Kind) -> Value:
             assert_never(kind)
 
 
-def _typed(cell: Decimal | date, kind: Kind) -> Value:
+def _typed(cell: bool | Decimal | date | Spelled, kind: Kind) -> Value:  # noqa: FBT001  a cell
     """Read what a source with types of its own gives."""
     if kind is Kind.SYMBOL:
         raise ValueError("holds no text where text is declared; cast it in the query")
+    if isinstance(cell, Decimal):
+        return _exact(cell, kind)
+    if isinstance(cell, bool):
+        if kind is not Kind.BOOL:
+            raise ValueError("holds a truth value")
+        return "true" if cell else "false"
+    if kind in {Kind.DATE, Kind.TIMESTAMP}:
+        return _time(str(cell), kind)
     return parse_value(str(cell), kind)
+
+
+def _exact(cell: Decimal, kind: Kind) -> Value:
+    """Read a decimal of the source, which may stand for an integer or a float it equals."""
+    if kind in {Kind.DATE, Kind.TIMESTAMP, Kind.BOOL}:
+        raise ValueError("holds a number")
+    value = canonical_decimal(cell)
+    if kind is Kind.DECIMAL:
+        return value
+    if kind is Kind.FLOAT:
+        nearest = canonical_float(float(value))
+        # As in `_decimal`: a float and its shortest decimal stand for each other.
+        if Decimal(repr(nearest)) != value:
+            raise ValueError("has more digits than a float; cast it in the query")
+        return nearest
+    if value != value.to_integral_value():
+        raise ValueError("is a fraction where an integer is declared")
+    return check_integer(int(value), kind)
 
 
 def _symbol(cell: float | str) -> str:
@@ -99,7 +129,16 @@ def _float(cell: float | str) -> float:
 def _decimal(cell: float | str) -> Decimal:
     if isinstance(cell, str):
         return Decimal(parse_value(cell, Kind.DECIMAL))
-    return canonical_decimal(Decimal(repr(cell)))
+    return canonical_decimal(Decimal(_shortest(cell) if isinstance(cell, Single) else repr(cell)))
+
+
+def _shortest(cell: Single) -> str:
+    """Give the shortest decimal that is nearest to this float among those of 32 bits."""
+    for digits in range(6, 10):
+        text = f"{cell:.{digits}g}"
+        if struct.pack("f", float(text)) == struct.pack("f", cell):
+            return text
+    return repr(float(cell))
 
 
 def _time(cell: float | str, kind: Kind) -> Value:

@@ -19,8 +19,21 @@ if TYPE_CHECKING:
     from constat.evaluation import Demand
     from constat.logic import Row
 
+
+class Spelled(str):
+    """How a source spells a value that is no text of its own, such as a date: never a symbol."""
+
+    __slots__ = ()
+
+
+class Single(float):
+    """A binary float of 32 bits, exactly; its shortest decimal has fewer digits than a double's."""
+
+    __slots__ = ()
+
+
 Cell: TypeAlias = int | float | str | bytes | Decimal | date | datetime | None
-"""What a driver gives for a cell; `bool` is an `int`. Other types are a driver's to spell."""
+"""What a driver gives for a cell: `bool` is an `int`; `Spelled` a `str`, `Single` a `float`."""
 RawRow: TypeAlias = tuple[Cell, ...]
 Parameter: TypeAlias = str | int
 
@@ -53,10 +66,15 @@ class ReadBounds:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A query with what stands for its placeholders, in their order."""
+    """A query with what stands for its placeholders, in their order.
+
+    `spelled` are the output columns that the source is asked to spell as text; their cells are
+    read as `Spelled`.
+    """
 
     text: str
     parameters: tuple[Parameter, ...] = ()
+    spelled: frozenset[int] = frozenset()
 
 
 class Connection(Protocol):

@@ -10,17 +10,18 @@ query does, and the connection cannot write. Example: a query with `pg_sleep(9)`
 from __future__ import annotations
 
 import logging
+import re
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from constat.catalog.allowed import (
-    FUNCTION_NAMES,
-    FUNCTION_NODES,
     MAX_DEPTH,
     MAX_TEXT,
     MAX_TOKENS,
-    NODES,
+    MAX_WIDTH,
+    Words,
+    allowed_words,
 )
 from constat.catalog.failure import QueryMistakeError
 
@@ -33,6 +34,15 @@ _OPENING: Final = frozenset({"L_PAREN", "L_BRACKET", "L_BRACE", "CASE"})
 _CLOSING: Final = frozenset({"R_PAREN", "R_BRACKET", "R_BRACE", "END"})
 # A run of these makes a recursive parser go one level deeper each.
 _PREFIX: Final = frozenset({"NOT", "DASH", "PLUS", "TILDE", "INTERVAL", "DISTINCT", "EXISTS"})
+
+_RUNNING_COMMENT: Final = re.compile(r"/\*(?:M?!|\+)", re.IGNORECASE)
+_SHORT_COMMENT: Final = re.compile(r"--(?![ \t\r\n]|\Z)")
+
+_WIDE: Final = re.compile(r"[0-9]{4}|\*")
+_SYSTEM_SCHEMAS: Final = frozenset(
+    {"information_schema", "pg_catalog", "pg_toast", "sys", "mysql", "performance_schema"}
+    | {"system", "temp"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,17 +70,19 @@ class Guarded:
 def guard(query: str, dialect: str) -> Guarded:
     """Check a query. Raises `QueryMistakeError` with the reason, which quotes no value."""
     _check_text(query)
+    if dialect == "mysql":
+        _check_comments(query)
     with _quiet_parser():
         tokens = _tokens(query, dialect)
         text = _single_statement(query, tokens)
         root = _parse(text, dialect)
     tables: set[str] = set()
-    own_names = _common_names(root)
+    words = allowed_words(dialect)
     for node in root.walk():
-        _check_node(node)
+        _check_node(node, dialect, words)
         name = _table_name(node)
-        if name is not None and name.lower() not in own_names:
-            tables.add(name.lower())
+        if name is not None:
+            tables.add(name)
     return Guarded(text, dialect, frozenset(tables), _outputs(root), len(_sources(root)) != 1)
 
 
@@ -83,6 +95,14 @@ def _check_text(query: str) -> None:
         query.encode()
     except UnicodeEncodeError:
         raise QueryMistakeError("the query holds half a surrogate pair", "C0516") from None
+
+
+def _check_comments(query: str) -> None:
+    """Refuse what MySQL runs and the parser takes for a comment, and the other way round."""
+    if _RUNNING_COMMENT.search(query):
+        raise QueryMistakeError("a comment that the server would run or obey", "C0516")
+    if _SHORT_COMMENT.search(query):
+        raise QueryMistakeError("`--` begins a comment only before a blank", "C0516")
 
 
 def _is_control(letter: str) -> bool:
@@ -149,25 +169,67 @@ def _parse(text: str, dialect: str) -> exp.Query:
     return statements[0]
 
 
-def _check_node(node: exp.Expr) -> None:
+def _check_node(node: exp.Expr, dialect: str, words: Words) -> None:
     from sqlglot import exp  # noqa: PLC0415  heavy library, loaded on first use
 
     name = type(node).__name__
-    if isinstance(node, exp.Anonymous):
-        if str(node.this).lower() not in FUNCTION_NAMES:
-            raise QueryMistakeError(_refused_function(str(node.this)), "C0516")
-    elif isinstance(node, exp.Func):
-        if name not in FUNCTION_NODES:
-            raise QueryMistakeError(_refused_function(name), "C0516")
-    elif name not in NODES:
+    if isinstance(node, exp.Func):
+        _check_function(node, words)
+    elif name not in words.nodes:
         raise QueryMistakeError(f"`{name}` may not stand in a query", "C0516")
     elif isinstance(node, exp.Identifier) and not node.args.get("quoted") and "$" in node.name:
         # sqlglot takes `$name` for a column, SQLite for a parameter.
         raise QueryMistakeError("a parameter may not stand in a query", "C0516")
+    elif isinstance(node, exp.Column) and _is_session_word(node, dialect):
+        raise QueryMistakeError(_refused_function(node.name), "C0516")
     elif isinstance(node, exp.Table):
-        _check_table(node)
+        _check_table(node, dialect)
     elif isinstance(node, exp.Select) and (node.args.get("into") or node.args.get("locks")):
         raise QueryMistakeError("a query may not write or lock", "C0516")
+
+
+def _check_function(function: exp.Func, words: Words) -> None:
+    from sqlglot import exp  # noqa: PLC0415  heavy library, loaded on first use
+
+    if isinstance(function, exp.Anonymous):
+        name = str(function.this)
+        known = name.lower() in words.function_names
+    else:
+        name = type(function).__name__
+        known = name in words.function_nodes
+    if not known:
+        raise QueryMistakeError(_refused_function(name), "C0516")
+    if isinstance(function, exp.Pad):
+        _check_padding(function)
+    elif isinstance(function, exp.Format) or name.lower() in {"format", "printf"}:
+        _check_format(function)
+
+
+def _is_session_word(column: exp.Column, dialect: str) -> bool:
+    """Tell whether what looks like a column is PostgreSQL's word for the account."""
+    if dialect != "postgres" or column.table or column.this.args.get("quoted"):
+        return False
+    return column.name.lower() in {"user", "current_role", "system_user"}
+
+
+def _check_padding(pad: exp.Pad) -> None:
+    """A database fills up to the length it is told, and may not be told a billion."""
+    width = str(pad.expression.name) if pad.expression.is_int else ""
+    if not width.isdigit() or len(width) >= len(str(MAX_WIDTH)):
+        reason = f"`lpad` and `rpad` take a length that is written out, below {MAX_WIDTH}"
+        raise QueryMistakeError(reason, "C0516")
+
+
+def _check_format(function: exp.Func) -> None:
+    """The same width can stand in a format."""
+    from sqlglot import exp  # noqa: PLC0415  heavy library, loaded on first use
+
+    written = next(function.iter_expressions(), None)
+    if not isinstance(written, exp.Literal) or _WIDE.search(written.name):
+        reason = (
+            f"`printf` and `format` take a format that is written out, widths below {MAX_WIDTH}"
+        )
+        raise QueryMistakeError(reason, "C0516")
 
 
 def _refused_function(name: str) -> str:
@@ -175,12 +237,16 @@ def _refused_function(name: str) -> str:
     return f"the function `{shown}` may not be used in a query"
 
 
-def _check_table(table: exp.Table) -> None:
+def _check_table(table: exp.Table, dialect: str) -> None:
     from sqlglot import exp  # noqa: PLC0415  heavy library, loaded on first use
 
     if not isinstance(table.this, exp.Identifier):
         raise QueryMistakeError("a query reads tables, not functions that give tables", "C0516")
-    if table.args.get("catalog") or table.db.lower() not in {"", "main"}:
+    # SQLite's other schemas are other files. Elsewhere they are the source's own, but for those
+    # that tell about it.
+    schema = table.db.lower()
+    foreign = schema not in {"", "main"} if dialect == "sqlite" else schema in _SYSTEM_SCHEMAS
+    if table.args.get("catalog") or foreign:
         raise QueryMistakeError("a query reads the tables of its own source only", "C0516")
 
 
@@ -191,9 +257,40 @@ def _common_names(root: exp.Query) -> frozenset[str]:
 
 
 def _table_name(node: exp.Expr) -> str | None:
+    """Give the name in lower case of a table that is no common table expression."""
     from sqlglot import exp  # noqa: PLC0415  heavy library, loaded on first use
 
-    return node.name if isinstance(node, exp.Table) else None
+    if not isinstance(node, exp.Table):
+        return None
+    name, schema = node.name.lower(), node.db.lower()
+    if schema not in {"", "main"}:
+        return f"{schema}.{name}"
+    return name if schema or not _is_common(node, name) else None
+
+
+def _is_common(table: exp.Table, name: str) -> bool:
+    """Tell whether a name is that of a common table expression where it stands.
+
+    One inside the expression of that name is the table, unless the expression is recursive.
+    """
+    below: exp.Expr = table
+    node = table.parent
+    while node is not None:
+        listed = node.args.get("with_")
+        if listed is not None:
+            for common in listed.expressions:
+                inside = below is listed and _stands_in(table, common)
+                if common.alias.lower() == name and (not inside or listed.args.get("recursive")):
+                    return True
+        below, node = node, node.parent
+    return False
+
+
+def _stands_in(node: exp.Expr, outer: exp.Expr) -> bool:
+    found: exp.Expr | None = node
+    while found is not None and found is not outer:
+        found = found.parent
+    return found is outer
 
 
 def _sources(root: exp.Query) -> list[exp.Expr]:

@@ -32,7 +32,7 @@ def open_connection(database: Database, folder: Path, seconds: float) -> Connect
     Never more than 5 seconds for a file.
     """
     if database.kind == "files":
-        return _opened("files", database, folder)
+        return _opened("files", database, folder, seconds)
     uri = database.uri()
     if database.kind not in {"sql", "sqlite", "duckdb"}:
         raise _mistake(

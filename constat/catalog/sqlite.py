@@ -59,6 +59,7 @@ class SqliteConnection:
         self._path = path
         self._own_words = False
         self._deadline = float("inf")
+        self._cancelled = False
         self._version: tuple[object, ...] | None = None
         self._tables: tuple[int, Mapping[str, SourceTable]] | None = None
         self.snapshot: str | None = None
@@ -172,6 +173,7 @@ class SqliteConnection:
     def read(self, question: Question, bounds: ReadBounds) -> Iterator[list[RawRow]]:
         """Run a query; raises `SourceFailureError` at its bounds, after what came before them."""
         self._deadline = time.monotonic() + bounds.seconds
+        self._cancelled = False
         left = bounds.rows
         batch: list[RawRow] = []
         try:
@@ -191,12 +193,15 @@ class SqliteConnection:
         except (sqlite3.Error, sqlite3.Warning) as problem:
             if batch:
                 yield batch
+            if self._cancelled:
+                raise SourceFailureError("it was cancelled", "C0521") from None
             raise _trouble(problem, seconds=bounds.seconds) from None
         finally:
             self._deadline = float("inf")
 
     def cancel(self) -> None:
         """Interrupt the running query."""
+        self._cancelled = True
         self._connection.interrupt()
 
     def close(self) -> None:

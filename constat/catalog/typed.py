@@ -19,8 +19,6 @@ from constat.logic import Kind
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from sqlglot import exp
-
     from constat.catalog.connection import Parameter
     from constat.catalog.guard import Guarded
     from constat.evaluation import Demand
@@ -32,6 +30,8 @@ class Family(Enum):
 
     NUMERIC = "numeric"
     TEXT = "text"
+    # Its values are read as the text that a cast gives, and that text is what is compared.
+    CAST = "cast"
     OTHER = "other"
 
 
@@ -40,54 +40,70 @@ def typed_pushes(
 ) -> tuple[Push, ...]:
     """Choose the columns to send; `families` has one entry per output column."""
     kinds = demand.predicate.kinds
-    return tuple(
-        Push(position, Comparand.BARE, nullable=position in nulls_matter)
-        for place, position in enumerate(demand.columns)
-        if pushable(kinds[position], demand.keys, place)
-        and families[position]
-        is (Family.TEXT if kinds[position] is Kind.SYMBOL else Family.NUMERIC)
-    )
+    found = []
+    for place, position in enumerate(demand.columns):
+        family, text = families[position], kinds[position] is Kind.SYMBOL
+        wanted = {Family.TEXT, Family.CAST} if text else {Family.NUMERIC}
+        if family in wanted and pushable(kinds[position], demand.keys, place):
+            comparand = Comparand.AS_TEXT if family is Family.CAST else Comparand.BARE
+            found.append(Push(position, comparand, nullable=position in nulls_matter))
+    return tuple(found)
 
 
-def typed_whole(guarded: Guarded, arity: int) -> Question:
-    """Ask for all rows."""
-    return Question(query_prefix(guarded, arity) + _outer(arity, None, guarded.dialect))
+def typed_whole(
+    guarded: Guarded,
+    arity: int,
+    *,
+    outputs: Sequence[str] = (),
+    spelled: frozenset[int] = frozenset(),
+) -> Question:
+    """Ask for all rows. `outputs` says how each column is selected, `spelled` which as text."""
+    return Question(query_prefix(guarded, arity) + _outer(arity, outputs), spelled=spelled)
 
 
 def typed_question(
-    guarded: Guarded, arity: int, pushes: Sequence[Push], keys: Sequence[Row]
+    guarded: Guarded,
+    arity: int,
+    pushes: Sequence[Push],
+    keys: Sequence[Row],
+    *,
+    outputs: Sequence[str] = (),
+    spelled: frozenset[int] = frozenset(),
 ) -> Question:
     """Ask for some keys (distinct, one value per push), each value a parameter."""
-    from sqlglot import exp  # noqa: PLC0415  heavy library, loaded on first use
-
-    operands = [_column(push.position) for push in pushes]
-    condition: exp.Expr
+    operands = [_operand(push, guarded.dialect) for push in pushes]
     if len(keys) == 1:
-        condition = exp.and_(*(exp.EQ(this=one, expression=exp.Placeholder()) for one in operands))
-    elif len(operands) == 1:
-        condition = exp.In(this=operands[0], expressions=[exp.Placeholder() for _ in keys])
+        wanted = " AND ".join(f"{operand} = ?" for operand in operands)
     else:
-        listed = [exp.Tuple(expressions=[exp.Placeholder() for _ in operands]) for _ in keys]
-        condition = exp.In(this=exp.Tuple(expressions=list(operands)), expressions=listed)
-    nulls = [_column(push.position).is_(exp.null()) for push in pushes if push.nullable]
-    text = query_prefix(guarded, arity) + _outer(arity, exp.or_(condition, *nulls), guarded.dialect)
-    return Question(text, tuple(_parameter(value) for key in keys for value in key))
+        # Written here and not by a tree of thousands of nodes, which takes twenty times as long.
+        wide = len(operands) > 1
+        one = _tuple(["?"] * len(operands)) if wide else "?"
+        left = _tuple(operands) if wide else operands[0]
+        wanted = f"{left} IN {_tuple([one] * len(keys))}"
+    nulls = [f" OR c{push.position} IS NULL" for push in pushes if push.nullable]
+    if nulls and len(operands) > 1 and len(keys) == 1:
+        wanted = f"({wanted})"
+    text = f"{query_prefix(guarded, arity)}{_outer(arity, outputs)} WHERE {wanted}{''.join(nulls)}"
+    return Question(text, tuple(_parameter(value) for key in keys for value in key), spelled)
 
 
 def _parameter(value: Value) -> Parameter:
     return value if isinstance(value, int) else str(value)
 
 
-def _outer(arity: int, condition: exp.Expr | None, dialect: str) -> str:
+def _outer(arity: int, outputs: Sequence[str]) -> str:
+    listed = outputs or [f"c{position}" for position in range(arity)]
+    return f"SELECT {', '.join(listed)} FROM q"  # noqa: S608  names of this module's own
+
+
+def _operand(push: Push, dialect: str) -> str:
+    column = f"c{push.position}"
+    if push.comparand is Comparand.BARE:
+        return column
     from sqlglot import exp  # noqa: PLC0415  heavy library, loaded on first use
 
-    outer = exp.select(*(_column(position) for position in range(arity))).from_(exp.to_table("q"))
-    if condition is not None:
-        outer = outer.where(condition)
-    return outer.sql(dialect=dialect, normalize_functions=False)
+    return exp.cast(exp.column(column), push.comparand.value).sql(dialect=dialect)
 
 
-def _column(position: int) -> exp.Column:
-    from sqlglot import exp  # noqa: PLC0415  heavy library, loaded on first use
-
-    return exp.column(f"c{position}")
+def _tuple(parts: Sequence[str]) -> str:
+    return f"({', '.join(parts)})"

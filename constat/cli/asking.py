@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from constat.cli.output import show_error
-from constat.diagnostics import ConstatError
+from constat.cli.output import note, show_error
+from constat.diagnostics import ConstatError, render
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,5 +30,9 @@ def asked(session: Session, *, goal: str = "", fact: str = "") -> Iterator[None]
     try:
         yield
     except ConstatError as problem:
-        show_error(problem, {**session.texts, "<goal>": goal, "<fact>": fact})
+        # The root's object tells whether JSON was asked for; see `entry`.
+        as_json = bool(click.get_current_context().find_root().obj)
+        show_error(problem, {**session.texts, "<goal>": goal, "<fact>": fact}, as_json=as_json)
         raise click.exceptions.Exit(problem.exit_code) from None
+    if session.warnings:
+        note(render(session.warnings, {}, colour=False).rstrip("\n"))

@@ -10,6 +10,7 @@ interrupted.
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 import traceback
@@ -18,12 +19,13 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from constat.cli.commands import cli
-from constat.cli.output import complain, prepare_streams, show_error, silence
+from constat.cli.output import complain, prepare_streams, show_error, show_failure, silence
 from constat.diagnostics import ConstatError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+_COMPLETING: Final = "_CONSTAT_COMPLETE"
 USAGE: Final = 2
 INTERNAL: Final = 70
 INTERRUPTED: Final = 130
@@ -32,6 +34,9 @@ INTERRUPTED: Final = 130
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; give its exit code."""
     prepare_streams()
+    if _COMPLETING in os.environ:
+        code: int = importlib.import_module("constat.cli.completing").complete(os.environ)
+        return code
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
         code = _run(given)
@@ -44,31 +49,54 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: list[str]) -> int:
+    as_json = wants_json(arguments)
     try:
-        result = cli.main(args=arguments, prog_name="constat", standalone_mode=False)
+        result = cli.main(args=arguments, prog_name="constat", standalone_mode=False, obj=as_json)
     except click.ClickException as problem:
-        problem.show()
+        if as_json:
+            show_failure(problem.format_message(), USAGE)
+        else:
+            problem.show()
         return USAGE
     except (KeyboardInterrupt, click.Abort):
-        complain("interrupted")
-        return INTERRUPTED
+        return _failed("interrupted", INTERRUPTED, as_json=as_json)
     except ConstatError as problem:
-        show_error(problem)
+        show_error(problem, as_json=as_json)
         return problem.exit_code
     except BrokenPipeError:
         raise
     except Exception as problem:  # noqa: BLE001  the outermost boundary: said, and shown in full on demand
-        return _internal(problem)
+        return _internal(problem, as_json=as_json)
     return result if isinstance(result, int) else 0
 
 
-def _internal(problem: Exception) -> int:
+def wants_json(arguments: Sequence[str]) -> bool:
+    """Tell whether arguments ask for JSON, also where they are wrong otherwise."""
+    for place, argument in enumerate(arguments):
+        if argument == "--":
+            return False
+        name, _, value = argument.partition("=")
+        if name == "--format":
+            given = value or (arguments[place + 1] if place + 1 < len(arguments) else "")
+            return given in {"json", "jsonl"}
+    return False
+
+
+def _internal(problem: Exception, *, as_json: bool) -> int:
     if os.environ.get("CONSTAT_DEBUG"):
         traceback.print_exc()
+        return INTERNAL
+    # The message of an unexpected exception may quote outside bytes; its type does not.
+    message = (
+        f"internal error ({type(problem).__name__}); "
+        "this is a mistake in Constat, CONSTAT_DEBUG=1 shows where"
+    )
+    return _failed(message, INTERNAL, as_json=as_json)
+
+
+def _failed(message: str, code: int, *, as_json: bool) -> int:
+    if as_json:
+        show_failure(message, code)
     else:
-        # The message of an unexpected exception may quote outside bytes; its type does not.
-        complain(
-            f"internal error ({type(problem).__name__}); "
-            "this is a mistake in Constat, CONSTAT_DEBUG=1 shows where"
-        )
-    return INTERNAL
+        complain(message)
+    return code

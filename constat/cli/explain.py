@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import click
 
-from constat.cli.helping import PlainCommand
-from constat.cli.output import write
+from constat.cli.helping import PlainCommand, format_option
+from constat.cli.output import write, write_json
 from constat.diagnostics import ConstatError, Diagnostic, Entry, nearest
 from constat.diagnostics.catalogue import catalogue
 
 
 @click.command(name="explain", cls=PlainCommand)
 @click.argument("code")
-def command(code: str) -> None:
-    """Explain CODE, as it stands in an error message.
+@format_option
+def command(code: str, *, form: str) -> None:
+    """Explain CODE, as it stands in an error message, with a wrong and a right example.
 
-    Example:
+    Examples:
       constat explain C0203
+      constat explain C0407 --format json
+
+    Exit codes: 0 explained, 2 there is no such code.
     """
     entries = catalogue()
     entry = entries.get(code.upper())
@@ -24,7 +30,10 @@ def command(code: str) -> None:
         near = nearest(code.upper(), sorted(entries))
         hint = f"`constat explain {near}` is the nearest one" if near else ""
         raise ConstatError([Diagnostic("C0404", f"there is no code `{code}`", help=hint)])
-    write(_text(entry))
+    if form == "json":
+        write_json(asdict(entry))
+    else:
+        write(_text(entry))
 
 
 def _text(entry: Entry) -> str:

@@ -27,6 +27,8 @@ def command(certificate: str, *, form: str, output: str | None) -> None:
     Examples:
       constat export c001.json --to graphml -o c001.graphml
       constat export c001.json --to prov-json
+
+    Exit codes: 0 written, 2 bad usage, or the certificate is rejected or cannot be read.
     """
     content = read_file(certificate, MAX_BYTES)
     report = check_certificate(content)

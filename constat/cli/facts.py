@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import click
 
 from constat.cli.asking import asked, project_option
-from constat.cli.helping import PlainGroup
-from constat.cli.output import write, write_json
+from constat.cli.helping import PlainGroup, format_option
+from constat.cli.output import note, write, write_json
 from constat.cli.results import stated_json
 from constat.session import Session
 
@@ -29,33 +29,49 @@ def command() -> None:
 @click.argument("fact")
 @click.option("--by", required=True, metavar="NAME", help="Who states it.")
 @click.option("--note", default="", metavar="TEXT", help="Why, or where it comes from.")
+@format_option
 @project_option
-def add(fact: str, *, by: str, note: str, project: str | None) -> None:
-    """State FACT.
+def add(fact: str, *, by: str, note: str, form: str, project: str | None) -> None:
+    """State FACT: a predicate with a value in each column, as in goals.
 
-    Example:
+    What rules derive cannot be stated; state what they rest on. The fact is kept in the project's
+    state folder with its author and time.
+
+    Examples:
       constat facts add "customer_tier(C009, gold)" --by alice --note "signed on Monday"
+      constat facts add "contract_value(C009, 250000)" --by alice --format json
+
+    Exit codes: 0 stated, 2 bad usage, configuration or fact.
     """
     with Session(project) as session, asked(session, fact=fact):
         stored = session.facts.add(fact, author=by, note=note)
-        write(f"added: {session.facts.show(stored)}, stated by {stored.author}")
+        if form == "json":
+            write_json(stated_json(stored, session.facts.show(stored)))
+        else:
+            write(f"added: {session.facts.show(stored)}, stated by {stored.author}")
 
 
 @command.command(name="list")
 @click.argument("predicate", required=False)
 @click.option("--history", is_flag=True, help="Also what was taken back.")
-@click.option("--format", "form", type=click.Choice(("text", "json")), default="text")
+@format_option
 @project_option
 def list_command(predicate: str | None, *, history: bool, form: str, project: str | None) -> None:
-    """List stated facts, of PREDICATE or all.
+    """List the facts that people have stated, of PREDICATE or all.
 
-    Example:
-      constat facts list --history
+    Examples:
+      constat facts list
+      constat facts list customer_tier --history
+      constat facts list --format json
+
+    Exit codes: 0 listed (also where there is none), 2 bad usage or configuration.
     """
     with Session(project) as session, asked(session):
         stored = session.facts.list(predicate, history=history)
         if form == "json":
             write_json([stated_json(fact, session.facts.show(fact)) for fact in stored])
+        elif not stored:
+            note("no facts are stated; `constat facts add` states one")
         for fact in stored if form == "text" else ():
             write(_line(session, fact))
 
@@ -64,15 +80,22 @@ def list_command(predicate: str | None, *, history: bool, form: str, project: st
 @click.argument("fact")
 @click.option("--by", required=True, metavar="NAME", help="Who takes it back.")
 @click.option("--author", metavar="NAME", help="Only what this person has stated.")
+@format_option
 @project_option
-def retract(fact: str, *, by: str, author: str | None, project: str | None) -> None:
-    """Take FACT back. The record of it stays.
+def retract(fact: str, *, by: str, author: str | None, form: str, project: str | None) -> None:
+    """Take FACT back. The record of it stays; `constat facts list --history` shows it.
 
-    Example:
+    Examples:
       constat facts retract "customer_tier(C009, gold)" --by bob
+      constat facts retract "contract_value(C009, 250000)" --by bob --author alice --format json
+
+    Exit codes: 0 taken back, 2 bad usage, configuration or fact, or nobody has stated it.
     """
     with Session(project) as session, asked(session, fact=fact):
-        for stored in session.facts.retract(fact, by=by, author=author):
+        retracted = session.facts.retract(fact, by=by, author=author)
+        if form == "json":
+            write_json([stated_json(stored, session.facts.show(stored)) for stored in retracted])
+        for stored in retracted if form == "text" else ():
             write(f"retracted: {session.facts.show(stored)}, stated by {stored.author}")
 
 

@@ -13,8 +13,12 @@ import stat
 import sys
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
 
 from constat.diagnostics import ConstatError, Diagnostic
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 def read_file(path: str, most: int) -> bytes:
@@ -30,24 +34,44 @@ def read_file(path: str, most: int) -> bytes:
 
 def write_file(path: str, content: bytes) -> None:
     """Write a file atomically: beside the target, to the disk, then into place."""
+    with replacing(path) as stream:
+        stream.write(content)
+
+
+@contextlib.contextmanager
+def replacing(path: str) -> Iterator[BinaryIO]:
+    """Give a stream whose bytes become the file once all are written, and nothing before."""
+    _require_name(path)
     try:
         given = Path(path)
         if given.exists() and not stat.S_ISREG(given.stat().st_mode):
             # A device or a pipe must be written to; a rename would replace it.
             with given.open("wb") as stream:
-                stream.write(content)
+                yield stream
         else:
-            _replace(Path(os.path.realpath(path)), content)
-    except (OSError, ValueError) as problem:
+            with _replacing(Path(os.path.realpath(path))) as stream:
+                yield stream
+    except OSError as problem:
         raise _failure("C0402", path, "written", problem) from problem
 
 
-def _replace(target: Path, content: bytes) -> None:
+def _require_name(path: str) -> None:
+    # Checked first: a ValueError of whoever writes must not be taken for a bad name.
+    try:
+        encoded = os.fsencode(path)
+    except ValueError as problem:
+        raise _failure("C0402", path, "written", problem) from problem
+    if b"\0" in encoded:
+        raise _failure("C0402", path, "written", ValueError("NUL"))
+
+
+@contextlib.contextmanager
+def _replacing(target: Path) -> Iterator[BinaryIO]:
     mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o666 & ~_umask()
     descriptor, name = tempfile.mkstemp(prefix=f".{target.name[:40]}.", dir=target.parent)
     try:
         with os.fdopen(descriptor, "wb") as stream:
-            stream.write(content)
+            yield stream
             stream.flush()
             os.fsync(stream.fileno())
             os.fchmod(stream.fileno(), mode)

@@ -14,12 +14,27 @@ if TYPE_CHECKING:
     from click import Context, HelpFormatter
 
 
+format_option = click.option(
+    "--format",
+    "form",
+    type=click.Choice(("text", "json")),
+    default="text",
+    show_default=True,
+    help="How to print the result; `constat schema` describes the JSON.",
+)
+
+
 class PlainCommand(click.Command):
     """A command with plain help."""
 
     def format_help_text(self, ctx: Context, formatter: HelpFormatter) -> None:  # noqa: ARG002
         """Write the help."""
         write_plain(self.help, formatter)
+
+    def format_epilog(self, ctx: Context, formatter: HelpFormatter) -> None:
+        """Say where to read on."""
+        super().format_epilog(ctx, formatter)
+        formatter.write("\nMore: constat help exit-codes | environment | files | goals | json\n")
 
 
 class PlainGroup(click.Group):

@@ -3,7 +3,8 @@
 In: texts that may hold anything a database or a file holds. Out: characters on stdout or stderr.
 Invariants: no control character of outside text reaches a terminal; colour is used only on a
 terminal without NO_COLOR; a closed pipe ends the output and never the command, whose exit code
-still counts. Example: `safe` shows the escape character as four characters.
+still counts; where JSON was asked for, a failure is one JSON object on stderr and stdout is empty.
+Example: `safe` shows the escape character as four characters.
 """
 
 from __future__ import annotations
@@ -15,16 +16,17 @@ import re
 import sys
 from typing import TYPE_CHECKING, Final, TextIO
 
-from constat.diagnostics import render
+from constat.diagnostics import render, to_json
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from constat.diagnostics import ConstatError, Diagnostic
 
 GREEN: Final = "32"
 YELLOW: Final = "33"
 RED: Final = "31"
+_CHUNK: Final = 1 << 16
 
 # C0, C1 and what separates lines or turns their direction: a value must not draw on the terminal.
 _UNSAFE: Final = re.compile(
@@ -38,6 +40,13 @@ def prepare_streams() -> None:
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
             reconfigure(errors="backslashreplace")
+
+
+def use_utf8() -> None:
+    """Write stdout in UTF-8 whatever the locale is: for formats that other programs read."""
+    reconfigure = getattr(sys.stdout, "reconfigure", None)
+    if reconfigure is not None:
+        reconfigure(encoding="utf-8")
 
 
 def safe(text: str) -> str:
@@ -71,14 +80,56 @@ def note(message: str) -> None:
     _put(sys.stderr, safe(message) + "\n")
 
 
-def show_error(problem: ConstatError, texts: Mapping[str, str] | None = None) -> None:
-    """Write the diagnostics of an error on stderr, with the lines they are about."""
+def show_error(
+    problem: ConstatError, texts: Mapping[str, str] | None = None, *, as_json: bool = False
+) -> None:
+    """Write the diagnostics of an error on stderr, with the lines they are about, or as JSON."""
+    if as_json:
+        diagnostics = to_json(problem.diagnostics)
+        message = problem.diagnostics[0].message if problem.diagnostics else ""
+        show_failure(message, problem.exit_code, diagnostics)
+        return
     _put(sys.stderr, render(problem.diagnostics, texts or {}, colour=coloured(sys.stderr)))
+
+
+def show_failure(
+    message: str, exit_code: int, diagnostics: Sequence[Mapping[str, object]] = ()
+) -> None:
+    """Write a failure on stderr as one JSON object; its form is `constat schema error`."""
+    told = {"error": message, "exit_code": exit_code, "diagnostics": list(diagnostics)}
+    _put(sys.stderr, json.dumps(told, indent=2, ensure_ascii=True) + "\n")
+
+
+def write_pieces(pieces: Iterable[str]) -> None:
+    """Write a long result on stdout as it is made; stop making it when its reader has gone."""
+    for chunk in joined(pieces):
+        if not _put(sys.stdout, chunk):
+            return
+
+
+def joined(pieces: Iterable[str]) -> Iterator[str]:
+    """Join short texts to chunks that are worth a system call."""
+    waiting: list[str] = []
+    size = 0
+    for piece in pieces:
+        waiting.append(piece)
+        size += len(piece)
+        if size >= _CHUNK:
+            yield "".join(waiting)
+            waiting.clear()
+            size = 0
+    if waiting:
+        yield "".join(waiting)
 
 
 def write_diagnostics(diagnostics: Sequence[Diagnostic], texts: Mapping[str, str]) -> None:
     """Write diagnostics as a result, on stdout."""
     _put(sys.stdout, render(diagnostics, texts, colour=coloured(sys.stdout)))
+
+
+def bold(text: str) -> str:
+    """Make a line bold where stdout may show it."""
+    return f"\x1b[1m{text}\x1b[0m" if coloured(sys.stdout) else text
 
 
 def coloured(stream: TextIO) -> bool:
@@ -96,9 +147,11 @@ def silence(stream: TextIO) -> None:
         os.close(nothing)
 
 
-def _put(stream: TextIO, text: str) -> None:
+def _put(stream: TextIO, text: str) -> bool:
     try:
         stream.write(text)
         stream.flush()
     except BrokenPipeError:
         silence(stream)
+        return False
+    return True

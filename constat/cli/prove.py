@@ -10,8 +10,9 @@ import json
 import click
 
 from constat.cli.asking import asked, project_option
+from constat.cli.engines import OWN, engine_option, give_second_opinion, refuse_with_another
 from constat.cli.files import write_file
-from constat.cli.helping import PlainCommand
+from constat.cli.helping import PlainCommand, format_option
 from constat.cli.output import GREEN, RED, YELLOW, note, write, write_heading, write_json
 from constat.cli.progress import watching
 from constat.cli.results import calls_text, result_json
@@ -23,18 +24,14 @@ from constat.session import Result, Session
 @click.command(name="prove", cls=PlainCommand)
 @click.argument("goal")
 @click.option("--all", "exhaust", is_flag=True, help="Look for better proofs after the first.")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(("text", "json")),
-    default="text",
-    show_default=True,
-    help="How to print the result.",
-)
+@format_option
 @click.option("--certificate", metavar="FILE", help="Write the certificate to FILE.")
 @click.option("--trace-calls", is_flag=True, help="Print what was asked outside.")
 @click.option("--depth", type=click.IntRange(min=0), help="Print the proof down to this depth.")
 @click.option("--quiet", "-q", is_flag=True, help="Print the verdict only.")
+@click.option("--keep", is_flag=True, help="Keep the certificate for `constat stale`.")
+@click.option("--no-cache", "anew", is_flag=True, help="Ask all sources anew, and keep that.")
+@engine_option
 @project_option
 def command(  # noqa: PLR0913  one argument for each option
     goal: str,
@@ -45,6 +42,9 @@ def command(  # noqa: PLR0913  one argument for each option
     trace_calls: bool,
     depth: int | None,
     quiet: bool,
+    keep: bool,
+    anew: bool,
+    engine: str,
     project: str | None,
 ) -> int:
     """Prove or disprove GOAL.
@@ -54,35 +54,45 @@ def command(  # noqa: PLR0913  one argument for each option
 
     Examples:
       constat prove "is_vip(C001)"
-      constat prove "is_vip(customer = C002)" --format json
+      constat prove "is_vip(customer = C002)" --format json     # exits with 5
       constat prove "in_vip_group(C032)" --certificate c032.json
-      constat prove "is_vip(C004)" --trace-calls --depth 2
+      constat prove "is_vip(C004)" --trace-calls --depth 2      # exits with 5
+      constat prove "is_vip(C001)" --keep --no-cache
+      constat prove "is_vip(C001)" --engine pydatalog
 
     Exit codes: 0 proved, 3 proved under assumptions, 4 unresolved,
     5 disproved, 6 disproved under assumptions, 2 bad usage.
+    With --engine pydatalog: 0 yes, 5 no, 4 no answer, 78 a construct that it lacks.
     """
-    with Session(project) as session, asked(session, goal=goal):
+    refuse_with_another(engine, "exhaust", "certificate", "trace_calls", "depth", "keep")
+    with Session(project, cache=not anew) as session, asked(session, goal=goal):
+        if engine != OWN:
+            return give_second_opinion(session, goal, form=form, quiet=quiet)
         with watching() as observe:
             result = session.prove(goal, exhaust=exhaust, observe=observe)
         if form == "json":
             write_json(result_json(result, json.loads(tree_to_json(result.tree))))
         else:
-            _print(result, depth=depth, quiet=quiet)
-            if trace_calls:
-                write(calls_text(result.calls))
+            _print(result, depth=depth, quiet=quiet, trace_calls=trace_calls)
         if certificate is not None:
             write_file(certificate, result.certificate)
             if not quiet:
                 note(f"certificate written to {certificate}")
+        if keep:
+            kept = session.keep(result)
+            if not quiet:
+                note(f"certificate kept as {kept.name}")
     return result.exit_code
 
 
-def _print(result: Result, *, depth: int | None, quiet: bool) -> None:
+def _print(result: Result, *, depth: int | None, quiet: bool, trace_calls: bool) -> None:
     write_heading(f"{result.verdict.label}: {result.goal}", _style(result.verdict))
     if not quiet:
         # The rendered proof begins with a heading of its own.
-        _, _, proof = render_tree(result.tree, depth=depth).partition("\n")
+        _, _, proof = render_tree(result.tree, depth=depth, moment=result.created).partition("\n")
         write(proof.rstrip("\n"))
+    if trace_calls:
+        write(calls_text(result.calls))
 
 
 def _style(verdict: Verdict) -> str:

@@ -11,20 +11,13 @@ from constat.check import check_certificate
 from constat.check.canonical import MAX_BYTES
 from constat.cli.asking import project_option
 from constat.cli.files import read_file
-from constat.cli.helping import PlainCommand
+from constat.cli.helping import PlainCommand, format_option
 from constat.cli.output import write, write_json
 
 
 @click.command(name="verify", cls=PlainCommand)
 @click.argument("file")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(("text", "json")),
-    default="text",
-    show_default=True,
-    help="How to print the report.",
-)
+@format_option
 @click.option("--pin", metavar="sha256:...", help="The hash of the rules that are trusted.")
 @click.option("--source", is_flag=True, help="Read the leaves again from the project's sources.")
 @project_option

@@ -58,6 +58,7 @@ class Component:
         self._added: dict[str, _Added] = {name: _Added() for name in self.predicates}
         self._recent: dict[str, tuple[list[Row], list[tuple[OpenRow, int]]]] = {}
         self._stages: dict[tuple[str, Columns, int, int], _Stage] = {}
+        self._asked: list[tuple[str, Columns, list[Row]]] = []
         self._round = 0
 
     def demand(self, predicate: str, columns: Columns, keys: Iterable[Row]) -> None:
@@ -72,6 +73,7 @@ class Component:
         if predicate in state.program.external:
             self._see(predicate, *state.fetch(predicate, columns, tuple(new)))
         self._pending.setdefault((predicate, columns), []).extend(new)
+        self._asked.append((predicate, columns, new))
 
     def _see(self, predicate: str, sure: list[Row], weak: list[tuple[OpenRow, int]]) -> None:
         """Rows that are visible at once are recent too: what waits must still meet them."""
@@ -93,6 +95,10 @@ class Component:
                 (predicate, columns), keys = self._pending.popitem()
                 yield from self._open_keys(self._plan.procedures[predicate, columns], keys)
             self._promote()
+        if not self._pending and not self._recent:
+            for predicate, columns, keys in self._asked:
+                self._state.complete(predicate, columns, keys)
+            self._asked.clear()
 
     def _meet_recent(self) -> Generator[Request, None, None]:
         """Join what waits with the recent rows, all before anything new waits."""

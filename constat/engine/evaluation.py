@@ -90,6 +90,7 @@ class Evaluation:
         procedure = self.plan.procedures.get((predicate, columns))
         if procedure is not None:
             yield from self._run_rules(procedure, keys)
+        self.state.complete(predicate, columns, keys)
 
     def _fetch(
         self, predicate: str, columns: Columns, keys: tuple[Row, ...], beside: tuple[Request, ...]
@@ -102,6 +103,7 @@ class Evaluation:
         state.fetch_together(wanted)
         for other in beside:
             state.served(other.predicate).add(other.columns, other.keys)
+            state.complete(other.predicate, other.columns, other.keys)
 
     def _complete_recursive(self, request: Request, number: int) -> Generator[Request, None, None]:
         component = self._components.get(number)
@@ -143,12 +145,14 @@ def strength_of(state: State, goal: Atom) -> int:
         place: term.value for place, term in enumerate(goal.terms) if isinstance(term, Constant)
     }
     best = ABSENT
-    for row, strength in state.relation(goal.predicate).matching(values, sure=True):
+    served = state.served(goal.predicate)
+    for row, strength in state.relation(goal.predicate).matching(
+        values, served.completed, sure=True
+    ):
         if strength > best and matches(goal, row):
             best = strength
             if best == CERTAIN:
                 return best
-    served = state.served(goal.predicate)
     key = tuple(values.values())
     if not served.covers(tuple(values), key):  # type: ignore[arg-type]  # constants are values
         best = max(best, POSSIBLE)

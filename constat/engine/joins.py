@@ -29,7 +29,9 @@ def join(step: Join, batch: Batch, relation: Relation, served: Served, limits: L
         for binding in batch.sure:
             values = assign(step.columns, [binding[place] for place in step.key])
             out.weak.extend(
-                _extended(step, binding, CERTAIN, relation.matching(values, sure=False))
+                _extended(
+                    step, binding, CERTAIN, relation.matching(values, served.completed, sure=False)
+                )
             )
     for binding, strength in batch.weak:
         rows = _rows_for_weak(step, binding, relation, served)
@@ -61,7 +63,7 @@ def _rows_for_weak(
     known = {column: value for column, value in values.items() if value is not OPEN}
     key = tuple(known.values())
     if len(known) == len(values) or served.covers(tuple(known), key):
-        return relation.matching(known, sure=True)
+        return relation.matching(known, served.completed, sure=True)
     # Nobody can be asked for a value that nobody knows: anything may match.
     row: OpenRow = tuple(known.get(column, OPEN) for column in range(step.arity))
     return ((row, POSSIBLE),)

@@ -4,22 +4,26 @@ The certain part is a plain dictionary with hash indexes, so that where nothing 
 costs what two-valued Datalog costs. The weak part holds rows of strength 2, 1 or 0 and open rows,
 whose placeholders match anything. A row moves up when a stronger derivation is found and never
 down. Every row has the *stamp* of the batch that brought it; a proof only uses premises with
-smaller stamps, so that it ends.
+smaller stamps, so that it ends. Rows that are merely possible have stamps too: for a pattern that
+was complete before one of them came, it does not exist.
 
 Example: after `add_sure([("a",)])`, `lookup((0,), (), ("a",))` gives `[()]`.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
 
-from constat.evaluation import ABSENT, ACCEPTED, CERTAIN
+from constat.evaluation import ABSENT, ACCEPTED, CERTAIN, CONCEIVABLE
 from constat.logic import OPEN, OpenRow, Row, Slot
 
 Columns = tuple[int, ...]
 Key = object
 """What an index is asked with: one value for one column, a tuple for several, `()` for none."""
+Completed = Callable[[Columns, Row], float]
+"""Since which stamp everything about a pattern is there; infinite where it is not."""
 
 
 def key_getter(places: Sequence[int]) -> Callable[[Sequence[Slot]], Key]:
@@ -96,6 +100,7 @@ class Relation:
         self.sure: dict[Row, int] = {}
         self.weak: dict[OpenRow, int] = {}
         self.accepted: dict[OpenRow, int] = {}
+        self._since: dict[OpenRow, tuple[float, float]] = {}
         self._indexes: dict[tuple[Columns, Columns, tuple[tuple[int, int], ...]], _Index] = {}
         self._weak_indexes: dict[Columns, _WeakIndex] = {}
 
@@ -122,6 +127,7 @@ class Relation:
             if strength > self.weak.get(row, ABSENT) and row not in self.sure:
                 known = row in self.weak
                 self.weak[row] = strength
+                self._date(row, strength, stamp)
                 new[row] = strength
                 if strength == ACCEPTED:
                     self.accepted.setdefault(row, stamp)
@@ -129,6 +135,14 @@ class Relation:
                     for index in self._weak_indexes.values():
                         index.add(row)
         return list(new.items())
+
+    def _date(self, row: OpenRow, strength: int, stamp: int) -> None:
+        """Record since when a row is conceivable, and since when possible."""
+        conceivable, possible = self._since.get(row, (stamp, math.inf))
+        self._since[row] = (
+            conceivable,
+            min(possible, stamp if strength > CONCEIVABLE else possible),
+        )
 
     def lookup(
         self, columns: Columns, kept: Columns, same: tuple[tuple[int, int], ...] = ()
@@ -141,10 +155,13 @@ class Relation:
             self._indexes[columns, kept, same] = index
         return index.found
 
-    def matching(self, values: Mapping[int, Slot], *, sure: bool) -> Iterator[tuple[OpenRow, int]]:
+    def matching(
+        self, values: Mapping[int, Slot], completed: Completed, *, sure: bool
+    ) -> Iterator[tuple[OpenRow, int]]:
         """Rows that unify with the values at those columns, with their strengths.
 
-        Placeholders among `values` are ignored.
+        Placeholders among `values` are ignored. `completed` says since when a key
+        has been complete.
 
         With `sure` false, only the weak rows.
         """
@@ -156,10 +173,10 @@ class Relation:
             for row in self.lookup(columns, every).get(key, ()):
                 yield row, CERTAIN
         if self.weak:
-            yield from self._matching_weak(columns, bound)
+            yield from self._matching_weak(columns, bound, completed)
 
     def _matching_weak(
-        self, columns: Columns, bound: Mapping[int, Slot]
+        self, columns: Columns, bound: Mapping[int, Slot], completed: Completed
     ) -> Iterator[tuple[OpenRow, int]]:
         index = self._weak_indexes.get(columns)
         if index is None:
@@ -167,17 +184,31 @@ class Relation:
             for row in self.weak:
                 index.add(row)
             self._weak_indexes[columns] = index
+        stamp: float | None = None
         for row in index.find(bound):
-            strength = self.weak.get(row)
-            if strength is not None:
+            strength = self.weak.get(row, ABSENT)
+            if ABSENT < strength < ACCEPTED:
+                if stamp is None:
+                    key = tuple(bound[column] for column in columns)
+                    stamp = completed(columns, key)  # type: ignore[arg-type]  # no placeholder
+                strength = self._strength_at(row, strength, stamp)
+            if strength > ABSENT:
                 yield row, strength
 
-    def strength(self, values: Mapping[int, Slot]) -> int:
+    def _strength_at(self, row: OpenRow, strength: int, stamp: float) -> int:
+        """The strength that a merely possible row had at a stamp."""
+        conceivable, possible = self._since[row]
+        if stamp >= possible:
+            return strength
+        return CONCEIVABLE if stamp >= conceivable else ABSENT
+
+    def strength(self, values: Mapping[int, Slot], completed: Completed) -> int:
         """The greatest strength of the rows that unify with the values.
 
         `ABSENT` when there are none.
         """
-        return max((strength for _, strength in self.matching(values, sure=True)), default=ABSENT)
+        found = self.matching(values, completed, sure=True)
+        return max((strength for _, strength in found), default=ABSENT)
 
     def stamp(self, row: Row, least: int) -> int | None:
         """When the row reached that strength (2 or 3); `None` when it has not."""

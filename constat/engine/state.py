@@ -105,6 +105,10 @@ class State:
             found = self._served[predicate] = Served()
         return found
 
+    def complete(self, predicate: str, columns: Columns, keys: Iterable[Row]) -> None:
+        """Record that everything about these keys of a predicate is there."""
+        self.served(predicate).complete(columns, keys, self._stamp)
+
     def finish(self) -> None:
         """End the evaluation: its deadline does not bind the search for derivations."""
         self._deadline = math.inf

@@ -180,8 +180,9 @@ class Steps:
         values = [binding[place] for place in step.key]
         if OPEN in values:
             return POSSIBLE
-        found = self._state.relation(step.predicate).strength(assign(step.columns, values))
         served = self._state.served(step.predicate)
+        relation = self._state.relation(step.predicate)
+        found = relation.strength(assign(step.columns, values), served.completed)
         if self._closed and not served.covers(step.columns, tuple(values)):  # type: ignore[arg-type]  # no placeholder
             found = max(found, POSSIBLE)
         # In max-min logic over -1..3 negation mirrors the chain: certain and absent change places.

@@ -7,8 +7,28 @@ Example: `check_rules([Path("rules")]).diagnostics` is empty for a library witho
 
 from __future__ import annotations
 
+from constat.library.cases import CasesRun, run_cases, to_junit
 from constat.library.checking import Checked, check_rules
 from constat.library.files import rule_files
+from constat.library.listing import ListedPredicate, ListedRule, Listing, list_rules, read_listing
 from constat.library.loading import load_rules
+from constat.library.portability import portability_notes
+from constat.library.rewriting import Rewritten, rewrite
 
-__all__ = ["Checked", "check_rules", "load_rules", "rule_files"]
+__all__ = [
+    "CasesRun",
+    "Checked",
+    "ListedPredicate",
+    "ListedRule",
+    "Listing",
+    "Rewritten",
+    "check_rules",
+    "list_rules",
+    "load_rules",
+    "portability_notes",
+    "read_listing",
+    "rewrite",
+    "rule_files",
+    "run_cases",
+    "to_junit",
+]

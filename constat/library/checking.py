@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from constat.diagnostics import Diagnostic, Severity
 from constat.library.files import rule_files
 from constat.library.loading import read_rules
+from constat.library.portability import portability_notes
 from constat.syntax import exit_code
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ class Checked:
     rules: int
     diagnostics: tuple[Diagnostic, ...]
     texts: Mapping[str, str]
+    portability: tuple[Diagnostic, ...] | None = None
+    """What stock Souffle would not load or answer differently; `None` where it was not asked."""
 
     @property
     def errors(self) -> tuple[Diagnostic, ...]:
@@ -37,12 +40,22 @@ class Checked:
 
     @property
     def exit_code(self) -> int:
-        """0 without errors, 78 where all errors are constructs refused on purpose, else 2."""
-        return exit_code(self.errors) if self.errors else 0
+        """0 without errors, 78 where all errors are constructs refused on purpose, else 2.
+
+        1 where there are no errors and the rules are not portable, when that was asked.
+        """
+        if self.errors:
+            return exit_code(self.errors)
+        return 1 if self.portability else 0
 
 
-def check_rules(paths: Sequence[Path], roots: Sequence[Path] = ()) -> Checked:
-    """Check files together. `roots` are further folders that includes may reach."""
+def check_rules(
+    paths: Sequence[Path], roots: Sequence[Path] = (), *, portable: bool = False
+) -> Checked:
+    """Check files together. `roots` are further folders that includes may reach.
+
+    With `portable`, also what stock Souffle would make of them.
+    """
     diagnostics: list[Diagnostic] = []
     texts: dict[str, str] = {}
     files = rule_files(paths, diagnostics)
@@ -56,4 +69,5 @@ def check_rules(paths: Sequence[Path], roots: Sequence[Path] = ()) -> Checked:
         len(analysed.rules) if analysed else 0,
         tuple(sorted(diagnostics, key=lambda one: one.place)),
         texts,
+        portability_notes(analysed, texts) if portable and analysed else None,
     )

@@ -1,7 +1,8 @@
 """Find rule files.
 
 In: paths as people name them. Out: files, each once, in a fixed order. Invariant: a link that leads
-out of a named folder is not followed. Example: `rules/customer-value` gives its `.dl` files.
+out of a named folder is not followed. The folder `cases` of a library holds tests and no rules, so
+it is left out unless it is named or wanted. Example: `rules/customer-value` gives its `.dl` files.
 """
 
 from __future__ import annotations
@@ -16,15 +17,20 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 SUFFIX: Final = ".dl"
+CASES: Final = "cases"
 _MOST_FILES: Final = 10_000
 
 
-def rule_files(paths: Sequence[Path], diagnostics: list[Diagnostic]) -> tuple[Path, ...]:
+def rule_files(
+    paths: Sequence[Path], diagnostics: list[Diagnostic], *, with_cases: bool = False
+) -> tuple[Path, ...]:
     """List the rule files that the paths name; folders are searched with what is below them."""
     files: dict[Path, None] = {}
     for path in paths:
         try:
-            found = [path.resolve()] if path.is_file() else list(_below(path))
+            found = (
+                [path.resolve()] if path.is_file() else list(_below(path, with_cases=with_cases))
+            )
         except (OSError, RuntimeError, ValueError):
             found = []
         if not found:
@@ -35,11 +41,13 @@ def rule_files(paths: Sequence[Path], diagnostics: list[Diagnostic]) -> tuple[Pa
     return tuple(files)
 
 
-def _below(folder: Path) -> Iterator[Path]:
+def _below(folder: Path, *, with_cases: bool) -> Iterator[Path]:
     """Yield rule files of a folder; links to folders are not followed, nor hidden ones entered."""
     root = folder.resolve()
     for place, folders, names in os.walk(root):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        folders[:] = sorted(
+            name for name in folders if not name.startswith(".") and (with_cases or name != CASES)
+        )
         for name in sorted(names):
             found = Path(place, name).resolve()
             if name.endswith(SUFFIX) and found.is_relative_to(root):

@@ -127,6 +127,8 @@ class TypeDefinition:
     form: str
     members: tuple[str, ...]
     span: Span | None = field(default=None, compare=False, repr=False)
+    attributes: Attributes = field(default_factory=dict, hash=False)
+    description: str = ""
 
 
 @dataclass(frozen=True, slots=True)

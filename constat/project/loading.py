@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.project.configured_facts import read_closed, read_facts
+from constat.project.data_files import read_files
 from constat.project.document import MAX_BYTES, Node, Table, Text, printable, read_document
 from constat.project.places import CONFIGURATION, inside
 from constat.project.project import BUILT_IN_TIERS, Bounds, CustomTier, Database, Project
@@ -150,8 +151,7 @@ class _Loading:
         address = expand(named.text(entries.get("uri"), f"the uri of {what}"), self.environment)
         if address.malformed:
             named.complain("C0504", "a `${` that is not followed by a name and `}`", node)
-        if not {"uri", "type", "files"} & entries.keys():
-            named.complain("C0504", f"{what} has no `uri`", node)
+        self._check_whole(entries, what, node)
         seconds, rows = entries.get("seconds"), entries.get("rows")
         return Database(
             name=key.text,
@@ -159,7 +159,7 @@ class _Loading:
                 entries.get("type"), f"the type of {what}", "files" if "files" in entries else "sql"
             ),
             address=address,
-            files=self._files(entries.get("files"), what),
+            files=read_files(entries.get("files"), what, named),
             seconds=named.seconds(seconds, "`seconds`", 1.0) if seconds else None,
             rows=named.integer(rows, "`rows`", 1) if rows else None,
             immutable=named.flag(entries.get("immutable"), "`immutable`"),
@@ -171,15 +171,17 @@ class _Loading:
             span=key.span,
         )
 
-    def _files(self, node: Node | None, what: str) -> Mapping[str, str]:
-        """Read `files:`, which gives each table its file or pattern of files."""
-        if node is None:
-            return {}
-        named = self.sections
-        return {
-            key.text: named.text(value, f"a file of {what}")
-            for key, value in named.entries(node, f"`files` of {what}")
-        }
+    def _check_whole(self, entries: Mapping[str, Node], what: str, node: Node) -> None:
+        """A database is either an address or a folder's files."""
+        kind = entries.get("type")
+        files = isinstance(kind, Text) and kind.text == "files"
+        if files and "files" not in entries:
+            hint = "write `files: {orders: data/orders.csv}`"
+            self.sections.complain("C0504", f"{what} names no `files`", node, hint=hint)
+        elif not {"uri", "type", "files"} & entries.keys():
+            self.sections.complain("C0504", f"{what} has no `uri`", node)
+        elif "files" in entries and ("uri" in entries or (kind is not None and not files)):
+            self.sections.complain("C0504", f"{what} has `files` beside `uri` or a `type`", node)
 
     def _tiers(self, node: Node) -> dict[str, CustomTier]:
         entries = self.sections.entries(node, "`tiers`")

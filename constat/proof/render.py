@@ -18,6 +18,8 @@ import unicodedata
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Final
 
+from constat.proof.cached import cached
+
 if TYPE_CHECKING:
     from constat.proof.tree import GapShown, SourceShown, Step, Tree
     from constat.proof.whynot import Attempt
@@ -61,9 +63,12 @@ def tree_to_json(tree: Tree) -> str:
     return json.dumps(members, indent=2, sort_keys=True)
 
 
-def render_tree(tree: Tree, *, depth: int | None = None) -> str:
-    """Return the tree as text; ``depth`` bounds how many levels below the goal are shown."""
-    lines = _Writer(tree, depth)
+def render_tree(tree: Tree, *, depth: int | None = None, moment: str = "") -> str:
+    """Return the tree as text; ``depth`` bounds how many levels below the goal are shown.
+
+    With a ``moment`` (UTC, as in evidence) rows from the cache say how old they were then.
+    """
+    lines = _Writer(tree, depth, moment)
     lines.head()
     for root in tree.roots:
         lines.branch(root)
@@ -77,9 +82,10 @@ def render_tree(tree: Tree, *, depth: int | None = None) -> str:
 class _Writer:
     """Collects lines; a step that is met again is only named."""
 
-    def __init__(self, tree: Tree, depth: int | None) -> None:
+    def __init__(self, tree: Tree, depth: int | None, moment: str = "") -> None:
         self.tree = tree
         self.depth = depth
+        self.moment = moment
         self.lines: list[str] = []
         self.shown: set[int] = set()
         self.sourced: set[int] = set()
@@ -137,7 +143,7 @@ class _Writer:
             if step.hidden_rows:
                 found.append((0, level + 1, f"... and {step.hidden_rows:,} more rows"))
         for source in step.sources:
-            texts = _source_lines(source)
+            texts = _source_lines(source, self.moment)
             found += [(0, level, text) for text in (texts[:1] if told else texts)]
         if step.assumption:
             found.append((0, level, f"assuming: {step.assumption}"))
@@ -181,7 +187,7 @@ class _Writer:
             return
         self.line(0, "asked for the goal itself, without a row that decides it:")
         for source in self.tree.looked_up:
-            for text in _source_lines(source):
+            for text in _source_lines(source, self.moment):
                 self.line(1, text)
 
     def unknown(self) -> None:
@@ -235,9 +241,9 @@ def _parameter(text: str) -> str:
     return f"{text[:_LONGEST_PARAMETER]!r}... ({len(text):,} characters)"
 
 
-def _source_lines(source: SourceShown) -> list[str]:
+def _source_lines(source: SourceShown, moment: str) -> list[str]:
     place = f" ({source.name})" if source.name else ""
-    lines = [f"source: {source.origin}{place}"]
+    lines = [f"source: {source.origin}{place}{cached(source.tier, source.executed_at, moment)}"]
     if source.author:
         lines.append(f"stated by: {source.author}")
     if source.query:

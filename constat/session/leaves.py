@@ -76,19 +76,19 @@ def reread(
     document: Mapping[str, Any],
     program: Program,
     externals: Externals,
-    again: Result | None,
+    again: Sequence[Result],
 ) -> LeafReport:
     """Compare the leaves of an accepted certificate with what the sources say now.
 
-    `document` is the certificate, `again` the same goal proved now (`None` where the project does
-    not know the goal).
+    `document` is the certificate, `again` the same goal proved now, in each way in which it may
+    have been proved then (none where the project does not know the goal).
     """
     rereading = Rereading(document, program, externals)
     leaves: Sequence[Leaf] = (
         *rereading.facts(),
         *rereading.coverage(),
-        *rereading.sources(() if again is None else again.calls),
-        *rereading.summaries({} if again is None else json.loads(again.certificate)),
+        *rereading.sources(call for one in again for call in one.calls),
+        *rereading.summaries(json.loads(one.certificate) for one in again),
     )
     return LeafReport(report, tuple(dict.fromkeys(leaves)))
 

@@ -8,35 +8,46 @@ ways. Example: a `vip_threshold` of 100000 that is 90000 now gives two leaves, o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from constat.evaluation import Demand
 from constat.logic import Atom, Constant, Variable, format_value
 from constat.session.spelling import canonical_value, shown_row
+from constat.tiers import is_cached
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from constat.analysis import AnalysedProgram
     from constat.evaluation import Answer, Call, Evidence, Externals
     from constat.logic import Predicate, Program, Row, Term
 
 Texts = tuple[str, ...]
+Slots = tuple[str | None, ...]
 Ground = tuple[str, str, str, str | None, str | None]
+# Stands for whatever tier fetched a row that came from the cache.
+_ANY: Final = ""
+# What certificates say of a pattern that an evaluation did not come to.
+_UNASKED: Final = "this was not asked"
+# Who speaks where no source is there to say all: nothing has failed.
+_NOBODY: Final = frozenset({"unresolved", "closed"})
 
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
     """A fact or source of a certificate and what became of it.
 
-    `status` is `same`, `gone`, `new`, `changed` or `unknown`; `detail` says more.
+    `status` is `same`, `gone`, `new`, `changed` or `unknown`; `detail` says more. `origin` is whose
+    word it is or was; not `reached` where the source did not answer, so that nothing is known.
     """
 
     text: str
     status: str
     detail: str = ""
+    origin: str = field(default="", compare=False)
+    reached: bool = field(default=True, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,31 +84,33 @@ class Rereading:
             places = tuple(range(predicate.arity))
             answer = self._ask(predicate, places, list(rows))
             found = _grounds(answer, predicate)
+            doubts = _doubts(answer, predicate, places)
             for row, grounds in sorted(rows.items()):
-                yield _compared(shown_row(predicate, name, row), grounds, found.get(row))
+                text = shown_row(predicate, name, row)
+                reasons = [reason for slots, reason in doubts if _may_be(slots, row)]
+                if row not in found and reasons:
+                    yield Leaf(text, "unknown", reasons[0], grounds[0][1], reached=False)
+                else:
+                    yield _compared(text, grounds, found.get(row))
 
     def coverage(self) -> Iterator[Leaf]:
         """Ask for every covered key, for rows that exist and are not shown."""
-        for covered in self._document["coverage"]:
-            predicate = self._declared(covered["predicate"])
-            if predicate is None:
-                continue
-            columns = tuple(covered["columns"])
-            keys = [tuple(key) for key in covered["keys"]]
+        for predicate, columns, keys in self._covered():
             answer = self._ask(predicate, columns, keys)
             yield from self._beyond(predicate, columns, set(keys), answer)
 
-    def sources(self, calls: Sequence[Call]) -> Iterator[Leaf]:
+    def sources(self, calls: Iterable[Call]) -> Iterator[Leaf]:
         """Compare count and hash of each source with the same question asked now."""
         for call in calls:
             self._note(call.demand.predicate.name, call.answer)
         now: dict[tuple[object, ...], set[tuple[int, str]]] = {}
         for _, evidence in self._seen:
-            found = now.setdefault(_question(evidence), set())
-            found.add((evidence.row_count, evidence.content_hash.removeprefix("sha256:")))
-        for source in self._document["sources"]:
+            told_now = evidence.row_count, evidence.content_hash.removeprefix("sha256:")
+            for tier in (evidence.tier, _ANY):
+                now.setdefault((tier, *_question(evidence)), set()).add(told_now)
+        for number, source in enumerate(self._document["sources"]):
             question = (
-                source["tier"],
+                _fetched_by(source["tier"]),
                 source["origin"],
                 source["name"],
                 source["query"],
@@ -106,7 +119,13 @@ class Rereading:
             )
             text = f"{source['origin']} {source['name']}"
             told = (source["rows"], source["hash"].removeprefix("sha256:"))
-            if question not in now:
+            if question[0] == _ANY and self._asks(number):
+                # Its rows were compared one by one; the batch it came in is not asked again.
+                yield Leaf(text, "same", "from the cache; its rows were read anew")
+            elif question not in now and self._asks(number):
+                # A session that had answered other goals before put together other batches.
+                yield Leaf(text, "same", "asked with other keys; its rows were read anew")
+            elif question not in now:
                 yield Leaf(text, "unknown", "the project does not ask this now")
             elif told not in now[question]:
                 counts = ", ".join(str(count) for count, _ in sorted(now[question]))
@@ -114,32 +133,103 @@ class Rereading:
             else:
                 yield Leaf(text, "same")
 
-    def summaries(self, again: Mapping[str, Any]) -> Iterator[Leaf]:
-        """Compare the sums that stand for rows which are not shown."""
-        now = [_summary(one, again) for one in again.get("summaries", ())]
+    def summaries(self, again: Iterable[Mapping[str, Any]]) -> Iterator[Leaf]:
+        """Compare the sums that stand for rows which are not shown; `again` are certificates."""
+        now = [_summary(one, other) for other in again for one in other["summaries"]]
         for summary in self._document["summaries"]:
             shown = _summary(summary, self._document)
             rule = self._document["rules"][summary["rule"]]["id"]
             text = f"aggregate of rule {rule} over {summary['count']} rows"
             yield Leaf(text, "same" if shown in now else "changed")
 
+    def closed_since(self) -> Iterator[Leaf]:
+        """Yield what was unknown under covered keys, and is known now."""
+        for predicate, columns, keys in self._covered():
+            answer = self._ask(predicate, columns, keys)
+            open_now = {tuple(_spelled(predicate, one.row)) for one in answer.openings}
+            open_then = {row for row, _ in self.open_then(predicate.name)}
+            for row in sorted(open_then - open_now, key=str):
+                if tuple(row[place] for place in columns) in set(keys):
+                    text = _pattern(predicate.name, row)
+                    yield Leaf(text, "changed", "it was unknown, and is known now")
+
+    def _covered(self) -> Iterator[tuple[Predicate, tuple[int, ...], list[Texts]]]:
+        """Yield what the certificate says all about, but for keys that nobody was asked about."""
+        unasked = {
+            (one["predicate"], tuple(one["row"]))
+            for one in self._document["open"]
+            if one["reason"] == _UNASKED
+        }
+        for covered in self._document["coverage"]:
+            predicate = self._declared(covered["predicate"])
+            if predicate is None:
+                continue
+            columns = tuple(covered["columns"])
+            keys = []
+            for key in map(tuple, covered["keys"]):
+                bound = dict(zip(columns, key, strict=True))
+                slots = tuple(bound.get(place) for place in range(predicate.arity))
+                if (predicate.name, slots) not in unasked:
+                    keys.append(key)
+            if keys:
+                yield predicate, columns, keys
+
+    def predicates_of(self, number: int) -> frozenset[str]:
+        """Name the predicates whose rows or absences rest on a source."""
+        facts = self._document["facts"]
+        covered = self._document["coverage"]
+        return frozenset(
+            [one["predicate"] for one in facts if one["source"] == number]
+            + [one["predicate"] for one in covered if number in one["sources"]]
+        )
+
+    def _asks(self, number: int) -> bool:
+        """Whether the query of a source is one that the project asks for its predicates."""
+        query = self._document["sources"][number]["query"]
+        named = [self._program.predicates.get(name) for name in self.predicates_of(number)]
+        return bool(named) and all(
+            one is not None
+            and one.source is not None
+            and (one.source.parameters.get("query") or "").strip(" \t\r\n;") in (query or "")
+            for one in named
+        )
+
     def _beyond(
         self, predicate: Predicate, columns: tuple[int, ...], keys: set[Texts], answer: Answer
     ) -> Iterator[Leaf]:
         """Yield rows, shapes and gaps of an answer that the certificate does not show."""
         shown = self._shown.get(predicate.name, {})
-        for row in _grounds(answer, predicate):
+        for row, grounds in _grounds(answer, predicate).items():
             if row not in shown and tuple(row[place] for place in columns) in keys:
-                yield Leaf(shown_row(predicate, predicate.name, row), "new", "it is not shown")
-        open_now = {tuple(_spelled(predicate, opening.row)) for opening in answer.openings}
-        open_then = {
-            tuple(one["row"])
-            for one in self._document["open"]
-            if one["predicate"] == predicate.name
+                text = shown_row(predicate, predicate.name, row)
+                yield Leaf(text, "new", "it is not shown", grounds[0][1])
+        open_now = {
+            (
+                tuple(_spelled(predicate, one.row)),
+                None if one.assumption is None else one.assumption.text,
+            )
+            for one in answer.openings
         }
-        for opened in sorted(open_now - open_then, key=str):
-            slots = ", ".join("?" if slot is None else slot for slot in opened)
-            yield Leaf(f"{predicate.name}({slots})", "unknown", "the source does not say it now")
+        doubts = dict(_doubts(answer, predicate, columns))
+        for opened, assumed in sorted(open_now - self.open_then(predicate.name), key=str):
+            text = (
+                f"{predicate.name}({', '.join('?' if slot is None else slot for slot in opened)})"
+            )
+            reason = doubts.get(opened, "the source does not say it now")
+            reached = assumed is not None or opened not in doubts
+            yield Leaf(text, "unknown", reason, reached=reached)
+
+    def open_then(self, predicate: str) -> frozenset[tuple[Slots, str | None]]:
+        """Give the open rows that the certificate shows, each with its assumption."""
+        assumptions = self._document["assumptions"]
+        return frozenset(
+            (
+                tuple(one["row"]),
+                None if one["assumption"] is None else assumptions[one["assumption"]]["text"],
+            )
+            for one in self._document["open"]
+            if one["predicate"] == predicate
+        )
 
     def _declared(self, name: str) -> Predicate | None:
         """Give the project's predicate when it has the columns of the certificate."""
@@ -171,7 +261,7 @@ class Rereading:
     def _ground(self, source: int, assumption: int | None) -> Ground:
         told = self._document["sources"][source]
         text = None if assumption is None else self._document["assumptions"][assumption]["text"]
-        return (told["tier"], told["origin"], told["name"], told["author"], text)
+        return (_fetched_by(told["tier"]), told["origin"], told["name"], told["author"], text)
 
 
 def written_goal(goal: Sequence[Any], analysed: AnalysedProgram) -> Atom | None:
@@ -204,16 +294,41 @@ def _grounds(answer: Answer, predicate: Predicate) -> dict[Texts, list[Ground]]:
 
 
 def _compared(text: str, shown: list[Ground], found: list[Ground] | None) -> Leaf:
+    origin = shown[0][1]
     if found is None:
-        return Leaf(text, "gone")
-    if not set(shown) <= set(found):
-        return Leaf(text, "changed", "it comes from elsewhere now")
-    return Leaf(text, "same")
+        return Leaf(text, "gone", origin=origin)
+    if not set(shown) <= {*found, *((_ANY, *rest) for _, *rest in found)}:
+        return Leaf(text, "changed", "it comes from elsewhere now", origin)
+    return Leaf(text, "same", origin=origin)
+
+
+def _fetched_by(tier: str) -> str:
+    """Give the tier that a leaf is asked of: what came from the cache is read anew."""
+    return _ANY if is_cached(tier) else tier
+
+
+def _doubts(
+    answer: Answer, predicate: Predicate, columns: Sequence[int]
+) -> list[tuple[Slots, str]]:
+    """Give the open rows of keys about which a source that should have answered did not."""
+    found: list[tuple[Slots, str]] = []
+    for one in answer.openings:
+        key = tuple(one.row[column] for column in columns)
+        if one.assumption is None and one.tier not in _NOBODY and key not in answer.answered:
+            found.append((tuple(_spelled(predicate, one.row)), one.reason))
+    return found
+
+
+def _pattern(name: str, slots: Slots) -> str:
+    return f"{name}({', '.join('?' if slot is None else slot for slot in slots)})"
+
+
+def _may_be(slots: Slots, row: Texts) -> bool:
+    return all(slot is None or slot == text for slot, text in zip(slots, row, strict=True))
 
 
 def _question(evidence: Evidence) -> tuple[object, ...]:
     return (
-        evidence.tier,
         evidence.origin.value,
         evidence.source,
         evidence.query,

@@ -2,21 +2,24 @@
 
 In: a project folder. Out: results. Builds engine, tiers, store and program once, when they are
 first needed, and hands them down; no other module builds them. Invariants: used by one thread at a
-time; every evaluation reads its sources anew, in one read transaction of each; `close` releases
-everything. Example: `with Session() as session: session.prove("is_vip(C001)")`.
+time; every evaluation reads its sources anew, in one read transaction of each, but for what
+`max_age` lets it take from the kept answers; `close` releases everything.
+Example: `with Session() as session: session.prove("is_vip(C001)")`.
 """
 
 from __future__ import annotations
 
 import importlib
 import json
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from threading import RLock
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from constat.analysis import check_goal
-from constat.diagnostics import ConstatError, Diagnostic
+from constat.diagnostics import ConstatError, Diagnostic, Severity
 from constat.engine import LazyEngine
 from constat.evaluation import Limits, ignore_event
 from constat.library import check_rules, load_rules
@@ -27,13 +30,13 @@ from constat.session.rereading import written_goal
 from constat.session.result import Result
 from constat.session.spelling import shown_goal
 from constat.session.stated import StatedFacts
-from constat.store import FactStore
+from constat.store import CertificateStore, FactStore
 from constat.syntax import parse_goal, print_row
 from constat.tiers import build_externals
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from types import TracebackType
+    from collections.abc import Iterator, Mapping, Sequence
+    from types import ModuleType, TracebackType
 
     from constat.analysis import AnalysedProgram
     from constat.check import Report
@@ -41,13 +44,21 @@ if TYPE_CHECKING:
     from constat.library import Checked
     from constat.logic import Atom
     from constat.project import Project
+    from constat.pydatalog import AnswerSet
+    from constat.session.answers import Answers, SecondRows
+    from constat.session.kept import KeptAnswers
+    from constat.session.querying import Compiled
+    from constat.session.stale import StaleReport
     from constat.tiers import Tiers
 
 
 class Session:
-    """Answers goals about one project. Nothing is opened before the first question."""
+    """Answers goals about one project. Nothing is opened before the first question.
 
-    def __init__(self, project: Path | str | None = None) -> None:
+    Without `cache` everything is asked anew, and kept where `max_age` says so.
+    """
+
+    def __init__(self, project: Path | str | None = None, *, cache: bool = True) -> None:
         self._start = None if project is None else Path(project)
         self._engine = LazyEngine()
         self._texts: dict[str, str] = {}
@@ -56,6 +67,8 @@ class Session:
         self._tiers: Tiers | None = None
         self._store: FactStore | None = None
         self._observe: Observer = ignore_event
+        self._telling = RLock()
+        self._serve = cache
         self.facts = StatedFacts(lambda: self.program, self._facts)
 
     @property
@@ -85,6 +98,14 @@ class Session:
         """The external predicates of the project, for a program that drives an engine itself."""
         return self._opened().externals
 
+    @property
+    def cache(self) -> KeptAnswers:
+        """The answers that are kept for `max_age`, to look at and to clear."""
+        # Goals are proved without looking at them.
+        looking = importlib.import_module("constat.session.kept")
+        found: KeptAnswers = looking.KeptAnswers(lambda: self.project, lambda: self.program)
+        return found
+
     def prove(self, goal: str, *, exhaust: bool = False, observe: Observer | None = None) -> Result:
         """Prove or disprove a goal such as `is_vip(C001)`.
 
@@ -93,7 +114,64 @@ class Session:
         """
         analysed = self.program
         atom = check_goal(parse_goal(goal, analysed.program), analysed)
-        return self._decide(atom, exhaust=exhaust, observe=observe or ignore_event)
+        return self._decide(atom, exhaust=exhaust, observe=observe)
+
+    def query(
+        self, query: str, *, confidence: bool = False, observe: Observer | None = None
+    ) -> Answers:
+        """Find all answers of a goal with variables, such as `is_vip(?c)`.
+
+        Also of a conjunction: `is_vip(?c), customer_revenue(?c, ?r), ?r > 100000`. With
+        `confidence` each proved row has one. Raises `ConstatError` as `prove` does.
+        """
+        querying, compiled = self._compiled(query)
+        with self._evaluating(observe) as tiers:
+            found: Answers = querying.answer_query(
+                self._engine,
+                compiled,
+                tiers.externals,
+                self._limits(),
+                created=_now(),
+                confidence=confidence,
+                observe=self._tell,
+            )
+        return found
+
+    def second_rows(self, query: str, *, observe: Observer | None = None) -> SecondRows:
+        """Ask pyDatalog, an independent engine, for the rows of a query; they have no verdicts.
+
+        Raises `ConstatError` for what it refuses, as `second_opinion` does.
+        """
+        querying, compiled = self._compiled(query)
+        other = importlib.import_module("constat.pydatalog")
+        with self._evaluating(observe) as tiers:
+            answer: AnswerSet = other.answers(
+                compiled.program, compiled.goal, tiers.externals, self._limits(), observe=self._tell
+            )
+        found: SecondRows = querying.second_rows(compiled, answer.rows, answer.stopped)
+        return found
+
+    def _compiled(self, query: str) -> tuple[ModuleType, Compiled]:
+        # `prove` starts without what only queries need.
+        reading = importlib.import_module("constat.session.query_text")
+        querying = importlib.import_module("constat.session.querying")
+        read = reading.parse_query(query, self.program.program)
+        return querying, querying.compile_query(read, self.program)
+
+    def second_opinion(self, goal: str, *, observe: Observer | None = None) -> AnswerSet:
+        """Ask pyDatalog, an independent engine, whether a goal holds; there is no certificate.
+
+        Raises `ConstatError` for what it refuses: exit code 78 for a construct, 4 for open facts.
+        """
+        analysed = self.program
+        atom = check_goal(parse_goal(goal, analysed.program), analysed)
+        # Goals are proved without it: it is loaded where somebody asks for it.
+        other = importlib.import_module("constat.pydatalog")
+        with self._evaluating(observe) as tiers:
+            found: AnswerSet = other.answers(
+                analysed, atom, tiers.externals, self._limits(), observe=self._tell
+            )
+        return found
 
     def check_rules(self, paths: Sequence[Path | str]) -> Checked:
         """Check rule files and folders; needs no project."""
@@ -112,14 +190,58 @@ class Session:
         if not report.accepted:
             return LeafReport(report)
         document = json.loads(certificate)
+        tiers = self._opened()
+        with tiers.anew():
+            again = self._proved_again(document, tiers)
+            tiers.forget()
+            try:
+                return reread(report, document, self.program.program, tiers.externals, again)
+            finally:
+                tiers.release()
+
+    def _proved_again(self, document: Mapping[str, Any], tiers: Tiers) -> list[Result]:
+        """Prove a certificate's goal in the ways in which it may have been proved.
+
+        A search that came to its end by itself does not say whether it was told to go there, and
+        the questions differ. What is remembered would answer other questions than those of then.
+        """
         goal = written_goal(document["header"]["goal"], self.program)
-        exhaust = document["header"]["search"] == "exhausted"
-        again = None if goal is None else self._decide(goal, exhaust=exhaust)
+        again = []
+        for exhaust in (False, True) if document["header"]["search"] == "exhausted" else (False,):
+            tiers.forget()
+            again += [] if goal is None else [self._decide(goal, exhaust=exhaust)]
+        return again
+
+    def keep(self, result: Result) -> Path:
+        """Keep the certificate of a result in the project, for `stale`; gives its file."""
+        identity = json.loads(result.certificate)["identity"]
+        return CertificateStore(self.project.state).add(identity, result.certificate)
+
+    def stale(self, paths: Sequence[Path | str] | None = None) -> StaleReport:
+        """Tell which certificates would have to be proved again: files, folders or the kept ones.
+
+        Sources are read anew. Raises `ConstatError` for files that cannot be read.
+        """
+        # Only this needs the checker and what compares rules.
+        searching = importlib.import_module("constat.session.stale")
         tiers = self._opened()
         try:
-            return reread(report, document, self.program.program, tiers.externals, again)
+            with tiers.anew():
+                found: StaleReport = searching.find_stale(
+                    CertificateStore(self.project.state).paths() if paths is None else paths,
+                    searching.Present(self.program, tiers.externals, self._decide),
+                )
         finally:
             tiers.release()
+        return found
+
+    @property
+    def warnings(self) -> tuple[Diagnostic, ...]:
+        """What was wrong with kept answers, which cost questions and changed no verdict."""
+        troubles = () if self._tiers is None else self._tiers.troubles()
+        return tuple(
+            Diagnostic(code, reason, severity=Severity.WARNING) for code, reason in troubles
+        )
 
     def close(self) -> None:
         """Close all connections. The session may be used again; it opens them anew."""
@@ -138,10 +260,25 @@ class Session:
     ) -> None:
         self.close()
 
-    def _decide(self, goal: Atom, *, exhaust: bool, observe: Observer = ignore_event) -> Result:
-        tiers, created = self._opened(), _now()
-        self._observe = observe
+    @contextmanager
+    def _evaluating(self, observe: Observer | None) -> Iterator[Tiers]:
+        """Give the tiers for one evaluation, which is bounded in time and ends in every case."""
+        tiers = self._opened()
+        self._observe = observe or ignore_event
+        tiers.start(self._limits().seconds)
         try:
+            yield tiers
+        except KeyboardInterrupt:
+            # Queries in other threads would go on, and keep the program from ending.
+            tiers.cancel()
+            raise
+        finally:
+            self._observe = ignore_event
+            tiers.release()
+
+    def _decide(self, goal: Atom, *, exhaust: bool, observe: Observer | None = None) -> Result:
+        created = _now()
+        with self._evaluating(observe) as tiers:
             decision = decide(
                 self._engine,
                 self.program,
@@ -149,11 +286,8 @@ class Session:
                 tiers.externals,
                 self._limits(),
                 exhaust=exhaust,
-                observe=observe,
+                observe=self._tell,
             )
-        finally:
-            self._observe = ignore_event
-            tiers.release()
         predicates = self.program.program.predicates
         return Result(
             goal=shown_goal(predicates[goal.predicate], goal),
@@ -175,13 +309,19 @@ class Session:
     def _opened(self) -> Tiers:
         if self._tiers is None:
             self._tiers = build_externals(
-                self.project, self.program, self._facts(), observe=self._tell
+                self.project,
+                self.program,
+                self._facts(),
+                serve=self._serve,
+                observe=self._tell,
             )
         return self._tiers
 
     def _tell(self, event: Event) -> None:
-        # The tiers outlive one evaluation; whoever observes the present one hears them.
-        self._observe(event)
+        # The tiers outlive one evaluation; whoever observes the present one hears them, one event
+        # at a time though several sources may be asked at once.
+        with self._telling:
+            self._observe(event)
 
     def _limits(self) -> Limits:
         bounds = self.project.limits

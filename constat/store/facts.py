@@ -113,6 +113,8 @@ class FactStore:
         if not self.path.exists():
             return ()
         with self._reading() as connection:
+            if connection is None:
+                return ()
             found = connection.execute(
                 f"SELECT {_COLUMNS} FROM facts"  # noqa: S608  a constant of this module
                 " WHERE (? IS NULL OR predicate = ?) AND (? OR retracted_at IS NULL) ORDER BY id",
@@ -136,12 +138,12 @@ class FactStore:
                 connection.execute("COMMIT")
 
     @contextmanager
-    def _reading(self) -> Iterator[sqlite3.Connection]:
+    def _reading(self) -> Iterator[sqlite3.Connection | None]:
+        """Open the file; `None` where another program is about to write its first fact."""
         with self._failures("read"):
             uri = f"{self.path.absolute().as_uri()}?mode=ro{self._frozen()}"
             with closing(self._connect(uri)) as connection:
-                _check_identity(connection)
-                yield connection
+                yield connection if _check_identity(connection) else None
 
     def _frozen(self) -> str:
         """Say that nobody writes where nobody can: a log's reader would write an index."""
@@ -174,17 +176,22 @@ def _prepare(connection: sqlite3.Connection) -> None:
         connection.execute("COMMIT")
 
 
-def _check_identity(connection: sqlite3.Connection) -> None:
-    """Refuse a file that is some other database, or was written by a later version."""
+def _check_identity(connection: sqlite3.Connection) -> bool:
+    """Refuse a file that is some other database, or was written by a later version.
+
+    Tells whether it holds our tables; an empty file does not hold them yet.
+    """
+    # First of all: whoever creates the tables sets the two numbers in the same transaction.
+    empty = connection.execute("SELECT count(*) = 0 FROM sqlite_master").fetchone()[0]
     application = connection.execute("PRAGMA application_id").fetchone()[0]
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     if application == _APPLICATION and version == _VERSION:
-        return
+        return True
     if application == _APPLICATION and version > _VERSION:
         raise ValueError("it was written by a later version of Constat")
-    empty = connection.execute("SELECT count(*) = 0 FROM sqlite_master").fetchone()[0]
     if application or version or not empty:
         raise ValueError("it is not a store of facts")
+    return False
 
 
 def _checked(predicate: str, row: Sequence[str], *texts: str) -> str:

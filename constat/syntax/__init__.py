@@ -8,8 +8,11 @@ read. Invariant: reading what was printed gives what was printed. The stages: `l
 
 from __future__ import annotations
 
+from constat.syntax.annotations import Annotated, Annotations, read_annotations
+from constat.syntax.attribute_places import AttributePlace, attribute_places
+from constat.syntax.formatting import format_text
 from constat.syntax.goals import parse_fact, parse_goal
-from constat.syntax.loading import load_program, parse_text, prelude_text
+from constat.syntax.loading import decode_rules, load_program, parse_text, prelude_text
 from constat.syntax.mistakes.refusals import exit_code
 from constat.syntax.printing import (
     print_atom,
@@ -19,9 +22,17 @@ from constat.syntax.printing import (
     print_term,
 )
 from constat.syntax.program_printing import print_program
+from constat.syntax.surface import Pragma
 
 __all__ = [
+    "Annotated",
+    "Annotations",
+    "AttributePlace",
+    "Pragma",
+    "attribute_places",
+    "decode_rules",
     "exit_code",
+    "format_text",
     "load_program",
     "parse_fact",
     "parse_goal",
@@ -33,4 +44,5 @@ __all__ = [
     "print_row",
     "print_rule",
     "print_term",
+    "read_annotations",
 ]

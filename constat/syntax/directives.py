@@ -16,7 +16,15 @@ from constat.syntax.constants import read_text
 from constat.syntax.cursor import ResyncError
 from constat.syntax.mistakes import declarations, refusals, spelling, structure
 from constat.syntax.notes import NoteParser
-from constat.syntax.surface import Attribute, Declaration, Include, Notes, Port, SurfaceItem
+from constat.syntax.surface import (
+    Attribute,
+    Declaration,
+    Include,
+    Notes,
+    Port,
+    Pragma,
+    SurfaceItem,
+)
 from constat.syntax.tokens import Tokens
 from constat.syntax.words import (
     BASE_TYPES,
@@ -37,6 +45,7 @@ class DirectiveParser(NoteParser):
         super().__init__(tokens, diagnostics)
         self.items: list[SurfaceItem] = []
         self.once = False
+        self.pragmas: list[Pragma] = []
         self.hinted: set[str] = set()
 
     def directive(self, notes: Notes) -> None:
@@ -48,7 +57,7 @@ class DirectiveParser(NoteParser):
             case "decl":
                 self._declaration(notes)
             case "type":
-                self._type()
+                self._type(notes)
             case "input" | "output":
                 self._ports(word, notes)
             case "include":
@@ -181,7 +190,7 @@ class DirectiveParser(NoteParser):
                 return
             self.advance()
 
-    def _type(self) -> None:
+    def _type(self, notes: Notes) -> None:
         start = self.advance()
         if self.kind != "name":
             self.unexpected(
@@ -201,7 +210,10 @@ class DirectiveParser(NoteParser):
             self.fail(refusals.refused("legacy", self.since(start)))
         # The prelude declares what stock Souffle lacks; here these types are there already.
         if name not in BASE_TYPES:
-            self.items.append(TypeDefinition(name, form, tuple(members), span))
+            attributes = {one.key: one.value for one in notes.attributes}
+            self.items.append(
+                TypeDefinition(name, form, tuple(members), span, attributes, notes.description)
+            )
         elif form != "subtype" or STAND_INS.get(name) != members[0]:
             self.report(declarations.built_in_type(span, name))
 
@@ -269,6 +281,7 @@ class DirectiveParser(NoteParser):
             texts.append(self._text_argument())
         if not 1 <= len(texts) <= 2:  # noqa: PLR2004  a name and a value
             self.fail(declarations.odd_pragma(self.since(start)))
+        self.pragmas.append(Pragma(tuple(texts), self.since(start)))
         if texts[0] != "constat":
             self._hint(self.since(start), f".pragma {texts[0]}")
         elif len(texts) == 1:

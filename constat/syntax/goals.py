@@ -36,7 +36,7 @@ _Given = tuple[Column, Argument | None]
 
 def parse_goal(text: str, program: Program) -> Atom:
     """Read a goal. Raises `ConstatError` with every mistake of it, placed in `<goal>`."""
-    reader = _Reader(text, GOAL_NAME, program)
+    reader = GoalReader(text, GOAL_NAME, program)
     predicate, terms = reader.read()
     reader.finish()
     return Atom(predicate.name, terms, reader.scanner.whole())
@@ -44,7 +44,7 @@ def parse_goal(text: str, program: Program) -> Atom:
 
 def parse_fact(text: str, program: Program) -> tuple[str, Row]:
     """Read a ground atom as a predicate and a row. Raises `ConstatError`, placed in `<fact>`."""
-    reader = _Reader(text, FACT_NAME, program)
+    reader = GoalReader(text, FACT_NAME, program)
     predicate, terms = reader.read()
     row = []
     for column, term in zip(predicate.columns, terms, strict=True):
@@ -58,7 +58,7 @@ def parse_fact(text: str, program: Program) -> tuple[str, Row]:
     return predicate.name, tuple(row)
 
 
-class _Reader:
+class GoalReader:
     """Reads one goal against the declared predicates."""
 
     def __init__(self, text: str, source: str, program: Program) -> None:
@@ -135,6 +135,7 @@ class _Reader:
         return name
 
     def constant(self, column: Column, argument: Argument) -> Constant:
+        """Read a constant of a column's kind."""
         # `"5"` for a number is a type error in rules; it must not mean something else here.
         if argument.form == "text" and column.kind not in _QUOTABLE:
             self.diagnostics.append(goals.quoted_number(argument.span, column, argument.text))

@@ -126,9 +126,24 @@ class _Lexer:
 
     def divides(self, start: int) -> bool:
         """Whether `%` divides: behind a term of a rule, and not before words on a new line."""
-        if not self.ended_term() or self.in_directive:
+        if not self.ended_term() or (self.in_directive and not self.left_directive()):
             return False
         return not self.tokens.line_is_empty(start) or _PROSE.match(self.text, start) is None
+
+    def left_directive(self) -> bool:
+        """Whether a rule has begun behind a directive: a name and a bracket, first on its line."""
+        kinds, place = self.tokens.kinds, len(self.tokens.kinds) - 1
+        # Where nothing is found the sign is an error, and these are few: no square.
+        while place > 0 and kinds[place] != "directive":
+            if (
+                kinds[place] == "("
+                and kinds[place - 1] == "name"
+                and self.tokens.begins_line(place - 1)
+            ):
+                self.in_directive = False
+                return True
+            place -= 1
+        return False
 
     def skip_line(self, position: int) -> int:
         """The end of the line."""

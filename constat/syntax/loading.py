@@ -53,6 +53,18 @@ def parse_text(text: str, source_name: str, diagnostics: list[Diagnostic]) -> Pr
     return lower(loading.items, diagnostics)
 
 
+def decode_rules(content: bytes, name: str, diagnostics: list[Diagnostic]) -> str:
+    """Decode the bytes of a rule file; report the first byte that is not UTF-8 and give nothing."""
+    plain = content.removeprefix(codecs.BOM_UTF8)
+    try:
+        return plain.decode()
+    except UnicodeDecodeError as error:
+        text = plain[: error.start].decode()
+        line, column = text.count("\n") + 1, len(text) - (text.rfind("\n") + 1) + 1
+        diagnostics.append(spelling.not_utf8(Span(name, line, column, line, column + 1)))
+        return ""
+
+
 def prelude_text() -> str:
     """The built-in prelude, for export to other engines."""
     return Path(__file__).with_name("prelude.dl").read_text(encoding="utf-8")
@@ -200,23 +212,13 @@ class _Loading:
             limit = "4 MiB" if len(content) > MAX_FILE else "16 MiB"
             self.diagnostics.append(spelling.too_large(span or start, limit))
             return None
-        text = self.decode(content, name)
+        text = decode_rules(content, name, self.diagnostics)
         self.texts[name] = text
         before = len(self.diagnostics)
         file = parse_file(text, name, self.diagnostics)
         broken = any(one.severity is Severity.ERROR for one in self.diagnostics[before:])
         self.seen[found] = file.once or (broken and _says_once(text))
         return file
-
-    def decode(self, content: bytes, name: str) -> str:
-        """Decode UTF-8; what follows the first byte that is none is not read."""
-        try:
-            return content.removeprefix(codecs.BOM_UTF8).decode()
-        except UnicodeDecodeError as error:
-            text = content.removeprefix(codecs.BOM_UTF8)[: error.start].decode()
-            line, column = text.count("\n") + 1, len(text) - (text.rfind("\n") + 1) + 1
-            self.diagnostics.append(spelling.not_utf8(Span(name, line, column, line, column + 1)))
-            return ""
 
 
 def _says_once(text: str) -> bool:

@@ -28,7 +28,7 @@ def parse_file(text: str, source: str, diagnostics: list[Diagnostic]) -> Surface
     """Read a text. What could not be read is missing from the result and reported."""
     parser = Parser(lex(text, source, diagnostics), diagnostics)
     parser.run()
-    return SurfaceFile(tuple(parser.items), parser.once)
+    return SurfaceFile(tuple(parser.items), parser.once, tuple(parser.pragmas))
 
 
 class Parser(DirectiveParser):

@@ -42,7 +42,12 @@ def _needs_prelude(program: Program) -> bool:
 
 def _type(definition: TypeDefinition) -> str:
     sign = "<:" if definition.form == "subtype" else "="
-    return f".type {definition.name} {sign} {' | '.join(definition.members)}"
+    lines = [
+        *print_description(definition.description),
+        *print_attributes(dict(definition.attributes)),
+        f".type {definition.name} {sign} {' | '.join(definition.members)}",
+    ]
+    return "\n".join(lines)
 
 
 def _predicate(predicate: Predicate, program: Program) -> str:

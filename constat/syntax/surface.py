@@ -131,12 +131,21 @@ class Include:
     span: Span
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Pragma:
+    """`.pragma "key" "value"`; the value may be absent."""
+
+    texts: tuple[str, ...]
+    span: Span
+
+
 SurfaceItem = RuleText | Declaration | Port | Include | TypeDefinition
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SurfaceFile:
-    """One file: its items in order, and whether `.once` stands in it."""
+    """One file: its items in order, whether `.once` stands in it, and its pragmas."""
 
     items: tuple[SurfaceItem, ...]
     once: bool = False
+    pragmas: tuple[Pragma, ...] = ()

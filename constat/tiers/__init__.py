@@ -7,15 +7,25 @@ come from outside. Invariant: a source that fails makes facts unknown, never abs
 from __future__ import annotations
 
 from constat.tiers.building import Tiers, build_externals
+from constat.tiers.cache_age import age_allowed, age_in_words, parse_age
+from constat.tiers.cache_names import CACHE, UNREACHED, is_cached
+from constat.tiers.cache_time import seconds_of
 from constat.tiers.chain import Chain
 from constat.tiers.tier import Tier, TierAnswer, TierSettings, failed
 
 __all__ = [
+    "CACHE",
+    "UNREACHED",
     "Chain",
     "Tier",
     "TierAnswer",
     "TierSettings",
     "Tiers",
+    "age_allowed",
+    "age_in_words",
     "build_externals",
     "failed",
+    "is_cached",
+    "parse_age",
+    "seconds_of",
 ]

@@ -8,13 +8,17 @@ opened and no tier's code is imported before a demand needs it. Example:
 
 from __future__ import annotations
 
+import importlib
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.evaluation import ignore_event
 from constat.project import BUILT_IN_TIERS
 from constat.tiers.asking import Asking
+from constat.tiers.cache_age import age_allowed
 from constat.tiers.chain import Chain
 from constat.tiers.config import CONFIG, ConfigTier, Configured, config_key, typed_facts
 from constat.tiers.connections import Connections
@@ -25,13 +29,14 @@ from constat.tiers.reading import DATABASE
 from constat.tiers.user import UserFacts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from constat.analysis import AnalysedProgram
     from constat.evaluation import Externals, Observer
     from constat.logic import Predicate
     from constat.project import Project
     from constat.store import FactStore
+    from constat.tiers.cache import AnswerCache
     from constat.tiers.tier import Tier
 
 
@@ -39,13 +44,21 @@ if TYPE_CHECKING:
 class Tiers:
     """The external predicates by name.
 
-    `release` ends the read transactions: call it when an evaluation is over. Answers stay
-    remembered as long as their source has not changed. `close` closes all connections.
+    `start` begins an evaluation of so many seconds, `release` ends it and the read transactions.
+    Answers stay remembered as long as their source has not changed, and kept as long as `max_age`
+    says; `forget` drops what is remembered. `cancel` stops the queries that run, from any thread.
+    While `anew` lasts nothing is served and nothing kept. `close` closes all connections.
+    `troubles` tells what was wrong with the kept answers, as pairs of code and reason.
     """
 
     externals: Externals
+    start: Callable[[float], None]
     release: Callable[[], None]
+    cancel: Callable[[], None]
+    forget: Callable[[], None]
     close: Callable[[], None]
+    anew: Callable[[], AbstractContextManager[None]] = nullcontext
+    troubles: Callable[[], tuple[tuple[str, str], ...]] = tuple
 
 
 def build_externals(
@@ -53,13 +66,46 @@ def build_externals(
     analysed: AnalysedProgram,
     store: FactStore,
     *,
+    serve: bool | None = None,
     observe: Observer = ignore_event,
 ) -> Tiers:
-    """Build a chain for each external predicate."""
-    diagnostics: list[Diagnostic] = []
-    check_declarations(project, analysed, diagnostics)
+    """Build a chain for each external predicate.
+
+    With `serve` what `max_age` allows is kept and served; where it is false, it is only kept.
+    """
     predicates = analysed.program.predicates
     external = [predicates[name] for name in sorted(analysed.external) if name in predicates]
+    configured = _configured(project, analysed, external)
+    connections = Connections(project)
+    database = DatabaseTier(connections, observe)
+    cache = None
+    if serve is not None and any(map(age_allowed, external)):
+        # Most programs keep nothing: they start without what keeps answers.
+        caching = importlib.import_module("constat.tiers.cache")
+        cache = caching.AnswerCache(project, connections, observe)
+        cache.reading = serve
+    tiers = _ordered(project, configured, database)
+    shared = _Shared(project, tiers, UserFacts(store), connections, cache, observe)
+    chains = {predicate.name: _chain(predicate, shared) for predicate in external}
+    kept = () if cache is None else (cache,)
+    return Tiers(
+        chains,
+        connections.start,
+        partial(_each, (connections.release, *(one.release for one in kept))),
+        connections.cancel,
+        partial(_each, (database.forget, *(chain.forget for chain in chains.values()))),
+        partial(_each, (connections.close, *(one.close for one in kept))),
+        nullcontext if cache is None else cache.anew,
+        tuple if cache is None else lambda: tuple(cache.troubles),
+    )
+
+
+def _configured(
+    project: Project, analysed: AnalysedProgram, external: Sequence[Predicate]
+) -> dict[str, Configured]:
+    """Check what the rules and the configuration say of each other; give the configured facts."""
+    diagnostics: list[Diagnostic] = []
+    check_declarations(project, analysed, diagnostics)
     configured: dict[str, Configured] = {}
     for predicate in external:
         table = project.facts.get(config_key(predicate))
@@ -69,27 +115,33 @@ def build_externals(
             )
     if diagnostics:
         raise ConstatError(diagnostics)
-    connections = Connections(project)
-    tiers = _ordered(project, configured, connections, observe)
-    user = UserFacts(store)
-    chains = {
-        predicate.name: _chain(predicate, project, tiers, user, connections, observe)
-        for predicate in external
-    }
-    return Tiers(chains, connections.release, connections.close)
+    return configured
+
+
+@dataclass(frozen=True, slots=True)
+class _Shared:
+    """What the chains of a project share."""
+
+    project: Project
+    tiers: tuple[tuple[str, Tier | None], ...]
+    user: UserFacts
+    connections: Connections
+    cache: AnswerCache | None
+    observe: Observer
+
+
+def _each(steps: tuple[Callable[[], None], ...]) -> None:
+    for step in steps:
+        step()
 
 
 def _ordered(
     project: Project,
     configured: Mapping[str, Configured],
-    connections: Connections,
-    observe: Observer,
+    database: DatabaseTier,
 ) -> tuple[tuple[str, Tier | None], ...]:
     """Give the chain: the built-in tiers, a project's own behind the one it names."""
-    built: dict[str, Tier] = {
-        CONFIG: ConfigTier(project, configured),
-        DATABASE: DatabaseTier(connections, observe),
-    }
+    built: dict[str, Tier] = {CONFIG: ConfigTier(project, configured), DATABASE: database}
     chain: list[tuple[str, Tier | None]] = [(name, built.get(name)) for name in BUILT_IN_TIERS]
     waiting = list(project.tiers.values())
     while waiting:
@@ -107,27 +159,44 @@ def _ordered(
     return tuple(chain)
 
 
-def _chain(  # noqa: PLR0917  what a predicate shares with the others, and what is its own
-    predicate: Predicate,
-    project: Project,
-    tiers: tuple[tuple[str, Tier | None], ...],
-    user: UserFacts,
-    connections: Connections,
-    observe: Observer,
-) -> Chain:
+def _chain(predicate: Predicate, shared: _Shared) -> Chain:
+    project, connections = shared.project, shared.connections
     source = predicate.source.name if predicate.source else ""
     from_database = source in project.databases
     secrets = tuple(one.address.text or "" for one in project.databases.values())
     authority = DATABASE if from_database else source
-    costs = [tier.cost for _, tier in tiers if tier is not None and _may_answer(tier, predicate)]
+    kept = None if shared.cache is None else shared.cache.of(predicate)
+    # The chain asks what is kept before the tiers, and speaks for it.
+    tiers = shared.tiers if kept is None else shared.tiers[1:]
+    costs = [_cost(tier, predicate) for _, tier in tiers if tier is not None]
     return Chain(
-        Asking(predicate, tiers, authority, secrets, observe),
-        user,
+        Asking(predicate, tiers, authority, secrets, shared.observe),
+        shared.user,
         closed_by=project.closed.get(predicate.name, predicate.attributes.get("closed", "")),
         cost=max([1, *costs]),
         generation=(lambda: connections.generation(source)) if from_database else _unchanging,
-        observe=observe,
+        observe=shared.observe,
+        kept=kept,
+        source=_source_alone(predicate, source, shared) if kept is None else "",
     )
+
+
+def _source_alone(predicate: Predicate, source: str, shared: _Shared) -> str:
+    """Give the database behind a predicate when nothing but it and what is in memory is asked.
+
+    A project's own tier may stand behind several predicates, and is used by one thread at a time.
+    """
+    own = (tier for _, tier in shared.tiers if isinstance(tier, CustomTierLoader))
+    if source not in shared.project.databases or any(tier.may_know(predicate) for tier in own):
+        return ""
+    return source
+
+
+def _cost(tier: Tier, predicate: Predicate) -> int:
+    """Give what a demand costs at a tier; nothing where the tier does not know the predicate."""
+    if not _may_answer(tier, predicate):
+        return 0
+    return tier.cost_of(predicate) if isinstance(tier, DatabaseTier) else tier.cost
 
 
 def _may_answer(tier: Tier, predicate: Predicate) -> bool:

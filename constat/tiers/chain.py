@@ -1,8 +1,9 @@
 """One external predicate: the chain of tiers behind it, and what people have stated.
 
 In: demands of an engine. Out: answers, united or shadowed, remembered while the source's state
-lasts. Invariants (semantics 4 to 6): only the authority, or a declared closure, makes a key
-answered; each other key is open with a reason; stated facts are never remembered and never hidden.
+lasts, and kept beyond it where the predicate's `max_age` says so. Invariants (semantics 4 to 6):
+only the authority, or a declared closure, makes a key answered; each other key is open with a
+reason; stated facts are never remembered, never kept and never hidden.
 Example: `Chain.answer(Demand(tier, (0,), (("C001",),)))`.
 """
 
@@ -13,10 +14,12 @@ from typing import TYPE_CHECKING
 from constat.evaluation import Answer, Demand, Opening
 from constat.logic import Row
 from constat.tiers.asking import Asked, Asking, Contribution
+from constat.tiers.cache_names import CACHE
 from constat.tiers.combining import unite
 from constat.tiers.matching import ground_key, key_of, openings_for, rows_for
 from constat.tiers.memory import Memory
 from constat.tiers.shadowing import Shadowing, merge_equal
+from constat.tiers.tier import TierAnswer
 from constat.tiers.user import USER
 from constat.tiers.wording import declared_closed, fallen_through, pattern
 
@@ -25,15 +28,16 @@ if TYPE_CHECKING:
 
     from constat.evaluation import Evidence, Observer, Portion
     from constat.logic import Predicate
+    from constat.tiers.cache import Kept
     from constat.tiers.user import UserFacts
 
 _Failures = dict[Row, tuple[str, ...]]
 
 
 class Chain:
-    """Answers demands for one predicate; implements `ExternalPredicate`."""
+    """Answers demands for one predicate; implements `ConcurrentPredicate`."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  what a chain is made of
         self,
         asking: Asking,
         user: UserFacts,
@@ -42,18 +46,30 @@ class Chain:
         cost: int,
         generation: Callable[[], int],
         observe: Observer,
+        kept: Kept | None = None,
+        source: str = "",
     ) -> None:
         self.cost = cost
+        self.source = source
         self._asking = asking
         self._user = user
         self._closed_by = closed_by
         self._generation = generation
         self._observe = observe
+        self._kept = kept
         self._memory = Memory()
         self._seen = -1
 
+    def forget(self) -> None:
+        """Drop what is remembered: the next demand asks the tiers."""
+        self._memory.forget()
+
     def answer(self, demand: Demand) -> Answer:
         """Answer one batch."""
+        answer = self._answer(demand)
+        return answer if self._kept is None else self._kept.labelled(answer)
+
+    def _answer(self, demand: Demand) -> Answer:
         generation = self._generation()
         if generation != self._seen:
             self._memory.forget()
@@ -74,7 +90,7 @@ class Chain:
         A row found here may be shadowed by a higher tier's row that the demand does not match.
         """
         predicate = demand.predicate
-        asked = self._asking.ask(demand)
+        asked = self._find(demand)
         stated = self._user.answer(demand)
         told = [one.answer for one in asked.contributions] + [stated]
         rows = [row for one in told for portion in one.portions for row in portion.rows]
@@ -98,6 +114,31 @@ class Chain:
             (*chain.authorities, *by_key.authorities),
         )
 
+    def _find(self, demand: Demand) -> Asked:
+        """Ask the tiers for rows of any key, or the answers that are kept for this."""
+        if self._kept is None:
+            return self._asking.ask(demand)
+        known, missing = self._kept.found.recall(demand, self._seen)
+        asked = Asked()
+        if missing:
+            asked = self._asking.ask(Demand(demand.predicate, demand.columns, missing))
+            lasting = frozenset(asked.complete.keys() - asked.failures.keys())
+            told = [one.answer for one in asked.contributions]
+            fresh = Answer(
+                tuple(portion for one in told for portion in one.portions),
+                tuple(opening for one in told for opening in one.openings),
+                lasting,
+                tuple(_authorities(asked).values()),
+            )
+            self._kept.found.keep(demand.columns, fresh)
+        if known.answered:
+            told_before = TierAnswer(
+                known.portions, known.openings, known.answered, {}, known.authorities
+            )
+            asked.contributions.insert(0, Contribution(CACHE, told_before))
+            asked.complete.update(dict.fromkeys(known.answered, CACHE))
+        return asked
+
     def _by_key(self, predicate: Predicate, keys: tuple[Row, ...]) -> Answer:
         """Answer for key values: the chain shadowed, then what people state below it."""
         demand = Demand(predicate, predicate.key, keys)
@@ -119,7 +160,7 @@ class Chain:
 
     def _settle(self, demand: Demand) -> tuple[Answer, _Failures]:
         """Give the tiers' answer, from memory where there is one."""
-        known, missing = self._memory.recall(demand)
+        known, missing = self._recall(demand)
         if not missing:
             return known, {}
         left = Demand(demand.predicate, demand.columns, missing)
@@ -134,11 +175,21 @@ class Chain:
             portions, openings = unite(left, asked.contributions)
         fresh = self._concluded(left, asked, portions, openings)
         lasting = fresh.answered - asked.failures.keys()
-        self._memory.keep(
-            left.columns, Answer(fresh.portions, fresh.openings, lasting, fresh.authorities)
-        )
+        kept = Answer(fresh.portions, fresh.openings, lasting, fresh.authorities)
+        self._memory.keep(left.columns, kept)
+        if self._kept is not None:
+            self._kept.settled.keep(left.columns, kept)
         failures = {key: tuple(t for t, _ in found) for key, found in asked.failures.items()}
         return _joined(known, fresh), failures
+
+    def _recall(self, demand: Demand) -> tuple[Answer, tuple[Row, ...]]:
+        """Give what was heard of the present state of the source, then what is kept."""
+        known, missing = self._memory.recall(demand)
+        if not missing or self._kept is None:
+            return known, missing
+        left = Demand(demand.predicate, demand.columns, missing)
+        before, missing = self._kept.settled.recall(left, self._seen)
+        return _joined(known, before), missing
 
     def _concluded(
         self, demand: Demand, asked: Asked, portions: Iterable[Portion], openings: Iterable[Opening]

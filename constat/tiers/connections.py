@@ -1,13 +1,15 @@
 """The open connections of a session, each opened when it is first needed.
 
 In: the project's databases. Out: connections on which one state is being read. Invariants: between
-two calls of `release` each source is read in one state (one read transaction); a source whose
-state has changed since gets a new generation, so that remembered answers can be forgotten.
+two calls of `release` each source is read in one state (one read transaction), and one that is lost
+on the way stays lost until then; a source whose state has changed since gets a new generation, so
+that remembered answers can be forgotten.
 Example: `connections.reading("sales").snapshot`.
 """
 
 from __future__ import annotations
 
+import math
 import time
 from typing import TYPE_CHECKING, Final
 
@@ -18,6 +20,11 @@ if TYPE_CHECKING:
 
 # A source that is locked is not waited for again by every demand of the same moment.
 _REST_SECONDS: Final = 1.0
+_LEAST_SECONDS: Final = 0.01
+# On the scale of `ExternalPredicate`.
+_NEAR: Final = 10
+_FAR: Final = 100
+_FILES: Final = ("sqlite:", "sqlite+", "duckdb:")
 
 
 class Connections:
@@ -28,6 +35,8 @@ class Connections:
         self._open: dict[str, Connection] = {}
         self._generations: dict[str, int] = {}
         self._failed: dict[str, tuple[float, SourceFailureError]] = {}
+        self._begun_names: set[str] = set()
+        self._until = math.inf
 
     def reading(self, name: str) -> Connection:
         """Give the connection, reading one state; raises `SourceFailureError`."""
@@ -37,7 +46,9 @@ class Connections:
         try:
             return self._begun(name)
         except SourceFailureError as problem:
-            self._failed[name] = (time.monotonic() + _REST_SECONDS, problem)
+            # What has been read of a state does not go together with what a new one would say.
+            rest = math.inf if name in self._begun_names else _REST_SECONDS
+            self._failed[name] = (time.monotonic() + rest, problem)
             self._forget(name)
             raise
 
@@ -49,12 +60,21 @@ class Connections:
             self._generations[name] = self._generations.get(name, 0) + 1
         return self._generations.get(name, 0)
 
+    def start(self, seconds: float) -> None:
+        """Begin an evaluation that may take so long: until `release` no query takes longer."""
+        self._until = time.monotonic() + seconds
+
     def bounds(self, name: str) -> ReadBounds:
         """Give what a single query may take."""
         database, limits = self._project.databases[name], self._project.limits
-        return ReadBounds(
-            database.seconds or limits.query_seconds, database.rows or limits.query_rows
-        )
+        seconds = min(database.seconds or limits.query_seconds, self._until - time.monotonic())
+        return ReadBounds(max(_LEAST_SECONDS, seconds), database.rows or limits.query_rows)
+
+    def cost(self, name: str) -> int:
+        """Give what a demand costs: a file is near, a server is across a network."""
+        database = self._project.databases.get(name)
+        address = "" if database is None else database.address.text or ""
+        return _FAR if "://" in address and not address.startswith(_FILES) else _NEAR
 
     def knows(self, name: str) -> bool:
         """Whether the project has a database of that name."""
@@ -63,11 +83,18 @@ class Connections:
     def release(self) -> None:
         """End reading: the next demand sees the state of its own moment."""
         self._failed.clear()
+        self._begun_names.clear()
+        self._until = math.inf
         for name, connection in list(self._open.items()):
             try:
                 connection.release()
             except SourceFailureError:
                 self._forget(name)
+
+    def cancel(self) -> None:
+        """Stop the queries that are running, from any thread."""
+        for connection in list(self._open.values()):
+            connection.cancel()
 
     def close(self) -> None:
         """Close everything."""
@@ -87,6 +114,7 @@ class Connections:
             self._open[name] = connection
         if connection.begin():
             self._generations[name] = self._generations.get(name, 0) + 1
+        self._begun_names.add(name)
         return connection
 
     def _forget(self, name: str) -> None:

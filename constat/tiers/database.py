@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from threading import Lock
 from typing import TYPE_CHECKING, Final
 
 from constat.catalog import (
@@ -59,6 +60,16 @@ class DatabaseTier:
         self._guarded: dict[str, Guarded] = {}
         self._checked: dict[str, int] = {}
         self._whole: dict[str, tuple[int, _Ran]] = {}
+        # The SQL parser is not made for two threads, and two sources may be asked at once.
+        self._preparing = Lock()
+
+    def forget(self) -> None:
+        """Drop the answers that are kept whole."""
+        self._whole.clear()
+
+    def cost_of(self, predicate: Predicate) -> int:
+        """How dear a demand for that predicate is; no source is opened to tell."""
+        return self._connections.cost(_source(predicate))
 
     def configured(self, predicate: Predicate) -> bool:
         """Whether the predicate's `.input` names a database of the project."""
@@ -73,7 +84,8 @@ class DatabaseTier:
             kept = self._whole.get(demand.predicate.name)
             if kept is not None and kept[0] == generation:
                 return self._told(demand, demand.keys, kept[1])
-            guarded = self._prepared(demand.predicate, connection, generation)
+            with self._preparing:
+                guarded = self._prepared(demand.predicate, connection, generation)
             return self._asked(demand, guarded, connection, generation)
         except SourceFailureError as problem:
             return failed(demand, f"database {name}: {problem.reason} [{problem.code}]")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import Diagnostic
 from constat.project import suggestion
+from constat.tiers.cache_age import check_age
 from constat.tiers.config import CONFIG, config_key
 from constat.tiers.reading import POLICIES
 
@@ -33,6 +34,7 @@ def check_declarations(
     for predicate in predicates.values():
         _check_source(predicate, project, diagnostics)
         _check_key(predicate, diagnostics)
+        check_age(predicate, diagnostics)
         for attributes in (predicate.attributes, *(c.attributes for c in predicate.columns)):
             _check_policy(attributes.get("null", "error"), predicate, diagnostics)
     external = [predicates[name] for name in sorted(analysed.external) if name in predicates]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import struct
+from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from constat.catalog import Cell, read_cell
+from constat.catalog import Cell, Single, Spelled, read_cell
 from constat.logic import Kind, Value
 
 GOOD: list[tuple[Cell, Kind, Value]] = [
@@ -36,6 +38,27 @@ GOOD: list[tuple[Cell, Kind, Value]] = [
     (0, Kind.BOOL, "false"),
     ("true", Kind.BOOL, "true"),
     ("0", Kind.BOOL, "false"),
+    (True, Kind.BOOL, "true"),
+    (False, Kind.BOOL, "false"),
+    (Decimal("12.00"), Kind.NUMBER, 12),
+    (Decimal("1E+3"), Kind.UNSIGNED, 1000),
+    (Decimal("10.50"), Kind.DECIMAL, Decimal("10.5")),
+    (Decimal("-0.00"), Kind.DECIMAL, Decimal(0)),
+    (Decimal("9" * 38), Kind.DECIMAL, Decimal("9" * 38)),
+    (Decimal("0.1"), Kind.FLOAT, 0.1),
+    (Single(0.10000000149011612), Kind.FLOAT, 0.10000000149011612),
+    (Single(0.10000000149011612), Kind.DECIMAL, Decimal("0.1")),
+    (Single(16777216.0), Kind.NUMBER, 16777216),
+    (date(2026, 1, 31), Kind.DATE, "2026-01-31"),
+    (datetime(2026, 1, 31), Kind.DATE, "2026-01-31"),  # noqa: DTZ001  a source without zones
+    (datetime(2026, 1, 31, 10, tzinfo=UTC), Kind.TIMESTAMP, "2026-01-31T10:00:00.000000Z"),
+    (
+        datetime(2026, 1, 31, 10, tzinfo=timezone(timedelta(hours=2))),
+        Kind.TIMESTAMP,
+        "2026-01-31T08:00:00.000000Z",
+    ),
+    (Spelled("2026-01-31"), Kind.DATE, "2026-01-31"),
+    (Spelled("2026-01-31 10:00:00.5"), Kind.TIMESTAMP, "2026-01-31T10:00:00.500000Z"),
 ]
 BAD: list[tuple[Cell, Kind]] = [
     *((None, kind) for kind in Kind),
@@ -64,6 +87,23 @@ BAD: list[tuple[Cell, Kind]] = [
     (2, Kind.BOOL),
     (1.0, Kind.BOOL),
     ("yes", Kind.BOOL),
+    *((True, kind) for kind in Kind if kind is not Kind.BOOL),
+    (Decimal("12.5"), Kind.NUMBER),
+    (Decimal("NaN"), Kind.DECIMAL),
+    (Decimal("Infinity"), Kind.NUMBER),
+    (Decimal("1E+1000000"), Kind.NUMBER),
+    (Decimal(1), Kind.BOOL),
+    (Decimal("0.1234567890123456789"), Kind.FLOAT),
+    (Decimal("12.5"), Kind.SYMBOL),
+    (Decimal(20260131), Kind.DATE),
+    (Single("inf"), Kind.DECIMAL),
+    (date(2026, 1, 31), Kind.SYMBOL),
+    (date(2026, 1, 31), Kind.TIMESTAMP),
+    (date(2026, 1, 31), Kind.NUMBER),
+    (datetime(2026, 1, 31, 10, tzinfo=UTC), Kind.DATE),
+    (Spelled("2026-01-31"), Kind.SYMBOL),
+    (Spelled("infinity"), Kind.DATE),
+    (Spelled("2026-01-31 10:00:00.123456789"), Kind.TIMESTAMP),
 ]
 
 
@@ -84,3 +124,12 @@ def test_what_is_not_exactly_a_value_is_refused(cell: Cell, kind: Kind) -> None:
 @given(st.decimals(-(10**9), 10**9, places=2))
 def test_money_stored_as_a_float_is_read_to_the_cent(amount: Decimal) -> None:
     assert read_cell(float(amount), Kind.DECIMAL) == amount
+
+
+@given(st.floats(width=32, allow_nan=False, allow_infinity=False))
+def test_a_float_of_32_bits_is_its_shortest_decimal_and_its_exact_float(value: float) -> None:
+    assert read_cell(Single(value), Kind.FLOAT) == value
+    if 1e-9 < abs(value) < 1e9:
+        shown = read_cell(Single(value), Kind.DECIMAL)
+        assert struct.unpack("f", struct.pack("f", float(shown)))[0] == value
+        assert len(Decimal(shown).as_tuple().digits) <= 10

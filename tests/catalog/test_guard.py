@@ -185,6 +185,22 @@ def test_tables_are_named_without_common_table_expressions() -> None:
 
 
 @pytest.mark.parametrize(
+    ("query", "tables"),
+    [
+        ("SELECT a FROM t WHERE EXISTS (WITH t AS (SELECT 1) SELECT 2 FROM t)", {"t"}),
+        ("WITH t AS (SELECT a FROM t) SELECT a FROM t", {"t"}),
+        ("WITH RECURSIVE t(i) AS (SELECT 1 UNION ALL SELECT i FROM t) SELECT i FROM t", set()),
+        ("WITH x AS (SELECT 1), y AS (SELECT 2 FROM x) SELECT 3 FROM y", set()),
+        ("WITH x AS (SELECT 1) SELECT 2 WHERE EXISTS (SELECT 3 FROM x)", set()),
+        ("WITH x AS (SELECT 1) SELECT a FROM main.x", {"x"}),
+        ("WITH x AS (SELECT 1) SELECT a FROM sales.x", {"sales.x"}),
+    ],
+)
+def test_a_common_name_is_one_only_where_it_is_known(query: str, tables: set[str]) -> None:
+    assert guard(query, "duckdb").tables == tables
+
+
+@pytest.mark.parametrize(
     ("query", "outputs"),
     [
         ("SELECT a FROM t", (Output(("t",), "a"),)),

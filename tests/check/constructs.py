@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import string
 from collections.abc import Callable
 from typing import Final
 
@@ -1118,7 +1119,78 @@ def long_mismatch(_: random.Random) -> Writer:
     return texts("!match", "b*", "a", 100)
 
 
+NAME_LETTERS: Final = f"{string.ascii_letters}{string.digits}_?.$#@~"
+
+
+def every_letter_of_a_name(_: random.Random) -> Writer:
+    """Names may use all letters that are allowed, even at once."""
+    w = Writer()
+    w.outside(NAME_LETTERS, "x:symbol")
+    w.declare("p", "x:symbol")
+    w.rule("all", pos("p", f"?{NAME_LETTERS}"), pos(NAME_LETTERS, f"?{NAME_LETTERS}"))
+    w.facts(NAME_LETTERS, [["a"]])
+    bind = {f"?{NAME_LETTERS}": "a"}
+    w.derived(0, ["a"], bind, [w.given(NAME_LETTERS, "a")])
+    return w.conclude("PROVED", "p", "a")
+
+
+def summary_of_floats(whole: int) -> Writer:
+    """Return a sum of 1,024 floats from 1 to 32, a little above a whole number of so many."""
+    ends = [(1.0).hex(), (32.0).hex()]
+    total = f"{whole * 2**3312 + 1}/{2**3312}"
+    chunks = [full(1024, total, *ends), full(1, "0/1", (0.0).hex(), (0.0).hex())]
+    return summarised("sum", "float", chunks, float(whole).hex(), "float")
+
+
+def summary_with_the_longest_fraction(_: random.Random) -> Writer:
+    """The sum takes 2,000 characters; of 15,000 it would take one more."""
+    return summary_of_floats(1500)
+
+
+def counted(sizes: tuple[int, int], *body: str) -> Writer:
+    """Return a count over two atoms that are both served; the first row of each joins."""
+    w = Writer()
+    w.outside("start", "x:symbol")
+    w.declare("result", "n:number")
+    atoms = []
+    for name, terms, size in zip(("one", "two"), body, sizes, strict=True):
+        variables = terms.split()
+        w.outside(name, " ".join(f"{variable}:number" for variable in variables))
+        rows = [[str(row)] * len(variables) for row in range(size)]
+        w.facts(name, rows, covers=([], [[]]))
+        atoms.append(pos(name, *variables))
+    w.rule("count", pos("result", "n"), pos("start", "x"), agg("count", "n", None, *atoms))
+    w.facts("start", [["go"]])
+    count = str(min(sizes))
+    w.derived(0, [count], {"x": "go", "n": count}, [w.given("start", "go"), None])
+    return w.conclude("PROVED", "result", count)
+
+
+def aggregate_with_a_narrow_atom_behind(_: random.Random) -> Writer:
+    """The steps tell that the atom with fewer unbound columns is taken first."""
+    return counted((9, 2), "y z", "y")
+
+
+def aggregate_with_a_narrow_atom_in_front(_: random.Random) -> Writer:
+    return counted((2, 9), "y", "y z")
+
+
+def aggregate_with_a_wide_small_atom(_: random.Random) -> Writer:
+    return counted((9, 2), "y", "y z")
+
+
+def aggregate_with_atoms_of_equal_width(_: random.Random) -> Writer:
+    """The steps tell that of two atoms alike the first is taken."""
+    return counted((9, 2), "y z", "z u")
+
+
 MORE: Final[tuple[Make, ...]] = (
+    aggregate_with_a_narrow_atom_behind,
+    aggregate_with_a_narrow_atom_in_front,
+    aggregate_with_a_wide_small_atom,
+    aggregate_with_atoms_of_equal_width,
+    every_letter_of_a_name,
+    summary_with_the_longest_fraction,
     long_match,
     long_mismatch,
     long_text,

@@ -1098,6 +1098,11 @@ def summary_with_a_fraction_of_whole_numbers(rng: random.Random) -> Tree:
 
 
 @forgery("summary")
+def summary_with_a_fraction_too_long(_: random.Random) -> Tree:
+    return constructs.summary_of_floats(15_000).tree
+
+
+@forgery("summary")
 def summary_of_a_few_rows(rng: random.Random) -> Tree:
     """Rows few enough to be shown are hidden in a summary."""
     tree = c.summary_proved(rng).tree

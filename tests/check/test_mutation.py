@@ -1,4 +1,4 @@
-"""A sample of broken checkers: the corpus notices them.  All of them: ``tests.check.mutation``."""
+"""A sample of broken checkers is noticed by the corpus; all of them: ``make mutants``."""
 
 from __future__ import annotations
 
@@ -9,20 +9,21 @@ from pathlib import Path
 
 import pytest
 
-from tests.check.mutation import every_module, mutants_of
+from tests.mutation.checker import FOLDER, every_module
+from tests.mutation.operators import mutants_of
 
 ROOT = Path(__file__).parents[2]
 
 
 def test_every_module_can_be_broken() -> None:
     for module in every_module():
-        assert next(mutants_of(module), None) is not None
+        assert next(mutants_of(FOLDER / f"{module}.py"), None) is not None
 
 
 @pytest.mark.slow
 def test_broken_checkers_are_noticed() -> None:
     outcome = subprocess.run(
-        [sys.executable, "-m", "tests.check.mutation", "--step", "37"],
+        [sys.executable, "-m", "tests.mutation.checker", "--step", "37"],
         cwd=ROOT,
         capture_output=True,
         text=True,

@@ -16,7 +16,7 @@ import pytest
 
 from constat import __version__
 from constat.cli.commands import cli
-from tests.cli.running import run, run_process
+from tests.cli.running import run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,46 +33,9 @@ def commands(group: click.Group = cli, *above: str) -> Iterator[tuple[tuple[str,
             yield from commands(command, *above, name)
 
 
-def examples() -> list[str]:
-    """List the example lines of all help texts."""
-    return [
-        line.strip()
-        for _, text in commands()
-        for line in text.splitlines()
-        if line.startswith(("    constat ", "  constat "))
-    ]
-
-
 def test_the_list_of_commands_is_the_list_of_modules() -> None:
     for name, text in commands():
         assert text, name
-
-
-def test_every_command_has_an_example() -> None:
-    leaves = [name for name, text in commands() if "Commands:" not in text]
-    shown = examples()
-    for name in leaves:
-        assert any(line.startswith(" ".join(("constat", *name))) for line in shown), name
-
-
-def test_the_examples_of_the_help_run(shop: Path, tmp_path: Path) -> None:
-    env = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "HOME": str(tmp_path)}
-    for folder in (".local/share/bash-completion/completions", ".config/fish/completions"):
-        (tmp_path / folder).mkdir(parents=True)
-    where = shop.parent.parent
-    first = run_process("prove", "is_vip(C001)", "--certificate", "c001.json", cwd=where)
-    assert first.code == 0
-    for line in examples():
-        ran = subprocess.run(
-            ["bash", "-c", line],
-            cwd=where,
-            env={**os.environ, **env},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert ran.returncode in {0, 5}, f"{line}\n{ran.stderr}"
-        assert "error[" not in ran.stderr
 
 
 def test_version_is_printed() -> None:
@@ -229,16 +192,3 @@ def wait(*arguments, **options):
 session.decide = wait
 sys.exit(main(sys.argv[1:]))
 """
-
-
-def test_the_completion_script_names_the_command() -> None:
-    for shell in ("bash", "zsh", "fish"):
-        assert "_CONSTAT_COMPLETE" in run("completion", shell).out
-    offered = run_process(
-        env={
-            "_CONSTAT_COMPLETE": "bash_complete",
-            "COMP_WORDS": "constat ver",
-            "COMP_CWORD": "1",
-        }
-    )
-    assert offered.out == "plain,verify\n"

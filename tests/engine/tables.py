@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from constat.analysis import analyse_or_raise
+from constat.diagnostics import Severity
 from constat.engine import LazyEngine, LazyOutcome
 from constat.evaluation import (
     Answer,
@@ -63,6 +64,7 @@ def program(text: str) -> AnalysedProgram:
     """Analyse rules given as text."""
     diagnostics: list[Diagnostic] = []
     parsed = parse_text(text, "test.dl", diagnostics)
+    assert not [one for one in diagnostics if one.severity is Severity.ERROR]
     return analyse_or_raise(parsed)
 
 

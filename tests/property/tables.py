@@ -31,12 +31,14 @@ class Manner:
     ``silent``: a key that is wholly open is left unanswered.  ``narrow``: openings are given with
     the demanded values in them.  ``wide``: rows that were not demanded come along.  ``far``: each
     table is a source of its own across a network, so that tables are asked at the same time.
+    ``keyed``: nothing is said of demands that do not bind the first column, as some sources do.
     """
 
     silent: bool = False
     narrow: bool = False
     wide: bool = False
     far: bool = False
+    keyed: bool = False
 
 
 STRICT = Manner()
@@ -73,6 +75,8 @@ class TableExternal:
         return Answer(self._portions(demand), self._openings(demand), answered, authorities)
 
     def _silent(self, columns: tuple[int, ...], key: Row) -> bool:
+        if self.manner.keyed and self.predicate.arity and 0 not in columns:
+            return True
         pattern = _pattern(columns, key, self.predicate.arity)
         return self.manner.silent and any(
             assumption is None and all(slot is OPEN or slot == part for slot, part in pairs)

@@ -93,6 +93,20 @@ def test_every_derivation_refires_and_ends_at_outside_rows(
     assert len(refiring.known) == len(refiring.facts())
 
 
+@given(cases(), MANNERS, st.booleans(), st.sampled_from([ACCEPTED, CERTAIN]))
+def test_what_was_found_for_a_key_outlasts_wider_questions_that_nobody_answers(
+    case: Case,
+    manner: Manner,
+    exhaust: bool,  # noqa: FBT001  drawn
+    least: int,
+) -> None:
+    outcome = run(case, replace(manner, keyed=True), exhaust=exhaust).outcome
+    Judge(case).certain_rows_are_true(outcome)
+    refiring = Refiring(outcome, case.world, truth(case.program, case.world), least)
+    for fact in refiring.facts():
+        refiring.follow(fact)
+
+
 @HALF
 @given(cases(), st.integers(0, 99))
 def test_the_order_of_rules_does_not_matter(case: Case, seed: int) -> None:

@@ -44,7 +44,9 @@ LOOKS[Kind.BOOL] = Kind.SYMBOL
 OPERATORS = ("=", "!=", "<", "<=", ">", ">=")
 SUBTYPE, UNION, ALIAS = "CustomerId", "Anyone", "Amount"
 TYPES = {
-    SUBTYPE: TypeDefinition(SUBTYPE, "subtype", ("symbol",)),
+    SUBTYPE: TypeDefinition(
+        SUBTYPE, "subtype", ("symbol",), None, {"owner": "sales"}, "A number.\nOurs."
+    ),
     UNION: TypeDefinition(UNION, "union", (SUBTYPE, "symbol")),
     ALIAS: TypeDefinition(ALIAS, "alias", ("Decimal",)),
 }

@@ -84,9 +84,13 @@ def setting(
 ) -> Setting:
     """Write the database and the configuration, and build the tiers."""
     database(folder / "shop.sqlite", script or "SELECT 1")
-    (folder / "constat.yaml").write_text(
-        f'databases: {{sales: {{uri: "sqlite:///shop.sqlite"{sales}}}}}\n{config}\n'
-    )
+    uri = f'databases: {{sales: {{uri: "sqlite:///shop.sqlite"{sales}}}}}\n{config}\n'
+    return configured(folder, uri, *predicates)
+
+
+def configured(folder: Path, text: str, *predicates: Predicate) -> Setting:
+    """Write the configuration, and build the tiers."""
+    (folder / "constat.yaml").write_text(text)
     store = FactStore(folder / ".constat")
     events: list[Event] = []
     project = load_project(folder)

@@ -1,11 +1,10 @@
-"""What a database gives, what it does not give, and what is recorded of it."""
+"""What is recorded of a source, and what is SQLite's own; `test_every_source` has the rest."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import sqlite3
-import threading
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -130,28 +129,6 @@ def with_nulls(folder: Path, predicate: Predicate) -> tuple[set[object], set[obj
     return set(rows(answer)), set(open_rows(answer)), reasons(answer)
 
 
-def test_null_is_an_error_unless_something_else_is_said(tmp_path: Path) -> None:
-    certain, possible, reason = with_nulls(tmp_path, declare(PREDICATE, ORDERS))
-    assert certain == {(1, "C001", Decimal(5))}
-    assert possible == {(2, "C001", OPEN), (3, OPEN, Decimal(9))}
-    assert "database sales: query of orders, row 2, column amount is NULL" in reason
-    assert "C0524" in reason
-
-
-def test_skipped_nulls_leave_no_trace(tmp_path: Path) -> None:
-    predicate = declare(PREDICATE, ORDERS, parameters={"null": "skip"})
-    certain, possible, _ = with_nulls(tmp_path, predicate)
-    assert certain == {(1, "C001", Decimal(5))}
-    assert possible == set()
-
-
-def test_unknown_nulls_are_open_rows(tmp_path: Path) -> None:
-    predicate = declare(PREDICATE, ORDERS, parameters={"null": "unknown"})
-    _, possible, reason = with_nulls(tmp_path, predicate)
-    assert possible == {(2, "C001", OPEN), (3, OPEN, Decimal(9))}
-    assert "C0524" not in reason
-
-
 def test_a_columns_null_policy_beats_its_inputs(tmp_path: Path) -> None:
     predicate = declare(PREDICATE, ORDERS, nulls={"amount": "skip"}, parameters={"null": "unknown"})
     _, possible, _ = with_nulls(tmp_path, predicate)
@@ -185,15 +162,6 @@ def test_a_million_bad_cells_do_not_make_a_million_openings(tmp_path: Path) -> N
 PAID = "SELECT c, amount FROM orders"
 
 
-def test_equal_rows_are_an_error_that_names_query_and_count(tmp_path: Path) -> None:
-    found = setting(tmp_path, declare("paid(c: symbol, amount: Decimal)", PAID), script=SCRIPT)
-    answer = found.ask("paid", (0,), C1, C2)
-    assert answer.answered == {C2}
-    assert "query of paid gave 1 of 3 rows more than once" in reasons(answer)
-    assert "C0523" in reasons(answer)
-    assert found.ask("paid").answered == frozenset()
-
-
 @pytest.mark.parametrize("where", ["attribute", "parameter"])
 def test_distinct_says_that_equal_rows_mean_nothing(tmp_path: Path, where: str) -> None:
     signature = "paid(c: symbol, amount: Decimal)"
@@ -208,29 +176,7 @@ def test_distinct_says_that_equal_rows_mean_nothing(tmp_path: Path, where: str) 
     assert answer.authorities[0].row_count == 2
 
 
-# Mistakes of a query: one clear error, at first use.
-
-
-@pytest.mark.parametrize(
-    ("query", "code", "fix"),
-    [
-        ("SELECT id, c, amount FROM ordes", "C0517", "orders"),
-        ("SELECT id, c, amont FROM orders", "C0515", "amount"),
-        ("SELECT id, o.c, o.amnt FROM orders o", "C0515", ""),
-        ("SELECT id, c FROM orders", "C0518", "position"),
-        ("SELECT * , 1 FROM orders", "C0518", "position"),
-        ("SELECT id c amount orders", "C0515", ""),
-        ("DELETE FROM orders", "C0516", ""),
-    ],
-)
-def test_a_wrong_query_is_an_error_of_the_rules(
-    tmp_path: Path, query: str, code: str, fix: str
-) -> None:
-    found = setting(tmp_path, declare(PREDICATE, query), script=SCRIPT)
-    with pytest.raises(ConstatError, match=code) as caught:
-        found.ask("orders", (1,), C1)
-    assert fix in caught.value.diagnostics[0].help
-    assert "`orders`" in str(caught.value)
+# Connections that cannot be used.
 
 
 def test_a_missing_variable_of_a_connection_is_named_when_it_is_needed(tmp_path: Path) -> None:
@@ -259,7 +205,9 @@ def test_a_missing_variable_of_a_connection_is_named_when_it_is_needed(tmp_path:
     "uri",
     [
         "sqlite:///../shop.sqlite", "sqlite:///:memory:", "sqlite:///", "sqlite:///x?mode=rwc",
-        "postgresql://bob:hunter2@h/d", "nonsense", "file:x", "sqlite:///a\0b",
+        "postgres://bob:hunter2@h/d", "postgresql+psycopg2://bob:hunter2@h/d", "nonsense", "file:x",
+        "sqlite:///a\0b", "mysql+aiomysql://bob:hunter2@h/d", "postgresql://bob:hunter2@h:port/d",
+        "sqlite+pysqlite:///shop.sqlite", "sqlite+pysqlite:////a/b?mode=rwc", "bob:hunter2@h",
     ],
 )  # fmt: skip
 def test_an_address_that_cannot_be_used_is_reported_without_showing_it(
@@ -274,6 +222,17 @@ def test_an_address_that_cannot_be_used_is_reported_without_showing_it(
         open_connection(Database("sales", "sql", Expanded(uri)), AnyPath(tmp_path), 1)
     assert "hunter2" not in str(caught.value)
     assert uri not in str(caught.value)
+
+
+def test_a_server_that_is_not_there_is_a_failure_without_its_address(tmp_path: Path) -> None:
+    from constat.catalog import SourceFailureError, open_connection
+    from constat.project import Database, Expanded
+
+    for uri in ("postgresql://bob:hunter2@127.0.0.1:1/d", "mysql://bob:hunter2@127.0.0.1:1/d"):
+        with pytest.raises(SourceFailureError) as caught:
+            open_connection(Database("sales", "sql", Expanded(uri)), tmp_path, 1)
+        assert caught.value.reason == "the server cannot be reached"
+        assert caught.value.code == "C0553"
 
 
 # Sources that fail: unknown with a reason, never "no rows".
@@ -335,17 +294,6 @@ def test_a_query_without_end_is_stopped_and_partial(tmp_path: Path) -> None:
     assert "did not finish within 0.2 s" in reasons(answer)
 
 
-def test_too_many_rows_are_partial(tmp_path: Path) -> None:
-    found = setting(tmp_path, declare("p(i: number)", ENDLESS), sales=", rows: 10")
-    answer = found.ask("p")
-    assert answer.answered == frozenset()
-    assert rows(answer) == {(number,) for number in range(1, 11)}
-    assert "more than 10 rows" in reasons(answer)
-    # What was stopped is asked again, not remembered.
-    found.ask("p")
-    assert len(found.queries) == 2
-
-
 def test_a_stopped_query_leaves_the_values_of_a_key_uncertain(tmp_path: Path) -> None:
     query = "SELECT c, id FROM orders ORDER BY id"
     predicate = declare("p(c: symbol, id: number)", query, key="c")
@@ -393,26 +341,6 @@ def test_a_query_that_is_cut_off_midway_keeps_what_came(
     assert rows(answer) == {(1, "C001", Decimal("10.5"))}
     assert answer.answered == frozenset()
     assert "disk I/O error" in reasons(answer)
-
-
-def test_nothing_is_ever_written(tmp_path: Path) -> None:
-    found = setting(tmp_path, declare(PREDICATE, ORDERS), script=SCRIPT)
-    before = (tmp_path / "shop.sqlite").read_bytes()
-    found.ask("orders", (1,), C1)
-    found.ask("orders")
-    found.tiers.close()
-    assert (tmp_path / "shop.sqlite").read_bytes() == before
-    assert sorted(one.name for one in tmp_path.iterdir()) == ["constat.yaml", "shop.sqlite"]
-
-
-def test_a_session_may_move_to_another_thread(tmp_path: Path) -> None:
-    found = setting(tmp_path, declare(PREDICATE, ORDERS), script=SCRIPT)
-    found.ask("orders", (1,), C1)
-    answers: list[object] = []
-    thread = threading.Thread(target=lambda: answers.append(found.ask("orders", (1,), C2)))
-    thread.start()
-    thread.join()
-    assert len(answers) == 1
 
 
 def test_the_public_sample_database_is_read_exactly(tmp_path: Path, data_folder: Path) -> None:

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from constat.diagnostics.catalogue import analysis, evaluation, external, syntax
+from constat.diagnostics.catalogue import analysis, evaluation, external, library, syntax
 from constat.diagnostics.entry import Entry
 
 
 def catalogue() -> Mapping[str, Entry]:
     """Every entry by code, in the order of codes."""
-    parts = (syntax.ENTRIES, analysis.ENTRIES, evaluation.ENTRIES, external.ENTRIES)
+    parts = (
+        *(syntax.ENTRIES, analysis.ENTRIES, library.ENTRIES),
+        *(evaluation.ENTRIES, external.ENTRIES),
+    )
     entries = sorted((entry for part in parts for entry in part), key=lambda entry: entry.code)
     return {entry.code: entry for entry in entries}

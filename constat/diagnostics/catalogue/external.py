@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from constat.diagnostics.catalogue import columnar, kept, servers
 from constat.diagnostics.entry import Entry
 
 _INPUT: Final = '.decl tier(c: symbol, t: symbol)\n.input tier(source="sales", query="{}")'
@@ -120,7 +121,8 @@ _SOURCES: Final = (
         "C0512",
         "a connection that cannot be used",
         "The uri is not one that this version reads. An SQLite file is `sqlite:///` and a path "
-        "relative to the project, inside it; with a fourth slash the path is absolute.",
+        "relative to the project, inside it; with a fourth slash the path is absolute. A server "
+        "is for example `postgresql://user:${PASSWORD}@host/name`, `mysql://` or `mariadb://`.",
         wrong="databases: {sales: {uri: 'sqlite:///../shop.sqlite'}}",
         right="databases: {sales: {uri: 'sqlite:///data/shop.sqlite'}}",
         kind="text",
@@ -261,4 +263,11 @@ _ANSWERS: Final = (
     ),
 )
 
-ENTRIES: Final = (*_PROJECT, *_SOURCES, *_ANSWERS)
+ENTRIES: Final = (
+    *_PROJECT,
+    *_SOURCES,
+    *_ANSWERS,
+    *kept.ENTRIES,
+    *servers.ENTRIES,
+    *columnar.ENTRIES,
+)

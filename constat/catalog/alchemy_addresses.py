@@ -1,0 +1,146 @@
+"""Read the address of a source that SQLAlchemy reaches, and find its driver.
+
+In: a database of the project. Out: a `Target`: the parsed address, the driver's module, the name of
+the SQL. Raises `ConstatError` (C0512, C0552). Invariant: no message holds any part of the address,
+which may be a password wherever it was mistyped. Example: `postgresql://u:${PW}@h/shop` is reached
+by psycopg, `mysql://` and `mariadb://` by PyMySQL.
+"""
+
+from __future__ import annotations
+
+import importlib
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+from urllib.parse import quote
+
+from constat.diagnostics import ConstatError, Diagnostic
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sqlalchemy.engine import URL, Dialect
+
+    from constat.project import Database
+
+# SQLAlchemy's names of dialects, and sqlglot's of the same SQL.
+_DIALECTS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "bigquery": "bigquery",
+        "clickhouse": "clickhouse",
+        "databricks": "databricks",
+        "mariadb": "mysql",
+        "mssql": "tsql",
+        "mysql": "mysql",
+        "oracle": "oracle",
+        "postgresql": "postgres",
+        "redshift": "redshift",
+        "snowflake": "snowflake",
+        "sqlite": "sqlite",
+        "trino": "trino",
+    }
+)
+# Whose transactions, types and ways to cancel this package knows: driver, package and extra.
+_KNOWN: Final[Mapping[str, tuple[str, str, str]]] = MappingProxyType(
+    {
+        "postgresql": ("psycopg", "psycopg", "postgresql"),
+        "mysql": ("pymysql", "PyMySQL", "mysql"),
+        "mariadb": ("pymysql", "PyMySQL", "mysql"),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A parsed address. `backend` is SQLAlchemy's name of the dialect, `sql` is sqlglot's."""
+
+    name: str
+    backend: str
+    sql: str
+    url: URL = field(repr=False)
+    dialect: Dialect = field(repr=False)
+
+
+def target(database: Database) -> Target:
+    """Read the address of a database."""
+    url = _parsed(database)
+    backend = url.get_backend_name()
+    if backend not in _DIALECTS:
+        raise _mistake(
+            database,
+            f"the uri of database `{database.name}` begins with a name that is not known here",
+            f"known: {', '.join(sorted(_DIALECTS))}; SQLite and DuckDB files are"
+            " `sqlite:///path` and `duckdb:///path`",
+        )
+    if backend in _KNOWN:
+        driver = _KNOWN[backend][0]
+        if url.drivername not in {backend, f"{backend}+{driver}"}:
+            message = f"database `{database.name}` is read through the driver {driver} only"
+            raise _mistake(database, message, f"write `{backend}://`, without naming a driver")
+        url = url.set(drivername=f"{backend}+{driver}")
+    if backend == "sqlite":
+        url = _read_only_file(database, url)
+    return Target(database.name, backend, _DIALECTS[backend], url, _dialect(database, url))
+
+
+def _parsed(database: Database) -> URL:
+    from sqlalchemy.engine import make_url  # noqa: PLC0415  heavy library, loaded on first use
+    from sqlalchemy.exc import ArgumentError  # noqa: PLC0415  heavy library, loaded on first use
+
+    text = database.uri()
+    # A message of SQLAlchemy's may show the whole address: none of its text is used.
+    with suppress(ArgumentError, ValueError):
+        if text.isprintable():
+            return make_url(text)
+    message = f"the uri of database `{database.name}` is not an address of a database"
+    hint = "write for example `postgresql://user:${PASSWORD}@host/name`"
+    raise _mistake(database, message, hint)
+
+
+def _dialect(database: Database, url: URL) -> Dialect:
+    """Load the dialect and its driver."""
+    from sqlalchemy.exc import SQLAlchemyError  # noqa: PLC0415  heavy library, loaded on first use
+
+    backend = url.get_backend_name()
+    try:
+        if backend in _KNOWN:
+            importlib.import_module(_KNOWN[backend][0])
+        kind = url.get_dialect()
+        dialect: Dialect = kind(dbapi=kind.import_dbapi())  # type: ignore[call-arg]  # each dialect takes it
+    except ImportError:
+        raise _missing(database, backend) from None
+    except SQLAlchemyError:
+        raise _missing(database, backend) from None
+    if dialect.is_async:
+        message = f"the uri of database `{database.name}` names an asynchronous driver"
+        raise _mistake(database, message, f"write `{backend}://`, or a driver that waits")
+    return dialect
+
+
+def _read_only_file(database: Database, url: URL) -> URL:
+    """Give the address of an SQLite file that is never created or written."""
+    path = url.database or ""
+    if not Path(path).is_absolute() or url.query or path.startswith("file:"):
+        message = f"the uri of database `{database.name}` is not the absolute path of a file"
+        raise _mistake(
+            database, message, "write `sqlite:///path`, which is relative to the project"
+        )
+    return url.set(database=f"file:{quote(path)}", query={"mode": "ro", "uri": "true"})
+
+
+def _missing(database: Database, backend: str) -> ConstatError:
+    """Say which package to install. A dialect of its own brings no driver that is known here."""
+    if backend in _KNOWN:
+        _, package, extra = _KNOWN[backend]
+        needs, hint = f"the package {package}", f"pip install 'constat[{extra}]'"
+    else:
+        needs = f"SQLAlchemy's dialect `{backend}` and its driver"
+        hint = f"install the package that brings SQLAlchemy's dialect `{backend}`, and its driver"
+    message = f"database `{database.name}` needs {needs}, which cannot be loaded"
+    return ConstatError([Diagnostic("C0552", message, database.span, help=hint)])
+
+
+def _mistake(database: Database, message: str, hint: str) -> ConstatError:
+    return ConstatError([Diagnostic("C0512", message, database.span, help=hint)])

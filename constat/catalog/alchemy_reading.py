@@ -1,0 +1,296 @@
+"""What all sources behind SQLAlchemy share: one state at a time, bounds, cancelling, reconnecting.
+
+In: a target and a wait. Out: a `Connection`, once a subclass says how its server begins a state,
+gives rows, and errs. Invariants: between `begin` and `release` one connection is used; if it is
+lost there, all that follows fails, because a new one would read another state; after that a new
+one is opened. `WITH q(c0) AS (...) SELECT c0 FROM q WHERE c0 = ?` is what evidence shows; only
+here, on its way to the driver, `?` becomes what the driver wants.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from contextlib import closing
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
+
+from constat.catalog.connection import Question
+from constat.catalog.deadline import Deadline
+from constat.catalog.failure import QueryMistakeError, SourceFailureError
+from constat.catalog.typed import typed_pushes, typed_question, typed_whole
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
+
+    from constat.catalog.alchemy_addresses import Target
+    from constat.catalog.connection import RawRow, ReadBounds, SourceTable
+    from constat.catalog.guard import Guarded
+    from constat.catalog.keyed import Push
+    from constat.catalog.typed import Family
+    from constat.evaluation import Demand
+    from constat.logic import Row
+
+Link = TypeVar("Link")
+Trouble = SourceFailureError | QueryMistakeError
+
+LOST: Final = "the connection was lost while its state was read"
+SECONDS_TO_PREPARE: Final = 10.0
+LONGEST_WAIT: Final = 10.0
+_SECONDS_BETWEEN_INTERRUPTS: Final = 1.0
+# A server that does not even hear that it shall stop is hung up on at this attempt.
+_LAST_ATTEMPT: Final = 3
+
+_Told = TypeVar("_Told")
+
+
+class ServerConnection(ABC, Generic[Link]):
+    """A read-only connection; implements `Connection` over one kind of driver's connection."""
+
+    most_keys = 5_000
+    errors: tuple[type[Exception], ...]
+
+    def __init__(self, target: Target, seconds: float) -> None:
+        self.dialect = target.sql
+        self.snapshot: str | None = None
+        self._target = target
+        self._wait = min(max(seconds, 1.0), LONGEST_WAIT)
+        self._reading = False
+        self._lost = False
+        self._state: str | None = None
+        self._running: Deadline | None = None
+        self._tables: Mapping[str, SourceTable] | None = None
+        self._families: dict[str, tuple[Family, ...]] = {}
+        self._link = self._guarding(self._open)
+
+    def replaced(self) -> bool:
+        """Tell whether the connection was lost; never while reading a state."""
+        return self._lost and not self._reading
+
+    def begin(self) -> bool:
+        """Start a transaction that reads one state, on a new connection if the old one is dead."""
+        if self._reading:
+            if self._lost:
+                raise SourceFailureError(LOST, "C0555")
+            return False
+        try:
+            if self._lost:
+                self._reopen()
+            self._bounded(self._start)
+        except self.errors:
+            # Nothing of this state has been read: a connection that has died meanwhile is no loss.
+            self._reopen()
+            self._guarding(lambda: self._bounded(self._start))
+        self._reading = True
+        changed = self.snapshot is None or self.snapshot != self._state
+        self._state = self.snapshot
+        if changed:
+            self._tables = None
+            self._families.clear()
+        return changed
+
+    def release(self) -> None:
+        """End the transaction."""
+        reading, self._reading = self._reading, False
+        if reading and not self._lost:
+            try:
+                self._bounded(self._end)
+            except self.errors:
+                self._lost = True
+
+    def tables(self) -> Mapping[str, SourceTable]:
+        """Give the tables and views, read once for each state."""
+        if self._tables is None:
+            self._tables = self._timed(self._list_tables)
+        return self._tables
+
+    def columns(self, query: str) -> tuple[str, ...]:
+        """Give the column names; their types are remembered for `pushes`."""
+        names, families = self._timed(lambda: self._describe(query))
+        self._families[query] = families
+        return names
+
+    def pushes(
+        self, guarded: Guarded, demand: Demand, nulls_matter: Collection[int]
+    ) -> tuple[Push, ...]:
+        """Choose the columns to send by the types that the server says the query gives."""
+        if guarded.text not in self._families:
+            self.columns(guarded.text)
+        return typed_pushes(self._families[guarded.text], demand, nulls_matter)
+
+    def keyed(
+        self, guarded: Guarded, arity: int, pushes: Sequence[Push], keys: Sequence[Row]
+    ) -> Question:
+        """Ask for some keys, each value a parameter."""
+        return typed_question(guarded, arity, pushes, keys)
+
+    def whole(self, guarded: Guarded, arity: int) -> Question:
+        """Ask for all rows."""
+        return typed_whole(guarded, arity)
+
+    def read(self, question: Question, bounds: ReadBounds) -> Iterator[list[RawRow]]:
+        """Run a query; raises `SourceFailureError` at its bounds, after what came before them."""
+        if self._lost:
+            raise SourceFailureError(LOST, "C0555")
+        deadline = self._deadline(bounds.seconds)
+        try:
+            with deadline, closing(self._within(question, bounds, deadline)) as batches:
+                yield from batches
+        except self.errors as problem:
+            meaning = self._explained(problem, deadline)
+            self._recover()
+            raise meaning from None
+        except BaseException:
+            # Whoever reads has had enough, or was interrupted: the query may still be running.
+            self._recover()
+            raise
+        finally:
+            self._running = None
+
+    def _within(
+        self, question: Question, bounds: ReadBounds, deadline: Deadline
+    ) -> Generator[list[RawRow]]:
+        """Yield what comes within the bounds, then fail if there is more."""
+        until, left = time.monotonic() + bounds.seconds, bounds.rows
+        with closing(self._rows(question, bounds)) as batches:
+            for batch in batches:
+                if len(batch) > left:
+                    yield batch[:left]
+                    raise SourceFailureError(f"it gives more than {bounds.rows} rows", "C0522")
+                left -= len(batch)
+                yield batch
+                if deadline.cancelled or time.monotonic() > until:
+                    raise self._stopped(deadline)
+
+    def cancel(self) -> None:
+        """Stop the running query."""
+        running = self._running
+        if running is not None:
+            running.cancel()
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._shut()
+
+    # What a kind of server does in its own way.
+
+    @abstractmethod
+    def _open(self) -> Link:
+        """Connect, and bind the session to reading."""
+
+    @abstractmethod
+    def _start(self) -> None:
+        """Begin a transaction that sees one state, and name it in `snapshot` if it is one."""
+
+    @abstractmethod
+    def _end(self) -> None:
+        """End the transaction without a trace."""
+
+    @abstractmethod
+    def _rows(self, question: Question, bounds: ReadBounds) -> Generator[list[RawRow]]:
+        """Run a query and yield what comes as it comes."""
+
+    @abstractmethod
+    def _list_tables(self) -> Mapping[str, SourceTable]:
+        """Ask the server which tables and views a query may name, and how."""
+
+    @abstractmethod
+    def _describe(self, query: str) -> tuple[tuple[str, ...], tuple[Family, ...]]:
+        """Ask the server for names and types of a query's columns."""
+
+    @abstractmethod
+    def _interrupt(self) -> None:
+        """Stop what runs on the connection; called from another thread."""
+
+    @abstractmethod
+    def _hang_up(self) -> None:
+        """Cut the connection, so that whoever waits for it wakes; called from another thread."""
+
+    @abstractmethod
+    def _recover(self) -> None:
+        """Make the transaction usable again after a query that did not end."""
+
+    @abstractmethod
+    def _is_lost(self, problem: Exception) -> bool:
+        """Tell whether the connection is gone."""
+
+    @abstractmethod
+    def _meaning(self, problem: Exception) -> Trouble:
+        """Say what an error of the driver means, without what it quotes."""
+
+    @abstractmethod
+    def _shut(self) -> None:
+        """Close the driver's connection, whatever state it is in."""
+
+    def _deadline(self, seconds: float) -> Deadline:
+        """Give a deadline that interrupts at once, and then once a second."""
+        times = [float("-inf")]
+
+        def interrupt() -> None:
+            now = time.monotonic()
+            if now - times[-1] >= _SECONDS_BETWEEN_INTERRUPTS:
+                times.append(now)
+                if len(times) > _LAST_ATTEMPT:
+                    self._hang_up()
+                else:
+                    self._interrupt()
+
+        self._running = found = Deadline(seconds, interrupt)
+        return found
+
+    def _timed(self, ask: Callable[[], _Told]) -> _Told:
+        """Ask the server about itself, for so long at most."""
+        if self._lost:
+            raise SourceFailureError(LOST, "C0555")
+        deadline = self._deadline(SECONDS_TO_PREPARE)
+        try:
+            with deadline:
+                return ask()
+        except self.errors as problem:
+            meaning = self._explained(problem, deadline)
+            self._recover()
+            raise meaning from None
+        finally:
+            self._running = None
+
+    def _reopen(self) -> None:
+        self._shut()
+        self._link = self._guarding(self._open)
+
+    def _bounded(self, step: Callable[[], None]) -> None:
+        """Take a step that no server should need long for."""
+        try:
+            with self._deadline(self._wait):
+                step()
+        finally:
+            self._running = None
+
+    def _guarding(self, step: Callable[[], _Told]) -> _Told:
+        """Take a step outside of queries."""
+        try:
+            found = step()
+        except self.errors as problem:
+            self._lost = True
+            meaning = self._meaning(problem)
+            if meaning.code == "C0555":
+                meaning = SourceFailureError("the server did not answer", "C0553")
+            elif isinstance(meaning, QueryMistakeError):
+                # No query of a user's has been asked: the server does not know our own words.
+                meaning = SourceFailureError(meaning.reason)
+            raise meaning from None
+        self._lost = False
+        return found
+
+    def _explained(self, problem: Exception, deadline: Deadline) -> Trouble:
+        if self._is_lost(problem):
+            self._lost = True
+            return SourceFailureError(LOST, "C0555")
+        meaning = self._meaning(problem)
+        if meaning.code == "C0521":
+            return self._stopped(deadline)
+        return meaning
+
+    @staticmethod
+    def _stopped(deadline: Deadline) -> SourceFailureError:
+        if deadline.cancelled:
+            return SourceFailureError("it was cancelled", "C0521")
+        return SourceFailureError(f"it did not finish within {deadline.seconds:g} s", "C0521")

@@ -1,0 +1,279 @@
+"""An open DuckDB that is locked down: it reads what it was opened for, and changes nothing.
+
+In: a database file or the files that an empty one may read. Out: the columns and rows of queries.
+Invariants: settings cannot be changed once it is open; nothing is installed, spilled to disk or
+taken from Python's variables; DuckDB itself reports that a text is one SELECT before it runs; rows
+are streamed, so that those before an interruption are kept; times are spelled in UTC. Reference:
+https://duckdb.org/docs/stable/operations_manual/securing_duckdb/overview
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager, suppress
+from functools import partial
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from constat.catalog.connection import Single, Spelled
+from constat.catalog.deadline import Deadline
+from constat.catalog.duck_failure import cannot_open, stopped, trouble
+from constat.catalog.duck_types import DuckColumn
+from constat.catalog.failure import QueryMistakeError, SourceFailureError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    import duckdb
+
+    from constat.catalog.connection import Cell, Question, RawRow, ReadBounds
+
+_Result = TypeVar("_Result")
+_BATCH: Final = 1_000
+_MEMORY: Final = "2GB"
+_MOST_THREADS: Final = 4
+_SECONDS_TO_PREPARE: Final = 5.0
+
+
+class DuckSession:
+    """One connection to one DuckDB; closed when its reading ends."""
+
+    def __init__(self, database: Path | None, readable: Sequence[Path] = ()) -> None:
+        import duckdb  # noqa: PLC0415  heavy library, loaded on first use
+
+        self._duckdb = duckdb
+        self._deadline: Deadline | None = None
+        self._guard = threading.Lock()
+        self._in_transaction = False
+        self._worker: ThreadPoolExecutor | None = None
+        try:
+            self._connection = duckdb.connect(
+                ":memory:" if database is None else str(database),
+                read_only=database is not None,
+                config=_settings(),
+            )
+        except duckdb.Error as problem:
+            raise cannot_open(problem) from None
+        try:
+            self._lock_down(readable)
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def _lock_down(self, readable: Sequence[Path]) -> None:
+        asked = "SELECT current_setting('lock_configuration'), current_setting('{}')"
+        locked, external = self.own(asked.format("enable_external_access"))[0]
+        if locked and not external:
+            return  # this program reads the file already, under the same settings
+        # Without GLOBAL the next connection to the same file would have the machine's zone.
+        self.own("SET GLOBAL TimeZone = 'UTC'")
+        self.own("SET enable_external_file_cache = false")
+        if readable:
+            self.own(f"SET allowed_paths = [{', '.join(quoted(str(path)) for path in readable)}]")
+        self.own("SET enable_external_access = false")
+        self.own("SET lock_configuration = true")
+
+    def begin(self) -> None:
+        """Start a transaction, in which one state is read."""
+        try:
+            self._connection.begin()
+        except self._duckdb.Error as problem:
+            raise self._told(problem) from None
+        self._in_transaction = True
+
+    def own(self, statement: str) -> list[tuple[object, ...]]:
+        """Run a statement of ours and give its rows."""
+        try:
+            return self._connection.execute(statement).fetchall()
+        except self._duckdb.Error as problem:
+            raise self._told(problem) from None
+
+    def rows(
+        self, statement: str, seconds: float, explain: Callable[[str], SourceFailureError | None]
+    ) -> list[tuple[object, ...]]:
+        """Run a statement of ours that may take long and meets data from outside.
+
+        `explain` gets what DuckDB says of a failure, and may give a better one than ours.
+        """
+        try:
+            with self.bounded(seconds) as connection:
+                try:
+                    return self._beside(lambda: connection.execute(statement).fetchall())
+                except self._duckdb.Error as problem:
+                    raise explain(str(problem)) or problem from None
+        except QueryMistakeError as problem:
+            raise SourceFailureError(problem.reason) from None
+
+    def append(self, table: str, rows: Sequence[tuple[str | None, ...]]) -> None:
+        """Add rows to a table of ours."""
+        try:
+            with self._connection.appender(f'"{table}"') as appender:
+                appender.append_rows(rows)
+        except self._duckdb.Error as problem:
+            raise self._told(problem) from None
+
+    def columns(self, query: str) -> tuple[DuckColumn, ...]:
+        """Give the output columns of a query by preparing it behind `LIMIT 0`."""
+        self._check_kind(query)
+        prepared = f"SELECT * FROM (\n{query}\n) LIMIT 0"  # noqa: S608  guarded
+        with self.bounded(_SECONDS_TO_PREPARE) as connection:
+            described = self._beside(lambda: connection.execute(prepared).description)
+        return tuple(DuckColumn(name, kind.id, str(kind)) for name, kind, *_ in described)
+
+    def read(self, question: Question, bounds: ReadBounds) -> Iterator[list[RawRow]]:
+        """Run a query; raises at its bounds, after the rows that came before them."""
+        left = bounds.rows
+        with self.bounded(bounds.seconds) as connection:
+            self._beside(lambda: connection.execute(question.text, question.parameters))
+            convert = _conversions(connection.description, question.spelled)
+            rows = iter(connection.fetchone, None)
+            while True:
+                batch: list[RawRow] = []
+                try:
+                    # Unlike `fetchmany`, this keeps the rows that came before an interruption.
+                    self._beside(partial(batch.extend, islice(rows, _BATCH)))
+                except self._duckdb.Error:
+                    yield _converted(batch[:left], convert)
+                    raise
+                if not batch:
+                    return
+                yield _converted(batch[:left], convert)
+                if len(batch) > left:
+                    raise SourceFailureError(f"it gives more than {bounds.rows} rows", "C0522")
+                left -= len(batch)
+
+    def cancel(self) -> None:
+        """Interrupt what runs; without anything, nothing happens."""
+        with self._guard:
+            if self._deadline is not None:
+                self._deadline.cancel()
+
+    def check_time(self) -> None:
+        """Raise where a block of `bounded` ought to have ended, for what DuckDB does not run."""
+        deadline = self._deadline
+        if deadline is not None and deadline.late:
+            raise stopped(deadline.seconds, cancelled=deadline.cancelled)
+
+    def close(self) -> None:
+        """End the transaction and close."""
+        self._roll_back()
+        self._connection.close()
+        if self._worker is not None:
+            self._worker.shutdown()
+
+    @contextmanager
+    def bounded(self, seconds: float) -> Iterator[duckdb.DuckDBPyConnection]:
+        """Give the connection for a block that may take that long; errors are told as ours."""
+        deadline = Deadline(seconds, self._connection.interrupt)
+        with self._guard:
+            self._deadline = deadline
+        try:
+            with deadline:
+                yield self._connection
+        except self._duckdb.Error as problem:
+            self._restart()
+            raise trouble(problem, cancelled=deadline.cancelled, seconds=seconds) from None
+        except KeyboardInterrupt:
+            self._restart()
+            raise
+        finally:
+            with self._guard:
+                self._deadline = None
+
+    def _beside(self, work: Callable[[], _Result]) -> _Result:
+        """Run a part of a `bounded` block in a thread, while this one listens for Ctrl-C.
+
+        DuckDB looks for signals only between its tasks, of which one may take minutes.
+        """
+        if threading.current_thread() is not threading.main_thread():
+            return work()
+        if self._worker is None:
+            self._worker = ThreadPoolExecutor(1, "duckdb")
+        future = self._worker.submit(work)
+        try:
+            wait([future])
+        except BaseException:
+            self.cancel()
+            wait([future])
+            raise
+        return future.result()
+
+    def _told(self, problem: duckdb.Error) -> SourceFailureError | QueryMistakeError:
+        """Give our error for one inside a block of `bounded`, or outside of any."""
+        deadline = self._deadline
+        if deadline is None:
+            return trouble(problem)
+        return trouble(problem, cancelled=deadline.cancelled, seconds=deadline.seconds)
+
+    def _check_kind(self, query: str) -> None:
+        """The second line of defence: DuckDB says itself what the text is."""
+        try:
+            statements = self._connection.extract_statements(query)
+        except self._duckdb.Error as problem:
+            raise trouble(problem) from None
+        if [one.type.name for one in statements] != ["SELECT"]:
+            raise QueryMistakeError("the query is not a SELECT", "C0516")
+        if statements[0].named_parameters:
+            raise QueryMistakeError("a parameter may not stand in a query", "C0516")
+
+    def _restart(self) -> None:
+        """Begin anew after an error, which ends a transaction; nobody can have written since."""
+        if self._in_transaction:
+            self._roll_back()
+            self.begin()
+
+    def _roll_back(self) -> None:
+        if self._in_transaction:
+            self._in_transaction = False
+            # Where the database has broken down there is no transaction any more.
+            with suppress(self._duckdb.Error):
+                self._connection.rollback()
+
+
+def quoted(text: str) -> str:
+    """Give a text as a literal of SQL."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def named(text: str) -> str:
+    """Give a text as the name of a table or column in SQL."""
+    return '"' + text.replace('"', '""') + '"'
+
+
+def _settings() -> dict[str, str | bool | int | float | list[str]]:
+    return {
+        "python_enable_replacements": "false",
+        "allow_persistent_secrets": "false",
+        "autoinstall_known_extensions": "false",
+        "autoload_known_extensions": "false",
+        "memory_limit": _MEMORY,
+        "temp_directory": "",
+        "threads": str(min(_MOST_THREADS, os.cpu_count() or 1)),
+    }
+
+
+def _conversions(
+    described: Sequence[Sequence[Any]], spelled: frozenset[int]
+) -> dict[int, Callable[[Any], Cell]]:
+    """Give what is done to the cells of some columns."""
+    found: dict[int, Callable[[Any], Cell]] = dict.fromkeys(spelled, Spelled)
+    singles = [place for place, column in enumerate(described) if column[1].id == "float"]
+    return found | dict.fromkeys(singles, Single)
+
+
+def _converted(
+    batch: list[RawRow], conversions: Mapping[int, Callable[[Any], Cell]]
+) -> list[RawRow]:
+    if not conversions:
+        return batch
+    found = []
+    for raw in batch:
+        row = list(raw)
+        for place, convert in conversions.items():
+            if row[place] is not None:
+                row[place] = convert(row[place])
+        found.append(tuple(row))
+    return found

@@ -1,0 +1,139 @@
+"""Answers for people: the cells of a table, and the sentences below it.
+
+In: answers and the rows to write. Out: texts. Invariant: whether there may be more answers is
+always said, with the reasons and a goal to ask for each; what was left out is counted. Example:
+`42 answers, all proved. There are no others.`
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from constat.evaluation import Verdict
+from constat.logic import display_value
+from constat.session import Settled
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from constat.cli.row_formats import Shown
+    from constat.session import AnswerRow, Answers
+
+_MOST_REASONS: Final = 8
+_MOST_ASSUMPTIONS: Final = 20
+
+
+class Cells:
+    """How rows become cells: the verdict is a column where it is not the same for all."""
+
+    def __init__(self, shown: Shown) -> None:
+        self._shown = shown
+        answers = shown.answers
+        self._verdicts = bool(answers.weak)
+        self._numbers = {one: place for place, one in enumerate(answers.assumptions, start=1)}
+        names = [column.name for column in shown.columns]
+        extra = dict(zip(("verdict", "confidence"), shown.extra(), strict=False))
+        if self._verdicts:
+            names.append(extra["verdict"])
+        if shown.confidence:
+            names.append(extra["confidence"])
+        self.names = tuple(names)
+        flags = [column.kind.numeric for column in shown.columns]
+        self.numbers = (*flags, *([False] if self._verdicts else []), *[True] * shown.confidence)
+
+    def __iter__(self) -> Iterator[tuple[str, ...]]:
+        return map(self._cells, self._shown.rows)
+
+    def _cells(self, row: AnswerRow) -> tuple[str, ...]:
+        kinds = [column.kind for column in self._shown.columns]
+        values = zip(self._shown.values(row), kinds, strict=True)
+        cells = [display_value(value, kind) for value, kind in values]
+        if self._verdicts:
+            cells.append(self._verdict(row))
+        if self._shown.confidence:
+            cells.append("" if row.confidence is None else f"{row.confidence:f}")
+        return tuple(cells)
+
+    def _verdict(self, row: AnswerRow) -> str:
+        if row.verdict is not Verdict.PROVED_UNDER:
+            return str(row.verdict.value)
+        known = [self._numbers[one] for one in row.assumptions if one in self._numbers]
+        return f"PROVED UNDER {', '.join(map(str, known))}".rstrip()
+
+
+def ground_text(answers: Answers) -> str:
+    """Say what became of a query without variables, and how to see why."""
+    if len(answers):
+        verdict = answers.rows[0].verdict
+    elif answers.settled is Settled.UNDER:
+        verdict = Verdict.DISPROVED_UNDER
+    else:
+        verdict = Verdict.DISPROVED
+    return (
+        f"{verdict.label}: {answers.query}\nA query without variables: `constat prove` shows why."
+    )
+
+
+def summary(shown: Shown, left_out: int) -> Iterator[str]:
+    """Yield the lines below a table, or beside rows that other programs read."""
+    answers = shown.answers
+    if answers.columns:
+        yield f"{_counts(answers)}. {_whole(answers)}"
+    if left_out:
+        yield f"{left_out:,} of them {'is' if left_out == 1 else 'are'} not shown"
+    yield from _assumptions(answers)
+    yield from _reasons(answers)
+
+
+def _counts(answers: Answers) -> str:
+    total = len(answers)
+    if not total:
+        return "No answers"
+    kinds = (
+        (Verdict.PROVED, "proved"),
+        (Verdict.PROVED_UNDER, "proved under assumptions"),
+        (Verdict.UNRESOLVED, "unresolved"),
+    )
+    parts = [(answers.count(verdict), words) for verdict, words in kinds]
+    parts = [(count, words) for count, words in parts if count]
+    noun = "answer" if total == 1 else "answers"
+    if len(parts) == 1:
+        return f"{total:,} {noun}, {'' if total == 1 else 'all '}{parts[0][1]}"
+    return f"{total:,} {noun}: " + ", ".join(f"{count:,} {words}" for count, words in parts)
+
+
+def _whole(answers: Answers) -> str:
+    if answers.settled is Settled.FOR_CERTAIN:
+        return "There are no others." if len(answers) else "There is none."
+    if answers.settled is Settled.UNDER:
+        return "Under the assumptions below there are no others."
+    if answers.open_shapes or answers.stopped:
+        return "There may be more answers."
+    return "There are no others, but not all of these are decided."
+
+
+def _assumptions(answers: Answers) -> Iterator[str]:
+    if not answers.assumptions:
+        return
+    yield "assumptions:"
+    for number, one in enumerate(answers.assumptions[:_MOST_ASSUMPTIONS], start=1):
+        yield f"  {number}. {one.text}"
+    more = len(answers.assumptions) - _MOST_ASSUMPTIONS
+    if more > 0:
+        yield f"  and {more:,} more; `--format json` lists them"
+
+
+def _reasons(answers: Answers) -> Iterator[str]:
+    if not answers.reasons:
+        return
+    yield "not known:"
+    for one in answers.reasons[:_MOST_REASONS]:
+        times = f" ({one.count:,} times)" if one.count > 1 else ""
+        yield f"  {one.predicate}: {one.reason}{times}"
+        if one.goal and not one.reason.startswith("rule "):
+            yield f"    ask for it, or state a fact: {one.goal}"
+        elif one.goal:
+            yield f"    with {one.goal}"
+    more = len(answers.reasons) - _MOST_REASONS
+    if more > 0:
+        yield f"  and {more:,} more reasons; `--format json` lists them"

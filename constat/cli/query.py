@@ -1,0 +1,242 @@
+"""`constat query GOAL`: all answers, in many formats.
+
+The evaluation ends before the first row is written; so the exit code is known by then, and a reader
+that stops early (`| head`) changes nothing.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from constat.cli.answer_text import Cells, ground_text, summary
+from constat.cli.asking import asked, project_option
+from constat.cli.engines import OWN, engine_option, refuse_with_another
+from constat.cli.files import replacing
+from constat.cli.helping import PlainCommand
+from constat.cli.output import bold, joined, note, use_utf8, write_pieces
+from constat.cli.parquet import write_parquet
+from constat.cli.progress import watching
+from constat.cli.results import calls_text
+from constat.cli.row_formats import Shown, csv_pieces, json_line_pieces, json_pieces
+from constat.cli.second_rows import give_second_rows
+from constat.cli.tables import Table
+from constat.diagnostics import ConstatError, Diagnostic, nearest
+from constat.evaluation import Verdict
+from constat.session import Session
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from constat.session import AnswerColumn, Answers, Rows
+
+_FORMATS: Final = ("table", "csv", "json", "jsonl", "parquet")
+_VERDICTS: Final = (
+    ("proved", Verdict.PROVED),
+    ("under", Verdict.PROVED_UNDER),
+    ("unresolved", Verdict.UNRESOLVED),
+)
+_NEEDING_VERDICTS: Final = (
+    "output",
+    "order",
+    "limit",
+    "columns",
+    "verdicts",
+    "confidence",
+    "spreadsheet",
+    "trace_calls",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """What to write of the answers."""
+
+    form: str
+    output: str | None
+    order: str
+    limit: int | None
+    columns: str
+    verdicts: tuple[str, ...]
+    confidence: bool
+    spreadsheet: bool
+
+
+@click.command(name="query", cls=PlainCommand)
+@click.argument("goal")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(_FORMATS),
+    default="table",
+    show_default=True,
+    help="How to print the rows.",
+)
+@click.option("--output", "-o", metavar="FILE", help="Write the rows to FILE, whole or not at all.")
+@click.option("--order", default="", metavar="COLUMN[:desc],...", help="Sort the rows.")
+@click.option("--limit", type=click.IntRange(min=0), help="Write so many rows at most.")
+@click.option("--columns", default="", metavar="COLUMN,...", help="Write these columns only.")
+@click.option(
+    "--verdict",
+    "verdicts",
+    multiple=True,
+    type=click.Choice([name for name, _ in _VERDICTS]),
+    help="Write only rows with this verdict; may be given twice.",
+)
+@click.option("--confidence", is_flag=True, help="Find the confidence of each proved row.")
+@click.option("--spreadsheet", is_flag=True, help="CSV: make texts that are formulas harmless.")
+@click.option("--trace-calls", is_flag=True, help="Print what was asked outside, on stderr.")
+@click.option("--no-cache", "anew", is_flag=True, help="Ask all sources anew, and keep that.")
+@engine_option
+@project_option
+def command(
+    goal: str, *, trace_calls: bool, anew: bool, engine: str, project: str | None, **given: object
+) -> int:
+    """Find all answers of GOAL: the values of its variables for which it holds.
+
+    GOAL is an atom, or several of them with commas between: `!` denies an atom, and comparisons
+    (< <= > >= = !=) choose among values. Variables begin with `?`; a variable may stand twice;
+    `_` and columns left out stand for any value. What else a body may hold (sums, functions, `;`)
+    is not supported here: write a rule and ask for its head.
+
+    Each row is PROVED, PROVED_UNDER assumptions, or UNRESOLVED (possible, and not decided); what is
+    disproved is not listed. `constat prove` shows why for any row; for an UNRESOLVED one, which it
+    asks about by itself, it may know more. Rows are in the order of their values; numbers are
+    ordered as numbers, texts by code points.
+
+    Formats: JSON writes integers beyond 2^53 - 1 and all decimals as texts (`constat schema
+    query`); jsonl is the rows of it, one on a line; csv is RFC 4180 in UTF-8 with values as they
+    are; parquet has exact types and needs --output. Except with table and json, what is known of
+    the answers as a whole is written to stderr.
+
+    Examples:
+      constat query "is_vip(?c)" --limit 5
+      constat query "customer_revenue(?c, ?total), ?total >= 150000" --order total:desc
+      constat query "is_vip(?c), !controls(_, ?c)" --format csv --output vips.csv
+      constat query "controls(?x, ?x)" --format json
+      constat query "may_leave(?c)" --confidence                  # exits with 3
+      constat query "is_strategic(?c)"                            # exits with 4
+      constat query "owns(?a, ?b, ?share)" --format parquet --output owns.parquet
+      constat query "controls(C001, ?b)" --engine pydatalog --format json
+
+    Exit codes: 0 the answers are settled, 3 settled under assumptions, 4 there may be other
+    answers or some are not decided, 2 bad usage, configuration or rules. With --engine pydatalog:
+    0 rows without proofs, 4 no answer, 78 a construct that it lacks.
+    """
+    wanted = _Wanted(**given)  # type: ignore[arg-type]  # click gives the options declared above
+    _require_sense(wanted)
+    refuse_with_another(engine, *_NEEDING_VERDICTS)
+    with Session(project, cache=not anew) as session, asked(session, goal=goal):
+        if engine != OWN:
+            return give_second_rows(session, goal, form=wanted.form)
+        with watching() as observe:
+            answers = session.query(goal, confidence=wanted.confidence, observe=observe)
+        rows, left_out = _chosen(answers, wanted)
+        shown = Shown(answers, rows, _columns(answers, wanted), confidence=wanted.confidence)
+        _write(shown, left_out, wanted)
+        if trace_calls:
+            note(calls_text(answers.calls))
+    return answers.exit_code
+
+
+def _require_sense(wanted: _Wanted) -> None:
+    found = []
+    if wanted.form == "parquet" and not wanted.output:
+        found.append(Diagnostic("C0432", "Parquet is not text", help="add `--output FILE`"))
+    if wanted.spreadsheet and wanted.form != "csv":
+        found.append(Diagnostic("C0432", "`--spreadsheet` is about CSV", help="add `--format csv`"))
+    if found:
+        raise ConstatError(found)
+
+
+def _chosen(answers: Answers, wanted: _Wanted) -> tuple[Rows, int]:
+    """Give the rows to write, in order, and how many of the others the limit leaves out."""
+    rows = answers.rows
+    if wanted.verdicts:
+        rows = rows.only(verdict for name, verdict in _VERDICTS if name in wanted.verdicts)
+    for part in reversed([one.strip() for one in wanted.order.split(",") if one.strip()]):
+        name, _, way = part.partition(":")
+        if way not in {"", "asc", "desc"}:
+            message = f"`{way}` is no way to sort"
+            raise ConstatError([Diagnostic("C0431", message, help=f"write `{name}:desc`")])
+        rows = rows.ordered(_column(answers, name).name, descending=way == "desc")
+    if wanted.limit is None or len(rows) <= wanted.limit:
+        return rows, 0
+    return rows[: wanted.limit], len(rows) - wanted.limit
+
+
+def _columns(answers: Answers, wanted: _Wanted) -> tuple[AnswerColumn, ...]:
+    names = [one.strip() for one in wanted.columns.split(",") if one.strip()]
+    return tuple(_column(answers, name) for name in dict.fromkeys(names)) or answers.columns
+
+
+def _column(answers: Answers, name: str) -> AnswerColumn:
+    bare = name.removeprefix("?")
+    known = {column.name: column for column in answers.columns}
+    if bare not in known:
+        near = nearest(bare, list(known))
+        listed = ", ".join(known) or "none"
+        raise ConstatError(
+            [
+                Diagnostic(
+                    "C0431",
+                    f"the answers have no column `{bare}`",
+                    note=f"their columns are the variables of the goal: {listed}",
+                    help=f"write `{near}`" if near else "name a variable of the goal",
+                )
+            ]
+        )
+    return known[bare]
+
+
+def _write(shown: Shown, left_out: int, wanted: _Wanted) -> None:
+    if wanted.form == "parquet" and wanted.output:
+        with replacing(wanted.output) as stream:
+            write_parquet(shown, stream)
+    elif wanted.output:
+        with replacing(wanted.output) as stream:
+            for chunk in joined(_pieces(shown, left_out, wanted)):
+                stream.write(chunk.encode())
+    else:
+        if wanted.form != "table":
+            use_utf8()
+        write_pieces(_pieces(shown, left_out, wanted))
+    if wanted.output or wanted.form not in {"table", "json"}:
+        for line in summary(shown, left_out):
+            note(line)
+    if wanted.output:
+        note(f"{len(shown.rows):,} rows written to {wanted.output}")
+
+
+def _pieces(shown: Shown, left_out: int, wanted: _Wanted) -> Iterator[str]:
+    match wanted.form:
+        case "csv":
+            return csv_pieces(shown, spreadsheet=wanted.spreadsheet)
+        case "json":
+            return json_pieces(shown, left_out)
+        case "jsonl":
+            return json_line_pieces(shown)
+        case _:
+            return _table(shown, left_out, terminal=wanted.output is None and sys.stdout.isatty())
+
+
+def _table(shown: Shown, left_out: int, *, terminal: bool) -> Iterator[str]:
+    if not shown.answers.columns:
+        yield ground_text(shown.answers) + "\n"
+    elif len(shown.rows):
+        cells = Cells(shown)
+        most = shutil.get_terminal_size().columns if terminal else None
+        table = Table(cells.names, cells.numbers, most)
+        table.fit(cells)
+        yield (bold(table.heading()) if terminal else table.heading()) + "\n"
+        for row in cells:
+            yield table.line(row) + "\n"
+        if table.cut:
+            yield f"cut to fit: {', '.join(table.cut)}; `--format csv` shows all\n"
+        yield "\n"
+    for line in summary(shown, left_out):
+        yield line + "\n"

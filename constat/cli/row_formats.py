@@ -1,0 +1,165 @@
+"""Answers as CSV, JSON and JSON lines, piece by piece.
+
+In: answers and the rows to write. Out: pieces of text; a row is written when it is read, so a
+million rows need no more room than one. Invariants: no value changes. In JSON, integers beyond
+2^53 - 1 and all decimals are texts, because many readers round them (RFC 7493, section 2.2). CSV is
+that of RFC 4180, in UTF-8, with `verdict` behind the variables.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import TYPE_CHECKING, Final
+
+from constat.cli.results import assumption_json, call_json
+from constat.evaluation import Verdict
+from constat.logic import Kind, display_value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from constat.logic import Value
+    from constat.session import AnswerColumn, AnswerRow, Answers, Rows
+
+_SAFE_INTEGER: Final = (1 << 53) - 1
+_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n")
+
+
+class Shown:
+    """The rows to write, and which of their columns."""
+
+    def __init__(
+        self, answers: Answers, rows: Rows, columns: Sequence[AnswerColumn], *, confidence: bool
+    ) -> None:
+        self.answers = answers
+        self.rows = rows
+        self.columns = tuple(columns)
+        self.places = tuple(answers.columns.index(column) for column in columns)
+        self.confidence = confidence
+
+    def values(self, row: AnswerRow) -> tuple[Value, ...]:
+        """Give the values of the columns that are written."""
+        return tuple([row.values[place] for place in self.places])
+
+    def extra(self) -> tuple[str, ...]:
+        """Name the columns behind the variables; a variable of the same name keeps it."""
+        names = ("verdict", "confidence", "assumptions")
+        taken = {column.name for column in self.columns}
+        wanted = names if self.confidence else (names[0], names[2])
+        return tuple(_free(name, taken) for name in wanted)
+
+
+def _free(name: str, taken: set[str]) -> str:
+    while name in taken:
+        name += "_"
+    return name
+
+
+def csv_pieces(shown: Shown, *, spreadsheet: bool) -> Iterator[str]:
+    """Write CSV; with `spreadsheet`, texts that a spreadsheet would run get an apostrophe."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\r\n")
+    writer.writerow([*(column.name for column in shown.columns), *shown.extra()])
+    kinds = [column.kind for column in shown.columns]
+    for row in shown.rows:
+        cells = [display_value(v, k) for v, k in zip(shown.values(row), kinds, strict=True)]
+        if spreadsheet:
+            cells = [
+                f"'{cell}" if kind is Kind.SYMBOL and cell.startswith(_FORMULA) else cell
+                for cell, kind in zip(cells, kinds, strict=True)
+            ]
+        writer.writerow([*cells, *_extra_cells(shown, row)])
+        yield text.getvalue()
+        text.seek(0)
+        text.truncate()
+    yield text.getvalue()
+
+
+def _extra_cells(shown: Shown, row: AnswerRow) -> Iterator[str]:
+    yield row.verdict.value
+    if shown.confidence:
+        yield "" if row.confidence is None else f"{row.confidence:f}"
+    yield "; ".join(one.text for one in row.assumptions)
+
+
+def json_line_pieces(shown: Shown) -> Iterator[str]:
+    """Write one JSON object for each row, each on a line."""
+    for row in shown.rows:
+        yield json.dumps(row_json(shown, row), ensure_ascii=True) + "\n"
+
+
+def json_pieces(shown: Shown, left_out: int) -> Iterator[str]:
+    """Write one JSON object whose last member is the rows."""
+    head = json.dumps(answers_json(shown, left_out), indent=2, ensure_ascii=True)
+    yield head.removesuffix("\n}") + ',\n  "rows": ['
+    separator = "\n    "
+    for row in shown.rows:
+        yield separator + json.dumps(row_json(shown, row), ensure_ascii=True)
+        separator = ",\n    "
+    yield "\n  ]\n}\n" if len(shown.rows) else "]\n}\n"
+
+
+def answers_json(shown: Shown, left_out: int) -> dict[str, object]:
+    """Give everything but the rows."""
+    answers = shown.answers
+    return {
+        "query": answers.query,
+        "status": answers.settled.value,
+        "exit_code": answers.exit_code,
+        "created": answers.created,
+        "columns": [{"name": one.name, "kind": one.kind.value} for one in shown.columns],
+        "counts": {
+            "proved": answers.count(Verdict.PROVED),
+            "proved_under": answers.count(Verdict.PROVED_UNDER),
+            "unresolved": answers.count(Verdict.UNRESOLVED),
+            "excluded_under": answers.excluded,
+            "shown": len(shown.rows),
+            "left_out": left_out,
+        },
+        "assumptions": [assumption_json(one) for one in answers.assumptions],
+        "open": {
+            "shapes": answers.open_shapes,
+            "stopped": answers.stopped,
+            "reasons": [
+                {
+                    "predicate": one.predicate,
+                    "reason": one.reason,
+                    "tier": one.tier,
+                    "count": one.count,
+                    "goal": one.goal,
+                }
+                for one in answers.reasons
+            ],
+        },
+        "calls": [call_json(call) for call in answers.calls],
+    }
+
+
+def row_json(shown: Shown, row: AnswerRow) -> dict[str, object]:
+    """Give one row."""
+    values = zip(shown.columns, shown.values(row), strict=True)
+    told: dict[str, object] = {
+        "values": {column.name: value_json(value, column.kind) for column, value in values},
+        "verdict": row.verdict.value,
+        "goals": list(row.goals),
+        "assumptions": [one.text for one in row.assumptions],
+    }
+    if shown.confidence:
+        told["confidence"] = None if row.confidence is None else f"{row.confidence:f}"
+    return told
+
+
+def value_json(value: Value, kind: Kind) -> object:
+    """Give a value as JSON that every reader reads alike."""
+    match kind:
+        case Kind.NUMBER | Kind.UNSIGNED:
+            small = -_SAFE_INTEGER <= int(value) <= _SAFE_INTEGER
+            return value if small else str(value)
+        case Kind.FLOAT:
+            return value
+        case Kind.BOOL:
+            return value == "true"
+        case _:
+            return display_value(value, kind)

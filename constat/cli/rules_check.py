@@ -1,0 +1,76 @@
+"""`constat rules check PATH...`: whether rule files are right, and what is not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from constat.cli.helping import PlainCommand, format_option
+from constat.cli.output import write, write_diagnostics, write_json
+from constat.diagnostics import to_json
+from constat.library import check_rules
+
+if TYPE_CHECKING:
+    from constat.library import Checked
+
+
+@click.command(name="check", cls=PlainCommand)
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@click.option(
+    "--portable", is_flag=True, help="Also say what stock Souffle 2.5 would make of the rules."
+)
+@format_option
+def command(paths: tuple[str, ...], *, portable: bool, form: str) -> int:
+    """Check rule files, and folders of them, as one program.
+
+    The cases of libraries are left out: `constat rules test` runs them. With --portable every
+    construct is named that stock Souffle 2.5 would not load, or would answer differently, with what
+    to write instead; these are warnings, and they make the exit code 1.
+
+    Examples:
+      constat rules check rules/customer-value
+      constat rules check rules/customer-value examples/vip --format json
+      constat rules check --portable rules/customer-value  # exits with 1
+
+    Exit codes: 0 no errors, 1 not portable (with --portable), 2 errors, 78 all errors are
+    constructs refused on purpose.
+    """
+    checked = check_rules([Path(path) for path in paths], portable=portable)
+    if form == "json":
+        write_json(_json(checked))
+    else:
+        write_diagnostics((*checked.diagnostics, *(checked.portability or ())), checked.texts)
+        if not checked.errors:
+            write(_summary(checked))
+    return checked.exit_code
+
+
+def _json(checked: Checked) -> dict[str, object]:
+    told: dict[str, object] = {
+        "files": len(checked.files),
+        "predicates": checked.predicates,
+        "rules": checked.rules,
+        "errors": len(checked.errors),
+        "exit_code": checked.exit_code,
+        "diagnostics": to_json(checked.diagnostics),
+    }
+    if checked.portability is not None:
+        told["portable"] = not checked.portability
+        told["portability"] = to_json(checked.portability)
+    return told
+
+
+def _summary(checked: Checked) -> str:
+    files = _counted(len(checked.files), "file")
+    declared = f"{_counted(checked.predicates, 'predicate')}, {_counted(checked.rules, 'rule')}"
+    summary = f"{files}, {declared}: no errors"
+    if checked.portability is None:
+        return summary
+    found = _counted(len(checked.portability), "construct")
+    return f"{summary}; " + (f"{found} not portable" if checked.portability else "portable")
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -1,0 +1,120 @@
+"""Texts of `constat help TOPIC`: what all commands share.
+
+Invariant: every line fits 80 columns, and a test runs the examples.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+TOPICS: Final = (
+    ("goals", "How goals, queries and facts are typed."),
+    ("exit-codes", "What the exit codes mean."),
+    ("json", "Results and failures as JSON."),
+    ("environment", "Environment variables that are read."),
+    ("files", "Files that are read and written."),
+)
+"""The topics with one line each."""
+
+_GOALS: Final = """\
+A goal is a predicate with its arguments in parentheses:
+
+  is_vip(C001)               a constant; no quotes unless it has blanks, commas
+                             or brackets: hired("J. Doe", 2024-01-01)
+  is_vip(?c)                 a variable: begins with a question mark
+  is_vip(customer = C001)    columns by name; those left out may have any value
+  owns(C001, _, ?share)      _ stands for any value
+
+`constat prove` decides one goal. `constat query` finds all values of the
+variables, also of several atoms with commas between; there `!` denies an atom
+and comparisons choose:
+
+  is_vip(?c), customer_revenue(?c, ?r), ?r > 100000, !controls(_, ?c)
+
+A fact for `constat facts add` has a value in each column. Put all of these in
+quotes for the shell.
+
+Examples:
+  constat prove "is_vip(customer = C001)" --quiet
+  constat query "owns(C001, _, ?share)"
+"""
+
+_EXIT_CODES: Final = """\
+0    proved; settled (query); accepted and proved (verify); done
+1    rejected by verify, or a source no longer shows a leaf; never a verdict.
+     Other commands say in their help where something did not pass
+2    the command line, configuration, rules or a goal is wrong
+3    proved under assumptions; answers settled under assumptions (query)
+4    unresolved: facts are missing; there may be more answers (query)
+5    disproved
+6    disproved under assumptions
+70   an error in Constat itself
+78   a construct of the language that is refused on purpose
+130  interrupted
+
+A reader that stops early (`| head`) does not change the code.
+
+Examples:
+  constat prove "is_vip(C002)" --quiet           # exits with 5
+  constat prove "is_strategic(C009)" --quiet     # exits with 4
+"""
+
+_JSON: Final = """\
+Commands that give results have --format json. The form of each is a JSON
+Schema, printed by `constat schema COMMAND`. stdout then holds one JSON value
+(with jsonl, one object a line) or nothing.
+
+A failure is one object on stderr with `error`, `exit_code` and `diagnostics`
+(`constat schema error`), whatever the command; stdout is empty and the exit
+code the same as without JSON. Remarks on stderr come with success only.
+
+Exact decimals are texts, and so are integers beyond 2^53 - 1, because many
+readers would round them. Times are UTC. Members are added in later versions;
+none changes its meaning.
+
+Examples:
+  constat prove "is_vip(C001)" --format json
+  constat schema query
+"""
+
+_ENVIRONMENT: Final = """\
+NO_COLOR         no colour on terminals; TERM=dumb has the same effect
+COLUMNS          how wide the terminal is taken to be, for tables
+CONSTAT_DEBUG    show where an error in Constat itself happened
+others           those that constat.yaml names as ${NAME}, in connections and
+                 facts; a missing one is an error that names it
+
+Colour, progress lines and cut columns are for terminals only: what is piped or
+written to a file is complete and plain.
+
+Example:
+  NO_COLOR=1 constat prove "is_vip(C001)" --quiet
+"""
+
+_FILES: Final = """\
+constat.yaml     the project: rules, databases, facts, limits. It is looked for
+                 in this folder and those above; --project names another. A
+                 pyproject.toml may point to it: [tool.constat] project = "..."
+*.dl             rules, in the files and folders that constat.yaml names
+.constat/        the state of the project, beside constat.yaml: stated facts and
+                 what else must outlive a run (`state:` names another folder)
+
+Files that commands write (--certificate, --output) appear whole or not at all:
+they are written beside their place and renamed.
+
+Example:
+  constat rules check rules/customer-value
+"""
+
+_TEXTS: Final = (
+    ("goals", _GOALS),
+    ("exit-codes", _EXIT_CODES),
+    ("json", _JSON),
+    ("environment", _ENVIRONMENT),
+    ("files", _FILES),
+)
+
+
+def topic_text(name: str) -> str | None:
+    """Give the text of a topic."""
+    return next((text for topic, text in _TEXTS if topic == name), None)

@@ -1,0 +1,133 @@
+"""The words of a project for completion: predicates, rule ids, databases, codes.
+
+In: the name of a parameter and what was typed of it. Out: what fits, or `None` where the parameter
+takes no such word. Invariant: rule files are only searched for declarations, not read as rules: a
+file with a mistake still offers the rest. Files are bounded as in loading.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from constat.cli.completing import Offer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from constat.project import Project
+
+_DECLARED: Final = re.compile(r"^[ \t]*\.decl\s+([A-Za-z]\w*)\s*\(([^()]*)\)", re.MULTILINE)
+_IDENTIFIER: Final = re.compile(r"^[ \t]*@\[\s*id\s*=\s*\"?([\w.:-]+)", re.MULTILINE)
+_LAST_NAME: Final = re.compile(r"(?:[A-Za-z]\w*)?\Z")
+_MOST_BYTES: Final = 4 << 20
+_MOST_FILES: Final = 500
+
+
+def known(
+    name: str, current: str, *, project: str | None, given: tuple[str, ...]
+) -> Iterable[Offer] | None:
+    """Give what fits a parameter of this name."""
+    match name:
+        case "goal" | "fact" | "query":
+            return goals(current, declarations(project))
+        case "predicate" | "predicates":
+            return [
+                Offer("plain", one, ", ".join(columns)) for one, columns in declarations(project)
+            ]
+        case "rule" | "rule_id" | "rule_ids" | "id" | "ids":
+            return [Offer("plain", one) for one in rule_ids(project)]
+        case "database" | "databases" | "source_name":
+            return [Offer("plain", one) for one in _project(project).databases]
+        case "code":
+            entries = importlib.import_module("constat.diagnostics.catalogue").catalogue()
+            return [Offer("plain", code, entry.title) for code, entry in entries.items()]
+        case "words":
+            return _schemas(given)
+        case "topic":
+            topics = importlib.import_module("constat.cli.topics").TOPICS
+            return [Offer("plain", one, title) for one, title in topics]
+        case _:
+            return None
+
+
+def goals(current: str, declared: Iterable[tuple[str, tuple[str, ...]]]) -> Iterator[Offer]:
+    """Offer atoms with a variable for each column, or the rest of an atom."""
+    opened = current.rpartition("(")[0] if current.count("(") > current.count(")") else None
+    if opened is not None:
+        yield from _rest(current, opened, dict(declared))
+        return
+    before = current[: _last_name(current)]
+    if before.rstrip() and not before.rstrip().endswith((",", "!")):
+        return
+    for name, columns in declared:
+        shown = ", ".join(f"?{column}" for column in columns)
+        yield Offer("plain", f"{before}{name}({shown})", ", ".join(columns))
+
+
+def _last_name(text: str) -> int:
+    found = _LAST_NAME.search(text)
+    return found.start() if found else len(text)
+
+
+def _rest(current: str, opened: str, declared: dict[str, tuple[str, ...]]) -> Iterator[Offer]:
+    """Offer variables for the columns that an atom still lacks."""
+    columns = declared.get(opened[_last_name(opened) :], ())
+    written = current[len(opened) + 1 :]
+    done = written.count(",")
+    last = written.rpartition(",")[2]
+    if done >= len(columns):
+        return
+    wanted = [f"?{column}" for column in columns[done:]]
+    bare = last.strip()
+    if bare and not wanted[0].startswith(bare):
+        # A value was typed: only what comes behind it is missing.
+        wanted = wanted[1:]
+        yield Offer("plain", ", ".join([current.rstrip(), *wanted]) + ")")
+        return
+    start = current[: len(current) - len(last)]
+    gap = " " if done else ""
+    yield Offer("plain", f"{start}{gap}{', '.join(wanted)})")
+
+
+def declarations(project: str | None) -> list[tuple[str, tuple[str, ...]]]:
+    """List the declared predicates of a project with their columns, by name."""
+    found: dict[str, tuple[str, ...]] = {}
+    for text in _texts(project):
+        for name, columns in _DECLARED.findall(text):
+            names = (column.partition(":")[0].strip() for column in columns.split(","))
+            found.setdefault(name, tuple(one for one in names if one))
+    return sorted(found.items())
+
+
+def rule_ids(project: str | None) -> list[str]:
+    """List the ids that rules of a project are given."""
+    return sorted({one for text in _texts(project) for one in _IDENTIFIER.findall(text)})
+
+
+def _project(folder: str | None) -> Project:
+    projects = importlib.import_module("constat.project")
+    start = None if folder is None else Path(folder).expanduser()
+    found: Project = projects.load_project(projects.find_project(start))
+    return found
+
+
+def _texts(folder: str | None) -> Iterator[str]:
+    project = _project(folder)
+    files = (
+        file
+        for path in project.rules
+        for file in (sorted(path.rglob("*.dl")) if path.is_dir() else [path])
+    )
+    for _, file in zip(range(_MOST_FILES), dict.fromkeys(files), strict=False):
+        if file.stat().st_size <= _MOST_BYTES:
+            yield file.read_text(encoding="utf-8", errors="replace")
+
+
+def _schemas(given: tuple[str, ...]) -> list[Offer]:
+    schema = importlib.import_module("constat.cli.schema")
+    start = "".join(f"{word}-" for word in given)
+    names = [name.removeprefix(start) for name in schema.schema_names() if name.startswith(start)]
+    return [Offer("plain", name) for name in names]

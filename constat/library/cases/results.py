@@ -1,0 +1,215 @@
+"""What became of the cases: values, JSON and text.
+
+In: the results of expectations. Out: `CasesRun` and its two forms. Invariant: the order is that of
+the files and of the text in them; durations stand in fields of their own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from constat.diagnostics import to_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from constat.diagnostics import Diagnostic, Span
+    from constat.library.cases.coverage import Coverage, LiteralTried, RuleTried
+
+PASSED, FAILED, BROKEN = 0, 1, 2
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectationResult:
+    """One goal: `problem` is empty where it passed; `proof` shows why the verdict is as it is."""
+
+    goal: str
+    expected: str
+    verdict: str
+    problem: str
+    proof: str
+    span: Span
+    seconds: float
+
+    @property
+    def passed(self) -> bool:
+        """Whether all that was expected is so."""
+        return not self.problem
+
+
+@dataclass(frozen=True, slots=True)
+class CaseResult:
+    """One case file: its results, or the mistakes that kept it from running."""
+
+    library: str
+    name: str
+    file: str
+    results: tuple[ExpectationResult, ...]
+    diagnostics: tuple[Diagnostic, ...]
+    texts: Mapping[str, str]
+    seconds: float
+
+    @property
+    def exit_code(self) -> int:
+        """0 where all passed, 1 where one failed, 2 where the case is broken."""
+        if self.diagnostics:
+            return BROKEN
+        return PASSED if all(one.passed for one in self.results) else FAILED
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryRun:
+    """The cases of one library and what they have tried of its rules."""
+
+    name: str
+    cases: tuple[CaseResult, ...]
+    coverage: Coverage
+
+
+@dataclass(frozen=True, slots=True)
+class CasesRun:
+    """Everything that was run."""
+
+    libraries: tuple[LibraryRun, ...]
+
+    @property
+    def cases(self) -> tuple[CaseResult, ...]:
+        """All cases."""
+        return tuple(case for library in self.libraries for case in library.cases)
+
+    @property
+    def results(self) -> tuple[ExpectationResult, ...]:
+        """All results."""
+        return tuple(one for case in self.cases for one in case.results)
+
+    @property
+    def failures(self) -> tuple[ExpectationResult, ...]:
+        """The results that are not as expected."""
+        return tuple(one for one in self.results if not one.passed)
+
+    @property
+    def exit_code(self) -> int:
+        """The worst of the cases."""
+        return max((case.exit_code for case in self.cases), default=BROKEN)
+
+    def to_json(self, *, coverage: bool = False) -> dict[str, object]:
+        """Give the run as JSON values; rules-test.schema.json describes them."""
+        written: dict[str, object] = {
+            "exit_code": self.exit_code,
+            "passed": sum(one.passed for one in self.results),
+            "failed": len(self.failures),
+            "broken": sum(bool(case.diagnostics) for case in self.cases),
+            "cases": [_case_json(case) for case in self.cases],
+        }
+        if coverage:
+            written["coverage"] = [_coverage_json(library) for library in self.libraries]
+        return written
+
+    def to_text(self, *, coverage: bool = False) -> str:
+        """Give the run for people; mistakes of case files are shown by whoever can show places."""
+        return "\n".join(self._lines(coverage=coverage))
+
+    def _lines(self, *, coverage: bool) -> Iterator[str]:
+        for case in self.cases:
+            yield from _case_lines(case)
+        if coverage:
+            for library in self.libraries:
+                yield from _coverage_lines(library)
+        passed = sum(one.passed for one in self.results)
+        broken = sum(bool(case.diagnostics) for case in self.cases)
+        told = [f"{passed} passed", f"{len(self.failures)} failed"]
+        told += [f"{broken} broken"] if broken else []
+        files = f"{len(self.cases)} case{'' if len(self.cases) == 1 else 's'}"
+        yield f"{', '.join(told)} in {files}"
+
+
+def _case_lines(case: CaseResult) -> Iterator[str]:
+    if case.diagnostics:
+        yield f"BROKEN {case.file}"
+        return
+    word = "passed" if case.exit_code == PASSED else "FAILED"
+    yield f"{word} {case.file}: {len(case.results)} goals, {case.seconds * 1000:.1f} ms"
+    for one in case.results:
+        if not one.passed:
+            yield f"  {one.span.source}:{one.span.line}: {one.goal}: {one.problem}"
+            yield from (f"    {line}" for line in one.proof.splitlines())
+
+
+def _coverage_lines(library: LibraryRun) -> Iterator[str]:
+    rules = library.coverage.rules
+    fired = sum(rule.fired > 0 for rule in rules)
+    yield f"coverage of {library.name}: {fired} of {len(rules)} rules fired"
+    for rule in rules:
+        if not rule.fired:
+            yield f"  {_place(rule)}: {rule.id} never fired"
+        for literal in rule.literals:
+            told = _told(literal)
+            if told:
+                yield f"  {_place(rule)}: {rule.id}: `{literal.text}` {told}"
+    if not library.coverage.complete:
+        yield "  some evaluations were too large to look through; more may have been tried"
+
+
+def _told(literal: LiteralTried) -> str:
+    if literal.never_tried:
+        # What stands before it says why.
+        return ""
+    if literal.never_true:
+        return "was never true"
+    return "was never false" if literal.never_false else ""
+
+
+def _place(rule: RuleTried) -> str:
+    return f"{rule.span.source}:{rule.span.line}" if rule.span else ""
+
+
+def _case_json(case: CaseResult) -> dict[str, object]:
+    return {
+        "library": case.library,
+        "name": case.name,
+        "file": case.file,
+        "seconds": round(case.seconds, 6),
+        "expectations": [_result_json(one) for one in case.results],
+        "diagnostics": to_json(case.diagnostics),
+    }
+
+
+def _result_json(one: ExpectationResult) -> dict[str, object]:
+    return {
+        "goal": one.goal,
+        "expected": one.expected,
+        "verdict": one.verdict,
+        "passed": one.passed,
+        "problem": one.problem,
+        "proof": "" if one.passed else one.proof,
+        "line": one.span.line,
+        "seconds": round(one.seconds, 6),
+    }
+
+
+def _coverage_json(library: LibraryRun) -> dict[str, object]:
+    return {
+        "library": library.name,
+        "complete": library.coverage.complete,
+        "rules": [_rule_json(rule) for rule in library.coverage.rules],
+    }
+
+
+def _rule_json(rule: RuleTried) -> dict[str, object]:
+    return {
+        "id": rule.id,
+        "file": rule.span.source if rule.span else "",
+        "line": rule.span.line if rule.span else 0,
+        "fired": rule.fired,
+        "literals": [
+            {
+                "text": literal.text,
+                "held": literal.held,
+                "failed": literal.failed,
+                "never_true": literal.never_true,
+                "never_false": literal.never_false,
+            }
+            for literal in rule.literals
+        ],
+    }

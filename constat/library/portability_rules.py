@@ -1,0 +1,210 @@
+"""What of one rule stock Souffle 2.5 would not load, or would answer differently.
+
+In: an analysed rule. Out: the parts of notes: code, message, place, whether it loads there, why,
+and what to write. Invariant: kinds decide, not names: `min` of numbers is portable, `min` of dates
+is not. Terms are walked on a list, because a text can make them deep.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING, Final
+
+from constat.logic import Aggregate, Apply, Comparison, Constant, Kind, Negative, Positive, Variable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from constat.diagnostics import Span
+    from constat.logic import Literal, Rule, Term
+
+Parts = tuple[str, str, "Span | None", bool, str, str]
+
+_OURS: Final = frozenset(
+    {
+        *("days_between", "years_between", "date_add", "date_of"),
+        *("year", "month", "day", "quarter", "to_decimal"),
+    }
+)
+_CONVERSIONS: Final = frozenset({"to_number", "to_unsigned", "to_float"})
+_DIVISIONS: Final = frozenset({"/", "%"})
+_NUMBERS: Final = frozenset({Kind.NUMBER, Kind.UNSIGNED, Kind.FLOAT, Kind.DECIMAL})
+_FLOATS: Final = frozenset({Kind.FLOAT, Kind.DECIMAL})
+_WIDE: Final = 1 << 31
+
+
+@dataclass(frozen=True, slots=True)
+class RuleNotes:
+    """The notes about one rule; `kinds` are those of its variables."""
+
+    rule: Rule
+    kinds: Mapping[str, Kind]
+
+    def notes(self) -> Iterator[Parts]:
+        """Yield the parts of the notes, in the order of the rule."""
+        for term in self.rule.head.terms:
+            yield from self._terms(term)
+        for literal in self.rule.body:
+            yield from self._literal(literal)
+
+    def _literal(self, literal: Literal) -> Iterator[Parts]:
+        match literal:
+            case Positive(atom) | Negative(atom):
+                for term in atom.terms:
+                    yield from self._terms(term)
+            case Comparison(left=left, right=right):
+                yield from self._terms(left)
+                yield from self._terms(right)
+            case Aggregate():
+                yield from self._aggregate(literal)
+
+    def _aggregate(self, literal: Aggregate) -> Iterator[Parts]:
+        if literal.target is not None:
+            yield from self._folded(literal, self._kind(literal.target))
+            yield from self._terms(literal.target)
+        for inner in literal.body:
+            yield from self._literal(inner)
+
+    def _folded(self, literal: Aggregate, kind: Kind) -> Iterator[Parts]:
+        if literal.function in {"min", "max"} and kind not in _NUMBERS:
+            yield (
+                "C0268",
+                f"`{literal.function}` of a {kind.value}",
+                literal.span,
+                False,
+                "min and max are of numbers there: `Couldn't assign types to the aggregator`",
+                "say that there is no smaller one: `p(?x), !smaller(?x)` with a rule for `smaller`",
+            )
+        if literal.function == "mean" and kind not in _FLOATS:
+            yield (
+                "C0269",
+                f"`mean` of a {kind.value}",
+                literal.span,
+                False,
+                "mean is of floats there",
+                "divide a `sum` by a `count`, or hold the column as `float`",
+            )
+
+    def _terms(self, root: Term) -> Iterator[Parts]:
+        pending = [root]
+        while pending:
+            term = pending.pop()
+            match term:
+                case Constant():
+                    yield from _constant(term)
+                case Apply(arguments=arguments):
+                    yield from self._applied(term)
+                    pending.extend(reversed(arguments))
+                case Variable():
+                    pass
+
+    def _applied(self, term: Apply) -> Iterator[Parts]:
+        function = term.function
+        if function in _OURS:
+            yield (
+                "C0270",
+                f"`{function}` is a function of Constat",
+                term.span,
+                False,
+                "Souffle has no function of that name, and no arithmetic of dates",
+                "compute the value in the source, and give the predicate a column for it",
+            )
+        elif function in _CONVERSIONS:
+            yield (
+                "C0271",
+                f"`{function}` of a text that is no number",
+                term.span,
+                True,
+                "the whole run ends there; here the one rule instance is unknown",
+                "keep such rows out before: `match` with a pattern of digits",
+            )
+        elif function in _DIVISIONS:
+            yield from self._division(term)
+        elif function == "as":
+            yield from self._cast(term)
+
+    def _division(self, term: Apply) -> Iterator[Parts]:
+        divisor = term.arguments[1]
+        if isinstance(divisor, Constant) and divisor.value:
+            return
+        if any(_keeps_from_zero(literal, divisor) for literal in self.rule.body):
+            return
+        yield (
+            "C0275",
+            f"`{term.function}` by what may be 0",
+            term.span,
+            True,
+            "the whole run ends there; here the one rule instance is unknown",
+            "write a literal such as `?divisor != 0` before it",
+        )
+
+    def _cast(self, term: Apply) -> Iterator[Parts]:
+        before, after = self._kind(term.arguments[0]), term.kind
+        stored = {_stored(before), _stored(after or before)}
+        if len(stored) > 1:
+            yield (
+                "C0272",
+                f"`as` turns a {before.value} into a {(after or before).value}",
+                term.span,
+                True,
+                "there `as` changes the type and keeps the bits, so that the value is another one",
+                "hold both columns in one type",
+            )
+
+    def _kind(self, term: Term) -> Kind:
+        match term:
+            case Variable(name=name):
+                return self.kinds.get(name, Kind.SYMBOL)
+            case Constant(kind=kind):
+                return kind
+            case Apply(kind=kind):
+                return kind or Kind.SYMBOL
+
+
+def _constant(term: Constant) -> Iterator[Parts]:
+    value = term.value
+    wide = isinstance(value, int) and not -_WIDE <= value < (_WIDE if _signed(term) else 2 * _WIDE)
+    if wide:
+        yield (
+            "C0273",
+            "this number does not fit into 32 bits",
+            term.span,
+            True,
+            "a build of Souffle for 32 bits cuts it; one for 64 bits reads it",
+            "use a build with `SOUFFLE_DOMAIN_64BIT`",
+        )
+    if isinstance(value, Decimal) and term.kind is Kind.DECIMAL and value != int(value):
+        yield from _inexact(term, value)
+
+
+def _inexact(term: Constant, value: Decimal) -> Iterator[Parts]:
+    if Decimal(float(value)) != value:
+        yield (
+            "C0274",
+            "this decimal has no exact float",
+            term.span,
+            True,
+            "there it is the nearest float, and comparisons with it may turn around",
+            "count the smallest unit, such as cents, as a `number`",
+        )
+
+
+def _keeps_from_zero(literal: Literal, divisor: Term) -> bool:
+    """Whether a literal is `?divisor != 0`, or compares it with 0 in another strict way."""
+    if not isinstance(literal, Comparison) or literal.operator not in {"!=", "<", ">"}:
+        return False
+    sides = (literal.left, literal.right)
+    zero = any(isinstance(side, Constant) and not side.value for side in sides)
+    return zero and divisor in sides
+
+
+def _signed(term: Constant) -> bool:
+    return term.kind is not Kind.UNSIGNED
+
+
+def _stored(kind: Kind) -> str:
+    """What a value is there: decimals are floats, dates and truth values symbols."""
+    if kind in _FLOATS:
+        return "float"
+    return kind.value if kind in _NUMBERS else "symbol"

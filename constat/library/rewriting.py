@@ -1,0 +1,64 @@
+r"""A rule file in the canonical layout, as bytes.
+
+In: the bytes of a file and its name. Out: the bytes it should have, or what is wrong with it.
+Invariants: only the layout changes; a file keeps the line ends that most of its lines have; a byte
+order mark, which has no meaning in UTF-8, is left out. Example: `rewrite(b"p( 1 ).\r\n",
+"p.dl").after` is `b"p(1).\r\n"`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from constat.diagnostics import Diagnostic, Severity, Span
+from constat.syntax import decode_rules, format_text
+from constat.syntax.loading import MAX_FILE
+from constat.syntax.mistakes.spelling import too_large
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_CRLF = b"\r\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """A file before and after; `after` is `None` where the file has errors."""
+
+    name: str
+    before: bytes
+    after: bytes | None
+    diagnostics: tuple[Diagnostic, ...]
+    texts: Mapping[str, str]
+
+    @property
+    def changed(self) -> bool:
+        """Whether the file is not in the canonical layout."""
+        return self.after is not None and self.after != self.before
+
+    @property
+    def status(self) -> str:
+        """`error`, `changed` or `unchanged`."""
+        if self.after is None:
+            return "error"
+        return "changed" if self.changed else "unchanged"
+
+
+def rewrite(content: bytes, name: str) -> Rewritten:
+    """Lay out a file."""
+    found: list[Diagnostic] = []
+    text = ""
+    if len(content) > MAX_FILE:
+        # Counted in bytes: who reads a file within bounds has cut off what lies beyond them.
+        found.append(too_large(Span(name, 1, 1, 1, 1), "4 MiB"))
+    else:
+        text = decode_rules(content, name, found)
+    written = None if found else format_text(text, name, found)
+    errors = tuple(one for one in found if one.severity is Severity.ERROR)
+    if written is None:
+        return Rewritten(name, content, None, errors, {name: text})
+    after = written.encode()
+    if 2 * content.count(_CRLF) > content.count(b"\n"):
+        after = after.replace(b"\n", _CRLF)
+    return Rewritten(name, content, after, (), {name: text})

@@ -1,0 +1,244 @@
+"""All answers of a query, and whether there can be more.
+
+In: what an evaluation found. Out: rows with a verdict each, in the order of their values; the
+settledness of the whole; where it is open, the reasons with their counts. Invariant: a row's
+verdict is that of proving it (asked by itself, more may be known of an UNRESOLVED one), and in a
+settled set every row that is not listed is disproved.
+
+Example::
+
+    with Session("examples/vip") as session:
+        answers = session.query("customer_revenue(?c, ?r), ?r > 150000")
+        for row in answers.rows.ordered("r", descending=True):
+            print(row["c"], row["r"], row.verdict.label)
+        print(answers.settled.value, answers.to_pandas()["r"].sum())
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from types import MappingProxyType
+from typing import TYPE_CHECKING, overload
+
+from constat.evaluation import Verdict
+from constat.session.frames import data_frame
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from decimal import Decimal
+
+    import pandas as pd
+
+    from constat.evaluation import Assumption, Call
+    from constat.logic import Kind, Row, Value
+
+
+class Settled(Enum):
+    """Whether the set of answers is known. The value is how JSON writes it."""
+
+    FOR_CERTAIN = "SETTLED"
+    UNDER = "SETTLED_UNDER"
+    OPEN = "OPEN"
+
+    @property
+    def exit_code(self) -> int:
+        """0 settled, 3 settled under assumptions, 4 open."""
+        return _EXIT_CODES[self]
+
+
+_EXIT_CODES = MappingProxyType({Settled.FOR_CERTAIN: 0, Settled.UNDER: 3, Settled.OPEN: 4})
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerColumn:
+    """A variable of the query and the kind of its values."""
+
+    name: str
+    kind: Kind
+
+
+@dataclass(frozen=True, slots=True)
+class OpenReason:
+    """Why there may be more answers: what was not known, how often, and one goal to ask for."""
+
+    predicate: str
+    reason: str
+    tier: str
+    count: int
+    goal: str
+
+
+@dataclass(frozen=True, slots=True)
+class Notes:
+    """What is known of a row beside its verdict.
+
+    `confidence` is `None` where it was not asked for or the row is not proved.
+    """
+
+    confidence: Decimal | None = None
+    assumptions: tuple[Assumption, ...] = ()
+
+
+_NOTHING = Notes()
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerRow:
+    """One answer: a value for each column, and a verdict.
+
+    `goals` are what to prove for this row: one goal for a query of one atom.
+    """
+
+    columns: tuple[AnswerColumn, ...] = field(repr=False)
+    values: Row
+    verdict: Verdict
+    notes: Notes = field(default=_NOTHING, repr=False)
+    show: Callable[[Row], tuple[str, ...]] = field(default=lambda _: (), repr=False, compare=False)
+
+    def __getitem__(self, column: str) -> Value:
+        """Give the value of a column; raises `KeyError`."""
+        for place, one in enumerate(self.columns):
+            if one.name == column:
+                return self.values[place]
+        raise KeyError(column)
+
+    @property
+    def confidence(self) -> Decimal | None:
+        """The confidence of a proved row, where it was asked for."""
+        return self.notes.confidence
+
+    @property
+    def assumptions(self) -> tuple[Assumption, ...]:
+        """What a row that is proved under assumptions rests on; `prove` finds a smallest set."""
+        return self.notes.assumptions
+
+    @property
+    def goals(self) -> tuple[str, ...]:
+        """The goals to prove for this row."""
+        return self.show(self.values)
+
+
+@dataclass(frozen=True, slots=True)
+class SecondRows:
+    """What another engine says: rows without verdicts, in the order of their values.
+
+    `stopped` says why there is no answer; where it is empty, `rows` are all there are.
+    """
+
+    query: str
+    columns: tuple[AnswerColumn, ...]
+    rows: tuple[Row, ...]
+    stopped: str
+
+
+@dataclass(frozen=True)
+class Answers:
+    """The answers of a query.
+
+    `open_shapes` counts the shapes of rows that may exist besides, `excluded` the ground rows that
+    only an assumption rules out. `assumptions` are those that the set as a whole rests on. `calls`
+    are the demands that went outside. `stopped` names the limit that ended the search, if any.
+    `weighed` tells whether confidences were asked for.
+    """
+
+    query: str
+    columns: tuple[AnswerColumn, ...]
+    settled: Settled
+    assumptions: tuple[Assumption, ...]
+    reasons: tuple[OpenReason, ...]
+    open_shapes: int
+    excluded: int
+    calls: tuple[Call, ...]
+    created: str
+    stopped: str
+    weighed: bool
+    sure: Sequence[Row] = field(repr=False)
+    weak: Mapping[Row, Verdict] = field(repr=False)
+    notes: Mapping[Row, Notes] = field(repr=False)
+    show: Callable[[Row], tuple[str, ...]] = field(repr=False, compare=False)
+
+    @property
+    def exit_code(self) -> int:
+        """0 settled, 3 settled under assumptions, 4 open."""
+        return self.settled.exit_code
+
+    @property
+    def rows(self) -> Rows:
+        """The rows in the order of their values; made when they are read."""
+        return Rows(self, self.sure)
+
+    def __iter__(self) -> Iterator[AnswerRow]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.sure)
+
+    def row(self, values: Row) -> AnswerRow:
+        """Give the row of these values."""
+        verdict = self.weak.get(values, Verdict.PROVED)
+        notes = self.notes.get(values, _NOTHING)
+        return AnswerRow(self.columns, values, verdict, notes, self.show)
+
+    def count(self, verdict: Verdict) -> int:
+        """Count the rows with a verdict."""
+        if verdict is Verdict.PROVED:
+            return len(self.sure) - len(self.weak)
+        return sum(one is verdict for one in self.weak.values())
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Give the rows as a data frame: a column for each variable, then `verdict`.
+
+        Numbers are `Int64` and `UInt64`, floats `Float64`, truth values `boolean`, texts `string`,
+        times `datetime64[us, UTC]`, dates `datetime.date` and decimals `Decimal` objects. Where
+        confidences were asked for, the last column has them.
+        """
+        rows = list(self.rows)
+        return data_frame(
+            {column.name: column.kind for column in self.columns},
+            self.sure,
+            [row.verdict.value for row in rows],
+            [row.confidence for row in rows] if self.weighed else None,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Rows of a set of answers, some or all; a row is made when it is read."""
+
+    answers: Answers
+    values: Sequence[Row]
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __iter__(self) -> Iterator[AnswerRow]:
+        return map(self.answers.row, self.values)
+
+    @overload
+    def __getitem__(self, place: int) -> AnswerRow: ...
+    @overload
+    def __getitem__(self, place: slice) -> Rows: ...
+    def __getitem__(self, place: int | slice) -> AnswerRow | Rows:
+        """Give a row, or some rows."""
+        if isinstance(place, slice):
+            return Rows(self.answers, self.values[place])
+        return self.answers.row(self.values[place])
+
+    def only(self, verdicts: Iterable[Verdict]) -> Rows:
+        """Give the rows with one of these verdicts."""
+        wanted, weak = frozenset(verdicts), self.answers.weak
+        found = [one for one in self.values if weak.get(one, Verdict.PROVED) in wanted]
+        return Rows(self.answers, found)
+
+    def ordered(self, column: str, *, descending: bool = False) -> Rows:
+        """Give the rows in the order of a column; rows with equal values keep their order.
+
+        Raises `KeyError` for a column that is not there.
+        """
+        names = [one.name for one in self.answers.columns]
+        if column not in names:
+            raise KeyError(column)
+        place = names.index(column)
+        found = sorted(self.values, key=lambda row: row[place], reverse=descending)
+        return Rows(self.answers, found)

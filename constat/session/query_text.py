@@ -1,0 +1,201 @@
+"""Read queries: a conjunction of atoms, negated atoms and comparisons, as people type it.
+
+In: a text such as `is_vip(?c), customer_revenue(?c, ?r), ?r > 100000`, and a program whose columns
+have kinds. Out: a `Query`: literals with typed constants, and the variables that are asked for, in
+the order in which they are first written. Invariant: atoms are read as in goals, and the spans of
+all mistakes lie in `<goal>`. A variable may stand twice; `_`, variables that begin with `_` and
+columns left out are not asked for. A goal is a query of one atom.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from constat.diagnostics import Diagnostic, Span
+from constat.logic import (
+    COMPARISONS,
+    Atom,
+    Column,
+    Comparison,
+    Literal,
+    Negative,
+    Positive,
+    Program,
+    Term,
+    Variable,
+)
+from constat.syntax.goal_tokens import Argument, GoalScanner
+from constat.syntax.goals import GOAL_NAME, GoalReader
+
+MAX_LITERALS: Final = 100
+_OPERATOR: Final = re.compile(r"<=|>=|!=|<|>|=")
+_COMPARED: Final = re.compile(r"\s*(?:\?|_)")
+_BLANK: Final = re.compile(r"\s*")
+_BARE_WORD: Final = re.compile(r"[^\s,()\"'<>=!]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What is asked: literals, and the columns of the answer with their declarations."""
+
+    literals: tuple[Literal, ...]
+    columns: tuple[Column, ...]
+    text: str
+    span: Span
+
+    @property
+    def goal(self) -> Atom | None:
+        """The one atom, where each of its variables is a column of the answer once."""
+        if len(self.literals) != 1 or not isinstance(self.literals[0], Positive):
+            return None
+        atom = self.literals[0].atom
+        names = [term.name for term in atom.terms if isinstance(term, Variable)]
+        return atom if names == [column.name for column in self.columns] else None
+
+
+def parse_query(text: str, program: Program) -> Query:
+    """Read a query. Raises `ConstatError` with the mistakes found, placed in `<goal>`."""
+    return _QueryReader(text, program).query()
+
+
+class _QueryScanner(GoalScanner):
+    """A position in the text of a query: an atom may be followed by more."""
+
+    def _end(self) -> None:
+        self.skip_blank()
+
+    def take(self, wanted: str) -> bool:
+        """Step over a text if it is next."""
+        self.skip_blank()
+        found = self.text.startswith(wanted, self.position)
+        self.position += len(wanted) if found else 0
+        return found
+
+    def at_end(self) -> bool:
+        """Whether nothing but a final dot is left."""
+        self.skip_blank()
+        return self.text[self.position :].rstrip() in {"", "."}
+
+    def operand(self) -> Argument:
+        """Read one side of a comparison."""
+        self.skip_blank()
+        start = self.position
+        found = _BARE_WORD.match(self.text, start)
+        if found is None:
+            form, text = self._value()
+        else:
+            self.position = found.end()
+            span = self.tokens.stretch(start, self.position)
+            form, text = self._token(found.group(), span)
+        return Argument(form, text, self.tokens.stretch(start, self.position))
+
+    def operator(self) -> str:
+        """Read the sign of a comparison."""
+        self.skip_blank()
+        found = _OPERATOR.match(self.text, self.position)
+        if found is None or found.group() not in COMPARISONS:
+            reason = "a comparison such as `?x > 5` is expected here"
+            self.fail(_malformed(self.here(), reason, "write one of < <= > >= = !="))
+        self.position = found.end()
+        return found.group()
+
+
+@dataclass(frozen=True, slots=True)
+class _Compared:
+    """A comparison whose constants wait for the kinds of the variables."""
+
+    operator: str
+    left: Argument
+    right: Argument
+
+
+class _QueryReader(GoalReader):
+    """Reads one query against the declared predicates."""
+
+    def __init__(self, text: str, program: Program) -> None:
+        super().__init__(text, GOAL_NAME, program)
+        self.scanner: _QueryScanner = _QueryScanner(text, GOAL_NAME, self.diagnostics)
+        self.columns: dict[str, Column] = {}
+        self._hidden = 0
+        self._negated = False
+
+    def query(self) -> Query:
+        """Read all literals."""
+        read: list[Literal | _Compared] = [self._literal()]
+        while not self.scanner.at_end():
+            if not self.scanner.take(","):
+                reason = "`,` is missing between two literals"
+                self.fail(_malformed(self.scanner.here(), reason, "write a comma"))
+            read.append(self._literal())
+            if len(read) > MAX_LITERALS:
+                reason = f"a query has at most {MAX_LITERALS} literals"
+                self.fail(_malformed(self.scanner.here(), reason, "write a rule"))
+        literals = tuple(
+            self._comparison(one) if isinstance(one, _Compared) else one for one in read
+        )
+        self.finish()
+        shown = tuple(column for name, column in self.columns.items() if not name.startswith("_"))
+        return Query(literals, shown, self.scanner.text.strip(), self.scanner.whole())
+
+    def _literal(self) -> Literal | _Compared:
+        scanner = self.scanner
+        self._negated = scanner.take("!")
+        if not self._negated and _COMPARED.match(scanner.text, scanner.position):
+            left, operator = scanner.operand(), scanner.operator()
+            return _Compared(operator, left, scanner.operand())
+        start = scanner.position + len(_blank(scanner))
+        predicate, terms = self.read()
+        atom = Atom(predicate.name, terms, scanner.tokens.stretch(start, scanner.position))
+        return Negative(atom) if self._negated else Positive(atom)
+
+    def term(self, column: Column, argument: Argument | None) -> Term:
+        """Turn an argument into a term; variables may come again."""
+        if argument is None or argument.form == "wild":
+            self._hidden += 1
+            # A name that nobody can type: in a query, `_1` is a variable like others.
+            return Variable(f"_ {self._hidden}", None if argument is None else argument.span)
+        if argument.form != "variable":
+            return self.constant(column, argument)
+        if not self._negated:
+            named = Column(argument.text, column.type_name, column.kind)
+            self.columns.setdefault(argument.text, named)
+        return Variable(argument.text, argument.span)
+
+    def _comparison(self, read: _Compared) -> Comparison:
+        sides = [read.left, read.right]
+        names = [side.text for side in sides if side.form == "variable"]
+        column = next((self.columns[name] for name in names if name in self.columns), None)
+        span = read.left.span
+        if column is None or any(name not in self.columns for name in names):
+            wrong = next((name for name in names if name not in self.columns), "")
+            self.fail(_unbound(span, wrong))
+        left, right = (
+            Variable(side.text, side.span)
+            if side.form == "variable"
+            else self.constant(column, side)
+            for side in sides
+        )
+        return Comparison(read.operator, left, right, span)
+
+
+def _blank(scanner: GoalScanner) -> str:
+    found = _BLANK.match(scanner.text, scanner.position)
+    return found.group() if found else ""
+
+
+def _malformed(span: Span, reason: str, edit: str) -> Diagnostic:
+    note = "a query is atoms, atoms with `!` before them and comparisons, with commas between"
+    return Diagnostic("C0430", reason, span, note=note, help=edit)
+
+
+def _unbound(span: Span, name: str) -> Diagnostic:
+    shown = f"`?{name}`" if name else "either side"
+    return Diagnostic(
+        "C0430",
+        f"no atom of the query has a value for {shown}",
+        span,
+        note="a comparison chooses among values that an atom gives",
+        help="write an atom with this variable before it: `revenue(?c, ?r), ?r > 100`",
+    )

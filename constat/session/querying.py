@@ -1,0 +1,264 @@
+"""Answer a query: evaluate it once, and say of each row and of the whole what is known.
+
+In: a query, the analysed program, engine and external predicates. Out: `Answers`. A query that is
+no plain goal becomes a rule for a relation of its own, which the ordinary analysis checks; it is
+thrown away with the answer. Invariant: what a row is called follows from strengths as `prove` does
+it (semantics 7 and 10): a row that an open shape covers is at least possible.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from constat.analysis import analyse, check_goal
+from constat.diagnostics import ConstatError
+from constat.evaluation import ABSENT, ACCEPTED, CERTAIN, CONCEIVABLE, POSSIBLE, Verdict
+from constat.logic import OPEN, Atom, Constant, Positive, Predicate, Rule, Variable
+from constat.proof.projection import with_projections
+from constat.session.answers import AnswerColumn, Answers, SecondRows, Settled
+from constat.session.open_reasons import open_reasons
+from constat.session.resting import resting
+from constat.syntax import print_row
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from constat.analysis import AnalysedProgram
+    from constat.diagnostics import Diagnostic
+    from constat.evaluation import Engine, Externals, Limits, Observer, Outcome
+    from constat.logic import Column, OpenRow, Row, Slot
+    from constat.proof.outside import Fact
+    from constat.session.query_text import Query
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A query as an atom of a program.
+
+    `places` are the positions of the answer's columns in it.
+    """
+
+    query: Query
+    program: AnalysedProgram
+    goal: Atom
+    places: tuple[int, ...]
+
+
+def compile_query(query: Query, program: AnalysedProgram) -> Compiled:
+    """Make a query ready for an engine. Raises `ConstatError` where it is unsafe or ill typed."""
+    goal = query.goal
+    if goal is None:
+        program, goal = _with_rule(query, program)
+    goal = check_goal(goal, program)
+    variables = [place for place, term in enumerate(goal.terms) if isinstance(term, Variable)]
+    return Compiled(query, program, goal, tuple(variables))
+
+
+def _with_rule(query: Query, program: AnalysedProgram) -> tuple[AnalysedProgram, Atom]:
+    name = _free_name(program)
+    variables = tuple(Variable(column.name) for column in query.columns)
+    head = Atom(name, variables, query.span)
+    rule = Rule(f"{name}.1", head, query.literals, span=query.span)
+    predicates = {**program.program.predicates, name: Predicate(name, query.columns)}
+    rules = (*program.program.rules, rule)
+    diagnostics: list[Diagnostic] = []
+    found = analyse(replace(program.program, predicates=predicates, rules=rules), diagnostics)
+    if found is None:
+        # The rules have been analysed before: what is wrong now is wrong with the query.
+        raise ConstatError([one for one in diagnostics if one.severity.value == "error"])
+    return found, head
+
+
+def _free_name(program: AnalysedProgram) -> str:
+    name = "query"
+    while name in program.program.predicates:
+        name += "_"
+    return name
+
+
+def answer_query(  # noqa: PLR0913  # the engine's own arguments, handed through
+    engine: Engine,
+    compiled: Compiled,
+    externals: Externals,
+    limits: Limits,
+    *,
+    created: str,
+    confidence: bool,
+    observe: Observer,
+) -> Answers:
+    """Evaluate a compiled query."""
+    goal = compiled.goal
+    # As `prove` does: in a proof every negated atom is ground.
+    program = with_projections(compiled.program)
+    outcome = engine.evaluate(program, goal, externals, limits, exhaust=True, observe=observe)
+    found = _Found(compiled, outcome)
+    settled = found.settled()
+    rests = resting(
+        outcome,
+        found.facts(CERTAIN) if confidence else (),
+        found.facts(ACCEPTED),
+        whole=settled is Settled.UNDER,
+    )
+    return Answers(
+        query=compiled.query.text,
+        columns=tuple(AnswerColumn(one.name, one.kind) for one in _columns(compiled)),
+        settled=settled,
+        assumptions=rests.assumptions,
+        reasons=open_reasons(outcome) if settled is Settled.OPEN else (),
+        open_shapes=found.count_shapes(POSSIBLE),
+        excluded=found.excluded + found.count_shapes(CONCEIVABLE),
+        calls=outcome.calls,
+        created=created,
+        stopped=outcome.stopped,
+        weighed=confidence,
+        sure=found.listed,
+        weak=found.weak,
+        notes={found.shown(row): notes for (_, row), notes in rests.notes.items()},
+        show=_shower(compiled),
+    )
+
+
+def second_rows(compiled: Compiled, rows: Iterable[Row], stopped: str) -> SecondRows:
+    """Give what another engine found, with the columns of the answer."""
+    found = {tuple([row[place] for place in compiled.places]) for row in rows}
+    columns = tuple(AnswerColumn(one.name, one.kind) for one in _columns(compiled))
+    return SecondRows(compiled.query.text, columns, tuple(sorted(found)), stopped)
+
+
+def _columns(compiled: Compiled) -> tuple[Column, ...]:
+    declared = compiled.program.program.predicates[compiled.goal.predicate].columns
+    return tuple(
+        replace(declared[place], name=_name(compiled.goal, place)) for place in compiled.places
+    )
+
+
+def _name(goal: Atom, place: int) -> str:
+    term = goal.terms[place]
+    return term.name if isinstance(term, Variable) else ""
+
+
+class _Found:
+    """The rows of an outcome that match a query, by strength."""
+
+    def __init__(self, compiled: Compiled, outcome: Outcome) -> None:
+        self.compiled = compiled
+        self.outcome = outcome
+        self.name = compiled.goal.predicate
+        self._whole = compiled.places == tuple(range(len(compiled.goal.terms)))
+        self.certain: list[Row] = [row for row in self._rows(CERTAIN) if self._is_asked(row)]  # type: ignore[misc]
+        self.shapes: dict[OpenRow, int] = {}
+        self.strengths: dict[Row, int] = {}
+        for row, strength in self._weaker():
+            self._take(row, strength)
+        for row, one in self.strengths.items():
+            self.strengths[row] = max(one, self._covering(row))
+        held = [row for row, one in self.strengths.items() if one > CONCEIVABLE]
+        self.excluded = len(self.strengths) - len(held)
+        self.listed = sorted(map(self.shown, (*self.certain, *held)))
+        self.weak = {self.shown(row): _verdict(self.strengths[row]) for row in held}
+
+    def _rows(self, least: int) -> Iterable[OpenRow]:
+        return self.outcome.rows(self.name, least)
+
+    def _is_asked(self, row: OpenRow) -> bool:
+        return _narrowed(self.compiled.goal, row) is not None
+
+    def _weaker(self) -> Iterator[tuple[OpenRow, int]]:
+        """Yield the rows that are not certain, the strongest first."""
+        certain = sum(1 for _ in self._rows(CERTAIN))
+        if sum(1 for _ in self._rows(CONCEIVABLE)) == certain:
+            return
+        seen = set(self._rows(CERTAIN))
+        for strength in (ACCEPTED, POSSIBLE, CONCEIVABLE):
+            for row in self._rows(strength):
+                if row not in seen:
+                    seen.add(row)
+                    yield row, strength
+
+    def _take(self, row: OpenRow, strength: int) -> None:
+        narrow = _narrowed(self.compiled.goal, row)
+        if narrow is None:
+            return
+        if OPEN in narrow:
+            self.shapes[narrow] = max(strength, self.shapes.get(narrow, ABSENT))
+            return
+        ground: Row = narrow  # type: ignore[assignment]  # it has no placeholder
+        if ground not in self._sure:
+            self.strengths[ground] = max(strength, self.strengths.get(ground, ABSENT))
+
+    @cached_property
+    def _sure(self) -> frozenset[Row]:
+        return frozenset(self.certain)
+
+    def _covering(self, row: Row) -> int:
+        """Give the strength of the strongest open shape that may be this row."""
+        found = (one for shape, one in self.shapes.items() if _covers(shape, row))
+        return max(found, default=ABSENT)
+
+    def shown(self, row: Row) -> Row:
+        """Give the values of the answer's columns."""
+        return row if self._whole else tuple([row[place] for place in self.compiled.places])
+
+    def count_shapes(self, strength: int) -> int:
+        """Count the open shapes of a strength."""
+        return sum(one == strength for one in self.shapes.values())
+
+    def settled(self) -> Settled:
+        """Say whether the set of answers is known."""
+        strengths = {*self.strengths.values(), *self.shapes.values()}
+        if POSSIBLE in strengths or self.outcome.stopped not in {"", "settled"}:
+            return Settled.OPEN
+        return Settled.UNDER if strengths else Settled.FOR_CERTAIN
+
+    def facts(self, strength: int) -> tuple[Fact, ...]:
+        """Give the rows of a strength, certain or accepted, as facts."""
+        if strength == CERTAIN:
+            return tuple((self.name, row) for row in self.certain)
+        return tuple((self.name, row) for row, one in self.strengths.items() if one == strength)
+
+
+def _verdict(strength: int) -> Verdict:
+    return Verdict.PROVED_UNDER if strength == ACCEPTED else Verdict.UNRESOLVED
+
+
+def _narrowed(goal: Atom, row: OpenRow) -> OpenRow | None:
+    """Give the part of a row that the goal asks about; `None` where it does not match."""
+    slots: list[Slot] = []
+    for term, slot in zip(goal.terms, row, strict=True):
+        if not isinstance(term, Constant):
+            slots.append(slot)
+        elif slot is OPEN or slot == term.value:
+            slots.append(term.value)
+        else:
+            return None
+    return tuple(slots)
+
+
+def _covers(shape: OpenRow, row: Row) -> bool:
+    return all(slot is OPEN or slot == value for slot, value in zip(shape, row, strict=True))
+
+
+def _shower(compiled: Compiled) -> Callable[[Row], tuple[str, ...]]:
+    """Give the function that writes the goals of a row."""
+    predicates = compiled.program.program.predicates
+    names = [_name(compiled.goal, place) for place in compiled.places]
+    atoms = [one.atom for one in compiled.query.literals if isinstance(one, Positive)]
+
+    def show(row: Row) -> tuple[str, ...]:
+        values = dict(zip(names, row, strict=True))
+        return tuple(print_row(predicates[atom.predicate], _filled(atom, values)) for atom in atoms)
+
+    return show
+
+
+def _filled(atom: Atom, values: Mapping[str, Slot]) -> OpenRow:
+    return tuple(
+        term.value
+        if isinstance(term, Constant)
+        else values.get(term.name, OPEN)
+        if isinstance(term, Variable)
+        else OPEN
+        for term in atom.terms
+    )

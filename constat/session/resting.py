@@ -1,0 +1,130 @@
+"""What proved answers rest on: assumptions and confidences, from one proof of all rows.
+
+In: an outcome and the rows that hold in it, certain and accepted. Out: notes for each row, and the
+assumptions of the set as a whole. Invariant: a row holds whenever the assumptions noted at it do;
+they need not be the fewest, which `prove` looks for. Where a proof of all rows would be too large,
+confidences are left out and every assumption that was met is named.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import TYPE_CHECKING, Final
+
+from constat.proof.best import best_nodes
+from constat.proof.confidence import MILLION
+from constat.proof.instances import AggregateCode, NegativeCode
+from constat.proof.proofs import Proof, RuleNode
+from constat.proof.reading import accepting_reading, hard_reading, rule_assumption
+from constat.proof.slices import TooLargeError
+from constat.session.answers import Notes
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from constat.evaluation import Assumption, Outcome
+    from constat.proof.outside import Fact
+    from constat.proof.proofs import Node
+    from constat.proof.reading import Reading
+
+_MOST_NOTED: Final = 20_000
+_BEST_STEPS: Final = 2_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Rests:
+    """The assumptions of the whole, and notes by row."""
+
+    assumptions: tuple[Assumption, ...] = ()
+    notes: Mapping[Fact, Notes] = field(default_factory=dict)
+
+
+def resting(
+    outcome: Outcome, certain: tuple[Fact, ...], accepted: tuple[Fact, ...], *, whole: bool
+) -> Rests:
+    """Note what rows rest on.
+
+    `certain` are the rows whose confidence is wanted; `whole` asks for the assumptions under
+    which there are no other rows.
+    """
+    notes = _confidences(outcome, certain) if certain else {}
+    if not accepted and not whole:
+        return Rests((), notes)
+    reading = accepting_reading(outcome)
+    every = tuple(sorted(reading.accepted, key=lambda one: (one.kind, one.text)))
+    if len(accepted) > _MOST_NOTED:
+        return Rests(every, notes | {fact: Notes(None, every) for fact in accepted})
+    proof = Proof(reading, outcome.goal)
+    try:
+        proof.show(accepted, bounded=whole)
+    except TooLargeError:
+        return Rests(every, notes | {fact: Notes(None, every) for fact in accepted})
+    walk = _Walk(proof)
+    under = {
+        fact: Notes(Decimal(proof.confidences[fact]) / MILLION, walk.assumptions(fact))
+        for fact in accepted
+    }
+    return Rests(proof.used_assumptions(), notes | under)
+
+
+def _confidences(outcome: Outcome, facts: tuple[Fact, ...]) -> dict[Fact, Notes]:
+    """Give the best confidences, or those of the first proofs where there are too many ways."""
+    reading = hard_reading(outcome)
+    try:
+        proof = _best(reading, outcome, facts)
+    except TooLargeError:
+        return {}
+    return {fact: Notes(Decimal(proof.confidences[fact]) / MILLION) for fact in facts}
+
+
+def _best(reading: Reading, outcome: Outcome, facts: tuple[Fact, ...]) -> Proof:
+    proof = Proof(reading, outcome.goal)
+    proof.show(facts, bounded=False)
+    if all(proof.confidences[fact] == MILLION for fact in facts):
+        return proof
+    try:
+        nodes = best_nodes(reading, facts, _BEST_STEPS)
+    except TooLargeError:
+        return proof
+    better = Proof(reading, outcome.goal)
+    better.prefer(nodes)
+    better.show(facts, bounded=False)
+    return better
+
+
+class _Walk:
+    """Collects the assumptions below each fact of a proof, without recursion."""
+
+    def __init__(self, proof: Proof) -> None:
+        self._proof = proof
+        self._absences = tuple(
+            sorted(proof.slice.outside.usage.assumptions, key=lambda one: (one.kind, one.text))
+        )
+
+    def assumptions(self, fact: Fact) -> tuple[Assumption, ...]:
+        """Give the assumptions of a fact's derivation, in a fixed order."""
+        found: dict[Assumption, None] = {}
+        seen = {fact}
+        waiting = [fact]
+        while waiting:
+            node = self._proof.nodes[waiting.pop()]
+            found.update(dict.fromkeys(self._own(node)))
+            below = [one for one in self._proof.rests_on(node) if one not in seen]
+            seen.update(below)
+            waiting += below
+        return tuple(sorted(found, key=lambda one: (one.kind, one.text)))
+
+    def _own(self, node: Node) -> tuple[Assumption, ...]:
+        proof = self._proof
+        if not isinstance(node, RuleNode):
+            grounds = proof.slice.outside.grounds(node.predicate, node.row)
+            held = None if grounds is None else grounds.assumption
+            return () if held is None else (held,)
+        rule = rule_assumption(proof.reading.program, node.rule)
+        own = () if rule is None else (rule,)
+        looks_away = any(
+            isinstance(one, NegativeCode | AggregateCode) for one in proof.code(node.rule).body
+        )
+        # What closes an absence is recorded for the proof as a whole, not for each literal.
+        return (*own, *self._absences) if looks_away else own

@@ -1,0 +1,202 @@
+"""Which certificates would have to be proved again, and why.
+
+In: certificates in files, and the project as it is now. Out: for each one whether it still stands,
+is stale or cannot be told, with the reasons. Invariants: only what a proof rests on counts: a rule
+or row that it does not use changes nothing; a source that does not answer makes nothing stale;
+nothing is served from the cache. Example: after `vip_threshold` has changed, `is_vip(C001)` is
+stale and `owns(C001, C033, ?)` is not.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from constat.check import check_certificate
+from constat.check.canonical import MAX_BYTES
+from constat.diagnostics import ConstatError, Diagnostic
+from constat.session.rereading import Rereading, written_goal
+from constat.session.stale_reasons import Reason, reason_of
+from constat.session.stale_rules import PresentRules
+from constat.tiers import age_allowed, age_in_words, is_cached, seconds_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from constat.analysis import AnalysedProgram
+    from constat.evaluation import Externals
+    from constat.logic import Atom
+    from constat.session.result import Result
+
+STALE: Final = 1
+UNTOLD: Final = 4
+_MOST_FILES: Final = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Conclusion:
+    """A certificate and what became of it: `current`, `stale` or `unknown`.
+
+    `goal` and `verdict` are empty where the checker rejects the file.
+    """
+
+    path: str
+    goal: str
+    verdict: str
+    identity: str
+    reasons: tuple[Reason, ...] = ()
+
+    @property
+    def status(self) -> str:
+        """Whether it stands: one reason is enough to prove again, a silent source is not."""
+        if any(reason.kind != "unreached" for reason in self.reasons):
+            return "stale"
+        return "unknown" if self.reasons else "current"
+
+
+@dataclass(frozen=True, slots=True)
+class StaleReport:
+    """All conclusions that were looked at, in the order of their files."""
+
+    conclusions: tuple[Conclusion, ...]
+
+    @property
+    def stale(self) -> tuple[Conclusion, ...]:
+        """Those that would have to be proved again."""
+        return tuple(one for one in self.conclusions if one.status == "stale")
+
+    @property
+    def unknown(self) -> tuple[Conclusion, ...]:
+        """Those whose sources did not answer."""
+        return tuple(one for one in self.conclusions if one.status == "unknown")
+
+    @property
+    def exit_code(self) -> int:
+        """0 none is stale, 1 some are, 4 some cannot be told."""
+        if self.stale:
+            return STALE
+        return UNTOLD if self.unknown else 0
+
+
+class Prove(Protocol):
+    """Proves a goal now."""
+
+    def __call__(self, goal: Atom, *, exhaust: bool) -> Result:
+        """Give the result."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Present:
+    """The project as it is now."""
+
+    program: AnalysedProgram
+    externals: Externals
+    prove: Prove
+
+
+def find_stale(paths: Sequence[Path | str], present: Present) -> StaleReport:
+    """Look at every certificate; raises `ConstatError` for a file that cannot be read."""
+    judge = _Judge(present)
+    return StaleReport(
+        tuple(judge.conclusion(path) for given in paths for path in _files(Path(given)))
+    )
+
+
+def _files(given: Path) -> list[Path]:
+    """Give the files of a folder and of the folders in it, or the one file."""
+    if not given.is_dir():
+        return [given]
+    found = sorted(path for path in given.rglob("*.json") if path.is_file())
+    if len(found) > _MOST_FILES:
+        message = f"`{given}` holds more than {_MOST_FILES} files"
+        raise ConstatError([Diagnostic("C0401", message)])
+    return found
+
+
+def _content(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(MAX_BYTES + 1)
+    except (OSError, ValueError) as problem:
+        reason = problem.strerror if isinstance(problem, OSError) else "this is no file name"
+        raise ConstatError([Diagnostic("C0401", f"`{path}` cannot be read: {reason}")]) from None
+
+
+class _Judge:
+    """Holds certificates against one state of the project."""
+
+    def __init__(self, present: Present) -> None:
+        self._present = present
+        self._rules = PresentRules(present.program)
+
+    def conclusion(self, path: Path) -> Conclusion:
+        content = _content(path)
+        report = check_certificate(content)
+        if not report.accepted:
+            said = f"the checker rejects it: {report.reason}"
+            return Conclusion(str(path), "", "", "", (Reason("rejected", said),))
+        document = json.loads(content)
+        reasons = [Reason("rules", text) for text in self._rules.changes(document)]
+        try:
+            reasons += self._leaves(document)
+        except ConstatError as problem:
+            # The query of a leaf is wrong now, so the goal could not be proved again as it stands.
+            first = problem.diagnostics[0]
+            reasons.append(Reason("source", f"{first.message} [{first.code}]"))
+        return Conclusion(
+            str(path),
+            report.goal or "",
+            report.verdict or "",
+            report.identity or "",
+            tuple(dict.fromkeys(reasons)),
+        )
+
+    def _leaves(self, document: Mapping[str, Any]) -> Iterator[Reason]:
+        program = self._present.program.program
+        rereading = Rereading(document, program, self._present.externals)
+        leaves = [*rereading.facts(), *rereading.coverage()]
+        if document["header"]["verdict"] not in {"PROVED", "DISPROVED"}:
+            # More knowledge never turns what is settled around; it may decide what is not.
+            leaves += rereading.closed_since()
+        if document["summaries"]:
+            leaves += rereading.summaries(self._proved_again(document))
+        for leaf in leaves:
+            found = reason_of(leaf)
+            if found is not None:
+                yield found
+        yield from self._aged(document, rereading)
+
+    def _proved_again(self, document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+        """Prove the goal: only so are rows that stand in no certificate read again."""
+        goal = written_goal(document["header"]["goal"], self._present.program)
+        if goal is None:
+            return []
+        exhaust = document["header"]["search"] == "exhausted"
+        return [json.loads(self._present.prove(goal, exhaust=exhaust).certificate)]
+
+    def _aged(self, document: Mapping[str, Any], rereading: Rereading) -> Iterator[Reason]:
+        """Yield evidence of the cache that is older than its predicate allows now."""
+        now = time.time()
+        predicates = self._present.program.program.predicates
+        executed = document["record"]["executed"]
+        for number, source in enumerate(document["sources"]):
+            if not is_cached(source["tier"]):
+                continue
+            moment = seconds_of(executed[number] or "")
+            for name in sorted(rereading.predicates_of(number)):
+                allowed = age_allowed(predicates[name]) if name in predicates else 0
+                if moment is None or not 0 <= now - moment <= allowed:
+                    yield Reason("age", _too_old(name, allowed, moment, now))
+
+
+def _too_old(name: str, allowed: int, moment: float | None, now: float) -> str:
+    if not allowed:
+        return f"{name} came from the cache, and nothing of it is kept any more"
+    if moment is None or moment > now:
+        return f"{name} came from the cache, and its time says nothing"
+    age, most = age_in_words(now - moment), age_in_words(allowed)
+    return f"{name} came from the cache and is {age} old; its max_age is {most}"

@@ -1,0 +1,105 @@
+"""Compare the rules that a proof rests on with the rules of today.
+
+In: a certificate that the checker accepted and the analysed program. Out: a sentence for each rule
+or declaration that is not as it was. Invariants: a rule that the proof does not use has no part in
+it, nor have ids, comments and sentences; where an absence or an aggregate rests on all rules of a
+predicate, a new rule counts as well. Example: another rule for `is_vip` leaves a proof by its first
+rule standing, and makes a disproof stale.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from constat.proof.encoding import encode_program
+from constat.proof.projection import with_projections
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from constat.analysis import AnalysedProgram
+    from constat.proof.encoding import EncodedProgram
+
+
+class PresentRules:
+    """The rules of a program as certificates write them."""
+
+    def __init__(self, program: AnalysedProgram) -> None:
+        self._program = with_projections(program)
+        self._encoded: dict[str, EncodedProgram | None] = {}
+
+    def changes(self, document: Mapping[str, Any]) -> Iterator[str]:
+        """Yield what is not as the certificate has it."""
+        goal = document["header"]["goal"][0]
+        encoded = self._of(goal)
+        if encoded is not None and encoded.pin == document["header"]["program"]:
+            return
+        yield from self._declarations(document)
+        yield from self._rules(document)
+
+    def _declarations(self, document: Mapping[str, Any]) -> Iterator[str]:
+        used = _used_predicates(document)
+        for declared in document["declarations"]:
+            name = declared["name"]
+            if name not in used:
+                continue
+            encoded = self._of(name)
+            if encoded is None:
+                yield f"{name} is not declared any more"
+            elif _shape(declared) not in map(_shape, _named(encoded.declarations)):
+                yield f"the declaration of {name} has changed"
+
+    def _rules(self, document: Mapping[str, Any]) -> Iterator[str]:
+        rules = document["rules"]
+        used = {node["rule"] for node in document["nodes"] if node["kind"] == "rule"}
+        used |= {summary["rule"] for summary in document["summaries"]}
+        for number in sorted(used):
+            rule = rules[number]
+            if _content(rule) not in self._contents(rule["head"][0]):
+                yield f"rule {rule['id']} has changed"
+        whole = {entry["predicate"] for entry in document["closure"]["entries"]}
+        for name in sorted(whole):
+            then = Counter(_content(rule) for rule in rules if rule["head"][0] == name)
+            if then != self._contents(name):
+                yield f"the rules of {name} have changed"
+
+    def _contents(self, predicate: str) -> Counter[str]:
+        encoded = self._of(predicate)
+        if encoded is None:
+            return Counter()
+        return Counter(
+            _content(rule) for rule in _named(encoded.rules) if rule["head"][0] == predicate
+        )
+
+    def _of(self, predicate: str) -> EncodedProgram | None:
+        if predicate not in self._encoded:
+            known = predicate in self._program.program.predicates
+            self._encoded[predicate] = encode_program(self._program, predicate) if known else None
+        return self._encoded[predicate]
+
+
+def _used_predicates(document: Mapping[str, Any]) -> frozenset[str]:
+    """Name the predicates that a proof speaks about."""
+    found = {document["header"]["goal"][0]}
+    found |= {node["fact"][0] for node in document["nodes"]}
+    for member in ("facts", "coverage", "open"):
+        found |= {one["predicate"] for one in document[member]}
+    return frozenset(found | {one["predicate"] for one in document["closure"]["entries"]})
+
+
+def _named(written: Sequence[Any]) -> list[Mapping[str, Any]]:
+    return [one for one in written if isinstance(one, dict)]
+
+
+def _shape(declared: Mapping[str, Any]) -> tuple[object, ...]:
+    kinds = tuple(kind for _, kind in declared["columns"])
+    return declared["name"], kinds, declared["external"]
+
+
+def _content(rule: Mapping[str, Any]) -> str:
+    """Give what a rule means: head, body, confidence, and whether somebody has to approve it."""
+    assumed = rule["assumption"] is not None
+    parts = [rule["head"], rule["body"], rule["variables"], rule["confidence"], assumed]
+    return json.dumps(parts, sort_keys=True)

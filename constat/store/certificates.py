@@ -1,0 +1,78 @@
+"""Certificates that were kept, each in a file named after its proof.
+
+In: the bytes of a certificate and the identity of its proof. Out: the path of the file. Invariants:
+a file is there whole or not at all, and what `add` has returned survives a crash of the machine; a
+proof that is found again takes the place of itself, with its newer times. Example:
+`CertificateStore(folder).add("sha256:<hex>", content)` writes `certificates/<hex>.json`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from constat.diagnostics import ConstatError, Diagnostic
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+FOLDER_NAME: Final = "certificates"
+_IDENTITY: Final = re.compile(r"sha256:([0-9a-f]{64})\Z")
+_SUFFIX: Final = ".json"
+
+
+class CertificateStore:
+    """The certificates of a project, in a folder of its state folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder / FOLDER_NAME
+
+    def add(self, identity: str, content: bytes) -> Path:
+        """Keep a certificate; gives its path. Raises `ConstatError` where it cannot be written."""
+        found = _IDENTITY.match(identity)
+        if found is None:
+            raise ValueError("this is no identity of a proof")
+        path = self.folder / f"{found[1]}{_SUFFIX}"
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            _replace(path, content)
+        except OSError as problem:
+            reason = problem.strerror or type(problem).__name__
+            message = f"the certificate cannot be kept: {reason}"
+            raise ConstatError([Diagnostic("C0563", message)]) from problem
+        return path
+
+    def paths(self) -> tuple[Path, ...]:
+        """Give the files, in the order of their names."""
+        if not self.folder.is_dir():
+            return ()
+        return tuple(sorted(self._files()))
+
+    def _files(self) -> Iterator[Path]:
+        for path in self.folder.glob(f"*{_SUFFIX}"):
+            if _IDENTITY.match(f"sha256:{path.stem}"):
+                yield path
+
+
+def _replace(target: Path, content: bytes) -> None:
+    descriptor, name = tempfile.mkstemp(prefix=".new.", dir=target.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+        Path(name).replace(target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            Path(name).unlink()
+        raise
+    # The new name is durable only once the folder is on the disk.
+    descriptor = os.open(target.parent, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,219 @@
+"""Answers as text, for the file that keeps them, and back.
+
+In: an `Answer` and its predicate. Out: JSON with values in canonical spelling; or, from such a
+text, the equal answer. Invariant: the text is untrusted; a row, key or evidence that does not fit
+the declaration raises `ValueError`, and then nothing of the text is used. Example: the row
+`("C001", Decimal("0.1"))` is written `["C001","0.1"]`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from decimal import Decimal
+from typing import TYPE_CHECKING, Final
+
+from constat.evaluation import Answer, Assumption, Evidence, Opening, Origin, Portion
+from constat.logic import OPEN, Open, format_value, parse_decimal
+from constat.tiers.canonical_texts import read_canonical
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from constat.logic import Kind, OpenRow, Predicate, Row
+
+_HASH: Final = re.compile(r"((sha256:)?[0-9a-f]{64})?\Z")
+_KINDS: Final = frozenset({"fact", "rule", "closure", "fall-through"})
+_TIME: Final = re.compile(r"[0-9TZ:.+ -]{0,40}\Z")
+
+
+def key_text(key: Row, kinds: Sequence[Kind]) -> str:
+    """Write the values of the bound columns, so that equal keys are equal texts."""
+    return _dumped([format_value(v, kind) for v, kind in zip(key, kinds, strict=True)])
+
+
+def answer_text(answer: Answer, predicate: Predicate, columns: Sequence[int]) -> str:
+    """Write an answer about keys of those columns."""
+    writer = _Writer(predicate)
+    kinds = [predicate.kinds[column] for column in columns]
+    return _dumped(
+        {
+            "portions": [
+                [
+                    writer.evidence(portion.evidence),
+                    writer.assumption(portion.assumption),
+                    [writer.row(row) for row in portion.rows],
+                ]
+                for portion in answer.portions
+            ],
+            "openings": [
+                [writer.row(one.row), one.reason, one.tier, writer.assumption(one.assumption)]
+                for one in answer.openings
+            ],
+            "answered": [key_text(key, kinds) for key in answer.answered],
+            "authorities": [writer.evidence(one) for one in answer.authorities],
+            "evidence": writer.evidences,
+            "assumptions": writer.assumptions,
+        }
+    )
+
+
+def read_answer(text: str, predicate: Predicate, columns: Sequence[int]) -> Answer:
+    """Read an answer; raises `ValueError` where anything does not fit."""
+    try:
+        return _Reader(json.loads(text), predicate).answer(columns)
+    except (TypeError, KeyError, IndexError, AttributeError, RecursionError, ArithmeticError):
+        raise ValueError("is not of the form that answers have") from None
+
+
+class _Writer:
+    """Numbers what several portions share."""
+
+    def __init__(self, predicate: Predicate) -> None:
+        self._kinds = predicate.kinds
+        self._numbers: dict[int, int] = {}
+        self._assumed: dict[Assumption, int] = {}
+        self.evidences: list[list[object]] = []
+        self.assumptions: list[list[str]] = []
+
+    def row(self, row: OpenRow) -> list[str | None]:
+        return [
+            None if isinstance(slot, Open) else format_value(slot, kind)
+            for slot, kind in zip(row, self._kinds, strict=True)
+        ]
+
+    def evidence(self, one: Evidence) -> int:
+        if id(one) not in self._numbers:
+            self._numbers[id(one)] = len(self.evidences)
+            self.evidences.append(
+                [
+                    *(one.tier, one.origin.value, one.source, one.executed_at, one.query),
+                    *(list(one.parameters), one.row_count, one.content_hash, one.snapshot),
+                    *(f"{one.confidence:f}", one.author),
+                ]
+            )
+        return self._numbers[id(one)]
+
+    def assumption(self, one: Assumption | None) -> int | None:
+        if one is None:
+            return None
+        if one not in self._assumed:
+            self._assumed[one] = len(self.assumptions)
+            self.assumptions.append([one.kind, one.subject, one.text, f"{one.confidence:f}"])
+        return self._assumed[one]
+
+
+class _Reader:
+    """Reads one document; every value is checked on its way."""
+
+    def __init__(self, document: dict[str, list[list[object]]], predicate: Predicate) -> None:
+        self._document = document
+        self._kinds = predicate.kinds
+        self._evidence = [_evidence(one) for one in _listed(document["evidence"])]
+        self._assumptions = [_assumption(one) for one in _listed(document["assumptions"])]
+
+    def answer(self, columns: Sequence[int]) -> Answer:
+        document = self._document
+        kinds = [self._kinds[column] for column in columns]
+        keys = (_row(json.loads(_text(one)), kinds) for one in _listed(document["answered"]))
+        return Answer(
+            tuple(map(self._portion, _listed(document["portions"]))),
+            tuple(map(self._opening, _listed(document["openings"]))),
+            frozenset(keys),
+            tuple(self._evidence[_index(one)] for one in _listed(document["authorities"])),
+        )
+
+    def _portion(self, written: object) -> Portion:
+        evidence, assumption, rows = _listed(written)
+        found = self._evidence[_index(evidence)]
+        assumed = self._assumed(assumption)
+        if assumed is None and found.origin.assumed:
+            raise ValueError("holds a fact of somebody's word without the assumption")
+        read = _row_reader(self._kinds)
+        return Portion(tuple(read(row) for row in _listed(rows)), found, assumed)
+
+    def _opening(self, written: object) -> Opening:
+        row, reason, tier, assumption = _listed(written)
+        slots = _listed(row)
+        if len(slots) != len(self._kinds):
+            raise ValueError("holds a row of another width")
+        opened: OpenRow = tuple(
+            OPEN if slot is None else _row([slot], [kind])[0]
+            for slot, kind in zip(slots, self._kinds, strict=True)
+        )
+        return Opening(opened, _text(reason), _text(tier), self._assumed(assumption))
+
+    def _assumed(self, number: object) -> Assumption | None:
+        return None if number is None else self._assumptions[_index(number)]
+
+
+def _row_reader(kinds: Sequence[Kind]) -> Callable[[object], Row]:
+    return lambda written: _row(_listed(written), kinds)
+
+
+def _row(texts: Iterable[object], kinds: Sequence[Kind]) -> Row:
+    """Read values that are in canonical spelling; `007` is no number here."""
+    values = []
+    for text, kind in zip(list(texts), kinds, strict=True):
+        value = read_canonical(_text(text), kind)
+        if format_value(value, kind) != text:
+            raise ValueError("holds a value in a spelling of its own")
+        values.append(value)
+    return tuple(values)
+
+
+def _evidence(written: object) -> Evidence:
+    tier, origin, source, executed, query, parameters, count, found, snapshot, sure, author = (
+        _listed(written)
+    )
+    if not _HASH.match(_text(found)) or not _TIME.match(_text(executed)):
+        raise ValueError("holds an evidence with a hash or time that is none")
+    return Evidence(
+        tier=_text(tier),
+        origin=Origin(origin),
+        source=_text(source),
+        executed_at=_text(executed),
+        query=None if query is None else _text(query),
+        parameters=tuple(map(_text, _listed(parameters))),
+        row_count=_index(count),
+        content_hash=_text(found),
+        snapshot=None if snapshot is None else _text(snapshot),
+        confidence=_share(sure),
+        author=None if author is None else _text(author),
+    )
+
+
+def _assumption(written: object) -> Assumption:
+    kind, subject, text, confidence = _listed(written)
+    if kind not in _KINDS:
+        raise ValueError("holds an assumption of no known kind")
+    return Assumption(_text(kind), _text(subject), _text(text), _share(confidence))
+
+
+def _share(written: object) -> Decimal:
+    value = parse_decimal(_text(written))
+    if not 0 <= value <= 1:
+        raise ValueError("holds a confidence that is none")
+    return value
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise ValueError("holds something else where a text belongs")  # noqa: TRY004  callers catch one type
+    return value
+
+
+def _index(value: object) -> int:
+    if type(value) is not int or value < 0:
+        raise ValueError("holds something else where a number belongs")
+    return value
+
+
+def _listed(value: object) -> list[object]:
+    if not isinstance(value, list):
+        raise ValueError("holds something else where a list belongs")  # noqa: TRY004  as in _text
+    return value
+
+
+def _dumped(value: object) -> str:
+    return json.dumps(value, ensure_ascii=True, separators=(",", ":"))

@@ -1,0 +1,450 @@
+"""CSV, Parquet and JSON lines: nothing is guessed, nothing damaged is taken for no rows."""
+
+from __future__ import annotations
+
+import os
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import duckdb
+import pytest
+
+from constat.catalog import Question, ReadBounds, SourceFailureError, open_connection
+from constat.catalog.duck_session import DuckSession
+from constat.catalog.files import FilesConnection
+from constat.diagnostics import ConstatError
+from constat.logic import OPEN
+from constat.project import load_project
+from tests.tiers.building import Setting, configured, declare, open_rows, reasons, rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from constat.catalog import Connection
+    from constat.evaluation import Answer
+
+PREDICATE = "p(x: symbol, y: symbol)"
+QUERY = "SELECT x, y FROM t"
+
+
+def settle(
+    folder: Path, files: dict[str, bytes | str], *, table: str = "", query: str = QUERY
+) -> Setting:
+    """Write files and a project with the table `t` over the first of them, or over `table`."""
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+    named = table or next(iter(files))
+    text = f'databases: {{sales: {{files: {{t: "{named}"}}}}}}'
+    return configured(folder, text, declare(PREDICATE, query, parameters={"null": "unknown"}))
+
+
+def told(folder: Path, name: str, content: bytes | str) -> Answer:
+    return settle(folder, {name: content}).ask("p")
+
+
+def parquet(folder: Path, name: str, query: str) -> None:
+    (folder / name).parent.mkdir(parents=True, exist_ok=True)
+    with duckdb.connect() as connection:
+        connection.execute(f"COPY ({query}) TO '{folder / name}' (FORMAT parquet)")
+
+
+def fails(answer: Answer, reason: str, code: str) -> None:
+    assert answer.answered == frozenset()
+    assert rows(answer) == set()
+    assert open_rows(answer) == {(OPEN, OPEN)}
+    assert reason in reasons(answer)
+    assert f"[{code}]" in reasons(answer)
+
+
+# Separated values.
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ("x,y\n1,a\n", {("1", "a")}),
+        ("x,y\n1,a", {("1", "a")}),
+        ("x,y\r\n1,a\r\n2,b\r\n", {("1", "a"), ("2", "b")}),
+        ("x,y\r1,a\r2,b\r", {("1", "a"), ("2", "b")}),
+        ("\ufeffx,y\n1,a\n", {("1", "a")}),
+        ("x,y\n", set()),
+        ("x,y", set()),
+        ("x,y\n\n1,a\n\n", {("1", "a")}),
+        ('x,y\n"1,5","say ""a"""\n', {("1,5", 'say "a"')}),
+        ('x,y\n"a\nb","c\r\nd"\n', {("a\nb", "c\r\nd")}),
+        ("x,y\n 1 , a \n", {(" 1 ", " a ")}),
+        ("y,x\na,1\n", {("1", "a")}),
+        ("y,x,z\na,1,\n", {("1", "a")}),
+        ('"x","y"\n1,a\n', {("1", "a")}),
+        ("X,Y\n1,a\n", {("1", "a")}),
+        ("x,y\n#1,a\n", {("#1", "a")}),
+        ("x,y\n00123,1e3\n", {("00123", "1e3")}),
+        ("x,y\n2026-01-31,true\n", {("2026-01-31", "true")}),
+        ("x,y\nNA,null\nN/A,NULL\n", {("NA", "null"), ("N/A", "NULL")}),
+        ("x,y\né,💥\n", {("é", "💥")}),
+        ('x,y\n1,A"b\n', {("1", 'A"b')}),
+    ],
+)  # fmt: skip
+def test_fields_are_the_text_that_is_written(
+    tmp_path: Path, content: str, expected: set[tuple[str, str]]
+) -> None:
+    answer = told(tmp_path, "t.csv", content)
+    assert rows(answer) == expected
+    assert answer.answered == {()}
+    assert answer.openings == ()
+
+
+def test_an_empty_field_is_null_and_an_empty_text_is_a_text(tmp_path: Path) -> None:
+    answer = told(tmp_path, "t.csv", 'x,y\n1,\n2,""\n')
+    assert rows(answer) == {("2", "")}
+    assert open_rows(answer) == {("1", OPEN)}
+
+
+def test_tabs_separate_where_the_name_says_so(tmp_path: Path) -> None:
+    assert rows(told(tmp_path, "t.tsv", "x\ty\n1,5\ta b\n")) == {("1,5", "a b")}
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ("", "t.csv has no first line that names its columns"),
+        ("\n", "t.csv has no first line that names its columns"),
+        ("x,y\n1,a\n2\n3,c\n", "t.csv, line 3, has 1 field; 2 are named"),
+        ("x,y\n1,a\n2,b,c\n3,c\n", "t.csv, line 3, has 3 fields; 2 are named"),
+        ("x,y\n1,a\n2", "t.csv, line 3, has 1 field; 2 are named"),
+        ('x,y\n1,a\n2,"b\n3,c\n', "t.csv, line 3, has a quote that is not closed"),
+        ('x,y\n1,"a"b\n', "t.csv, line 2, has a quote that is not closed, or text behind it"),
+        (b"x,y\n1,a\n2,M\xfcller\n", "UTF-8"),
+        (b"x,y\n1,a\n" + b"2,b\n" * 9_000 + b"3,M\xfcller\n", "t.csv, line 9003, is not UTF-8"),
+        ("x,y\n1,a\n".encode("utf-16"), "UTF-8"),
+        (b"PAR1\x00\x00\x00", "usable name"),
+        ("x,x\n1,a\n", "names a column twice"),
+        ("x,X\n1,a\n", "names a column twice"),
+        ("x,\n1,a\n", "a column without a usable name"),
+        ('x,"y\nz"\n1,a\n', "first line that names no columns"),
+        ("x" * 3_000_000, "first line that names no columns"),
+    ],
+    ids=lambda one: str(one)[:30],
+)
+def test_damaged_values_are_told_by_their_line(
+    tmp_path: Path, content: bytes | str, reason: str
+) -> None:
+    answer = told(tmp_path, "t.csv", content)
+    fails(answer, reason, "C0543")
+    assert "ller" not in reasons(answer)
+    assert str(tmp_path) not in reasons(answer)
+
+
+def test_text_is_compared_with_numbers_only_after_a_cast(tmp_path: Path) -> None:
+    files: dict[str, bytes | str] = {"t.csv": "x,y\n9,a\n10.5,b\n"}
+    with pytest.raises(ConstatError, match=r"C0515(.|\n)*cast"):
+        settle(tmp_path, files, query="SELECT x, y FROM t WHERE x > 9").ask("p")
+    found = settle(tmp_path, files, query="SELECT x, y FROM t WHERE x::DECIMAL(9, 2) > 10")
+    assert rows(found.ask("p")) == {("10.5", "b")}
+
+
+# JSON lines.
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ('{"x": "a", "y": "b"}\n', {("a", "b")}),
+        ('{"x": "a", "y": "b"}', {("a", "b")}),
+        ('\ufeff{"x":"a","y":"b"}\r\n\r\n{"y":"d","x":"c"}\n', {("a", "b"), ("c", "d")}),
+        ('{"x": 12345678901234567890123456789, "y": 10.10}\n',
+         {("12345678901234567890123456789", "10.10")}),
+        ('{"x": true, "y": -0.1e-5}\n', {("true", "-0.1e-5")}),
+        ('{"x": "\\u00e9\\n\\ud83d\\udca5", "y": ""}\n', {("é\n💥", "")}),
+        ('{"x": {"k": [1, 2.50]}, "y": []}\n', {('{"k": [1, 2.50]}', "[]")}),
+        ('{"x": "a", "y": "b", "z": null}\n{"x": "c", "y": "d", "w": 1}\n',
+         {("a", "b"), ("c", "d")}),
+        (' { "x" : "a" , "y" : "b" } \n', {("a", "b")}),
+    ],
+)  # fmt: skip
+def test_members_are_read_as_they_are_written(
+    tmp_path: Path, content: str, expected: set[tuple[str, str]]
+) -> None:
+    answer = told(tmp_path, "t.jsonl", content)
+    assert rows(answer) == expected
+    assert answer.answered == {()}
+
+
+def test_null_and_missing_members_are_null(tmp_path: Path) -> None:
+    answer = told(tmp_path, "t.ndjson", '{"x": "1", "y": null}\n{"x": "2"}\n{"x": "", "y": ""}\n')
+    assert rows(answer) == {("", "")}
+    assert open_rows(answer) == {("1", OPEN), ("2", OPEN)}
+
+
+def test_members_of_objects_are_taken_apart_in_the_query(tmp_path: Path) -> None:
+    line = '{"x": 1, "o": {"city": "Z\\u00fcrich", "tags": ["a"]}}\n'
+    query = "SELECT x, o->>'$.city' FROM t"
+    found = settle(tmp_path, {"t.jsonl": line}, query=query)
+    assert rows(found.ask("p")) == {("1", "Zürich")}
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ("", "holds no object that would name columns"),
+        ("\n\n", "holds no object that would name columns"),
+        ("{}\n", "holds no object that would name columns"),
+        ('{"x": 1, "y": 2}\n{"x": 1,\n', "t.jsonl, line 2, is no JSON object"),
+        ('{"x": 1, "y": 2}\n[1, 2]\n', "line 2, is no JSON object"),
+        ('{"x": 1, "y": 2} {"x": 3}\n', "line 1, is no JSON object"),
+        ('{"x": 1, "y": 2}]\n', "line 1, is no JSON object"),
+        ('{"x": 1, "x": 2}\n', "line 1, is no JSON object"),
+        ('{"x": NaN}\n', "line 1, is no JSON object"),
+        ('{"x": 1 "y": 2}\n', "line 1, is no JSON object"),
+        ('{"x": 01}\n', "line 1, is no JSON object"),
+        ("{'x': 1}\n", "line 1, is no JSON object"),
+        ("{1: 2}\n", "line 1, is no JSON object"),
+        ('{"x": "a\tb"}\n', "line 1, is no JSON object"),
+        ('{"x": ' + "[" * 100_000 + "}\n", "line 1, is no JSON object"),
+        ('{"x": "\\ud800", "y": 1}\n', "line 1, is not UTF-8"),
+        (b'{"x": "\xff", "y": 1}\n', "line 1, is not UTF-8"),
+        ('{"x": 1, "X": 2}\n', "names a column twice"),
+        ('{"x": 1}\n{"X": 2}\n', "names a column twice"),
+        ('{"": 1}\n', "a column without a usable name"),
+        ("{" + ",".join(f'"c{n}": 1' for n in range(2_100)) + "}\n", "too many"),
+    ],
+    ids=lambda one: str(one)[:30],
+)  # fmt: skip
+def test_damaged_lines_are_told_by_their_number(
+    tmp_path: Path, content: bytes | str, reason: str
+) -> None:
+    fails(told(tmp_path, "t.jsonl", content), reason, "C0543")
+
+
+# Parquet.
+
+
+def test_parquet_has_types_of_its_own(tmp_path: Path) -> None:
+    parquet(tmp_path, "t.parquet", "SELECT '00123' AS x, 10.50::DECIMAL(9, 2) AS y")
+    text = "databases: {sales: {files: {t: t.parquet}}}"
+    found = configured(tmp_path, text, declare("p(x: symbol, y: Decimal)", QUERY))
+    assert rows(found.ask("p", (0,), ("00123",))) == {("00123", Decimal("10.5"))}
+    assert "WHERE" in found.queries[0].query
+
+
+@pytest.mark.parametrize("damage", ["short", "text", "empty", "page"])
+def test_a_damaged_parquet_file_is_told(tmp_path: Path, damage: str) -> None:
+    query = "SELECT (i * 7919)::VARCHAR AS x, md5(i::VARCHAR) AS y FROM range(9000) AS r(i)"
+    parquet(tmp_path, "t.parquet", query)
+    content = bytearray((tmp_path / "t.parquet").read_bytes())
+    if damage == "page":
+        content[1_000:3_000] = b"\xff" * 2_000
+    damaged = {"short": bytes(content[:-200]), "text": b"x,y\n1,a\n" * 9, "empty": b""}
+    answer = told(tmp_path, "t.parquet", damaged.get(damage, bytes(content)))
+    assert answer.answered == frozenset()
+    assert "C0543" in reasons(answer)
+    assert str(tmp_path) not in reasons(answer)
+
+
+@pytest.mark.parametrize(
+    "other", ["1.5 AS x, 'c' AS y", "'b' AS y, 2 AS x", "2 AS x", "2 AS x, 'c' AS y, 3 AS z"]
+)
+def test_parquet_files_of_a_table_have_the_same_columns(tmp_path: Path, other: str) -> None:
+    parquet(tmp_path, "a.parquet", "SELECT 1 AS x, 'a' AS y")
+    parquet(tmp_path, "b.parquet", f"SELECT {other}")
+    answer = settle(tmp_path, {}, table="*.parquet").ask("p")
+    fails(answer, "b.parquet has other columns or types than the first file", "C0543")
+
+
+# Patterns and places.
+
+
+def test_a_pattern_is_all_its_files(tmp_path: Path) -> None:
+    files: dict[str, bytes | str] = {
+        "data/o-1.csv": "x,y\n1,a\n",
+        "data/o-2.csv": "x,y\n2,b\n",
+        "data/other.csv": "x,y\n3,c\n",
+    }
+    found = settle(tmp_path, files, table="data/o-*.csv")
+    assert rows(found.ask("p")) == {("1", "a"), ("2", "b")}
+    found.tiers.release()
+    (tmp_path / "data/o-3.csv").write_text("x,y\n4,d\n")
+    assert rows(found.ask("p")) == {("1", "a"), ("2", "b"), ("4", "d")}
+    found.tiers.release()
+    (tmp_path / "data/o-1.csv").unlink()
+    assert rows(found.ask("p")) == {("2", "b"), ("4", "d")}
+
+
+def test_files_of_other_columns_are_no_part_of_a_table(tmp_path: Path) -> None:
+    found = settle(tmp_path, {"a.csv": "x,y\n1,a\n", "b.csv": "y,x\n1,a\n"}, table="*.csv")
+    fails(found.ask("p"), "b.csv has other columns than the first file of its table", "C0543")
+
+
+@pytest.mark.parametrize(
+    ("table", "reason"),
+    [
+        ("none.csv", "there is no file none.csv"),
+        ("none-*.csv", "no file matches `none-*.csv`"),
+        ("folder.csv", "there is no file folder.csv"),
+        ("out.csv", "leads out of the project"),
+        ("linked-*.csv", "leads out of the project"),
+        ("odd[[]1].csv", "holds one of `*?[`"),
+    ],
+)
+def test_what_is_no_file_of_the_project_is_told(tmp_path: Path, table: str, reason: str) -> None:
+    outside = tmp_path / "outside.csv"
+    outside.write_text("x,y\nsecret,a\n")
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "folder.csv").mkdir()
+    (folder / "out.csv").symlink_to(outside)
+    (folder / "linked-1.csv").symlink_to(outside)
+    (folder / "odd[1].csv").write_text("x,y\n1,a\n")
+    fails(settle(folder, {}, table=table).ask("p"), reason, "C0541")
+
+
+def test_a_link_inside_the_project_is_followed(tmp_path: Path) -> None:
+    (tmp_path / "real.csv").write_text("x,y\n1,a\n")
+    (tmp_path / "t.csv").symlink_to(tmp_path / "real.csv")
+    assert rows(settle(tmp_path, {}, table="t.csv").ask("p")) == {("1", "a")}
+
+
+def test_a_file_that_may_not_be_read_is_told(tmp_path: Path) -> None:
+    if os.geteuid() == 0:
+        pytest.skip("everything may be read by root")
+    found = settle(tmp_path, {"t.csv": "x,y\n1,a\n"})
+    (tmp_path / "t.csv").chmod(0)
+    assert found.ask("p").answered == frozenset()
+
+
+def test_a_damaged_file_harms_its_own_table_only(tmp_path: Path) -> None:
+    (tmp_path / "good.csv").write_text("x,y\n1,a\n")
+    (tmp_path / "bad.csv").write_text("x,y\n1\n")
+    text = "databases: {sales: {files: {good: good.csv, bad: bad.csv, gone: gone.csv}}}"
+    found = configured(
+        tmp_path,
+        text,
+        declare("g(x: symbol, y: symbol)", "SELECT x, y FROM good"),
+        declare("b(x: symbol, y: symbol)", "SELECT x, y FROM bad"),
+    )
+    assert "C0543" in reasons(found.ask("b"))
+    found.tiers.release()
+    assert rows(found.ask("g")) == {("1", "a")}
+    # Repaired, it answers.
+    found.tiers.release()
+    (tmp_path / "bad.csv").write_text("x,y\n1,b\n")
+    assert rows(found.ask("b")) == {("1", "b")}
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.jsonl", "t.parquet"])
+def test_a_file_that_changes_while_it_is_read_is_a_failure(tmp_path: Path, name: str) -> None:
+    def write(number: int) -> None:
+        if name == "t.parquet":
+            parquet(tmp_path, name, f"SELECT '{number}' AS x, 'a' AS y")
+        elif name == "t.csv":
+            (tmp_path / name).write_text(f"x,y\n{number},a\n")
+        else:
+            (tmp_path / name).write_text(f'{{"x": {number}, "y": "a"}}\n')
+
+    write(1)
+    (tmp_path / "other.csv").write_text("x,y\n1,a\n")
+    text = f"databases: {{sales: {{files: {{t: {name}, other: other.csv}}}}}}"
+    found = configured(
+        tmp_path,
+        text,
+        declare(PREDICATE, QUERY),
+        declare("o(x: symbol, y: symbol)", "SELECT x, y FROM other"),
+    )
+    assert rows(found.ask("o")) == {("1", "a")}
+    write(2)
+    answer = found.ask("p")
+    assert answer.answered == frozenset()
+    assert "changed while it was read [C0542]" in reasons(answer)
+    found.tiers.release()
+    assert rows(found.ask("p")) == {("2", "a")}
+
+
+@pytest.mark.parametrize("how", ["changed", "gone"])
+def test_parquet_is_held_against_its_beginning_after_each_query(tmp_path: Path, how: str) -> None:
+    query = "SELECT '{}' AS x, 'a' AS y UNION ALL SELECT '2', 'b'"
+    parquet(tmp_path, "t.parquet", query.format(1))
+    found = settle(tmp_path, {}, table="t.parquet")
+    assert rows(found.ask("p", (0,), ("2",))) == {("2", "b")}
+    (tmp_path / "t.parquet").unlink()
+    if how == "changed":
+        parquet(tmp_path, "t.parquet", query.format(3))
+    answer = found.ask("p", (0,), ("1",))
+    assert answer.answered == frozenset()
+    assert "C0542" in reasons(answer)
+    found.tiers.release()
+    expected = {("3", "a")} if how == "changed" else set()
+    assert rows(found.ask("p", (0,), ("3",))) == expected
+
+
+def test_what_was_loaded_is_kept_as_long_as_its_file_stays(tmp_path: Path) -> None:
+    found = settle(tmp_path, {"t.csv": "x,y\n1,a\n2,b\n"})
+    assert rows(found.ask("p", (0,), ("1",))) == {("1", "a")}
+    (tmp_path / "t.csv").write_text("x,y\n1,z\n2,b\n")
+    # One state is being read: what was loaded is that state.
+    assert rows(found.ask("p", (0,), ("2",))) == {("2", "b")}
+    found.tiers.release()
+    assert rows(found.ask("p", (0,), ("1",))) == {("1", "z")}
+
+
+# Nothing else can be read.
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Iterator[Connection]:
+    (tmp_path / "t.csv").write_text("x,y\n1,a\n")
+    (tmp_path / "other.csv").write_text("x,y\nsecret,a\n")
+    (tmp_path / "constat.yaml").write_text("databases: {sales: {files: {t: t.csv}}}")
+    project = load_project(tmp_path)
+    found = open_connection(project.databases["sales"], project.folder, 5)
+    yield found
+    found.close()
+
+
+def test_only_the_named_files_can_be_read(source: Connection, tmp_path: Path) -> None:
+    source.begin()
+    # The last line of defence alone: nothing of this has been guarded.
+    for text in (
+        f"SELECT * FROM read_csv('{tmp_path}/other.csv')",
+        f"SELECT * FROM '{tmp_path}/other.csv'",
+        "SELECT * FROM read_text('/etc/passwd')",
+        f"SELECT * FROM glob('{tmp_path}/*')",
+        f"COPY (SELECT 1) TO '{tmp_path}/new.csv'",
+        "SET enable_external_access = true",
+        f"SET allowed_paths = ['{tmp_path}/other.csv']",
+        "INSTALL httpfs",
+    ):
+        with pytest.raises(Exception, match=r"allowed|cannot|says") as caught:
+            list(source.read(Question(text), ReadBounds(5, 10)))
+        assert "secret" not in str(caught.value)
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["constat.yaml", "other.csv", "t.csv"]
+
+
+def test_loading_has_a_bound_and_may_be_tried_again(tmp_path: Path) -> None:
+    lines = "".join(f'{{"x": "{n}", "y": "a"}}\n' for n in range(60_000))
+    (tmp_path / "t.jsonl").write_text(lines)
+    source = FilesConnection({"t": "t.jsonl"}, tmp_path, 0.01)
+    source.begin()
+    with pytest.raises(SourceFailureError, match=r"did not finish within 0\.01 s"):
+        source.columns(QUERY)
+    source._seconds = 60
+    assert source.columns(QUERY) == ("x", "y")
+    source.close()
+
+
+def test_loading_is_stopped_by_control_c(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "t.jsonl").write_text('{"x": "1", "y": "a"}\n')
+    source = FilesConnection({"t": "t.jsonl"}, tmp_path, 5)
+    source.begin()
+
+    def stop(_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(DuckSession, "check_time", stop)
+        with pytest.raises(KeyboardInterrupt):
+            source.columns(QUERY)
+    assert source.columns(QUERY) == ("x", "y")
+    source.close()

@@ -1,0 +1,216 @@
+"""Help: every command says what it does, with examples that run and exit codes that hold."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+import pytest
+
+from constat.cli.commands import cli
+from constat.cli.topics import TOPICS, topic_text
+from tests.cli.running import Ran, run
+from tests.examples.shop import copy_shop
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_CODE = re.compile(r"\s+# exits? with (\d+)$")
+_KNOWN_CODES = {0, 1, 2, 3, 4, 5, 6, 70, 78, 130}
+
+
+@dataclass(frozen=True)
+class Example:
+    """A line under "Examples:" with the exit code that it names, if it does."""
+
+    words: tuple[str, ...]
+    line: str
+    code: int | None
+
+
+def every_command(
+    group: click.Group = cli, *above: str
+) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    """Yield every command that is no group, with the words that name it."""
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        if isinstance(command, click.Group):
+            yield from every_command(command, *above, name)
+        else:
+            yield (*above, name), command
+
+
+def lines_of(text: str, words: tuple[str, ...]) -> Iterator[Example]:
+    """Yield the example lines of a text."""
+    inside = False
+    for line in text.splitlines():
+        if re.match(r"\s*Examples?:$", line):
+            inside = True
+        elif inside and (not line.strip() or not line.startswith("  ")):
+            inside = False
+        elif inside:
+            named = _CODE.search(line)
+            shown = _CODE.sub("", line).strip()
+            yield Example(words, shown, int(named[1]) if named else None)
+
+
+def examples() -> list[Example]:
+    """List the examples of all commands."""
+    return [
+        one
+        for words, command in every_command()
+        for one in lines_of(command.get_help(click.Context(command)), words)
+    ]
+
+
+def topic_examples() -> list[Example]:
+    return [one for name, _ in TOPICS for one in lines_of(topic_text(name) or "", ("help", name))]
+
+
+STATED = ("customer_tier(C009, gold)", "contract_value(C009, 250000)")
+SHELL = re.compile(r"[|>$`]|^\w+=")
+
+
+@dataclass(frozen=True)
+class Workplace:
+    """A copy of the repository in which examples run; each finds the state it names."""
+
+    where: Path
+    home: Path
+
+    def prepare(self, example: Example) -> None:
+        """Bring the stated facts into the state that an example starts from."""
+        state = self.where / "examples" / "vip" / ".constat"
+        shutil.rmtree(state, ignore_errors=True)
+        for fact in STATED if example.words[0] == "facts" else ():
+            run("facts", "add", fact, "--by", "alice", "--project", state.parent)
+
+    def run(self, example: Example) -> Ran:
+        """Run an example: in this process, or by a shell where it needs one."""
+        self.prepare(example)
+        if not SHELL.search(example.line.replace('"', "")):
+            with contextlib.chdir(self.where):
+                return run(*shlex.split(example.line)[1:])
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        ran = subprocess.run(
+            ["bash", "-c", example.line],
+            cwd=self.where,
+            env={**os.environ, "PATH": path, "HOME": str(self.home)},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        return Ran(ran.returncode, ran.stdout, ran.stderr)
+
+
+def make_workplace(folder: Path, database: Path) -> Workplace:
+    """Copy the repository and make the certificate that examples name."""
+    project = copy_shop(folder / "repository", database)
+    for name in (".local/share/bash-completion/completions", ".config/fish/completions", ".zfunc"):
+        (folder / name).mkdir(parents=True)
+    where = project.parent.parent
+    file = where / "c001.json"
+    assert run("prove", "is_vip(C001)", "--certificate", file, "--project", project).code == 0
+    return Workplace(where, folder)
+
+
+@pytest.fixture(scope="session")
+def workplace(tmp_path_factory: pytest.TempPathFactory, shop_database: Path) -> Workplace:
+    return make_workplace(tmp_path_factory.mktemp("help"), shop_database)
+
+
+@pytest.mark.parametrize("example", [*examples(), *topic_examples()], ids=lambda one: one.line)
+def test_an_example_ends_as_it_says(workplace: Workplace, example: Example) -> None:
+    ran = workplace.run(example)
+    assert ran.code == (example.code or 0), f"{example.line}\n{ran.out}\n{ran.err}"
+    assert "Traceback" not in ran.err
+
+
+@pytest.mark.parametrize(("words", "command"), list(every_command()), ids=str)
+def test_a_command_says_what_it_does(words: tuple[str, ...], command: click.Command) -> None:
+    text = command.get_help(click.Context(command, info_name=" ".join(("constat", *words))))
+    paragraph = (command.help or "").split("\n\n", maxsplit=1)[0]
+    assert len(paragraph.split()) >= 2
+    assert list(lines_of(text, words)), "no examples"
+    assert "Exit codes:" in text
+    assert "More: constat help" in text
+    for option in command.params:
+        if isinstance(option, click.Option):
+            assert option.help, option.opts
+    assert all(len(line) <= 102 for line in text.splitlines())
+
+
+@pytest.mark.parametrize(("words", "command"), list(every_command()), ids=str)
+def test_the_exit_codes_of_a_help_are_known(words: tuple[str, ...], command: click.Command) -> None:
+    _, _, told = inspect.cleandoc(command.help or "").partition("Exit codes:")
+    told = told.split("\n\n")[0]
+    codes = {int(one) for one in re.findall(r"(?<![\w.])(\d{1,3})(?=[ ,):])", told)}
+    assert 0 in codes, told
+    assert codes <= _KNOWN_CODES
+
+
+@pytest.mark.parametrize("example", examples(), ids=lambda one: one.line)
+def test_an_example_is_of_its_command(example: Example) -> None:
+    assert f"constat {' '.join(example.words)}" in example.line
+
+
+def test_the_help_lists_every_command_in_a_section() -> None:
+    text = run("--help").out
+    for name in cli.list_commands(click.Context(cli)):
+        assert re.search(rf"^  {name} +\w", text, re.MULTILINE), name
+    for section in ("Ask:", "Check what was answered:", "Facts and rules:", "More:"):
+        assert f"\n{section}\n" in text
+
+
+def test_topics_are_printed_within_80_columns() -> None:
+    for name, title in TOPICS:
+        ran = run("help", name)
+        assert ran.code == 0
+        assert title.endswith(".")
+        assert all(len(line) <= 80 for line in ran.out.splitlines())
+
+
+def test_every_exit_code_of_the_entry_is_explained() -> None:
+    told = run("help", "exit-codes").out
+    for code in _KNOWN_CODES:
+        assert re.search(rf"^{code} +\w", told, re.MULTILINE), code
+
+
+def test_every_environment_variable_that_is_read_is_explained() -> None:
+    told = run("help", "environment").out
+    source = Path(__file__).resolve().parents[2] / "constat"
+    read = set()
+    for file in source.rglob("*.py"):
+        read.update(re.findall(r"environ(?:\.get\(|\[)\"([A-Z_]+)\"", file.read_text()))
+    assert "CONSTAT_DEBUG" in read
+    assert {name for name in read if name not in told} <= {"COMP_WORDS", "COMP_CURRENT"}
+
+
+def test_help_shows_a_command_by_its_words() -> None:
+    assert run("help", "facts", "add").out == run("facts", "add", "--help").out
+    assert run("help").out == run("--help").out
+
+
+def test_an_unknown_topic_names_the_nearest() -> None:
+    ran = run("help", "goal")
+    assert (ran.code, ran.out) == (2, "")
+    assert "constat help goals" in ran.err
+    assert run("help", "facts", "no-such").code == 2
+
+
+def test_a_group_without_a_command_shows_its_help() -> None:
+    ran = run("facts")
+    assert ran.code == 2 or "Usage:" in ran.out + ran.err

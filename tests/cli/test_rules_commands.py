@@ -1,0 +1,231 @@
+"""`constat rules check|fmt|list|test` from outside."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree as ET
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from tests.cli.running import Ran, run, run_process
+from tests.library.folders import FACTS, library
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).resolve().parents[2]
+SCHEMAS = ROOT / "constat" / "cli" / "schemas"
+LIBRARY = ROOT / "rules" / "customer-value"
+GOOD = f'{FACTS}@[expect(proved = "good(a)")] .output good\n'
+
+
+def valid(ran: Ran, name: str) -> Any:  # noqa: ANN401  any JSON value
+    schema = json.loads((SCHEMAS / f"{name}.schema.json").read_text(encoding="utf-8"))
+    Draft202012Validator.check_schema(schema)
+    Draft202012Validator(schema).validate(ran.json)
+    assert ran.json.get("exit_code", ran.code) == ran.code
+    return ran.json
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "rules.dl"
+    path.write_bytes(b".decl p(x:number)\r\np( 1 ). // one\r\n")
+    return path
+
+
+# ------------------------------------------------------------------------------------------- fmt
+
+
+def test_fmt_writes_the_layout_and_keeps_line_ends_and_permissions(file: Path) -> None:
+    file.chmod(0o640)
+    ran = run("rules", "fmt", file)
+    assert (ran.code, ran.out.splitlines()[-1]) == (0, "1 changed, 0 unchanged")
+    assert file.read_bytes() == b".decl p(x: number)\r\np(1).  // one\r\n"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o640
+    assert run("rules", "fmt", file).out == "0 changed, 1 unchanged\n"
+    assert [path.name for path in file.parent.iterdir()] == ["rules.dl"]
+
+
+def test_fmt_check_and_diff_write_nothing(file: Path) -> None:
+    before = file.read_bytes()
+    checked = run("rules", "fmt", "--check", file)
+    assert (checked.code, checked.out.splitlines()[-1]) == (1, "1 would change, 0 unchanged")
+    shown = run("rules", "fmt", "--diff", file)
+    assert shown.code == 0
+    assert shown.out.splitlines()[3:] == [
+        *("-.decl p(x:number)", "-p( 1 ). // one", "+.decl p(x: number)", "+p(1).  // one"),
+    ]
+    assert run("rules", "fmt", "--diff", "--check", file).code == 1
+    assert file.read_bytes() == before
+
+
+def test_fmt_leaves_a_file_with_errors_and_goes_on_with_others(file: Path) -> None:
+    broken = file.with_name("a_broken.dl")
+    broken.write_text("p( 1 )\n", encoding="utf-8")
+    ran = run("rules", "fmt", file.parent)
+    assert ran.code == 2
+    assert "C0121" in ran.err
+    assert ran.out.splitlines()[-1] == "1 changed, 0 unchanged, 1 with errors"
+    assert broken.read_text(encoding="utf-8") == "p( 1 )\n"
+    assert b"p(1)." in file.read_bytes()
+
+
+def test_fmt_lays_out_cases_too_and_follows_a_link_to_its_file(tmp_path: Path) -> None:
+    folder = library(tmp_path / "lib", {"one": "p( 1 ).\n"}, ".decl p(x: number)\n")
+    link = tmp_path / "link.dl"
+    link.symlink_to(folder / "cases" / "one.dl")
+    assert run("rules", "fmt", "--check", folder).code == 1
+    assert run("rules", "fmt", link).code == 0
+    assert link.is_symlink()
+    assert (folder / "cases" / "one.dl").read_text(encoding="utf-8") == "p(1).\n"
+
+
+def test_fmt_reads_stdin_and_writes_stdout() -> None:
+    assert run_process("rules", "fmt", "-", given="p( 1 ). // ☃".encode()).out == "p(1).  // ☃\n"
+    checked = run_process("rules", "fmt", "--check", "-", given=b"p( 1 ).")
+    assert (checked.code, "p(" in checked.out) == (1, False)
+    broken = run_process("rules", "fmt", "-", given=b"p(")
+    assert (broken.code, "C01" in broken.err) == (2, True)
+    assert run_process("rules", "fmt", "-", "x.dl").code == 2
+
+
+def test_fmt_says_what_it_cannot_find_or_read(tmp_path: Path) -> None:
+    missing = run("rules", "fmt", tmp_path / "nothing.dl")
+    assert (missing.code, "C0405" in missing.err) == (2, True)
+    assert run("rules", "fmt").code == 2
+
+
+def test_fmt_as_json(file: Path) -> None:
+    told = valid(run("rules", "fmt", "--check", "--diff", "--format", "json", file), "rules-fmt")
+    (one,) = told["files"]
+    assert one["status"] == "changed"
+    assert one["diff"].startswith("--- ")
+    file.write_text("p(", encoding="utf-8")
+    (one,) = valid(run("rules", "fmt", "--format", "json", file), "rules-fmt")["files"]
+    assert (one["status"], bool(one["diagnostics"])) == ("error", True)
+
+
+# ------------------------------------------------------------------------------------------ list
+
+
+def test_list_shows_rules_and_predicates_of_paths() -> None:
+    ran = run("rules", "list", LIBRARY)
+    assert ran.code == 0
+    rules, predicates = ran.out.split("\n\n")
+    assert rules.splitlines()[0].split() == [
+        *("RULE", "HEAD", "OWNER", "CONFIDENCE", "STATE", "PLACE", "SAYS"),
+    ]
+    assert any(line.startswith("VIP1 ") and "vip.dl:" in line for line in rules.splitlines())
+    assert any("customer_tier(" in line for line in predicates.splitlines())
+
+
+def test_list_shows_the_project_where_no_path_is_given(shop: Path) -> None:
+    told = valid(run("rules", "list", "--project", shop, "--format", "json"), "rules-list")
+    assert {rule["id"] for rule in told["rules"]} >= {"VIP1", "DRAFT1"}
+    sources = {one["name"]: one["source"] for one in told["predicates"]}
+    assert sources["customer"] == "sales"
+    proposed = run("rules", "list", "--project", shop, "--proposed", "--format", "json")
+    assert [rule["id"] for rule in valid(proposed, "rules-list")["rules"]] == ["DRAFT1"]
+    of_one = run("rules", "list", LIBRARY, "--predicate", "is_vip", "--format", "json")
+    assert [rule["id"] for rule in of_one.json["rules"]] == ["VIP1", "VIP2"]
+    assert run("rules", "list", LIBRARY, "--owner", "nobody").out.startswith("no rules\n")
+
+
+def test_list_shows_the_mistakes_of_files(file: Path) -> None:
+    file.write_text("p(1).\n", encoding="utf-8")
+    ran = run("rules", "list", file)
+    assert (ran.code, "C0201" in ran.err, ran.out) == (2, True, "")
+
+
+# ----------------------------------------------------------------------------------------- check
+
+
+def test_check_leaves_cases_out_and_tells_what_is_portable(tmp_path: Path) -> None:
+    folder = library(tmp_path / "lib", {"one": GOOD})
+    assert run("rules", "check", folder).out == "1 file, 5 predicates, 3 rules: no errors\n"
+    ran = run("rules", "check", "--portable", folder)
+    assert ran.code == 1
+    assert "3 constructs not portable" in ran.out
+    assert "Souffle 2.5 answers differently" in ran.out
+    told = valid(run("rules", "check", "--portable", "--format", "json", folder), "rules-check")
+    assert told["portable"] is False
+    assert {one["code"] for one in told["portability"]} == {"C0262"}
+    plain = valid(run("rules", "check", "--format", "json", folder), "rules-check")
+    assert "portable" not in plain
+
+
+# ------------------------------------------------------------------------------------------ test
+
+
+def test_test_passes_fails_and_breaks_with_its_own_exit_codes(tmp_path: Path) -> None:
+    folder = library(tmp_path / "lib", {"one": GOOD})
+    passed = run("rules", "test", folder)
+    assert (passed.code, passed.out.splitlines()[-1]) == (0, "1 passed, 0 failed in 1 case")
+    library(tmp_path / "failing", {"one": GOOD.replace("good(a)", "good(b)")})
+    failed = run("rules", "test", tmp_path)
+    assert (failed.code, failed.out.splitlines()[-1]) == (1, "1 passed, 1 failed in 2 cases")
+    assert "cases/one.dl:2: good(b): expected PROVED, got DISPROVED" in failed.out
+    library(tmp_path / "broken", {"one": FACTS})
+    broken = run("rules", "test", tmp_path)
+    assert (broken.code, "C0440" in broken.err, "BROKEN" in broken.out) == (2, True, True)
+    assert run("rules", "test", tmp_path / "nothing").code == 2
+    assert run("rules", "test", folder, "-k", "two").code == 2
+
+
+def test_test_as_json_and_as_junit(tmp_path: Path) -> None:
+    folder = library(
+        tmp_path / "lib", {"a": GOOD, "b": GOOD.replace("good(a)", "good(b)"), "c": "p("}
+    )
+    report = tmp_path / "cases.xml"
+    ran = run("rules", "test", folder, "--coverage", "--format", "json", "--junit", report)
+    told = valid(ran, "rules-test")
+    assert (told["passed"], told["failed"], told["broken"]) == (1, 1, 1)
+    assert [len(case["expectations"]) for case in told["cases"]] == [1, 1, 0]
+    assert [rule["fired"] for rule in told["coverage"][0]["rules"]] == [1, 0, 0]
+    root = ET.fromstring(report.read_text(encoding="utf-8"))  # noqa: S314  our own text
+    assert (root.get("tests"), root.get("failures"), root.get("errors")) == ("3", "1", "1")
+    assert "coverage" not in valid(run("rules", "test", folder, "--format", "json"), "rules-test")
+
+
+def test_test_runs_the_cases_of_the_project(shop: Path) -> None:
+    ran = run("rules", "test", "--project", shop, "--coverage", "-k", "customer-value/v")
+    assert ran.code == 0
+    assert ran.out.startswith("passed customer-value/cases/vip.dl: 10 goals, ")
+    assert "coverage of customer-value: " in ran.out
+
+
+# ------------------------------------------------------------------------------------------ help
+
+
+def examples() -> Iterator[list[str]]:
+    for name in ("check", "fmt", "list", "test"):
+        text = run("rules", name, "--help").out
+        block = text.partition("Examples:")[2].partition("Exit codes:")[0]
+        lines = (line.partition("#")[0] for line in block.splitlines())
+        yield from (line.split() for line in lines if line.strip())
+
+
+@pytest.mark.parametrize("words", list(examples()), ids=" ".join)
+def test_the_examples_of_the_help_run(words: list[str], shop: Path, tmp_path: Path) -> None:
+    assert words[:2] == ["constat", "rules"]
+    arguments = [word if word != "cases.xml" else str(tmp_path / word) for word in words[1:]]
+    before = os.getcwd()  # noqa: PTH109  the examples are typed in the folder of the checkout
+    os.chdir(shop.parent.parent)
+    try:
+        code = run(*arguments).code
+    finally:
+        os.chdir(before)
+    assert code in {0, 1}
+
+
+def test_the_help_of_each_command_has_examples_and_exit_codes() -> None:
+    for name in ("check", "fmt", "list", "test"):
+        text = run("rules", name, "--help").out
+        assert "Examples:" in text
+        assert "Exit codes: 0 " in text

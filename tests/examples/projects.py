@@ -1,0 +1,53 @@
+"""Copies of the example projects with freshly built databases, for tests that read them."""
+
+from __future__ import annotations
+
+import re
+import runpy
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+IGNORED: Final = ("data", ".constat", "__pycache__", "cases")
+
+
+def copy_example(name: str, library: str, folder: Path) -> Path:
+    """Copy an example and its library below `folder`, and build the example's database."""
+    ignored = shutil.ignore_patterns(*IGNORED)
+    project = folder / "examples" / name
+    shutil.copytree(ROOT / "examples" / name, project, ignore=ignored)
+    shutil.copytree(ROOT / "rules" / library, folder / "rules" / library, ignore=ignored)
+    build = runpy.run_path(str(project / "make_data.py"))["build"]
+    build(database_of(project))
+    return project
+
+
+def database_of(project: Path) -> Path:
+    """Return where the example's configuration expects its database."""
+    for line in (project / "constat.yaml").read_text(encoding="utf-8").splitlines():
+        _, found, path = line.partition("uri: sqlite:///")
+        if found:
+            return project / path
+    message = f"{project.name} names no database"
+    raise AssertionError(message)
+
+
+def sql(database: Path, query: str) -> set[tuple[object, ...]]:
+    """Ask the database itself, as an oracle that knows nothing of rules."""
+    with closing(sqlite3.connect(f"{database.as_uri()}?mode=ro", uri=True)) as connection:
+        return set(connection.execute(query).fetchall())
+
+
+def dump(database: Path) -> list[str]:
+    """Give all that a database holds, as text."""
+    with closing(sqlite3.connect(database)) as connection:
+        return list(connection.iterdump())
+
+
+def readme_goals(name: str) -> list[str]:
+    """Give the goals that an example's README asks."""
+    text = (ROOT / "examples" / name / "README.md").read_text(encoding="utf-8")
+    return re.findall(rf'^ +constat prove "(.*)" --project examples/{name}$', text, re.MULTILINE)

@@ -1,0 +1,328 @@
+"""Cases of libraries: what they expect, what they leave open, what is wrong with them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from constat.diagnostics import ConstatError
+from constat.diagnostics.catalogue import library as catalogue
+from constat.library import run_cases, to_junit
+from constat.session import run_cases as run_checked
+from tests.library.folders import FACTS, RULES, library, run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from constat.library import CasesRun
+
+GOOD = f'{FACTS} @[expect(proved = "good(a)")] .output good'
+
+
+def problems(outcome: CasesRun) -> list[str]:
+    return [one.problem for one in outcome.results if one.problem]
+
+
+def codes(outcome: CasesRun) -> list[str]:
+    return [one.code for case in outcome.cases for one in case.diagnostics]
+
+
+def test_all_verdicts_can_be_expected(tmp_path: Path) -> None:
+    text = (
+        FACTS
+        + """
+    .pragma "closed" "banned"
+    .pragma "unknown" "given(u, ?n)"
+    @[author = "alice"] given("p", 0).
+    @[confidence = 0.5] given("q", 0).
+    @[expect(
+      proved = "good(c)", proved_under = "good(p); good(q); good(a)", unresolved = "good(u)",
+      disproved = "good(b)", by = "R2; R2; R2; R1"
+    )]
+    .output good
+    """
+    )
+    outcome = run(tmp_path, text)
+    assert problems(outcome) == []
+    assert codes(outcome) == []
+    assert outcome.exit_code == 0
+    assert [one.verdict for one in outcome.results] == [
+        *("PROVED", "PROVED_UNDER", "PROVED_UNDER", "PROVED_UNDER", "UNRESOLVED", "DISPROVED"),
+    ]
+
+
+def test_what_a_case_does_not_state_is_not_so_unless_it_is_left_open(tmp_path: Path) -> None:
+    closed = run(tmp_path, '@[expect(disproved = "good(a)")] .output good')
+    assert closed.exit_code == 0
+    opened = '.pragma "open" "given"\n@[expect(unresolved = "good(a)")] .output good'
+    assert run(tmp_path / "open", opened).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("expected", "problem"),
+    [
+        ('disproved = "good(a)"', "expected DISPROVED, got PROVED"),
+        ('unresolved = "good(b)"', "expected UNRESOLVED, got DISPROVED"),
+        ('proved = "good(a)", by = R2', "expected a proof by R2, got one by R1"),
+        ('proved = "good(a); good(c)", by = "R1; R1"', "expected a proof by R1, got one by R2"),
+        ('proved = "good(a); good(c)", by = R1', "expected a proof by R1, got one by R2"),
+        (
+            'proved = "good(c)", uses = "given; least"',
+            "its proof does not use least; it uses R2, given, good",
+        ),
+    ],
+)
+def test_what_is_not_as_expected_fails_with_its_proof(
+    tmp_path: Path, expected: str, problem: str
+) -> None:
+    outcome = run(tmp_path, f"{FACTS} @[expect({expected})] .output good")
+    assert problems(outcome) == [problem]
+    assert outcome.exit_code == 1
+    (failure,) = outcome.failures
+    assert "good(" in failure.proof
+    assert failure.span.source == "cases/one.dl"
+
+
+def test_a_failure_says_why_a_rule_does_not_apply(tmp_path: Path) -> None:
+    outcome = run(tmp_path, f'{FACTS} @[expect(proved = "good(b)")] .output good')
+    assert "1 >= 3" in outcome.failures[0].proof or "distance" in outcome.failures[0].proof
+
+
+def test_goals_may_have_variables_quotes_and_semicolons_in_texts(tmp_path: Path) -> None:
+    text = """given("a\\";b", 0).
+    @[expect(proved = "good(\\"a\\\\\\";b\\"); good(?x)")] .output good"""
+    outcome = run(tmp_path, text)
+    assert [one.goal for one in outcome.results] == ['good("a\\";b")', "good(?x)"]
+    assert outcome.exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        (FACTS, "C0440"),
+        ('@[expect(proved = "god(a)")] .output good', "C0441"),
+        ('@[expect(proved = "good(a, b)")] .output good', "C0441"),
+        ('@[expect(proved = "good(")] .output good', "C0441"),
+        ('@[expect(prooved = "good(a)")] .output good', "C0442"),
+        ('@[expect = "good(a)"] .output good', "C0442"),
+        ('@[expect(proved = ";")] .output good', "C0442"),
+        ('@[expect(proved = "good(a)", by = R9)] .output good', "C0442"),
+        ('@[expect(proved = "good(a)", by = "R1; R2")] .output good', "C0442"),
+        ('@[expect(disproved = "good(a)", by = R1)] .output good', "C0442"),
+        ('@[expect(disproved = "good(a)", uses = R1)] .output good', "C0442"),
+        ('@[expect(proved = "good(a)", uses = gven)] .output good', "C0442"),
+        ('.pragma "opne" "given"\n@[expect(proved = "good(a)")] .output good', "C0443"),
+        ('.pragma "open" "good"\n@[expect(proved = "good(a)")] .output good', "C0443"),
+        ('.pragma "open"\n@[expect(proved = "good(a)")] .output good', "C0443"),
+        ('.pragma "unknown" "given(?x"\n@[expect(proved = "good(a)")] .output good', "C0443"),
+        ('good("a").\n@[expect(proved = "good(a)")] .output good', "C0444"),
+        ('given("a", 1 + 1).\n@[expect(proved = "good(a)")] .output good', "C0445"),
+        ('given("a").\n@[expect(proved = "good(a)")] .output good', "C0202"),
+        ('given("a", 1)\n@[expect(proved = "good(a)")] .output good', "C0121"),
+    ],
+)
+def test_a_broken_case_is_an_error_with_a_place(tmp_path: Path, text: str, code: str) -> None:
+    outcome = run(tmp_path, text)
+    assert codes(outcome) == [code]
+    assert outcome.exit_code == 2
+    assert outcome.results == ()
+    (case,) = outcome.cases
+    assert all(one.span is not None for one in case.diagnostics)
+    assert all(one.span.source in case.texts for one in case.diagnostics if one.span)
+
+
+def test_a_broken_case_does_not_keep_others_from_running(tmp_path: Path) -> None:
+    good = f'{FACTS} @[expect(proved = "good(a)")] .output good'
+    folder = library(tmp_path / "lib", {"a": "p(", "b": good, "c": good.replace("(a)", "(b)")})
+    outcome = run_cases([folder])
+    assert [case.exit_code for case in outcome.cases] == [2, 0, 1]
+    assert outcome.exit_code == 2
+
+
+def test_a_case_that_lies_elsewhere_is_broken_and_not_read(tmp_path: Path) -> None:
+    outside = tmp_path / "outside.dl"
+    outside.write_text(GOOD, encoding="utf-8")
+    folder = library(tmp_path / "lib", {})
+    (folder / "cases" / "link.dl").symlink_to(outside)
+    (folder / "cases" / "loop.dl").symlink_to("loop.dl")
+    (folder / "cases" / "folder.dl").mkdir()
+    outcome = run_cases([folder])
+    assert [case.file for case in outcome.cases] == ["lib/cases/link.dl"]
+    assert codes(outcome) == ["C0152"]
+
+
+def test_names_of_files_need_not_be_text(tmp_path: Path) -> None:
+    folder = library(tmp_path / "lib", {"a\udcff\x01": GOOD})
+    outcome = run_cases([folder])
+    assert (outcome.exit_code, codes(outcome)) == (0, [])
+    ET.fromstring(to_junit(outcome))  # noqa: S314  our own text
+
+
+def test_two_expectations_of_one_predicate_both_count(tmp_path: Path) -> None:
+    text = f"""{FACTS}
+    @[expect(proved = "good(b)")] .output good
+    @[expect(proved = "good(a)")] .output good
+    """
+    assert problems(run(tmp_path, text)) == ["expected PROVED, got DISPROVED"]
+
+
+def test_a_certificate_that_is_rejected_fails_the_expectation(tmp_path: Path) -> None:
+    folder = library(
+        tmp_path / "lib", {"one": f'{FACTS} @[expect(proved = "good(a)")] .output good'}
+    )
+
+    def rejecting(certificate: bytes) -> str:
+        assert certificate.startswith(b"{")
+        raise ValueError("no")
+
+    assert problems(run_cases([folder], checker=rejecting)) == ["its certificate is rejected: no"]
+    other = run_cases([folder], checker=lambda _: "DISPROVED")
+    assert problems(other) == ["its certificate says DISPROVED"]
+
+
+def test_the_name_of_a_rule_names_its_alternatives(tmp_path: Path) -> None:
+    rules = RULES.replace("given(?x, 0)", "given(?x, 0); given(?x, 7)")
+    text = f'{FACTS} @[expect(proved = "good(c)", by = R2, uses = R2)] .output good'
+    assert run(tmp_path, text, rules).exit_code == 0
+    other = text.replace("by = R2", "by = R")
+    assert codes(run(tmp_path / "other", other, rules)) == ["C0442"]
+
+
+def test_facts_that_a_library_states_can_be_added_to(tmp_path: Path) -> None:
+    rules = RULES + 'least(3).\n.decl known(x: symbol)\nknown("k").\n'
+    text = """
+    given("a", 5). known("l").
+    @[expect(proved = "good(a)")] .output good
+    @[expect(proved = "known(k); known(l)", disproved = "known(m)")] .output known
+    """
+    outcome = run(tmp_path, text, rules)
+    assert (codes(outcome), problems(outcome)) == ([], [])
+
+
+def test_what_rules_derive_is_never_stated_even_beside_facts_of_the_library(tmp_path: Path) -> None:
+    rules = RULES + 'good("always").\n'
+    assert codes(run(tmp_path, 'good("a").\n' + GOOD, rules)) == ["C0444"]
+    # What has a source besides its rules is asked for outside as well.
+    sourced = RULES + '.input good(source="db", query="SELECT x FROM t")\n'
+    text = 'good("z").\n' + GOOD.replace("good(a)", "good(a); good(z)")
+    assert run(tmp_path / "sourced", text, sourced).exit_code == 0
+
+
+def test_a_source_in_a_library_is_replaced_by_the_facts_of_the_case(tmp_path: Path) -> None:
+    rules = RULES + '.input given(source="db", query="SELECT x, n FROM t")\n'
+    text = f'{FACTS} @[expect(proved = "good(a)", disproved = "good(b)")] .output good'
+    assert run(tmp_path, text, rules).exit_code == 0
+
+
+def test_coverage_tells_what_was_never_tried(tmp_path: Path) -> None:
+    text = f"""{FACTS}
+    @[expect(proved = "good(a)", disproved = "good(b); good(d); good(x)")] .output good
+    """
+    outcome = run(tmp_path, text)
+    (lib,) = outcome.libraries
+    by_id = {rule.id: rule for rule in lib.coverage.rules}
+    assert list(by_id) == ["R1", "R2", "alone.1"]
+    assert by_id["R1"].fired == 1
+    # The negation is taken first: 3 of 4 keys pass it, 2 of them are given, 1 of these is enough.
+    assert [one.held for one in by_id["R1"].literals] == [2, 2, 1, 3]
+    assert [one.failed for one in by_id["R1"].literals] == [1, 0, 1, 1]
+    assert [one.never_false for one in by_id["R1"].literals] == [False, True, False, False]
+    assert [rule.id for rule in lib.coverage.never_fired] == ["R2", "alone.1"]
+    assert by_id["R2"].literals[0].failed == 4
+    told = outcome.to_text(coverage=True)
+    assert "coverage of lib: 1 of 3 rules fired" in told
+    assert "R2: `given(?x, 0)` was never true" in told
+    assert "R1: `least(?m)` was never false" in told
+    assert "alone.1: `" not in told
+
+
+def test_a_literal_that_gives_a_value_is_not_blamed_for_never_failing(tmp_path: Path) -> None:
+    text = f'{FACTS} @[expect(disproved = "alone(a)")] .output alone'
+    (lib,) = run(tmp_path, text).libraries
+    alone = lib.coverage.rules[-1]
+    assert [one.text for one in alone.literals if one.never_false] == ["good(?x)"]
+    # `?all = 1` is taken before the count, gives the variable its value, and cannot fail then.
+    assert alone.literals[2].held == alone.literals[2].bound == 1
+    assert alone.literals[1].failed == 1
+
+
+def test_what_is_unknown_neither_holds_nor_fails(tmp_path: Path) -> None:
+    text = """given("a", 5). .pragma "open" "least"
+    @[expect(unresolved = "good(a)")] .output good"""
+    (lib,) = run(tmp_path, text).libraries
+    literals = lib.coverage.rules[0].literals
+    assert [(one.held, one.failed) for one in literals] == [(1, 0), (0, 0), (0, 0), (1, 0)]
+
+
+def test_an_open_negation_or_aggregate_neither_holds_nor_fails(tmp_path: Path) -> None:
+    text = """given("a", 5). least(3). .pragma "open" "banned"
+    @[expect(unresolved = "good(a); alone(a)")] .output good"""
+    (lib,) = run(tmp_path, text).libraries
+    first = lib.coverage.rules[0]
+    assert (first.literals[3].held, first.literals[3].failed) == (0, 0)
+    counted = "one(?x) :- given(?x, _), ?all = count : { banned(_) }, ?all = 1.\n"
+    rules = f"{RULES} .decl one(x: symbol)\n{counted}"
+    (lib,) = run(tmp_path / "count", text.replace("alone(a)", "one(a)"), rules).libraries
+    one = lib.coverage.rules[-1]
+    assert [(each.held, each.failed) for each in one.literals] == [(1, 0), (0, 0), (1, 0)]
+
+
+def test_names_choose_cases(tmp_path: Path) -> None:
+    text = f'{FACTS} @[expect(proved = "good(a)")] .output good'
+    library(tmp_path / "left", {"one": text, "two": text})
+    library(tmp_path / "right", {"one": text})
+    chosen = run_cases([tmp_path], only="t/one")
+    assert [case.name for case in chosen.cases] == ["left/one", "right/one"]
+    with pytest.raises(ConstatError, match="C0447"):
+        run_cases([tmp_path], only="three")
+
+
+def test_paths_are_libraries_folders_of_them_or_case_files(tmp_path: Path) -> None:
+    text = f'{FACTS} @[expect(proved = "good(a)")] .output good'
+    folder = library(tmp_path / "lib", {"one": text, "two": text})
+    paths = (tmp_path, folder, folder / "cases", folder / "cases" / "one.dl")
+    assert [len(run_cases([path]).cases) for path in paths] == [2, 2, 2, 1]
+    assert len(run_cases(list(paths)).cases) == 2
+    for wrong in (tmp_path / "nowhere", folder / "rules.dl", tmp_path / "\0"):
+        with pytest.raises(ConstatError, match="C0446"):
+            run_cases([wrong])
+
+
+def test_a_project_runs_its_own_cases_and_those_of_its_libraries(shop: Path) -> None:
+    outcome = run_checked(project=shop)
+    assert outcome.exit_code == 0
+    assert {case.library for case in outcome.cases} == {"customer-value"}
+
+
+def test_the_junit_report_has_a_suite_for_each_case_and_a_test_for_each_goal(
+    tmp_path: Path,
+) -> None:
+    text = f"""{FACTS} given("<&\\"\\a>", 0).
+    @[expect(proved = "good(b); good(a); good(\\"<&\\\\\\"\\\\a>\\")")] .output good"""
+    folder = library(tmp_path / "lib", {"bad": "p(", "one": text})
+    outcome = run_cases([folder])
+    root = ET.fromstring(to_junit(outcome))  # noqa: S314  our own text
+    assert root.tag == "testsuites"
+    assert [suite.get("name") for suite in root] == ["lib/bad", "lib/one"]
+    for suite in (root, *root):
+        counted = {name: suite.get(name) for name in ("tests", "failures", "errors")}
+        cases = list(suite.iter("testcase"))
+        assert counted == {
+            "tests": str(len(cases)),
+            "failures": str(len(list(suite.iter("failure")))),
+            "errors": str(len(list(suite.iter("error")))),
+        }
+        assert float(suite.get("time") or "") >= 0
+    broken, one = root
+    assert broken[0][0].tag == "error"
+    assert one[0].get("name") == "good(b) PROVED"
+    assert [len(case) for case in one] == [1, 0, 0]
+    assert {case.get("classname") for case in one} == {"lib.one"}
+    assert "expected PROVED" in (one[0][0].get("message") or "")
+
+
+def test_the_codes_of_cases_are_in_the_catalogue() -> None:
+    known = [entry.code for entry in catalogue.CASES]
+    assert known == [f"C{number:04}" for number in range(440, 448)]

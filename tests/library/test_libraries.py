@@ -1,0 +1,91 @@
+"""Every rule library of the repository keeps the promises of one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from constat.evaluation import Verdict
+from constat.library import check_rules, read_listing, rewrite
+from constat.session import run_cases
+
+if TYPE_CHECKING:
+    from constat.library import CasesRun
+
+ROOT = Path(__file__).resolve().parents[2]
+LIBRARIES = sorted(path.parent for path in (ROOT / "rules").glob("*/cases"))
+FOLDERS = sorted(path for path in (ROOT / "rules").iterdir() if path.is_dir())
+LAID_OUT = sorted(path for name in ("rules", "examples") for path in (ROOT / name).rglob("*.dl"))
+
+
+def by_name(path: Path) -> str:
+    return path.name
+
+
+@pytest.fixture(scope="module")
+def runs() -> dict[Path, CasesRun]:
+    return {folder: run_cases([folder]) for folder in LIBRARIES}
+
+
+def test_every_folder_of_rules_is_a_library_with_cases_and_a_readme() -> None:
+    assert FOLDERS == LIBRARIES
+    assert [path.name for path in FOLDERS if not (path / "README.md").is_file()] == []
+
+
+@pytest.mark.parametrize("folder", LIBRARIES, ids=by_name)
+def test_all_cases_of_a_library_are_as_expected(folder: Path, runs: dict[Path, CasesRun]) -> None:
+    run = runs[folder]
+    assert [(case.file, case.diagnostics) for case in run.cases if case.diagnostics] == []
+    assert [f"{one.span}: {one.goal}: {one.problem}\n{one.proof}" for one in run.failures] == []
+
+
+@pytest.mark.parametrize("folder", LIBRARIES, ids=by_name)
+def test_the_cases_of_a_library_make_every_rule_fire(
+    folder: Path, runs: dict[Path, CasesRun]
+) -> None:
+    (library,) = runs[folder].libraries
+    assert library.coverage.complete
+    assert [rule.id for rule in library.coverage.never_fired] == []
+    never_true = [
+        (rule.id, literal.text)
+        for rule in library.coverage.rules
+        for literal in rule.literals
+        if literal.never_true
+    ]
+    assert never_true == []
+
+
+@pytest.mark.parametrize("folder", LIBRARIES, ids=by_name)
+def test_the_cases_of_a_library_have_proofs_refutations_and_open_goals(
+    folder: Path, runs: dict[Path, CasesRun]
+) -> None:
+    verdicts = {one.verdict for one in runs[folder].results}
+    assert {"PROVED", "DISPROVED", "UNRESOLVED"} <= verdicts
+
+
+def test_the_cases_of_the_customer_library_have_every_verdict(runs: dict[Path, CasesRun]) -> None:
+    run = runs[ROOT / "rules" / "customer-value"]
+    assert {one.verdict for one in run.results} == {verdict.value for verdict in Verdict}
+
+
+@pytest.mark.parametrize("folder", LIBRARIES, ids=by_name)
+def test_every_derived_predicate_has_an_owner_and_a_sentence(folder: Path) -> None:
+    assert check_rules([folder]).diagnostics == ()
+    listing = read_listing([folder], {})
+    derived = [one for one in listing.predicates if one.rules]
+    assert [one.name for one in derived if not one.owner] == []
+    assert [one.name for one in derived if not one.says] == []
+
+
+@pytest.mark.parametrize("folder", LIBRARIES, ids=by_name)
+def test_every_rule_of_a_library_is_approved_and_has_an_id(folder: Path) -> None:
+    listing = read_listing([folder], {})
+    assert [rule.id for rule in listing.rules if rule.status != "approved"] == []
+    assert [rule.id for rule in listing.rules if rule.id.startswith(f"{rule.predicate}.")] == []
+
+
+@pytest.mark.parametrize("path", LAID_OUT, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_rule_files_are_in_the_canonical_layout(path: Path) -> None:
+    assert rewrite(path.read_bytes(), path.name).status == "unchanged"

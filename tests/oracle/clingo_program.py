@@ -1,0 +1,191 @@
+"""A program with closed facts in the language of clingo, an answer set solver.
+
+In: an analysed program and a ``World`` without openings.  Out: the text of a logic program with the
+same least model, stratum by stratum.  Shares nothing with our engines: clingo grounds, negates and
+aggregates by itself, and here only syntax changes.  Integers are integers; texts are strings; a
+float is opaque, ``float("0x1p-1")``; what clingo has no function for is a function of ``terms``.
+
+Example: ``p(?x) :- q(?x), !r(?x).`` becomes ``r_p(V_x) :- r_q(V_x), not r_r(V_x).``
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from constat.logic import (
+    Aggregate,
+    Apply,
+    Atom,
+    Comparison,
+    Constant,
+    Kind,
+    Literal,
+    Negative,
+    Positive,
+    Rule,
+    Term,
+    Value,
+    Variable,
+    literal_variables,
+    term_variables,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from constat.analysis import AnalysedProgram
+    from tests.oracle.naive import World
+
+_COMPUTED = frozenset({Kind.NUMBER, Kind.SYMBOL})
+_NATIVE = {"+": "+", "-": "-", "*": "*", "/": "/", "%": "\\"}
+_CALLED = {"cat": "@cat", "strlen": "@size", "to_string": "@text"}
+
+
+class OutOfScopeError(ValueError):
+    """clingo has no counterpart for it."""
+
+
+def program_text(program: AnalysedProgram, world: World) -> str:
+    """Write facts and rules, one on a line; raises ``OutOfScopeError``."""
+    lines: list[str] = []
+    for name, rows in world.rows.items():
+        kinds = program.program.predicates[name].kinds
+        for row, assumption in rows:
+            if assumption is not None:
+                raise OutOfScopeError("an assumption")
+            values = [_value(value, kind) for value, kind in zip(row, kinds, strict=True)]
+            lines.append(_applied(name, values) + ".")
+    if any(world.openings.values()) or any(rule.assumed for rule in program.rules):
+        raise OutOfScopeError("something open, or an assumption")
+    for number, rule in enumerate(program.rules):
+        lines.append(_RuleText(rule, program.variable_kinds[number]).text())
+    return "\n".join(lines) + "\n"
+
+
+def relation_name(predicate: str) -> str:
+    """Give the name that a predicate has in the text."""
+    return f"r_{predicate}"
+
+
+def _applied(predicate: str, terms: Iterable[str]) -> str:
+    inside = ", ".join(terms)
+    return relation_name(predicate) + (f"({inside})" if inside else "")
+
+
+def _value(value: Value, kind: Kind) -> str:
+    match kind:
+        case Kind.NUMBER:
+            return str(value)
+        case Kind.SYMBOL:
+            text = str(value).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+            return f'"{text}"'
+        case Kind.FLOAT:
+            return f'float("{float(value).hex()}")'
+        case _:
+            raise OutOfScopeError(kind.value)
+
+
+@dataclass(frozen=True, slots=True)
+class _RuleText:
+    """The text of one rule."""
+
+    rule: Rule
+    kinds: Mapping[str, Kind]
+
+    def text(self) -> str:
+        rule = self.rule
+        body = [part for literal in rule.body for part in self.literal(literal)]
+        return self.atom(rule.head) + (f" :- {', '.join(body)}." if body else ".")
+
+    def literal(self, literal: Literal) -> Iterator[str]:
+        match literal:
+            case Positive(atom):
+                yield self.atom(atom)
+            case Negative(atom):
+                yield "not " + self.denied(atom)
+            case Comparison():
+                yield self.comparison(literal)
+            case Aggregate():
+                yield from self.aggregate(literal)
+
+    def atom(self, atom: Atom) -> str:
+        return _applied(atom.predicate, map(self.term, atom.terms))
+
+    def denied(self, atom: Atom) -> str:
+        """Write a variable that occurs nowhere else as ``_``: there is no such row at all."""
+        terms = [
+            "_" if isinstance(one, Variable) and self.uses[one.name] == 1 else self.term(one)
+            for one in atom.terms
+        ]
+        return _applied(atom.predicate, terms)
+
+    @property
+    def uses(self) -> Counter[str]:
+        names = Counter(v.name for term in self.rule.head.terms for v in term_variables(term))
+        names.update(v.name for literal in self.rule.body for v in literal_variables(literal))
+        return names
+
+    def comparison(self, literal: Comparison) -> str:
+        left, right = self.term(literal.left), self.term(literal.right)
+        if literal.operator in {"=", "!="} or self.computed(literal.left) is Kind.NUMBER:
+            return f"{left} {literal.operator} {right}"
+        if literal.operator not in {"<", "<=", ">", ">="}:
+            raise OutOfScopeError(literal.operator)
+        # clingo orders strings by length first; tuples of code points it orders as we do.
+        return f"@key({left}) {literal.operator} @key({right})"
+
+    def term(self, term: Term) -> str:
+        if isinstance(term, Apply):
+            for one in (term, *term.arguments):
+                self.computed(one)
+        match term:
+            case Variable(name):
+                return f"V_{name}"
+            case Constant(value, kind):
+                return _value(value, kind)
+            case Apply("neg", (inner,)):
+                return f"(0 - {self.term(inner)})"
+            case Apply(function, (left, right)) if function in _NATIVE:
+                return f"({self.term(left)} {_NATIVE[function]} {self.term(right)})"
+            case Apply(function, arguments):
+                if function not in _CALLED:
+                    raise OutOfScopeError(function)
+                return f"{_CALLED[function]}({', '.join(map(self.term, arguments))})"
+
+    def kind(self, term: Term) -> Kind:
+        found = self.kinds[term.name] if isinstance(term, Variable) else term.kind
+        assert found is not None
+        return found
+
+    def computed(self, term: Term) -> Kind:
+        """Give the kind of a term that something is computed from; floats are opaque here."""
+        kind = self.kind(term)
+        if kind not in _COMPUTED:
+            raise OutOfScopeError(kind.value)
+        return kind
+
+    def aggregate(self, aggregate: Aggregate) -> Iterator[str]:
+        result, fresh = self.term(aggregate.result), f"A{self.rule.body.index(aggregate)}"
+        body = ", ".join(part for inner in aggregate.body for part in self.literal(inner))
+        # All variables: assignments count once each, equal values of different ones do too.
+        names = dict.fromkeys(
+            variable.name for inner in aggregate.body for variable in literal_variables(inner)
+        )
+        rest = "".join(f", V_{name}" for name in names)
+        target = "0" if aggregate.target is None else self.term(aggregate.target)
+        kind = None if aggregate.target is None else self.computed(aggregate.target)
+        elements = f"{{ {target}{rest} : {body} }}"
+        match aggregate.function:
+            case "sum" | "count":
+                yield f"{result} = #{aggregate.function} {elements}"
+            case "mean":
+                yield f"{fresh}s = #sum {elements}, {fresh}n = #count {elements}, {fresh}n > 0"
+                yield f"{result} = @mean({fresh}s, {fresh}n)"
+            case function:
+                bound = {"min": "#sup", "max": "#inf"}[function]
+                text = kind is Kind.SYMBOL
+                weight = f"@key({target})" if text else target
+                yield f"{fresh} = #{function} {{ {weight}{rest} : {body} }}, {fresh} != {bound}"
+                yield f"{result} = " + (f"@unkey({fresh})" if text else fresh)

@@ -1,0 +1,94 @@
+"""`files:` of a database: tables, and the files of the project that they stand for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from constat.diagnostics import ConstatError, Diagnostic
+from constat.project import Database, load_project
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def load(folder: Path, text: str) -> Database:
+    (folder / "constat.yaml").write_text(text)
+    return load_project(folder, environment={}).databases["shop"]
+
+
+def complaint(folder: Path, text: str) -> Diagnostic:
+    with pytest.raises(ConstatError) as caught:
+        load(folder, text)
+    (found,) = caught.value.diagnostics
+    assert found.span is not None
+    return found
+
+
+def test_tables_and_their_files_are_read_as_written(tmp_path: Path) -> None:
+    found = load(
+        tmp_path,
+        """
+        databases:
+          shop:
+            files:
+              Customers: data/customers.csv
+              orders: "data/orders-*.parquet"
+              events: data/Events.JSONL
+        """,
+    )
+    assert found.kind == "files"
+    assert found.files == {
+        "customers": "data/customers.csv",
+        "orders": "data/orders-*.parquet",
+        "events": "data/Events.JSONL",
+    }
+
+
+def test_the_type_may_be_said(tmp_path: Path) -> None:
+    found = load(tmp_path, "databases: {shop: {type: files, files: {t: t.tsv}}}")
+    assert (found.kind, found.files) == ("files", {"t": "t.tsv"})
+
+
+@pytest.mark.parametrize(
+    ("files", "code", "said"),
+    [
+        ("{t: ../t.csv}", "C0505", "leads out"),
+        ("{t: data/../../t.csv}", "C0505", "leads out"),
+        ("{t: /srv/t.csv}", "C0505", "leads out"),
+        ("{t: t.xlsx}", "C0504", "kind that cannot be read"),
+        ("{t: t.csv.gz}", "C0504", "kind that cannot be read"),
+        ("{t: data}", "C0504", "kind that cannot be read"),
+        ("{t: [a.csv, b.csv]}", "C0504", "not a text"),
+        ("{t: }", "C0504", "not a text"),
+        ("{}", "C0504", "names no table"),
+        ("t.csv", "C0504", "not a table"),
+        ("{a-b: t.csv}", "C0504", "no name for a table"),
+        ("{main.t: t.csv}", "C0504", "no name for a table"),
+        ("{1t: t.csv}", "C0504", "no name for a table"),
+        ("{t: t.csv, T: u.csv}", "C0502", "twice"),
+    ],
+)
+def test_a_mistake_is_shown_where_it_stands(
+    tmp_path: Path, files: str, code: str, said: str
+) -> None:
+    (tmp_path / "constat.yaml").write_text(f"databases: {{shop: {{files: {files}}}}}")
+    with pytest.raises(ConstatError) as caught:
+        load_project(tmp_path)
+    first = caught.value.diagnostics[0]
+    assert first.code == code
+    assert said in first.message
+
+
+@pytest.mark.parametrize(
+    ("database", "said"),
+    [
+        ("{type: files}", "names no `files`"),
+        ("{files: {t: t.csv}, uri: 'sqlite:///x'}", "has `files` beside `uri`"),
+        ("{files: {t: t.csv}, type: sql}", "has `files` beside `uri` or a `type`"),
+        ("{seconds: 3}", "has no `uri`"),
+    ],
+)
+def test_a_database_is_an_address_or_files(tmp_path: Path, database: str, said: str) -> None:
+    assert said in complaint(tmp_path, f"databases: {{shop: {database}}}").message

@@ -1,0 +1,92 @@
+"""One goal over a server and a file: proved, certified, verified against both, in few queries."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import TYPE_CHECKING
+
+import pytest
+
+from constat.evaluation import QueryRun
+from constat.session import Session
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from constat.evaluation import Event
+    from tests.servers.leasing import ServedDatabase
+
+RULES = """
+.pragma "constat" "0.1"
+.decl customer(c: symbol, region: symbol)
+.input customer(source="crm", query="SELECT id, region FROM customers WHERE region LIKE '%'")
+.decl paid(o: number, c: symbol, amount: Decimal)
+.input paid(source="sales", query="SELECT id, customer, amount FROM orders")
+.decl spends(c: symbol, total: Decimal)
+spends(?c, ?t) :- customer(?c, _region), ?t = sum ?x : { paid(_order, ?c, ?x) }.
+.decl big(c: symbol)
+big(?c) :- spends(?c, ?t), ?t > 100.0.
+.decl north_is_big(c: symbol)
+north_is_big(?c) :- customer(?c, "north"), big(?c).
+"""
+
+
+def project(folder: Path, source: ServedDatabase, customers: int) -> Path:
+    source.run("CREATE TABLE customers (id VARCHAR(20) PRIMARY KEY, region VARCHAR(20))")
+    regions = ("north", "south")
+    source.insert("customers", [(f"C{n}", regions[n % 2]) for n in range(customers)])
+    connection = sqlite3.connect(folder / "shop.sqlite")
+    connection.execute(
+        "CREATE TABLE orders (id INTEGER PRIMARY KEY, customer TEXT, amount NUMERIC)"
+    )
+    orders = [(n, f"C{n % customers}", 60.5) for n in range(customers * 2)]
+    connection.executemany("INSERT INTO orders VALUES (?, ?, ?)", orders)
+    connection.commit()
+    connection.close()
+    (folder / "rules.dl").write_text(RULES)
+    (folder / "constat.yaml").write_text(
+        "rules: [rules.dl]\ndatabases:\n  sales: {uri: 'sqlite:///shop.sqlite'}\n"
+        f"  crm: {{uri: '{source.uri}'}}\n"
+    )
+    return folder
+
+
+@pytest.mark.parametrize("goal", ["big(C0)", "north_is_big(?c)"])
+def test_a_goal_across_a_server_and_a_file(
+    source: ServedDatabase, tmp_path: Path, goal: str
+) -> None:
+    customers = 400
+    folder = project(tmp_path, source, customers)
+    events: list[Event] = []
+    with Session(folder) as session:
+        result = session.prove(goal, observe=events.append)
+        assert result.verdict.value == "PROVED"
+        queries = [event for event in events if isinstance(event, QueryRun)]
+        assert {one.source for one in queries} == {"crm", "sales"}
+        assert len(queries) <= 6
+        report = session.verify(result.certificate)
+        assert report.accepted
+        again = session.verify_source(result.certificate)
+        assert again.drift == ()
+        assert again.exit_code == 0
+        text = result.certificate.decode()
+        assert source.server.password not in text
+        assert str(source.server.port) not in text
+        named = "cluster " if source.server.kind == "postgresql" else "repeatable read since "
+        assert named in text
+        # A changed row at the server is noticed.
+        source.run("UPDATE customers SET region = 'west'")
+        assert session.verify_source(result.certificate).exit_code != 0
+
+
+def test_a_server_that_does_not_answer_leaves_the_goal_open(
+    source: ServedDatabase, tmp_path: Path
+) -> None:
+    folder = project(tmp_path, source, 4)
+    config = folder / "constat.yaml"
+    config.write_text(config.read_text().replace(f":{source.server.port}/", ":1/"))
+    with Session(folder) as session:
+        result = session.prove("big(C0)")
+        assert result.verdict.value == "UNRESOLVED"
+        assert source.server.password not in result.certificate.decode()
+        assert session.verify(result.certificate).accepted
