@@ -8,7 +8,8 @@ SHELL := /bin/sh
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/installed.stamp
-EXAMPLE := examples/vip/data/shop.sqlite
+EXAMPLES := examples/vip/data/shop.sqlite examples/ownership/data/register.sqlite \
+	examples/access/data/directory.sqlite
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 TREE := constat tests $(wildcard examples) $(wildcard rules)
 
@@ -29,7 +30,7 @@ help: ## Show this list.
 		awk -F'|' '{ printf "%-14s %s\n", $$1, $$2 }'
 
 .PHONY: install
-install: $(STAMP) $(EXAMPLE) ## Install what Constat needs into .venv/ (the other targets do it for you).
+install: $(STAMP) $(EXAMPLES) ## Install what Constat needs into .venv/ (the other targets do it for you).
 
 # uv is fast; plain pip does the same where uv is missing or finds no index.
 $(STAMP): pyproject.toml requirements.lock
@@ -45,9 +46,10 @@ $(STAMP): pyproject.toml requirements.lock
 	@$(BIN)/python -m compileall -q -j 0 constat $(VENV)/lib >/dev/null 2>&1 || true
 	@touch $@
 
-# The example's database is generated: the same rows on every machine.
-$(EXAMPLE): $(STAMP) examples/vip/make_data.py
-	@$(BIN)/python examples/vip/make_data.py >/dev/null
+# The examples' databases are generated: the same rows on every machine.
+.SECONDEXPANSION:
+$(EXAMPLES): $(STAMP) $$(dir $$(@D))make_data.py
+	@$(BIN)/python $(dir $(@D))make_data.py >/dev/null
 	@touch $@
 
 .PHONY: prove

@@ -15,6 +15,7 @@ from constat.cli.helping import PlainGroup
 _COMMANDS: Final = (
     ("check", "Check rule files, and whether stock Souffle could read them."),
     ("fmt", "Write rule files in the canonical layout."),
+    ("import", "Read rules in pyDatalog's syntax."),
     ("list", "List rules and predicates."),
     ("test", "Run the cases of rule libraries."),
 )
@@ -43,4 +44,4 @@ class RulesGroup(PlainGroup):
 
 @click.group(name="rules", cls=RulesGroup)
 def command() -> None:
-    """Check, lay out, list and test rule files."""
+    """Check, lay out, import, list and test rule files."""

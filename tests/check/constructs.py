@@ -1184,7 +1184,26 @@ def aggregate_with_atoms_of_equal_width(_: random.Random) -> Writer:
     return counted((9, 2), "y z", "z u")
 
 
+def premises_used_twice(_: random.Random) -> Writer:
+    """Each node rests twice on the one before: there are 2^40 ways down, and 81 nodes."""
+    w = Writer()
+    w.outside("start", "x:number")
+    w.outside("next", "x:number y:number")
+    w.declare("up", "x:number")
+    w.rule("first", pos("up", "x"), pos("start", "x"))
+    w.rule("then", pos("up", "y"), pos("up", "x"), pos("up", "x"), pos("next", "x", "y"))
+    w.facts("start", [["0"]])
+    w.facts("next", [[str(place), str(place + 1)] for place in range(40)])
+    up = w.derived(0, ["0"], {"x": "0"}, [w.given("start", "0")])
+    for place in range(40):
+        here, there = str(place), str(place + 1)
+        step = w.given("next", here, there)
+        up = w.derived(1, [there], {"x": here, "y": there}, [up, up, step])
+    return w.conclude("PROVED", "up", "40")
+
+
 MORE: Final[tuple[Make, ...]] = (
+    premises_used_twice,
     aggregate_with_a_narrow_atom_behind,
     aggregate_with_a_narrow_atom_in_front,
     aggregate_with_a_wide_small_atom,

@@ -148,9 +148,20 @@ def _accepted(check: Callable[..., Any]) -> Iterator[str]:
         yield "the pin"
     if check(data).to_json() != (GOLDEN / f"{name}.json").read_text(encoding="utf-8"):
         yield "the report as JSON"
-    texts = (check(b"{").to_text(), check(data[:-1]).to_text(), check(data, pin="").to_text())
-    if "".join(texts) != (GOLDEN / "rejected.txt").read_text(encoding="utf-8"):
+    if rejections(check) != (GOLDEN / "rejected.txt").read_text(encoding="utf-8"):
         yield "the text of a rejection"
+
+
+def rejections(check: Callable[..., Any]) -> str:
+    """Return what is said about some certificates that are rejected, with places and names."""
+    name, data, _ = certificates()[0]
+    empty = good("summary_proved").tree
+    empty["summaries"][0]["chunks"][0] = [0, "7/1", "7", "7", "sha256:" + "0" * 64]
+    reports = [check(b"{"), check(data[:-1]), check(data, pin="")]
+    reports.append(check(seal({**good(name).tree, "z" * 1000: None})))
+    reports.append(check(seal(empty)))
+    reports += [check(data) for _, data, code in judged() if code is not None][:20]
+    return "".join(report.to_text() for report in reports)
 
 
 def steps_taken(checker: Checker, data: bytes) -> int:

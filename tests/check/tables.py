@@ -27,6 +27,7 @@ FUNCTIONS: Final[tuple[tuple[str, tuple[str, ...], str, tuple[str, ...], str | N
     ("-", (N, N), N, (LOW, "1"), None),
     ("-", (N, N), N, (LOW, "0"), LOW),
     ("*", (N, N), N, ("-2", "3"), "-6"),
+    ("*", (N, N), N, ("0", "-5"), "0"),
     ("*", (N, N), N, (HIGH, "2"), None),
     ("neg", (N,), N, ("5",), "-5"),
     ("neg", (N,), N, (LOW,), None),

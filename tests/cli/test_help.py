@@ -20,7 +20,7 @@ import pytest
 from constat.cli.commands import cli
 from constat.cli.topics import TOPICS, topic_text
 from tests.cli.running import Ran, run
-from tests.examples.shop import copy_shop
+from tests.examples.shop import ROOT, copy_shop
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -122,6 +122,9 @@ def make_workplace(folder: Path, database: Path) -> Workplace:
     for name in (".local/share/bash-completion/completions", ".config/fish/completions", ".zfunc"):
         (folder / name).mkdir(parents=True)
     where = project.parent.parent
+    shutil.copytree(
+        ROOT / "examples" / "pydatalog", where / "examples" / "pydatalog", dirs_exist_ok=True
+    )
     file = where / "c001.json"
     assert run("prove", "is_vip(C001)", "--certificate", file, "--project", project).code == 0
     return Workplace(where, folder)

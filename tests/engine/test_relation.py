@@ -9,7 +9,7 @@ from constat.engine.served import Served
 from constat.evaluation import ABSENT, ACCEPTED, CERTAIN, CONCEIVABLE, POSSIBLE
 from constat.logic import OPEN, OpenRow
 
-UNASKED = Served()
+UNASKED = Served().completed
 
 
 def relation(*rows: tuple[int, ...], weak: tuple[tuple[OpenRow, int], ...] = ()) -> Relation:
