@@ -22,16 +22,18 @@ if TYPE_CHECKING:
     from constat.diagnostics import ConstatError
     from constat.evaluation import Verdict
     from constat.session import Result, Session
+    from constat.session.cases import run_cases
 
 __version__ = "0.1.0"
 
-__all__ = ["ConstatError", "Result", "Session", "Verdict", "__version__"]
+__all__ = ["ConstatError", "Result", "Session", "Verdict", "__version__", "run_cases"]
 
 _HOME_OF_NAME: Final = (
     ("ConstatError", "constat.diagnostics"),
     ("Result", "constat.session"),
     ("Session", "constat.session"),
     ("Verdict", "constat.evaluation"),
+    ("run_cases", "constat.session.cases"),
 )
 
 

@@ -9,6 +9,7 @@ Example: ``p(?x) :- q(?x), !p(?x).`` is rejected.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from .rejection import Rejected, each
@@ -50,8 +51,6 @@ def bound_by(body: tuple[Literal, ...], given: set[int]) -> set[int]:
         match literal:
             case Positive(atom):
                 bound |= {term.position for term in atom.args if isinstance(term, Variable)}
-            case Aggregate():
-                bound.add(literal.result.position)
             case _:
                 pass
     _follow_equations(body, bound)
@@ -59,19 +58,18 @@ def bound_by(body: tuple[Literal, ...], given: set[int]) -> set[int]:
 
 
 def _follow_equations(body: tuple[Literal, ...], bound: set[int]) -> None:
-    """Add what equations bind, one after the other; each is looked at once per variable."""
+    """Add what equations and aggregates bind, in turn; each is looked at once per variable.
+
+    An aggregate gives a value for a group: its result cannot be what binds the group.
+    """
     waiting: dict[int, list[_Direction]] = {}
     ready: list[int] = []
-    for test in body:
-        if not isinstance(test, Comparison) or test.operator != "=":
-            continue
-        for side, other in ((test.left, test.right), (test.right, test.left)):
-            if isinstance(side, Variable):
-                direction = _Direction(side.position, positions(other) - bound)
-                for position in direction.missing:
-                    waiting.setdefault(position, []).append(direction)
-                if not direction.missing:
-                    ready.append(side.position)
+    for target, needed in _equations(body):
+        direction = _Direction(target, needed - bound)
+        for position in direction.missing:
+            waiting.setdefault(position, []).append(direction)
+        if not direction.missing:
+            ready.append(target)
     while ready:
         position = ready.pop()
         bound.add(position)
@@ -81,9 +79,23 @@ def _follow_equations(body: tuple[Literal, ...], bound: set[int]) -> None:
                 ready.append(direction.target)
 
 
+def _equations(body: tuple[Literal, ...]) -> Iterator[tuple[int, set[int]]]:
+    """Yield each variable that a literal gives a value, with what must be bound for that."""
+    for literal in body:
+        match literal:
+            case Comparison("=", left, right):
+                for side, other in ((left, right), (right, left)):
+                    if isinstance(side, Variable):
+                        yield side.position, positions(other)
+            case Aggregate(result=result, outer=outer):
+                yield result.position, set(outer)
+            case _:
+                pass
+
+
 @dataclass(frozen=True, slots=True)
 class _Direction:
-    """One way to read an equation: ``target`` is bound once nothing is missing."""
+    """One way to read an equation or aggregate: ``target`` is bound once nothing is missing."""
 
     target: int
     missing: set[int]

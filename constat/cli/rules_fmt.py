@@ -18,7 +18,8 @@ from constat.cli.files import read_file, write_file
 from constat.cli.helping import PlainCommand, format_option
 from constat.cli.output import show_error, write, write_json
 from constat.diagnostics import ConstatError, Diagnostic, to_json
-from constat.library import Rewritten, rewrite, rule_files
+from constat.library import rule_files
+from constat.library.rewriting import Rewritten, rewrite
 from constat.syntax.loading import MAX_FILE
 
 if TYPE_CHECKING:

@@ -12,13 +12,13 @@ from constat.cli.asking import asked, project_option
 from constat.cli.helping import PlainCommand, format_option
 from constat.cli.output import show_error, write, write_json
 from constat.diagnostics import ConstatError
-from constat.library import list_rules, read_listing
+from constat.library.listing import list_rules, read_listing
 from constat.session import Session
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from constat.library import ListedPredicate, ListedRule, Listing
+    from constat.library.listing import ListedPredicate, ListedRule, Listing
 
 
 @click.command(name="list", cls=PlainCommand)

@@ -11,11 +11,11 @@ from constat.cli.files import write_file
 from constat.cli.helping import PlainCommand, format_option
 from constat.cli.output import show_error, write, write_json
 from constat.diagnostics import ConstatError
-from constat.library import to_junit
-from constat.session import run_cases
+from constat.library.cases import to_junit
+from constat.session.cases import run_cases
 
 if TYPE_CHECKING:
-    from constat.library import CasesRun
+    from constat.library.cases import CasesRun
 
 
 @click.command(name="test", cls=PlainCommand)

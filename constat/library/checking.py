@@ -7,6 +7,7 @@ named path. Example: `check_rules([Path("rules/customer-value")]).rules` counts 
 
 from __future__ import annotations
 
+import importlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,11 +15,12 @@ from typing import TYPE_CHECKING
 from constat.diagnostics import Diagnostic, Severity
 from constat.library.files import rule_files
 from constat.library.loading import read_rules
-from constat.library.portability import portability_notes
 from constat.syntax import exit_code
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from constat.analysis import AnalysedProgram
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,5 +71,12 @@ def check_rules(
         len(analysed.rules) if analysed else 0,
         tuple(sorted(diagnostics, key=lambda one: one.place)),
         texts,
-        portability_notes(analysed, texts) if portable and analysed else None,
+        _portability(analysed, texts) if portable and analysed else None,
     )
+
+
+def _portability(analysed: AnalysedProgram, texts: Mapping[str, str]) -> tuple[Diagnostic, ...]:
+    # Only this needs what is known about Souffle.
+    known = importlib.import_module("constat.library.portability")
+    notes: tuple[Diagnostic, ...] = known.portability_notes(analysed, texts)
+    return notes

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from constat.diagnostics import Diagnostic, Severity, Span
-from constat.syntax import decode_rules, format_text
+from constat.syntax import decode_rules
+from constat.syntax.formatting import format_text
 from constat.syntax.loading import MAX_FILE
 from constat.syntax.mistakes.spelling import too_large
 

@@ -15,7 +15,7 @@ from constat.diagnostics import ConstatError, Diagnostic
 from constat.project.configured_facts import read_closed, read_facts
 from constat.project.data_files import read_files
 from constat.project.document import MAX_BYTES, Node, Table, Text, printable, read_document
-from constat.project.places import CONFIGURATION, inside
+from constat.project.places import CONFIGURATION, files_at, folder_at, inside
 from constat.project.project import BUILT_IN_TIERS, Bounds, CustomTier, Database, Project
 from constat.project.sections import Sections
 from constat.project.suggesting import suggestion
@@ -110,11 +110,11 @@ class _Loading:
         """Libraries are the one kind of folder that may lie outside: they are named for that."""
         folders = []
         for named in self.sections.texts(node, "`libraries`"):
-            folder = (self.folder / named.text).resolve()
-            if folder.is_dir():
-                folders.append(folder)
-            else:
+            folder = folder_at(self.folder, named.text)
+            if folder is None:
                 self.sections.complain("C0505", "there is no such library folder", named)
+            else:
+                folders.append(folder)
         return tuple(folders)
 
     def _rules(self, node: Node | None, roots: tuple[Path, ...]) -> tuple[Path, ...]:
@@ -128,16 +128,16 @@ class _Loading:
                     named,
                     note="rules lie in the project's folder or in one of `libraries`",
                 )
-            elif found.is_dir():
-                files.update(dict.fromkeys(sorted(found.glob(f"*{_RULE_SUFFIX}"))))
-            elif found.is_file():
-                files[found] = None
-            else:
+                continue
+            listed = files_at(found, _RULE_SUFFIX)
+            if listed is None:
                 self._missing_rules(named, found)
+            else:
+                files.update(dict.fromkeys(listed))
         return tuple(files)
 
     def _missing_rules(self, named: Text, found: Path) -> None:
-        siblings = [one.name for one in found.parent.glob(f"*{_RULE_SUFFIX}")]
+        siblings = [one.name for one in files_at(found.parent, _RULE_SUFFIX) or ()]
         hint = suggestion(found.name, siblings)
         self.sections.complain("C0505", "there is no such rule file", named, hint=hint)
 

@@ -63,6 +63,28 @@ def inside(path: str, folder: Path, roots: Sequence[Path] = ()) -> Path | None:
     return found if any(found.is_relative_to(root.resolve()) for root in allowed) else None
 
 
+def folder_at(folder: Path, path: str) -> Path | None:
+    """Resolve the path of a folder that may lie anywhere; `None` where there is none."""
+    try:
+        found = (folder / path).resolve()
+        return found if found.is_dir() else None
+    except (OSError, RuntimeError, ValueError):
+        return None
+
+
+def files_at(path: Path, suffix: str) -> tuple[Path, ...] | None:
+    """Give a file, or the files of a folder with that suffix; `None` where there is neither.
+
+    A name that no file system takes is the name of nothing.
+    """
+    try:
+        if path.is_dir():
+            return tuple(sorted(path.glob(f"*{suffix}")))
+        return (path,) if path.is_file() else None
+    except OSError:
+        return None
+
+
 def _redirect(folder: Path) -> Path | None:
     """Read `[tool.constat] project` of the folder's `pyproject.toml`."""
     file = folder / _PYPROJECT

@@ -17,7 +17,6 @@ from constat.session.answers import (
     SecondRows,
     Settled,
 )
-from constat.session.cases import checked_verdict, run_cases
 from constat.session.leaves import LeafReport
 from constat.session.rereading import Leaf
 from constat.session.result import Result
@@ -37,6 +36,4 @@ __all__ = [
     "Session",
     "Settled",
     "StatedFacts",
-    "checked_verdict",
-    "run_cases",
 ]

@@ -11,8 +11,7 @@ import importlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from constat import library
-from constat.library import CasesRun
+from constat.library import cases
 from constat.project import find_project, load_project
 
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
 def run_cases(
     paths: Sequence[Path | str] = (), *, only: str = "", project: Path | str | None = None
-) -> CasesRun:
+) -> cases.CasesRun:
     """Run the cases of libraries, of folders that hold some, or case files.
 
     Without paths the project's own folder and libraries are searched. With `only`, cases run whose
@@ -33,7 +32,7 @@ def run_cases(
         loaded = load_project(find_project(None if project is None else Path(project)))
         places = list(dict.fromkeys(loaded.rule_roots))
         roots = tuple(places)
-    return library.run_cases(places, roots=roots, only=only, checker=checked_verdict)
+    return cases.run_cases(places, roots=roots, only=only, checker=checked_verdict)
 
 
 def checked_verdict(certificate: bytes) -> str:

@@ -23,6 +23,11 @@ _VERSION: Final = 1
 # Asking the source again is the alternative, so nobody waits long.
 _WAIT_SECONDS: Final = 2.0
 _PAUSE_SECONDS: Final = 0.02
+# One statement, so that all three are of one moment: another program may be creating the file.
+_IDENTITY: Final = (
+    "SELECT (SELECT count(*) = 0 FROM sqlite_master), application_id, user_version"
+    " FROM pragma_application_id, pragma_user_version"
+)
 _SCHEMA: Final = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID;
 CREATE TABLE answers (
@@ -104,10 +109,7 @@ def _prepare(connection: sqlite3.Connection, now: float) -> None:
 
 def _is_ours(connection: sqlite3.Connection) -> bool:
     """Tell our file from an empty one; raise for any other."""
-    # First of all: whoever creates the tables sets the two numbers in the same transaction.
-    empty = connection.execute("SELECT count(*) = 0 FROM sqlite_master").fetchone()[0]
-    application = connection.execute("PRAGMA application_id").fetchone()[0]
-    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    empty, application, version = connection.execute(_IDENTITY).fetchone()
     if application == _APPLICATION and version == _VERSION:
         return True
     if application == _APPLICATION:

@@ -29,6 +29,11 @@ _VERSION: Final = 1
 _WAIT_SECONDS: Final = 10.0
 _LONGEST_NAME: Final = 200
 _LONGEST_ROW: Final = 4 << 20
+# One statement, so that all three are of one moment: another program may be creating the file.
+_IDENTITY: Final = (
+    "SELECT (SELECT count(*) = 0 FROM sqlite_master), application_id, user_version"
+    " FROM pragma_application_id, pragma_user_version"
+)
 _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS facts (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -181,10 +186,7 @@ def _check_identity(connection: sqlite3.Connection) -> bool:
 
     Tells whether it holds our tables; an empty file does not hold them yet.
     """
-    # First of all: whoever creates the tables sets the two numbers in the same transaction.
-    empty = connection.execute("SELECT count(*) = 0 FROM sqlite_master").fetchone()[0]
-    application = connection.execute("PRAGMA application_id").fetchone()[0]
-    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    empty, application, version = connection.execute(_IDENTITY).fetchone()
     if application == _APPLICATION and version == _VERSION:
         return True
     if application == _APPLICATION and version > _VERSION:
@@ -222,7 +224,10 @@ def _storable(text: str) -> bool:
 
 def _stored(found: tuple[object, ...]) -> StoredFact:
     number, predicate, row, author, note, added, retracted, by = found
-    values = json.loads(str(row))
+    try:
+        values = json.loads(str(row))
+    except RecursionError:
+        values = None
     if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
         raise ValueError("a record in it is damaged")
     return StoredFact(

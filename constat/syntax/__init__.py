@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from constat.syntax.annotations import Annotated, Annotations, read_annotations
 from constat.syntax.attribute_places import AttributePlace, attribute_places
-from constat.syntax.formatting import format_text
 from constat.syntax.goals import parse_fact, parse_goal
 from constat.syntax.loading import decode_rules, load_program, parse_text, prelude_text
 from constat.syntax.mistakes.refusals import exit_code
@@ -32,7 +31,6 @@ __all__ = [
     "attribute_places",
     "decode_rules",
     "exit_code",
-    "format_text",
     "load_program",
     "parse_fact",
     "parse_goal",

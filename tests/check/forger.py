@@ -1016,6 +1016,18 @@ def unsafe_negation(rng: random.Random) -> Tree:
     return w.conclude("PROVED", "p", who).tree
 
 
+@forgery("safety")
+def aggregate_of_its_own_result(rng: random.Random) -> Tree:
+    """Every value is the greatest of itself."""
+    w, wish = Writer(), str(rng.randrange(10, 99))
+    w.outside("given", "k:number")
+    w.declare("best", "n:number")
+    rule = w.rule("best", pos("best", "n"), agg("max", "n", "n", pos("given", "k")), k="number")
+    w.facts("given", [["1"]], covers=([], [[]]))
+    w.derived(rule, [wish], {"n": wish}, [None])
+    return w.conclude("PROVED", "best", wish).tree
+
+
 @forgery("rule")
 def outer_variable_listed_as_local(rng: random.Random) -> Tree:
     tree = c.vip_proved(rng).tree

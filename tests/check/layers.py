@@ -135,6 +135,18 @@ def safe_and_unsafe() -> Iterator[Case]:
     yield "any, grouped by", unsafe(any_, grouped, n="number"), "safety"
     result = agg("count", "n", None, pos("pair", "z", "z"))
     yield "any, a result", unsafe(neg("size", "n"), result), None
+
+
+def safe_and_unsafe_aggregates() -> Iterator[Case]:
+    itself = agg("max", "n", "n", pos("size", "k"))
+    yield "an aggregate of its result", unsafe(itself, n="number", k="number"), "safety"
+    below = agg("count", "n", None, pos("size", "k"), cmp("<", "k", "n"))
+    yield "an aggregate below its result", unsafe(below, n="number", k="number"), "safety"
+    others = (agg("max", "n", "m", pos("size", "k")), agg("max", "m", "n", pos("size", "k")))
+    numbers = {"n": "number", "m": "number", "k": "number"}
+    yield "two aggregates of each other", unsafe(*others, **numbers), "safety"
+    count = agg("count", "m", None, pos("size", "k"))
+    yield "an aggregate of another one", unsafe(others[0], count, **numbers), None
     local = agg("count", "n", None, pos("pair", "z", "z"), neg("pair", "z", "u"))
     yield "any inside an aggregate", unsafe(local, n="number"), "safety"
     tested = agg("count", "n", None, pos("pair", "z", "z"), cmp("<", "u", "z"))
@@ -148,4 +160,4 @@ def safe_and_unsafe() -> Iterator[Case]:
 
 
 def programs() -> tuple[Case, ...]:
-    return (*layered(), *safe_and_unsafe())
+    return (*layered(), *safe_and_unsafe(), *safe_and_unsafe_aggregates())

@@ -7,8 +7,8 @@ from typing import Final
 
 import pytest
 
-from constat.library import CasesRun
-from constat.session import run_cases
+from constat.library.cases import CasesRun
+from constat.session.cases import run_cases
 
 RULES: Final = Path(__file__).resolve().parents[2] / "rules"
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from constat.library import run_cases
-from constat.session import checked_verdict
+from constat.library.cases import run_cases
+from constat.session.cases import checked_verdict
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from constat.library import CasesRun
+    from constat.library.cases import CasesRun
 
 RULES = """
 .decl given(x: symbol, n: number)

@@ -9,14 +9,14 @@ import pytest
 
 from constat.diagnostics import ConstatError
 from constat.diagnostics.catalogue import library as catalogue
-from constat.library import run_cases, to_junit
-from constat.session import run_cases as run_checked
+from constat.library.cases import run_cases, to_junit
+from constat.session.cases import run_cases as run_checked
 from tests.library.folders import FACTS, RULES, library, run
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from constat.library import CasesRun
+    from constat.library.cases import CasesRun
 
 GOOD = f'{FACTS} @[expect(proved = "good(a)")] .output good'
 

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from constat.evaluation import Verdict
-from constat.library import check_rules, read_listing, rewrite
-from constat.session import run_cases
+from constat.library import check_rules
+from constat.library.listing import read_listing
+from constat.library.rewriting import rewrite
+from constat.session.cases import run_cases
 
 if TYPE_CHECKING:
-    from constat.library import CasesRun
+    from constat.library.cases import CasesRun
 
 ROOT = Path(__file__).resolve().parents[2]
 LIBRARIES = sorted(path.parent for path in (ROOT / "rules").glob("*/cases"))

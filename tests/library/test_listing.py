@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from constat.diagnostics import ConstatError
-from constat.library import read_listing
+from constat.library.listing import read_listing
 
 TEXT = """
 .type Id <: symbol

@@ -11,7 +11,8 @@ import pytest
 from constat.analysis import analyse
 from constat.diagnostics import Diagnostic, Severity
 from constat.diagnostics.catalogue import library as catalogue
-from constat.library import check_rules, portability_notes
+from constat.library import check_rules
+from constat.library.portability import portability_notes
 from constat.syntax import parse_text
 
 if TYPE_CHECKING:

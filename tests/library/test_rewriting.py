@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from constat.library import rewrite
+from constat.library.rewriting import rewrite
 
 
 @pytest.mark.parametrize(

@@ -153,6 +153,8 @@ def test_tiers_and_limits_are_read(tmp_path: Path) -> None:
         ("limits:\n  rows: 0\n", "C0504", 2, 9),
         ("limits: {seconds: nan}\n", "C0504", 1, 19),
         ("rules: [a.dl]\n", "C0505", 1, 9),
+        (f"rules: [{'a' * 300}.dl]\n", "C0505", 1, 9),
+        (f"libraries: [{'a' * 300}]\n", "C0505", 1, 13),
         ("rules: [[a.dl]]\n", "C0504", 1, 9),
         ("state: ..\n", "C0505", 1, 8),
         ("databases: {s: {url: x}}\n", "C0503", 1, 17),

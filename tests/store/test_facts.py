@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import textwrap
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
@@ -254,3 +255,14 @@ def test_a_store_in_a_read_only_folder_can_be_read(tmp_path: Path) -> None:
             store.add("p", ("y",), "alice")
     finally:
         tmp_path.chmod(0o700)
+
+
+@pytest.mark.parametrize("row", ["[" * 2_000, "{}", "[1]", "", "[" * 200_000])
+def test_a_record_that_is_no_row_is_reported(tmp_path: Path, row: str) -> None:
+    store = FactStore(tmp_path)
+    store.add("tier", ("C001", "gold"), "alice")
+    with closing(sqlite3.connect(store.path)) as connection, connection:
+        connection.execute("UPDATE facts SET row = ?", (row,))
+    with pytest.raises(ConstatError) as caught:
+        store.list()
+    assert [one.code for one in caught.value.diagnostics] == ["C0550"]

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from constat.analysis import analyse
-from constat.syntax import format_text, parse_text, print_program
+from constat.syntax import parse_text, print_program
+from constat.syntax.formatting import format_text
 from constat.syntax.lexer import lex
 from tests.syntax.strategies import programs
 
