@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from constat.evaluation import ABSENT
+from constat.engine.relation import tuple_getter
+from constat.evaluation import ABSENT, ACCEPTED
 from constat.logic import OPEN, Row, Slot
 from constat.plan import Join
 
@@ -48,6 +49,34 @@ def strongest(pairs: Iterable[Weak]) -> dict[Binding, int]:
         if strength > best.get(binding, ABSENT):
             best[binding] = strength
     return best
+
+
+def widest(pairs: Iterable[Weak]) -> list[Weak]:
+    """Drop the bindings of which a more open one says as much.
+
+    Where nearly everything is open, rows would be spelled out one by one only to say "perhaps".
+    """
+    best = strongest(pairs)
+    shapes: dict[tuple[int, ...], dict[Binding, int]] = {}
+    for binding, strength in best.items():
+        shown = tuple(place for place, slot in enumerate(binding) if slot is not OPEN)
+        shapes.setdefault(shown, {})[tuple(binding[place] for place in shown)] = strength
+    if len(shapes) == 1:
+        return list(best.items())
+    found: list[Weak] = []
+    for shown, table in shapes.items():
+        wider = [one for one in shapes if len(one) < len(shown) and set(one) <= set(shown)]
+        places = [
+            (shapes[one], tuple_getter([shown.index(place) for place in one])) for one in wider
+        ]
+        width = len(next(iter(best)))
+        for key, strength in table.items():
+            if strength >= ACCEPTED or not any(
+                other.get(narrow(key), ABSENT) >= strength for other, narrow in places
+            ):
+                slots = dict(zip(shown, key, strict=True))
+                found.append((tuple(slots.get(place, OPEN) for place in range(width)), strength))
+    return found
 
 
 def unify(binding: Binding, row: tuple[Slot, ...], step: Join) -> Binding | None:

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass, field
 
-from constat.engine.batch import Batch
+from constat.engine.batch import Batch, widest
 from constat.engine.firing import heads, start
 from constat.engine.joins import LimitReachedError, Waiting, join
 from constat.engine.relation import tuple_getter
@@ -26,6 +26,9 @@ from constat.engine.steps import Request, Steps
 from constat.evaluation import ABSENT, RoundFinished
 from constat.logic import OpenRow, Row
 from constat.plan import Columns, Join, Plan, Procedure, RulePlan
+
+_MANY = 64
+"""From this many weak bindings on it pays to look for those that say nothing of their own."""
 
 
 @dataclass(slots=True)
@@ -122,6 +125,8 @@ class Component:
         for number in range(place, len(rule.steps)):
             if not batch:
                 return
+            if len(batch.weak) > _MANY:
+                batch.weak = widest(batch.weak)
             step = rule.steps[number]
             if isinstance(step, Join) and step.predicate in self._added:
                 batch = self._wait(procedure, rule, number, step, batch)
@@ -148,9 +153,11 @@ class Component:
             return
         sure, weak = heads(rule, batch, self._state)
         added = self._added[predicate]
-        added.sure |= sure.difference(self._state.relation(predicate).sure)
+        relation = self._state.relation(predicate)
+        added.sure |= sure.difference(relation.sure)
         for row, strength in weak:
-            if strength > added.weak.get(row, ABSENT):
+            # What is wholly open in a recursion would be spelled out pair by pair.
+            if strength > added.weak.get(row, ABSENT) and not relation.says(row, strength):
                 added.weak[row] = strength
 
     def _promote(self) -> None:

@@ -86,6 +86,12 @@ class _WeakIndex:
         table = self.tables.setdefault(shown, {})
         table.setdefault(tuple(row[place] for place in shown), []).append(row)
 
+    def wider(self, values: Mapping[int, Slot]) -> Iterator[OpenRow]:
+        """The rows that hold no other values than these."""
+        for shown, table in self.tables.items():
+            if values.keys() >= set(shown):
+                yield from table.get(tuple(values[place] for place in shown), ())
+
     def find(self, values: Mapping[int, Slot]) -> Iterator[OpenRow]:
         for shown, table in self.tables.items():
             yield from table.get(tuple(values[place] for place in shown), ())
@@ -101,6 +107,7 @@ class Relation:
         self.weak: dict[OpenRow, int] = {}
         self.accepted: dict[OpenRow, int] = {}
         self._since: dict[OpenRow, tuple[float, float]] = {}
+        self._shapes = _WeakIndex(tuple(range(arity)))
         self._indexes: dict[tuple[Columns, Columns, tuple[tuple[int, int], ...]], _Index] = {}
         self._weak_indexes: dict[Columns, _WeakIndex] = {}
 
@@ -134,7 +141,16 @@ class Relation:
                 if not known:
                     for index in self._weak_indexes.values():
                         index.add(row)
+                    if OPEN in row:
+                        self._shapes.add(row)
         return list(new.items())
+
+    def says(self, row: OpenRow, strength: int) -> bool:
+        """Whether an open row says already that this one may exist, at least as strongly."""
+        if strength >= ACCEPTED:
+            return False
+        values = {place: slot for place, slot in enumerate(row) if slot is not OPEN}
+        return any(self.weak[one] >= strength for one in self._shapes.wider(values))
 
     def _date(self, row: OpenRow, strength: int, stamp: int) -> None:
         """Record since when a row is conceivable, and since when possible."""

@@ -194,8 +194,20 @@ class _Found:
 
     def _covering(self, row: Row) -> int:
         """Give the strength of the strongest open shape that may be this row."""
-        found = (one for shape, one in self.shapes.items() if _covers(shape, row))
+        found = (
+            table.get(tuple([row[place] for place in places]), ABSENT)
+            for places, table in self._tables.items()
+        )
         return max(found, default=ABSENT)
+
+    @cached_property
+    def _tables(self) -> Mapping[tuple[int, ...], Mapping[tuple[Slot, ...], int]]:
+        """Give the open shapes by the places where they hold values: few, however many they are."""
+        tables: dict[tuple[int, ...], dict[tuple[Slot, ...], int]] = {}
+        for shape, strength in self.shapes.items():
+            places = tuple(place for place, slot in enumerate(shape) if slot is not OPEN)
+            tables.setdefault(places, {})[tuple(shape[place] for place in places)] = strength
+        return tables
 
     def shown(self, row: Row) -> Row:
         """Give the values of the answer's columns."""
@@ -234,10 +246,6 @@ def _narrowed(goal: Atom, row: OpenRow) -> OpenRow | None:
         else:
             return None
     return tuple(slots)
-
-
-def _covers(shape: OpenRow, row: Row) -> bool:
-    return all(slot is OPEN or slot == value for slot, value in zip(shape, row, strict=True))
 
 
 def _shower(compiled: Compiled) -> Callable[[Row], tuple[str, ...]]:
