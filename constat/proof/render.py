@@ -14,6 +14,7 @@ Steps are numbered by their place.
 from __future__ import annotations
 
 import json
+import re
 import unicodedata
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Final
@@ -153,7 +154,7 @@ class _Writer:
             found.append((0, level, f"rule: {step.rule}"))
         found.append((0, level, f"confidence: {_decimal(step.confidence)}"))
         reasoning = step.reasoning or step.sentence
-        found.append((0, level, f"reasoning: {_capital(reasoning)}"))
+        found.append((0, level, f"reasoning: {_capital(reasoning, step.fact)}"))
         return found
 
     def premises(self, step: Step, level: int) -> list[_Line]:
@@ -179,7 +180,7 @@ class _Writer:
                 label = "stopped at" if name == "literal" else name
                 self.line(1, f"{label}: {text}")
         if attempt.sentence:
-            self.line(1, f"reasoning: {_capital(attempt.sentence)}")
+            self.line(1, f"reasoning: {_capital(attempt.sentence, self.tree.goal)}")
 
     def looked_up(self) -> None:
         """Write which sources were asked for the goal itself."""
@@ -266,5 +267,8 @@ def _decimal(text: str) -> str:
     return text if "." in text else f"{text}.0"
 
 
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:] if text[:1].islower() and " " in text else text
+def _capital(text: str, shown: str) -> str:
+    """Begin a sentence; a name of the data keeps its letters, and `shown` has those in play."""
+    first, blank, _ = text.partition(" ")
+    named = re.search(rf"[=(,] ?{re.escape(first)}(?=[,)]|$| = )", shown)
+    return text[:1].upper() + text[1:] if first[:1].islower() and blank and not named else text

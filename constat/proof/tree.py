@@ -299,7 +299,8 @@ class _Builder:
         what = literal.function
         if literal.target is not None:
             what += f" of {instance.term(literal.target)}"
-        return f"{what} = {instance.term(literal.result)} ({count:,} rows)"
+        rows = "row" if count == 1 else "rows"
+        return f"{what} = {instance.term(literal.result)} ({count:,} {rows})"
 
     def aggregate_confidence(self, exact: Exact) -> int:
         read = [self.proof.confidence_of(*fact) for fact in exact.read]
