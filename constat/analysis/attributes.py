@@ -121,6 +121,11 @@ def _keys(
         )
 
 
+def named_in_sentence(sentence: str) -> tuple[str, ...]:
+    """Give the names that stand in braces, without question marks."""
+    return tuple(one.strip().lstrip("?") for one in _PLACEHOLDER.findall(sentence))
+
+
 def _says(
     attributes: Mapping[str, str], names: list[str], place: Span | None
 ) -> Iterator[Diagnostic]:

@@ -1,14 +1,16 @@
 """Find variables that occur only once: most of them are typing mistakes.
 
 In: a draft. Out: diagnostics C0206. Invariant: a variable that occurs elsewhere in the same rule
-of the text is never reported, though lowering made several rules of several heads and of `;`.
-Example: in `p(?x) :- q(?x, ?y).` it is `?y`. What safety reports already is left to it.
+of the text is never reported, though lowering made several rules of several heads and of `;`; nor
+is one whose value the rule's sentence tells. Example: in `p(?x) :- q(?x, ?y).` it is `?y`. What
+safety reports already is left to it.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from constat.analysis.attributes import named_in_sentence
 from constat.analysis.unbound import occurrences
 from constat.diagnostics import Diagnostic, nearest
 from constat.syntax import print_term
@@ -48,7 +50,7 @@ def _single(rules: list[Rule]) -> Iterator[tuple[Variable, set[str]]]:
     """Yield each variable that occurs once in every rule it is in, always at the same place."""
     places: dict[str, set[object]] = {}
     first: dict[str, Variable] = {}
-    repeated: set[str] = set()
+    repeated = set(named_in_sentence(rules[0].attributes.get("says", "")))
     for number, rule in enumerate(rules):
         here: set[str] = set()
         for variable in occurrences(rule):

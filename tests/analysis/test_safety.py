@@ -89,6 +89,7 @@ def test_the_group_only_inside_is_shown_with_the_grounding_atom() -> None:
         "number_of(?n), chosen(?c) :- level(?c, ?n), tier(_, ?t).",
         "chosen(?c) :- customer(?c, _); tier(?c, ?t).",
         "chosen(?c) :- customer(?c, _), ?t = count : { tier(_, _) }.",
+        '@[says = "{c} has a name"]\nchosen(?c) :- customer(?c, ?name).',
     ],
 )
 def test_a_variable_used_once_is_an_error(rule: str) -> None:
@@ -105,6 +106,7 @@ def test_a_variable_used_once_is_an_error(rule: str) -> None:
         "chosen(?c) :- customer(?c, _name).",
         "chosen(?c) :- customer(?c, _), count : { tier(?c, _) } > 1.",
         "chosen(?c) :- customer(?c, _); tier(?c, _); level(?c, _).",
+        '@[says = "{c}, called {?name}"]\nchosen(?c) :- customer(?c, ?name).',
     ],
 )
 def test_a_variable_that_occurs_elsewhere_in_the_rule_is_none(rule: str) -> None:

@@ -469,6 +469,28 @@ def aggregate_body(rng: random.Random) -> Writer:
     return w.conclude("PROVED", "bought", who, sum_)
 
 
+def count_that_is_not_listed(rng: random.Random) -> Writer:
+    """The result of an aggregate stands once more, in a negated atom: there it means its value."""
+    w, who = Writer(), customer(rng)
+    w.outside("order", "o:symbol c:symbol")
+    w.outside("client", "c:symbol")
+    w.outside("unlucky", "n:number")
+    w.declare("fine", "c:symbol")
+    rule = w.rule(
+        "fine",
+        pos("fine", "c"),
+        pos("client", "c"),
+        agg("count", "n", None, pos("order", "o", "c")),
+        neg("unlucky", "n"),
+        n="number",
+    )
+    w.facts("client", [[who]])
+    w.facts("order", [["O1", who], ["O2", who]], covers=([1], [[who]]))
+    w.facts("unlucky", [[str(rng.randrange(3, 99))]], covers=([], [[]]))
+    w.derived(rule, [who], {"c": who, "n": "2"}, [w.given("client", who), None, None])
+    return w.conclude("PROVED", "fine", who)
+
+
 def aggregate_over_derived(rng: random.Random) -> Writer:
     """A count over a derived predicate: its rows are nodes, its closure says there are no more."""
     w, who = Writer(), customer(rng)
@@ -643,6 +665,7 @@ BASIC: Final[tuple[Make, ...]] = (
     answers,
     barred_by_node,
     blocked_by_user,
+    count_that_is_not_listed,
     error_in_head,
     error_unresolved,
     even_proved,
