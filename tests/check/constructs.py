@@ -265,6 +265,19 @@ def match_too_large(_: random.Random) -> Writer:
     return w.conclude("UNRESOLVED", "found", text)
 
 
+def match_that_may_get_too_large(_: random.Random) -> Writer:
+    """What may be repeated counts as often as it may be."""
+    w = Writer()
+    w.outside("text", "s:symbol")
+    w.declare("found", "s:symbol")
+    pattern = con("symbol", "(b{0,100}){100}")
+    w.rule("found", pos("found", "s"), pos("text", "s"), compare("match", pattern, "s"))
+    text = "a" * 1500
+    w.facts("text", [[text]], covers=([], [[]]))
+    w.entry("found", [], [[]], [[text]])
+    return w.conclude("UNRESOLVED", "found", text)
+
+
 def summary_of_inline_dates(_: random.Random) -> Writer:
     """The least of dates: rows inline and summary agree, and neither has a sum."""
     days = [f"20{n // 100:02}-01-{1 + n % 28:02}" for n in range(1001)]
@@ -1215,6 +1228,7 @@ MORE: Final[tuple[Make, ...]] = (
     long_text,
     no_columns,
     match_just_not_too_large,
+    match_that_may_get_too_large,
     match_too_large,
     summary_of_inline_dates,
     fold_of_an_outer_target,
