@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from constat.evaluation import QueryRun
+from constat.evaluation import CallFinished, CallStarted, QueryRun
 from constat.session import Session
 
 if TYPE_CHECKING:
@@ -90,3 +90,31 @@ def test_a_server_that_does_not_answer_leaves_the_goal_open(
         assert result.verdict.value == "UNRESOLVED"
         assert source.server.password not in result.certificate.decode()
         assert session.verify(result.certificate).accepted
+
+
+TWO = """
+.pragma "constat" "0.1"
+.decl customer(c: symbol, region: symbol)
+.input customer(source="crm", query="SELECT id, region FROM customers")
+.decl known(c: symbol, region: symbol)
+.input known(source="erp", query="SELECT id, region FROM customers")
+.decl same(c: symbol)
+same(?c) :- customer(?c, _), known(?c, _).
+"""
+
+
+def test_two_servers_are_asked_at_the_same_time(source: ServedDatabase, tmp_path: Path) -> None:
+    folder = project(tmp_path, source, 4)
+    (folder / "rules.dl").write_text(TWO)
+    (folder / "constat.yaml").write_text(
+        "rules: [rules.dl]\n"
+        f"databases:\n  crm: {{uri: '{source.uri}'}}\n  erp: {{uri: '{source.uri}'}}\n"
+    )
+    events: list[Event] = []
+    with Session(folder) as session:
+        result = session.prove("same(C1)", observe=events.append)
+        assert result.verdict.value == "PROVED"
+        assert session.verify(result.certificate).accepted
+        assert session.verify_source(result.certificate).drift == ()
+    calls = [type(one) for one in events if isinstance(one, CallStarted | CallFinished)]
+    assert calls == [CallStarted, CallStarted, CallFinished, CallFinished]
