@@ -472,6 +472,8 @@ PATTERNS: Final[tuple[tuple[str, str, bool | None], ...]] = (
     ("[a-]", "-", True),
     ("[a-]x", "-x", True),
     ("(ab)*", "b", False),
+    ("(a|b)*", "b", True),
+    ("((a|b)|c)*", "cab", True),
     ("[^ -\U0010fffe]", "\U0010ffff", True),
     ("[-a]", "-", True),
     ("[^-a]", "-", False),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import sqlite3
+import weakref
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -57,6 +58,9 @@ class Cells:
         self._writer.execute(f"CREATE TABLE t ({columns})")
         self._writer.execute("INSERT INTO t DEFAULT VALUES")
         self._reader = SqliteConnection(path, wait_seconds=5)
+        # Python 3.13 warns of connections that are dropped open, and here warnings are errors.
+        weakref.finalize(self, self._writer.close)
+        weakref.finalize(self, self._reader.close)
 
     def make(self, chance: Random) -> Input:
         place = chance.randrange(len(_AFFINITIES))
