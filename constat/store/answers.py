@@ -164,9 +164,9 @@ class AnswerStore:
                 before = None if older_than is None else now - older_than
                 count = _delete(
                     writing,
-                    "(?1 IS NULL OR predicate = ?1) AND (?2 IS NULL OR fetched_at < ?2)"
-                    " AND (NOT ?3 OR fetched_at + max_age < ?4)",
-                    (predicate, before, expired, now),
+                    "(? IS NULL OR predicate = ?) AND (? IS NULL OR fetched_at < ?)"
+                    " AND (NOT ? OR fetched_at + max_age < ?)",
+                    (predicate, predicate, before, before, expired, now),
                 )
                 if predicate is None and before is None and not expired:
                     writing.execute("DELETE FROM counts")
