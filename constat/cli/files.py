@@ -11,11 +11,11 @@ import contextlib
 import os
 import stat
 import sys
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from constat.diagnostics import ConstatError, Diagnostic
+from constat.store.replacing import replaced
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,7 +49,8 @@ def replacing(path: str) -> Iterator[BinaryIO]:
             with given.open("wb") as stream:
                 yield stream
         else:
-            with _replacing(Path(os.path.realpath(path))) as stream:
+            target = Path(os.path.realpath(path))
+            with replaced(target, _mode(target)) as stream:
                 yield stream
     except OSError as problem:
         raise _failure("C0402", path, "written", problem) from problem
@@ -65,31 +66,9 @@ def _require_name(path: str) -> None:
         raise _failure("C0402", path, "written", ValueError("NUL"))
 
 
-@contextlib.contextmanager
-def _replacing(target: Path) -> Iterator[BinaryIO]:
-    mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o666 & ~_umask()
-    descriptor, name = tempfile.mkstemp(prefix=f".{target.name[:40]}.", dir=target.parent)
-    try:
-        with os.fdopen(descriptor, "wb") as stream:
-            yield stream
-            stream.flush()
-            os.fsync(stream.fileno())
-            os.fchmod(stream.fileno(), mode)
-        Path(name).replace(target)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            Path(name).unlink()
-        raise
-    _settle(target.parent)
-
-
-def _settle(folder: Path) -> None:
-    # The rename itself is durable only once the folder is on the disk.
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+def _mode(target: Path) -> int:
+    """Give the rights of the file that is there, or those of a new one."""
+    return stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o666 & ~_umask()
 
 
 def _umask() -> int:

@@ -45,10 +45,11 @@ def ask_together(demands: Sequence[Asked]) -> list[tuple[Answer, float]]:
     threads = [Thread(target=asking.run, daemon=True) for asking in askings[:-1]]
     for thread in threads:
         thread.start()
-    for asking in askings[-1:]:
-        asking.run()
-        if isinstance(asking.problem, KeyboardInterrupt):
-            raise asking.problem
+    if askings:
+        last = askings[-1]
+        last.run()
+        if isinstance(last.problem, KeyboardInterrupt):
+            raise last.problem
     for thread in threads:
         thread.join()
     for asking in askings:

@@ -100,8 +100,7 @@ class _WeakIndex:
 class Relation:
     """The rows of one predicate."""
 
-    def __init__(self, name: str, arity: int) -> None:
-        self.name = name
+    def __init__(self, arity: int) -> None:
         self.arity = arity
         self.sure: dict[Row, int] = {}
         self.weak: dict[OpenRow, int] = {}

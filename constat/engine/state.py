@@ -95,7 +95,7 @@ class State:
         found = self._relations.get(predicate)
         if found is None:
             arity = self.program.program.predicates[predicate].arity
-            found = self._relations[predicate] = Relation(predicate, arity)
+            found = self._relations[predicate] = Relation(arity)
         return found
 
     def served(self, predicate: str) -> Served:

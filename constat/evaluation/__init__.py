@@ -5,6 +5,13 @@ See `external` and `outcome`.
 
 from __future__ import annotations
 
+from constat.evaluation.bulk import (
+    PipelineReport,
+    ResourceError,
+    Resources,
+    StageReport,
+    StrategyError,
+)
 from constat.evaluation.events import (
     CallFinished,
     CallStarted,
@@ -12,6 +19,7 @@ from constat.evaluation.events import (
     Observer,
     QueryRun,
     RoundFinished,
+    StageFinished,
     TierAsked,
     ignore_event,
 )
@@ -72,10 +80,16 @@ __all__ = [
     "Opening",
     "Origin",
     "Outcome",
+    "PipelineReport",
     "Portion",
     "QueryRun",
+    "ResourceError",
+    "Resources",
     "RoundFinished",
     "RuleDerivation",
+    "StageFinished",
+    "StageReport",
+    "StrategyError",
     "TierAsked",
     "Verdict",
     "ignore_event",

@@ -62,7 +62,20 @@ class RoundFinished:
     new_rows: int
 
 
-Event = CallStarted | CallFinished | TierAsked | QueryRun | RoundFinished
+@dataclass(frozen=True, slots=True)
+class StageFinished:
+    """A stage of a forward plan was computed: how, in how many rounds, giving how many rows."""
+
+    number: int
+    of: int
+    predicates: tuple[str, ...]
+    strategy: str
+    rounds: int
+    rows: int
+    seconds: float
+
+
+Event = CallStarted | CallFinished | TierAsked | QueryRun | RoundFinished | StageFinished
 Observer = Callable[[Event], None]
 
 

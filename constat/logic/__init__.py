@@ -47,6 +47,7 @@ from constat.logic.terms import (
     Term,
     Variable,
 )
+from constat.logic.thresholds import Threshold, is_never_negative, threshold_of
 from constat.logic.values import (
     OPEN,
     Kind,
@@ -93,6 +94,7 @@ __all__ = [
     "Slot",
     "Source",
     "Term",
+    "Threshold",
     "TypeDefinition",
     "Value",
     "Variable",
@@ -107,6 +109,7 @@ __all__ = [
     "fold",
     "format_value",
     "implementation",
+    "is_never_negative",
     "literal_variables",
     "local_names",
     "outer_names",
@@ -114,4 +117,5 @@ __all__ = [
     "parse_value",
     "signatures",
     "term_variables",
+    "threshold_of",
 ]

@@ -91,6 +91,9 @@ class Aggregate:
 
     A variable is local to the aggregate when it occurs in its body or target and neither in the
     head, nor in a literal that is no aggregate, nor as the result of any aggregate of the rule.
+
+    `recursive` is set by analysis where the rule's own component is aggregated over; then the
+    aggregate is a threshold (see `thresholds`) and has no other meaning.
     """
 
     function: str
@@ -98,6 +101,7 @@ class Aggregate:
     target: Term | None
     body: tuple[Positive | Negative | Comparison, ...]
     span: Span | None = field(default=None, compare=False, repr=False)
+    recursive: bool = field(default=False, compare=False, repr=False)
 
 
 Literal = Positive | Negative | Comparison | Aggregate

@@ -10,6 +10,7 @@ from constat.plan.compilation import compile_rule, expression_of
 from constat.plan.costs import predicate_costs, rules_by_head
 from constat.plan.operators import (
     Absence,
+    Beyond,
     Call,
     Columns,
     Compute,
@@ -33,6 +34,7 @@ from constat.plan.planning import PASSES, plan_program
 __all__ = [
     "PASSES",
     "Absence",
+    "Beyond",
     "Call",
     "Columns",
     "Compute",

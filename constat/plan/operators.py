@@ -95,11 +95,30 @@ class Compute:
 
 
 @dataclass(frozen=True, slots=True)
+class Beyond:
+    """What a recursive `sum` or `count` must be: `>` or `>=` than `bound`.
+
+    The bound is read from the outer binding. With `proven`, no summand can be negative (`count`,
+    unsigned, or a guard such as `?w >= 0` among the steps); without it a summand below zero or
+    unknown leaves its group undecided: it may be beyond the bound and is never certainly so.
+    """
+
+    operator: str
+    bound: Expression
+    proven: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Fold:
     """Append the aggregate over the assignments that `steps` find for the binding's `group` slots.
 
     The inner bindings start with the group and `constants`; assignments are told apart by their
     `distinct` slots; `target` is read from the inner binding.
+
+    `threshold` is set exactly where the aggregate is over the rule's own component (`steps` reads
+    it): then the step keeps the bindings whose total is beyond the bound, the total being exact
+    and never an overflow, and the slot it appends is one that nothing reads. No `Filter` follows.
+    It is monotone: once beyond the bound, more rows change nothing.
     """
 
     function: str
@@ -109,6 +128,7 @@ class Fold:
     steps: tuple[Step, ...]
     target: Expression | None
     distinct: tuple[int, ...]
+    threshold: Beyond | None = None
 
 
 Step = Join | Absence | Filter | Compute | Fold

@@ -7,12 +7,13 @@ it is until somebody clears it. Example: a text file in its place is "not a data
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sqlite3
-import time
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Final
+
+from constat.store import opening
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,12 +23,6 @@ _APPLICATION: Final = 0x434E5341  # "CNSA"
 _VERSION: Final = 1
 # Asking the source again is the alternative, so nobody waits long.
 _WAIT_SECONDS: Final = 2.0
-_PAUSE_SECONDS: Final = 0.02
-# One statement, so that all three are of one moment: another program may be creating the file.
-_IDENTITY: Final = (
-    "SELECT (SELECT count(*) = 0 FROM sqlite_master), application_id, user_version"
-    " FROM pragma_application_id, pragma_user_version"
-)
 _SCHEMA: Final = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID;
 CREATE TABLE answers (
@@ -65,37 +60,22 @@ class AnswerStoreError(Exception):
 def opened(path: Path, now: float) -> sqlite3.Connection:
     """Open the file, or create it; `now` is the time that a new file has seen."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    until = time.monotonic() + _WAIT_SECONDS
-    while True:
-        try:
-            return _connected(path, now)
-        except sqlite3.OperationalError as problem:
-            # Turning to a write-ahead log does not wait for a program that does the same.
-            code = getattr(problem, "sqlite_errorcode", 0) & 0xFF
-            if code != sqlite3.SQLITE_BUSY or time.monotonic() > until:
-                raise
-            time.sleep(_PAUSE_SECONDS)
+    return opening.opened(partial(_connected, path), partial(_prepare, now), _WAIT_SECONDS)
 
 
-def _connected(path: Path, now: float) -> sqlite3.Connection:
+def _connected(path: Path) -> sqlite3.Connection:
     # Rows of a database are for those who may read it; the logs get the file's own rights.
     os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
-    connection = sqlite3.connect(
+    return sqlite3.connect(
         f"{path.absolute().as_uri()}?mode=rwc",
         uri=True,
         timeout=_WAIT_SECONDS,
         isolation_level=None,
         check_same_thread=False,
     )
-    try:
-        _prepare(connection, now)
-    except BaseException:
-        close_quietly(connection)
-        raise
-    return connection
 
 
-def _prepare(connection: sqlite3.Connection, now: float) -> None:
+def _prepare(now: float, connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA trusted_schema = OFF")
     if not _is_ours(connection):
         # Pages of answers that have left can be given back, which must be said before any table.
@@ -109,12 +89,12 @@ def _prepare(connection: sqlite3.Connection, now: float) -> None:
 
 def _is_ours(connection: sqlite3.Connection) -> bool:
     """Tell our file from an empty one; raise for any other."""
-    empty, application, version = connection.execute(_IDENTITY).fetchone()
-    if application == _APPLICATION and version == _VERSION:
+    found = opening.identity(connection)
+    if found.application == _APPLICATION and found.version == _VERSION:
         return True
-    if application == _APPLICATION:
+    if found.application == _APPLICATION:
         raise AnswerStoreError("it was written by another version of Constat")
-    if application or version or not empty:
+    if not found.blank:
         raise AnswerStoreError("it is another program's database")
     return False
 
@@ -158,9 +138,3 @@ def remove(path: Path) -> None:
     with failures():
         for name in (path.name, f"{path.name}-wal", f"{path.name}-shm"):
             path.with_name(name).unlink(missing_ok=True)
-
-
-def close_quietly(connection: sqlite3.Connection) -> None:
-    """Close; what was committed is kept, whatever closing says."""
-    with contextlib.suppress(sqlite3.Error):
-        connection.close()

@@ -17,8 +17,9 @@ import time
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final
 
-from constat.store.answer_file import AnswerStoreError, close_quietly, failures, opened, remove
+from constat.store.answer_file import AnswerStoreError, failures, opened, remove
 from constat.store.answer_values import Counted, Fresh, Stored
+from constat.store.opening import close_quietly
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

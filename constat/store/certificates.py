@@ -8,17 +8,15 @@ proof that is found again takes the place of itself, with its newer times. Examp
 
 from __future__ import annotations
 
-import contextlib
-import os
 import re
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import ConstatError, Diagnostic
+from constat.store.replacing import replaced
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 FOLDER_NAME: Final = "certificates"
 _IDENTITY: Final = re.compile(r"sha256:([0-9a-f]{64})\Z")
@@ -39,7 +37,8 @@ class CertificateStore:
         path = self.folder / f"{found[1]}{_SUFFIX}"
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            _replace(path, content)
+            with replaced(path) as stream:
+                stream.write(content)
         except OSError as problem:
             reason = problem.strerror or type(problem).__name__
             message = f"the certificate cannot be kept: {reason}"
@@ -56,23 +55,3 @@ class CertificateStore:
         for path in self.folder.glob(f"*{_SUFFIX}"):
             if _IDENTITY.match(f"sha256:{path.stem}"):
                 yield path
-
-
-def _replace(target: Path, content: bytes) -> None:
-    descriptor, name = tempfile.mkstemp(prefix=".new.", dir=target.parent)
-    try:
-        with os.fdopen(descriptor, "wb") as stream:
-            stream.write(content)
-            stream.flush()
-            os.fsync(stream.fileno())
-        Path(name).replace(target)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            Path(name).unlink()
-        raise
-    # The new name is durable only once the folder is on the disk.
-    descriptor = os.open(target.parent, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -15,12 +15,14 @@ import sqlite3
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import ConstatError, Diagnostic
+from constat.store import opening
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
 FILE_NAME: Final = "facts.sqlite"
@@ -29,11 +31,6 @@ _VERSION: Final = 1
 _WAIT_SECONDS: Final = 10.0
 _LONGEST_NAME: Final = 200
 _LONGEST_ROW: Final = 4 << 20
-# One statement, so that all three are of one moment: another program may be creating the file.
-_IDENTITY: Final = (
-    "SELECT (SELECT count(*) = 0 FROM sqlite_master), application_id, user_version"
-    " FROM pragma_application_id, pragma_user_version"
-)
 _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS facts (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -131,8 +128,7 @@ class FactStore:
     def _writing(self) -> Iterator[sqlite3.Connection]:
         with self._failures("written"):
             self._folder.mkdir(parents=True, exist_ok=True)
-            with closing(self._connect(f"{self.path.absolute().as_uri()}?mode=rwc")) as connection:
-                _prepare(connection)
+            with closing(self._opened("?mode=rwc", _prepare)) as connection:
                 # Taking the lock first: a read that later becomes a write could find it taken.
                 connection.execute("BEGIN IMMEDIATE")
                 try:
@@ -145,10 +141,12 @@ class FactStore:
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection | None]:
         """Open the file; `None` where another program is about to write its first fact."""
-        with self._failures("read"):
-            uri = f"{self.path.absolute().as_uri()}?mode=ro{self._frozen()}"
-            with closing(self._connect(uri)) as connection:
-                yield connection if _check_identity(connection) else None
+        options = f"?mode=ro{self._frozen()}"
+        with (
+            self._failures("read"),
+            closing(self._opened(options, _check_identity)) as connection,
+        ):
+            yield connection if _check_identity(connection) else None
 
     def _frozen(self) -> str:
         """Say that nobody writes where nobody can: a log's reader would write an index."""
@@ -162,9 +160,17 @@ class FactStore:
         except (sqlite3.Error, sqlite3.Warning, OSError, ValueError) as problem:
             raise ConstatError([_complaint(problem, what)]) from problem
 
-    @staticmethod
-    def _connect(uri: str) -> sqlite3.Connection:
-        return sqlite3.connect(uri, uri=True, timeout=_WAIT_SECONDS, isolation_level=None)
+    def _opened(
+        self, options: str, prepare: Callable[[sqlite3.Connection], object]
+    ) -> sqlite3.Connection:
+        connect = partial(
+            sqlite3.connect,
+            f"{self.path.absolute().as_uri()}{options}",
+            uri=True,
+            timeout=_WAIT_SECONDS,
+            isolation_level=None,
+        )
+        return opening.opened(connect, prepare, _WAIT_SECONDS)
 
 
 def _prepare(connection: sqlite3.Connection) -> None:
@@ -186,12 +192,12 @@ def _check_identity(connection: sqlite3.Connection) -> bool:
 
     Tells whether it holds our tables; an empty file does not hold them yet.
     """
-    empty, application, version = connection.execute(_IDENTITY).fetchone()
-    if application == _APPLICATION and version == _VERSION:
+    found = opening.identity(connection)
+    if found.application == _APPLICATION and found.version == _VERSION:
         return True
-    if application == _APPLICATION and version > _VERSION:
+    if found.application == _APPLICATION and found.version > _VERSION:
         raise ValueError("it was written by a later version of Constat")
-    if application or version or not empty:
+    if not found.blank:
         raise ValueError("it is not a store of facts")
     return False
 

@@ -68,7 +68,7 @@ def joined(batch: Batch, relation: Relation, *, served: Served | None = None) ->
 
 
 def test_certain_bindings_meet_certain_and_weak_rows() -> None:
-    relation = Relation("p", 2)
+    relation = Relation(2)
     relation.add_sure([(1, 2), (1, 3), (4, 5)], 1)
     relation.add_weak([((1, OPEN), POSSIBLE), ((4, 6), ACCEPTED)], 1)
     out = joined(Batch([(1,), (9,)]), relation)
@@ -77,7 +77,7 @@ def test_certain_bindings_meet_certain_and_weak_rows() -> None:
 
 
 def test_a_weak_binding_gives_the_weaker_of_two_strengths() -> None:
-    relation = Relation("p", 2)
+    relation = Relation(2)
     relation.add_sure([(1, 2)], 1)
     relation.add_weak([((1, 7), CONCEIVABLE)], 1)
     out = joined(Batch(weak=[((1,), ACCEPTED)]), relation)
@@ -86,7 +86,7 @@ def test_a_weak_binding_gives_the_weaker_of_two_strengths() -> None:
 
 
 def test_an_unknown_key_matches_what_is_served_and_else_anything() -> None:
-    relation = Relation("p", 2)
+    relation = Relation(2)
     relation.add_sure([(1, 2)], 1)
     batch = Batch(weak=[((OPEN,), ACCEPTED)])
     assert joined(batch, relation).weak == [((OPEN, OPEN), POSSIBLE)]
@@ -96,7 +96,7 @@ def test_an_unknown_key_matches_what_is_served_and_else_anything() -> None:
 
 
 def test_uncertain_rows_and_bindings_meet_where_the_columns_of_one_variable_agree() -> None:
-    relation = Relation("p", 3)
+    relation = Relation(3)
     relation.add_sure([(1, 5, 5), (1, 5, 6)], 1)
     relation.add_weak([((1, 7, 7), POSSIBLE), ((1, 7, 8), POSSIBLE)], 1)
     same = Join("p", (0,), (0,), (1,), ((1, 2),), 3, 0)
@@ -110,7 +110,7 @@ def test_a_join_gives_as_many_rows_as_the_limit_and_no_more(
     chunk: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(joins, "_CHUNK", chunk)
-    relation = Relation("p", 2)
+    relation = Relation(2)
     relation.add_sure([(1, 2), (1, 3)], 1)
     bindings = Batch([(1,), (1,), (1,)])
     assert len(join(step(), bindings, relation, Served(), Limits(rows=6)).sure) == 6
@@ -119,7 +119,7 @@ def test_a_join_gives_as_many_rows_as_the_limit_and_no_more(
 
 
 def test_a_join_of_no_bindings_makes_no_index() -> None:
-    relation = Relation("p", 2)
+    relation = Relation(2)
     relation.add_sure([(1, 2)], 1)
     assert not joined(Batch(), relation)
 

@@ -13,7 +13,7 @@ UNASKED = Served().completed
 
 
 def relation(*rows: tuple[int, ...], weak: tuple[tuple[OpenRow, int], ...] = ()) -> Relation:
-    made = Relation("p", len((*rows, *(row for row, _ in weak))[0]))
+    made = Relation(len((*rows, *(row for row, _ in weak))[0]))
     made.add_sure(rows, 1)
     made.add_weak(weak, 2)
     return made

@@ -43,7 +43,7 @@ def test_a_binding_goes_where_a_more_open_one_is_as_strong() -> None:
 
 
 def test_an_open_row_says_what_narrower_rows_would_say() -> None:
-    made = Relation("p", 2)
+    made = Relation(2)
     made.add_weak([((1, OPEN), POSSIBLE)], 1)
     assert made.says((1, 2), POSSIBLE)
     assert made.says((1, OPEN), CONCEIVABLE)

@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import textwrap
+import threading
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -156,6 +157,54 @@ def test_two_programs_write_at_the_same_time(tmp_path: Path) -> None:
         assert process.returncode == 0
         assert len(output.splitlines()) == 40
     assert len(FactStore(tmp_path).list()) == 80
+
+
+FIRST_WRITERS = """
+    import sys, time
+    from multiprocessing import get_context
+    from pathlib import Path
+    from constat.store import FactStore
+
+    def state(folder, number, rounds, begin):
+        for turn in range(rounds):
+            # A barrier would wake them one after the other.
+            time.sleep(max(0.0, begin + turn * 0.02 - time.monotonic()))
+            FactStore(Path(folder, str(turn))).add("p", (str(number),), "writer")
+
+    folder, writers, rounds = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    arguments = [(folder, one, rounds, time.monotonic() + 0.1) for one in range(writers)]
+    made = [get_context("fork").Process(target=state, args=one) for one in arguments]
+    for one in made:
+        one.start()
+    for one in made:
+        one.join()
+    sys.exit(any(one.exitcode for one in made))
+"""
+
+
+def test_the_first_facts_of_a_project_come_from_many_programs_at_once(tmp_path: Path) -> None:
+    writers, rounds = 8, 30
+    program = [sys.executable, "-c", textwrap.dedent(FIRST_WRITERS)]
+    arguments = [str(one) for one in (tmp_path, writers, rounds)]
+    outcome = subprocess.run(
+        [*program, *arguments], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert outcome.returncode == 0, outcome.stderr[-2_000:]
+    kept = [len(FactStore(tmp_path / str(turn)).list()) for turn in range(rounds)]
+    assert kept == [writers] * rounds
+
+
+def test_a_first_fact_waits_for_whoever_writes_to_the_empty_file(tmp_path: Path) -> None:
+    store = FactStore(tmp_path)
+    other = sqlite3.connect(store.path, isolation_level=None, check_same_thread=False)
+    # It holds the lock that turning to a write-ahead log does not wait for.
+    other.execute("BEGIN IMMEDIATE")
+    letting_go = threading.Timer(0.2, lambda: other.execute("ROLLBACK"))
+    letting_go.start()
+    store.add("p", ("x",), "alice")
+    letting_go.join()
+    other.close()
+    assert len(store.list()) == 1
 
 
 def test_a_damaged_file_is_reported_and_kept(tmp_path: Path) -> None:
