@@ -22,6 +22,7 @@ GOAL ?= is_vip(C001)
 WORKERS ?= auto
 PYTEST_ARGS ?=
 ROUNDS ?= 20000
+BENCH_ARGS ?=
 SEED ?= 1
 
 .PHONY: help
@@ -82,8 +83,14 @@ mutants: install ## Break checker and engine in each place and see whether their
 	$(BIN)/python -m tests.mutation.engine
 
 .PHONY: bench
-bench: install ## Measure the figures that the README promises.
+bench: install ## Measure the figures that the README promises, and compare with other engines.
 	$(BIN)/python -m pytest -q -s -m "slow or not slow" tests/bench $(PYTEST_ARGS)
+	$(BIN)/python -m tests.bench.peers --curves $(BENCH_ARGS)
+
+.PHONY: peers
+peers: install ## Install the other engines that `make bench` compares with.
+	$(BIN)/uv pip install --quiet --python $(BIN)/python -e ".[bench]" \
+		|| $(PIP) -e ".[bench]"
 
 .PHONY: format
 format: $(STAMP) ## Format the code and mend what can be mended safely.

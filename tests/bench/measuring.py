@@ -52,15 +52,20 @@ def once(run: Callable[[], object]) -> Timing:
     return Timing(time.perf_counter() - clock, sum(os.times()[:4]) - processor)
 
 
-def process(bytecode: Path, *arguments: str) -> None:
-    """Run the command line in a new process whose modules are compiled, as in a second run."""
+def process(bytecode: Path, *arguments: str, code: int = 0) -> None:
+    """Run the command line in a new process whose modules are compiled, as in a second run.
+
+    Raises `AssertionError` when it ends with another exit code than expected.
+    """
     places = {"PYTHONPYCACHEPREFIX": str(bytecode), "PYTHONDONTWRITEBYTECODE": ""}
-    subprocess.run(
+    ended = subprocess.run(
         [sys.executable, "-m", "constat", *arguments],
         env={**os.environ, **places},
         capture_output=True,
-        check=True,
+        check=False,
     )
+    if ended.returncode != code:
+        raise AssertionError(ended.stderr.decode("utf-8", "replace")[-500:])
 
 
 def figure(name: str, timings: list[Timing], most: float, *, milliseconds: bool = False) -> Figure:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.bench import bench_recursion, bench_start
+from tests.bench import bench_point, bench_recursion, bench_start
 from tests.bench.measuring import Timing, figure, table
+from tests.bench.peers.generate import Size, write
 from tests.examples.shop import build_database, copy_shop
 
 if TYPE_CHECKING:
@@ -21,7 +22,13 @@ def test_the_figures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     shop = copy_shop(tmp_path / "repository", tmp_path / "shop.sqlite")
     chain = tmp_path / "chain"
     chain.mkdir()
-    figures = [*bench_start.measure(shop, tmp_path / "bytecode"), *bench_recursion.measure(chain)]
+    orders = tmp_path / "orders"
+    write("w6", orders, Size.FULL)
+    figures = [
+        *bench_start.measure(shop, tmp_path / "bytecode"),
+        *bench_recursion.measure(chain),
+        *bench_point.measure(orders, tmp_path / "projects", tmp_path / "bytecode"),
+    ]
     with capsys.disabled():
         sys.stdout.write("\n" + table(figures))
     # Nothing is failed for being slow: the machine may be busy. The table says what was met.

@@ -1,0 +1,90 @@
+"""`python -m tests.bench.peers [W1 ...]`: compare Constat with every engine that is installed.
+
+Writes a table, curves and a plot into the folder given by `--output`, and the table to stdout.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tests.bench.peers import report
+from tests.bench.peers.comparing import Result, compare
+from tests.bench.peers.engines import engines
+from tests.bench.peers.generate import Size, write
+from tests.bench.peers.scaling import curves
+from tests.bench.peers.workloads import WORKLOADS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def main(arguments: list[str]) -> int:
+    """Measure, write, and say in the exit code whether an engine answered wrongly."""
+    options = _options(arguments)
+    size = Size(options.size)
+    with tempfile.TemporaryDirectory() as scratch:
+        place = Path(options.data or scratch)
+        bytecode = {"PYTHONPYCACHEPREFIX": str(place / "bytecode"), "PYTHONDONTWRITEBYTECODE": ""}
+        text = [report.machine() + "\n"]
+        results = _compare(options.workloads or list(WORKLOADS), place, size, options, bytecode)
+        text.append(report.table(results))
+        if options.curves:
+            for curve in curves(place, bytecode):
+                text.append(report.curve(curve.title, curve.points))
+                sys.stderr.write(f"{curve.title}: done\n")
+    sys.stdout.write("\n".join(text))
+    output = Path(options.output)
+    output.mkdir(parents=True, exist_ok=True)
+    (output / "peers.md").write_text("\n".join(text), encoding="utf-8")
+    if not report.plot(results, output / "peers.svg"):
+        sys.stderr.write("no plot: matplotlib is not installed (make peers installs it)\n")
+    return int(any(one.outcome == "wrong" for one in results))
+
+
+def _compare(
+    names: list[str],
+    place: Path,
+    size: Size,
+    options: argparse.Namespace,
+    environment: Mapping[str, str],
+) -> list[Result]:
+    folders = {name: place / name for name in names}
+    for name, folder in folders.items():
+        if not (folder / "answers").exists():
+            write(name, folder, size)
+            (folder / "answers").mkdir()
+    chosen = [one for one in engines() if not options.engines or one.name in options.engines]
+    results = []
+    full = size is Size.FULL
+    for result in compare(
+        chosen,
+        folders,
+        options.rounds,
+        environment,
+        lambda name: WORKLOADS[name].answers if full else None,
+    ):
+        results.append(result)
+        seconds = "" if result.outcome else f"{result.clock:.2f} s"
+        said = result.runs[-1].said if result.outcome == "failed" else ""
+        sys.stderr.write(f"{result.workload} {result.engine}: {result.outcome or seconds} {said}\n")
+    return results
+
+
+def _options(arguments: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tests.bench.peers", description=__doc__)
+    parser.add_argument("workloads", nargs="*", metavar="W", choices=[[], *WORKLOADS])
+    parser.add_argument("--engines", nargs="*", help="names as in the table (default: all)")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--size", choices=[one.value for one in Size], default="full")
+    parser.add_argument("--data", help="a folder whose inputs are kept for the next run")
+    parser.add_argument("--output", default="build/bench", help="where table and plot are written")
+    parser.add_argument("--curves", action="store_true", help="data, rules and cores as well")
+    return parser.parse_args(arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,95 @@
+"""Compare engines: the same questions to all, the same measure for all.
+
+In: engines, workloads and rounds. Out: a `Result` for each pair. Invariants: runs follow one
+another, never side by side; an engine is run again only where its first run took under a quarter
+of its time; answers that disagree with the known cardinalities are an outcome of their own.
+"""
+
+from __future__ import annotations
+
+import statistics
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from tests.bench.peers.running import Run, run
+from tests.bench.peers.workloads import WORKLOADS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from pathlib import Path
+
+    from tests.bench.peers.engines import Engine
+
+SECONDS: Final = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What the runs of one engine on one workload gave.
+
+    `outcome` is empty where all answered right, else `time`, `cannot`, `failed` or `wrong`.
+    """
+
+    engine: str
+    workload: str
+    outcome: str
+    runs: tuple[Run, ...]
+
+    @property
+    def clock(self) -> float:
+        """The median of seconds by the clock."""
+        return statistics.median(one.clock for one in self.runs)
+
+    @property
+    def spread(self) -> tuple[float, float]:
+        """The fastest and the slowest run."""
+        clocks = [one.clock for one in self.runs]
+        return min(clocks), max(clocks)
+
+    @property
+    def processor(self) -> float:
+        """The median of seconds of processors."""
+        return statistics.median(one.processor for one in self.runs)
+
+    @property
+    def memory(self) -> float:
+        """The most memory of all runs, in MiB."""
+        return max(one.memory for one in self.runs)
+
+
+def compare(
+    engines: Iterable[Engine],
+    folders: Mapping[str, Path],
+    rounds: int,
+    environment: Mapping[str, str],
+    known: Callable[[str], Mapping[str, int] | None],
+) -> Iterator[Result]:
+    """Yield a result for each workload of `folders` and each engine.
+
+    `known` gives the right cardinalities of a workload, or nothing where the first engine that
+    answers says what the others must agree with.
+    """
+    chosen = list(engines)
+    for workload, folder in folders.items():
+        right = known(workload)
+        for engine in chosen:
+            result = _result(engine, workload, folder, rounds, environment)
+            if not result.outcome:
+                right = right or result.runs[0].answers
+                if any(not _agrees(one, workload, right) for one in result.runs):
+                    result = Result(engine.name, workload, "wrong", result.runs)
+            yield result
+
+
+def _result(
+    engine: Engine, workload: str, folder: Path, rounds: int, environment: Mapping[str, str]
+) -> Result:
+    command = engine.command(workload, folder)
+    runs = [run(command, SECONDS, environment)]
+    while not runs[-1].outcome and len(runs) < rounds and runs[0].clock < SECONDS / 4:
+        runs.append(run(command, SECONDS, environment))
+    return Result(engine.name, workload, runs[-1].outcome, tuple(runs))
+
+
+def _agrees(one: Run, workload: str, right: Mapping[str, int]) -> bool:
+    return all(one.answers.get(name) == right[name] for name in WORKLOADS[workload].answers)

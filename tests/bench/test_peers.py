@@ -1,0 +1,92 @@
+"""The comparison with other engines, on small inputs: the same answers, and honest outcomes."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.bench.peers import report
+from tests.bench.peers.comparing import Result, compare
+from tests.bench.peers.engines import Engine, engines
+from tests.bench.peers.generate import Size, write
+from tests.bench.peers.running import Run, answers_of, run
+from tests.bench.peers.scaling import rules
+from tests.bench.peers.workloads import WORKLOADS
+
+
+@pytest.mark.parametrize("workload", ["w1", "w5", "w7", "w8"])
+def test_engines_agree_on_small_inputs(workload: str, tmp_path: Path) -> None:
+    write(workload, tmp_path, Size.SMALL)
+    (tmp_path / "answers").mkdir()
+    chosen = [one for one in engines() if one.name in {"constat", "duckdb, SQL by hand", "clingo"}]
+    results = list(compare(chosen, {workload: tmp_path}, 1, {}, lambda _: None))
+    assert {one.outcome for one in results} <= {"", "cannot"}, [
+        one.runs[-1].said for one in results
+    ]
+    assert next(one.engine for one in results if not one.outcome) == "constat"
+    assert sum(not one.outcome for one in results) >= 2
+
+
+def test_an_engine_that_answers_wrongly_is_told_apart(tmp_path: Path) -> None:
+    right = Engine("right", lambda *_: [sys.executable, "-c", "print('path\\t3')"])
+    wrong = Engine("wrong", lambda *_: [sys.executable, "-c", "print('path\\t4')"])
+    silent = Engine("silent", lambda *_: [sys.executable, "-c", ""])
+    broken = Engine("broken", lambda *_: [sys.executable, "-c", "raise SystemExit(5)"])
+    unable = Engine("unable", lambda *_: [sys.executable, "-c", "raise SystemExit(78)"])
+    chosen = [right, wrong, silent, broken, unable]
+    results = compare(chosen, {"w1": tmp_path}, 2, {}, lambda _: {"path": 3})
+    assert [one.outcome for one in results] == ["", "wrong", "wrong", "failed", "cannot"]
+
+
+def test_a_run_that_takes_too_long_is_ended() -> None:
+    one = run([sys.executable, "-c", "import time; time.sleep(60)"], 0.3, {})
+    assert one.outcome == "time"
+
+
+def test_memory_and_processor_time_are_those_of_the_process() -> None:
+    hungry = "x = bytearray(200_000_000); sum(range(2_000_000))"
+    one = run([sys.executable, "-c", hungry], 30, {})
+    assert not one.outcome
+    assert 190 < one.memory < 400
+    assert one.processor > 0
+
+
+def test_only_lines_of_a_name_and_a_count_are_answers() -> None:
+    assert answers_of("path\t12\n---\nx y\nname\tnorth\n") == {"path": 12}
+
+
+def test_the_table_says_what_did_not_end() -> None:
+    ended = Run("", 1.5, 2.0, 100.0, {"path": 1})
+    table = report.table(
+        [Result("a", "w1", "", (ended,)), Result("b", "w1", "time", (ended,))],
+    )
+    assert table.splitlines()[2:] == [
+        "| a | **1.50** (1.50-1.50) s, cpu 2.00 s, 100 MiB |",
+        "| b | too long |",
+    ]
+
+
+def test_the_plot_is_drawn_where_it_can_be(tmp_path: Path) -> None:
+    ended = Run("", 1.5, 2.0, 100.0, {"path": 1})
+    drawn = report.plot([Result("a", "w1", "", (ended,))], tmp_path / "plot.svg")
+    assert drawn == (importlib.util.find_spec("matplotlib") is not None)
+    assert (tmp_path / "plot.svg").exists() == drawn
+
+
+def test_inputs_are_the_same_each_time(tmp_path: Path) -> None:
+    for place in ("one", "two"):
+        write("w8", tmp_path / place, Size.SMALL)
+    texts = [(tmp_path / place / "own.facts").read_bytes() for place in ("one", "two")]
+    assert texts[0] == texts[1] != b""
+
+
+def test_generated_rules_are_a_program() -> None:
+    assert rules(3).count(":-") == 3
+    assert "!r1(b, a)" in rules(3)
+
+
+def test_workloads_have_their_programs() -> None:
+    assert all(one.program.exists() for one in WORKLOADS.values())
