@@ -11,7 +11,7 @@ import click
 
 from constat.cli.asking import asked, project_option
 from constat.cli.helping import PlainGroup, format_option
-from constat.cli.output import write, write_json
+from constat.cli.output import counted, write, write_json
 from constat.session import Session
 from constat.store.answers import MOST_BYTES
 from constat.tiers import age_in_words, parse_age
@@ -73,12 +73,12 @@ def stats(*, form: str, project: str | None) -> None:
         return
     total = _totals(found)
     write(
-        f"{_counted(total['entries'], 'answer')}, {total['bytes']:,} of {MOST_BYTES:,} bytes, "
-        f"{_counted(total['hits'], 'key')} served, {_counted(total['misses'], 'key')} asked"
+        f"{counted(total['entries'], 'answer')}, {total['bytes']:,} of {MOST_BYTES:,} bytes, "
+        f"{counted(total['hits'], 'key')} served, {counted(total['misses'], 'key')} asked"
     )
     for one in found:
         write(
-            f"  {one.predicate}: {_counted(one.entries, 'answer')}, {_counted(one.rows, 'row')}, "
+            f"  {one.predicate}: {counted(one.entries, 'answer')}, {counted(one.rows, 'row')}, "
             f"{one.size:,} bytes, {one.hits:,} served, {one.misses:,} asked"
         )
 
@@ -116,7 +116,7 @@ def clear(
     elif cleared.file:
         write("the damaged file of kept answers was removed")
     else:
-        write(f"cleared: {_counted(cleared.answers, 'answer')}")
+        write(f"cleared: {counted(cleared.answers, 'answer')}")
 
 
 def _seconds(written: str) -> int:
@@ -129,8 +129,8 @@ def _seconds(written: str) -> int:
 def _answer_text(one: KeptAnswer) -> str:
     bound = f"by {', '.join(one.bound)}" if one.bound else "everything"
     text = (
-        f"{one.predicate} {bound}: {_counted(one.keys, 'key')}, {_counted(one.rows, 'row')} "
-        f"of {one.source}, {age_in_words(one.age)} old, served {_counted(one.served, 'time')}"
+        f"{one.predicate} {bound}: {counted(one.keys, 'key')}, {counted(one.rows, 'row')} "
+        f"of {one.source}, {age_in_words(one.age)} old, served {counted(one.served, 'time')}"
     )
     if not one.current:
         return f"{text}, no longer served: the declaration or the configuration has changed"
@@ -172,7 +172,3 @@ def _figures_json(one: KeptOfPredicate) -> dict[str, object]:
         "hits": one.hits,
         "misses": one.misses,
     }
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" + ("" if count == 1 else "s")

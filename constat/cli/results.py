@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from constat.cli.output import counted
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -65,15 +67,11 @@ def calls_text(calls: Sequence[Call]) -> str:
         bound = ", ".join(names[place] for place in call.demand.columns) or "everything"
         lines.append(
             f"  {call.number}. {call.demand.predicate.name} by {bound}: "
-            f"{_counted(len(call.demand.keys), 'key')}, {_counted(_rows(call), 'row')}, "
+            f"{counted(len(call.demand.keys), 'key')}, {counted(_rows(call), 'row')}, "
             f"{len(call.answer.openings):,} open, {_unanswered(call):,} unanswered, "
             f"{call.seconds * 1000:.1f} ms"
         )
     return "\n".join(lines)
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" + ("" if count == 1 else "s")
 
 
 def _unanswered(call: Call) -> int:
@@ -94,4 +92,8 @@ def stated_json(fact: StoredFact, shown: str) -> dict[str, object]:
 
 
 def _rows(call: Call) -> int:
-    return sum(len(portion.rows) for portion in call.answer.portions)
+    answer = call.answer
+    if not answer.portions and not call.demand.columns:
+        # A whole relation was handed over without becoming values; its authority counted it.
+        return sum(one.row_count for one in answer.authorities)
+    return sum(len(portion.rows) for portion in answer.portions)

@@ -5,12 +5,11 @@ Invariant: each name in `_COMMANDS` is the attribute `command` of the module `ru
 
 from __future__ import annotations
 
-import importlib
 from typing import Final
 
 import click
 
-from constat.cli.helping import PlainGroup
+from constat.cli.lazy import LazyGroup
 
 _COMMANDS: Final = (
     ("check", "Check rule files, and whether stock Souffle could read them."),
@@ -21,27 +20,6 @@ _COMMANDS: Final = (
 )
 
 
-class RulesGroup(PlainGroup):
-    """The commands about rules, loaded one at a time."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  click's protocol
-        """Name the commands."""
-        return [name for name, _ in _COMMANDS]
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """Load one command."""
-        if cmd_name not in dict(_COMMANDS):
-            return None
-        module = importlib.import_module(f"constat.cli.rules_{cmd_name}")
-        found: click.Command = module.command
-        return found
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        """List the commands without loading them."""
-        with formatter.section("Commands"):
-            formatter.write_dl(_COMMANDS)
-
-
-@click.group(name="rules", cls=RulesGroup)
+@click.group(name="rules", cls=LazyGroup, listed=_COMMANDS, modules="constat.cli.rules_")
 def command() -> None:
     """Check, lay out, import, list and test rule files."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from constat.cli.helping import PlainCommand, format_option
-from constat.cli.output import write, write_diagnostics, write_json
+from constat.cli.output import counted, write, write_diagnostics, write_json
 from constat.diagnostics import to_json
 from constat.library import check_rules
 
@@ -63,14 +63,10 @@ def _json(checked: Checked) -> dict[str, object]:
 
 
 def _summary(checked: Checked) -> str:
-    files = _counted(len(checked.files), "file")
-    declared = f"{_counted(checked.predicates, 'predicate')}, {_counted(checked.rules, 'rule')}"
+    files = counted(len(checked.files), "file")
+    declared = f"{counted(checked.predicates, 'predicate')}, {counted(checked.rules, 'rule')}"
     summary = f"{files}, {declared}: no errors"
     if checked.portability is None:
         return summary
-    found = _counted(len(checked.portability), "construct")
+    found = counted(len(checked.portability), "construct")
     return f"{summary}; " + (f"{found} not portable" if checked.portability else "portable")
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from constat.cli.asking import asked, project_option
 from constat.cli.helping import PlainCommand, format_option
-from constat.cli.output import show_error, write, write_json
+from constat.cli.output import bold, show_error, write_json, write_pieces
+from constat.cli.tables import Table
 from constat.diagnostics import ConstatError
 from constat.library.listing import list_rules, read_listing
 from constat.session import Session
@@ -19,6 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from constat.library.listing import ListedPredicate, ListedRule, Listing
+
+_RULES: Final = ("RULE", "HEAD", "OWNER", "CONFIDENCE", "STATE", "PLACE", "SAYS")
+_PREDICATES: Final = ("PREDICATE", "FROM", "RULES", "FACTS", "OWNER", "PLACE")
+_NUMBERS: Final = frozenset({"CONFIDENCE", "RULES", "FACTS"})
 
 
 @click.command(name="list", cls=PlainCommand)
@@ -54,7 +61,7 @@ def command(
     if form == "json":
         write_json(_json(listing))
     else:
-        write("\n".join(_lines(listing)))
+        write_pieces(f"{line}\n" for line in _lines(listing))
     return 0
 
 
@@ -83,11 +90,9 @@ def _json(listing: Listing) -> dict[str, object]:
 
 
 def _lines(listing: Listing) -> Iterator[str]:
-    rules = [_rule_cells(rule) for rule in listing.rules]
-    yield from _table(("RULE", "HEAD", "OWNER", "CONFIDENCE", "STATE", "PLACE", "SAYS"), rules)
+    yield from _table(_RULES, [_rule_cells(rule) for rule in listing.rules])
     yield ""
-    predicates = [_predicate_cells(one) for one in listing.predicates]
-    yield from _table(("PREDICATE", "FROM", "RULES", "FACTS", "OWNER", "PLACE"), predicates)
+    yield from _table(_PREDICATES, [_predicate_cells(one) for one in listing.predicates])
 
 
 def _rule_cells(rule: ListedRule) -> tuple[str, ...]:
@@ -109,7 +114,11 @@ def _table(titles: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Iterator
     if not rows:
         yield f"no {titles[0].lower()}s"
         return
-    widths = [max(map(len, column)) for column in zip(titles, *rows, strict=True)]
-    for row in (titles, *rows):
-        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        yield "  ".join(cells).rstrip()
+    # What goes to a file or to another program is never cut.
+    most = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    table = Table(titles, [title in _NUMBERS for title in titles], most)
+    table.fit(rows)
+    yield bold(table.heading())
+    yield from map(table.line, rows)
+    if table.cut:
+        yield f"cut to fit: {', '.join(table.cut)}; `--format json` shows all"

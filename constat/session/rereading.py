@@ -119,12 +119,12 @@ class Rereading:
             )
             text = f"{source['origin']} {source['name']}"
             told = (source["rows"], source["hash"].removeprefix("sha256:"))
-            if question[0] == _ANY and self._asks(number):
-                # Its rows were compared one by one; the batch it came in is not asked again.
-                yield Leaf(text, "same", "from the cache; its rows were read anew")
-            elif question not in now and self._asks(number):
-                # A session that had answered other goals before put together other batches.
-                yield Leaf(text, "same", "asked with other keys; its rows were read anew")
+            from_cache = question[0] == _ANY
+            if (from_cache or question not in now) and self._asks(number):
+                # Its rows were compared one by one. What came from the cache came in a batch that
+                # is not asked again; a session that had answered other goals put together others.
+                why = "from the cache" if from_cache else "asked with other keys"
+                yield Leaf(text, "same", f"{why}; its rows were read anew")
             elif question not in now:
                 yield Leaf(text, "unknown", "the project does not ask this now")
             elif told not in now[question]:

@@ -14,12 +14,11 @@ import os
 import sqlite3
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import ConstatError, Diagnostic
-from constat.store import opening
+from constat.store import clock, opening
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -78,7 +77,7 @@ class FactStore:
     def add(self, predicate: str, row: Sequence[str], author: str, note: str = "") -> StoredFact:
         """Keep a fact. Adding what the same author has stated already gives the first record."""
         texts = _checked(predicate, row, author, note)
-        now = _now()
+        now = clock.now()
         with self._writing() as connection:
             connection.execute(
                 "INSERT INTO facts (predicate, row, author, note, added_at)"
@@ -104,7 +103,7 @@ class FactStore:
                 "UPDATE facts SET retracted_at = ?, retracted_by = ?"  # noqa: S608  as in `add`
                 " WHERE predicate = ? AND row = ? AND retracted_at IS NULL"
                 f" AND (? IS NULL OR author = ?) RETURNING {_COLUMNS}",
-                (_now(), by, predicate, texts, author, author),
+                (clock.now(), by, predicate, texts, author, author),
             ).fetchall()
         return tuple(sorted(map(_stored, found), key=lambda fact: fact.id))
 
@@ -260,7 +259,3 @@ def _complaint(problem: Exception, what: str) -> Diagnostic:
         f"the file of stated facts, {FILE_NAME}, cannot be {what}: {reason}",
         note="nothing was changed or deleted",
     )
-
-
-def _now() -> str:
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

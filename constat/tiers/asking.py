@@ -17,7 +17,7 @@ from constat.logic import format_value
 from constat.project import BUILT_IN_TIERS
 from constat.tiers.canonical_texts import read_canonical
 from constat.tiers.matching import rows_for
-from constat.tiers.tier import TierAnswer, failed
+from constat.tiers.tier import SnapshotTier, TierAnswer, failed
 from constat.tiers.wording import scrubbed
 
 if TYPE_CHECKING:
@@ -57,11 +57,35 @@ class Asking:
         secrets: Sequence[str],
         observe: Observer,
     ) -> None:
-        self._predicate = predicate
+        self.predicate = predicate
         self._tiers = tiers
         self._authority = authority
         self._secrets = secrets
         self._observe = observe
+
+    def sole(self) -> Tier | None:
+        """Give the authority where it is the first tier to be asked; else nothing."""
+        for name, tier in self._tiers:
+            if tier is not None and tier.configured(self.predicate):
+                return tier if name == self._authority else None
+        return None
+
+    def state(self) -> str | None:
+        """Name the state that the tiers read; `None` where one of them has no states."""
+        names = []
+        for name, tier in self._tiers:
+            if tier is None or not tier.configured(self.predicate):
+                continue
+            if name == BUILT_IN_TIERS[1]:
+                names.append(name)
+            elif isinstance(tier, SnapshotTier):
+                state = tier.state(self.predicate)
+                if state is None:
+                    return None
+                names.append(f"{name} {state}")
+            else:
+                return None
+        return ", ".join(names)
 
     def ask(self, demand: Demand) -> Asked:
         """Ask until every key is complete or no tier is left."""
@@ -70,11 +94,11 @@ class Asking:
         for name, tier in self._tiers:
             if not left:
                 self._tell(name, 0, "skipped", "nothing is left to ask")
-            elif tier is None or not tier.configured(self._predicate):
+            elif tier is None or not tier.configured(self.predicate):
                 self._tell(name, len(left), "skipped", "not configured")
             else:
                 left = self._ask_one(
-                    name, tier, Demand(self._predicate, demand.columns, left), asked
+                    name, tier, Demand(self.predicate, demand.columns, left), asked
                 )
         return asked
 
@@ -105,7 +129,7 @@ class Asking:
             self._tell(name, len(demand.keys), "partial", reasons[0])
 
     def _tell(self, tier: str, keys: int, outcome: str, detail: str) -> None:
-        self._observe(TierAsked(tier, self._predicate.name, keys, outcome, detail))
+        self._observe(TierAsked(tier, self.predicate.name, keys, outcome, detail))
 
     def _checked(self, name: str, tier: Tier, demand: Demand) -> TierAnswer:
         try:

@@ -16,6 +16,7 @@ from constat.logic import Row
 from constat.tiers.asking import Asked, Asking, Contribution
 from constat.tiers.cache_names import CACHE
 from constat.tiers.combining import unite
+from constat.tiers.database import DatabaseTier
 from constat.tiers.matching import ground_key, key_of, openings_for, rows_for
 from constat.tiers.memory import Memory
 from constat.tiers.shadowing import Shadowing, merge_equal
@@ -26,7 +27,7 @@ from constat.tiers.wording import declared_closed, fallen_through, pattern
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from constat.evaluation import Evidence, Observer, Portion
+    from constat.evaluation import Evidence, Observer, Portion, Readable
     from constat.logic import Predicate
     from constat.tiers.cache import Kept
     from constat.tiers.user import UserFacts
@@ -35,7 +36,10 @@ _Failures = dict[Row, tuple[str, ...]]
 
 
 class Chain:
-    """Answers demands for one predicate; implements `ConcurrentPredicate`."""
+    """Answers demands for one predicate.
+
+    Implements `ConcurrentPredicate` and `RelationPredicate`.
+    """
 
     def __init__(  # noqa: PLR0913  what a chain is made of
         self,
@@ -63,6 +67,31 @@ class Chain:
     def forget(self) -> None:
         """Drop what is remembered: the next demand asks the tiers."""
         self._memory.forget()
+
+    def state(self) -> str | None:
+        """Name the state of everything that rows come from; `None` where that has no name.
+
+        The configuration and the declaration are not part of it; see `cache_concerns`.
+        """
+        stated = ",".join(self._user.active(self._asking.predicate))
+        found = self._asking.state()
+        return None if found is None else f"{found}; stated {stated}"
+
+    def estimate(self) -> float | None:
+        """Guess how many rows there are; `None` where that takes an answer."""
+        tier = self._asking.sole()
+        predicate = self._asking.predicate
+        return tier.estimate(predicate) if isinstance(tier, DatabaseTier) else None
+
+    def as_relation(self, demand: Demand, most_rows: int) -> Readable | None:
+        """Hand out all rows where the database alone tells them, and no others are stated."""
+        tier = self._asking.sole()
+        if demand.columns or self._kept is not None or not isinstance(tier, DatabaseTier):
+            return None
+        stated = self._user.answer(demand)
+        if stated.portions or stated.openings:
+            return None
+        return tier.as_relation(demand.predicate, most_rows)
 
     def answer(self, demand: Demand) -> Answer:
         """Answer one batch."""

@@ -15,7 +15,8 @@ from constat.diagnostics import Diagnostic
 from constat.evaluation import Demand, Evidence, Opening, Origin, Portion
 from constat.logic import OPEN, parse_value
 from constat.project import suggestion
-from constat.tiers.hashing import content_hash, now
+from constat.store.clock import now
+from constat.tiers.hashing import content_hash
 from constat.tiers.matching import matched_keys, rows_for
 from constat.tiers.tier import TierAnswer, failed
 

@@ -15,16 +15,28 @@ from threading import Lock
 from typing import TYPE_CHECKING, Final
 
 from constat.catalog import (
+    BulkConnection,
     Guarded,
     Push,
     QueryMistakeError,
     Question,
+    ReadBounds,
     SourceFailureError,
+    Whole,
     guard,
 )
 from constat.diagnostics import ConstatError, Diagnostic, nearest
-from constat.evaluation import Demand, Evidence, Observer, Origin, Portion, QueryRun
-from constat.tiers.hashing import content_hash, now
+from constat.evaluation import (
+    Demand,
+    Evidence,
+    Observer,
+    Origin,
+    Portion,
+    QueryRun,
+    Readable,
+)
+from constat.store.clock import now
+from constat.tiers.hashing import content_hash
 from constat.tiers.matching import key_of, matched_keys, openings_for, rows_for
 from constat.tiers.reading import DATABASE, Fetched, RowReader, null_policies, said_of_input
 from constat.tiers.tier import TierAnswer, failed
@@ -89,6 +101,71 @@ class DatabaseTier:
             return self._asked(demand, guarded, connection, generation)
         except SourceFailureError as problem:
             return failed(demand, f"database {name}: {problem.reason} [{problem.code}]")
+
+    def state(self, predicate: Predicate) -> str | None:
+        """Name the state of a predicate's database that is read now."""
+        try:
+            return self._connections.reading(_source(predicate)).snapshot
+        except SourceFailureError:
+            return None
+
+    def estimate(self, predicate: Predicate) -> float | None:
+        """Guess how many rows the query of a predicate gives; `None` where nobody knows.
+
+        Raises `ConstatError` where the query itself is wrong.
+        """
+        found = self._bulk(predicate)
+        try:
+            return None if found is None else found[0].estimate(found[1])
+        except (SourceFailureError, QueryMistakeError):
+            return None
+
+    def as_relation(self, predicate: Predicate, most_rows: int) -> Readable | None:
+        """Hand out all rows of a predicate where its source can do that; see `Readable`.
+
+        Whatever keeps it from doing so is told by `answer`, which is asked next.
+        """
+        found = self._bulk(predicate)
+        if found is None:
+            return None
+        connection, guarded = found
+        name = _source(predicate)
+        bounds = self._connections.bounds(name)
+        policies = null_policies(predicate)
+        whole = Whole(guarded, predicate.kinds, policies, _is_distinct(predicate), predicate.key)
+        started, clock = now(), time.perf_counter()
+        try:
+            stream = connection.stream(whole, ReadBounds(bounds.seconds, most_rows))
+        except SourceFailureError:
+            return None
+        if stream is None:
+            return None
+        evidence = Evidence(
+            tier=DATABASE,
+            origin=Origin.DATABASE,
+            source=name,
+            executed_at=started,
+            query=stream.query,
+            row_count=stream.rows,
+            snapshot=connection.snapshot,
+        )
+        seconds = time.perf_counter() - clock
+        self._observe(QueryRun(name, stream.query, 0, stream.rows, seconds))
+        return Readable(
+            predicate, stream.rows, evidence, stream.open, merges=_is_distinct(predicate)
+        )
+
+    def _bulk(self, predicate: Predicate) -> tuple[BulkConnection, Guarded] | None:
+        name = _source(predicate)
+        try:
+            connection = self._connections.reading(name)
+            generation = self._connections.generation(name)
+            if not isinstance(connection, BulkConnection):
+                return None
+            with self._preparing:
+                return connection, self._prepared(predicate, connection, generation)
+        except SourceFailureError:
+            return None
 
     def _asked(
         self, demand: Demand, guarded: Guarded, connection: Connection, generation: int

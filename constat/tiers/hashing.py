@@ -1,4 +1,4 @@
-"""The hash and the time that evidence carries.
+"""The hash that evidence carries.
 
 In: rows of declared kinds. Out: `sha256:<hex>` over the rows, as certificates define it: each row
 the JSON array of its canonical texts, sorted as lists of texts, each followed by a newline.
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from constat.logic import format_value
@@ -29,8 +28,3 @@ def content_hash(rows: Iterable[Row], kinds: Sequence[Kind]) -> str:
         digest.update(encode(row).encode())
         digest.update(b"\n")
     return f"sha256:{digest.hexdigest()}"
-
-
-def now() -> str:
-    """Give the time in UTC, spelled as a `Timestamp`."""
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

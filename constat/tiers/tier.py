@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from constat.evaluation import Demand, Evidence, Opening, Portion
 from constat.logic import Predicate, Row
@@ -52,6 +52,15 @@ class Tier(Protocol):
 
     def answer(self, demand: Demand) -> TierAnswer:
         """Answer one batch. An exception is recorded as a failure for all its keys."""
+        ...
+
+
+@runtime_checkable
+class SnapshotTier(Tier, Protocol):
+    """A tier whose sources are read in states that have names."""
+
+    def state(self, predicate: Predicate) -> str | None:
+        """Name the state that a predicate is read in now; `None` where it has no name."""
         ...
 
 

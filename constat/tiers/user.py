@@ -34,6 +34,10 @@ class UserFacts:
     def __init__(self, store: FactStore) -> None:
         self._store = store
 
+    def active(self, predicate: Predicate) -> list[str]:
+        """Give the numbers of the facts that hold now."""
+        return [str(fact.id) for fact in self._store.list(predicate.name)]
+
     def answer(self, demand: Demand) -> TierAnswer:
         """Give what people have stated."""
         predicate = demand.predicate

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 PACKAGE: Final = constat.engine.__name__
 CORE: Final = (
     *("relation", "joins", "steps", "component", "state", "batch", "aggregates", "firing"),
-    *("evaluation", "served", "witness", "expressions", "lazy"),
+    *("evaluation", "served", "witness", "expressions", "lazy", "asking"),
 )
 STAGES: Final = ("corpus", "tests", "more")
 TESTS: Final = Path(__file__).parents[1] / "engine"
@@ -41,6 +41,7 @@ SLOW: Final = frozenset({"test_a_chain_of_five_thousand_predicates_costs_no_call
 _TESTS_OF: Final = MappingProxyType(
     {
         "aggregates": "test_groups",
+        "asking": "test_asking_together",
         "batch": "test_joins",
         "component": "test_recursion",
         "evaluation": "test_settling",
