@@ -12,6 +12,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from constat.analysis.draft import as_warning
 from constat.diagnostics import Diagnostic, Related
 from constat.logic import (
     Aggregate,
@@ -23,15 +24,19 @@ from constat.logic import (
     outer_names,
     term_variables,
 )
-from constat.syntax import print_literal, print_term
+from constat.syntax import Mode, print_literal, print_term
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from constat.analysis.draft import Draft
-    from constat.logic import Atom, Comparison, Predicate, Rule, Term
+    from constat.logic import Atom, Comparison, Literal, Predicate, Rule, Term
 
 _WILDCARD = re.compile(r"_[0-9]+\Z")
+
+
+# One value of several equal ones is as good as another.
+_BLIND = frozenset({"min", "max"})
 
 
 def check_aggregates(draft: Draft) -> None:
@@ -40,7 +45,39 @@ def check_aggregates(draft: Draft) -> None:
         for literal in rule.body:
             if isinstance(literal, Aggregate):
                 draft.diagnostics.extend(_used_outside(rule, literal))
-                draft.diagnostics.extend(_wildcards(draft, literal))
+                lost = _wildcards(draft, literal)
+                blind = literal.function in _BLIND and draft.mode is Mode.SOUFFLE
+                draft.diagnostics.extend(map(as_warning, lost) if blind else lost)
+
+
+def without_shadows(rule: Rule, diagnostics: list[Diagnostic]) -> Rule:
+    """Give the rule with every aggregated variable renamed that is used outside, too.
+
+    That is what Souffle means by it; each is a warning, with what strict mode says.
+    """
+    outer = set(outer_names(rule))
+    body: list[Literal] = []
+    for literal in rule.body:
+        if isinstance(literal, Aggregate):
+            diagnostics.extend(map(as_warning, _used_outside(rule, literal)))
+            changed = literal
+            for variable in dict.fromkeys(_aggregated(literal)):
+                if variable.name in outer:
+                    inside = Variable(_fresh_name(rule, variable.name), variable.span)
+                    changed = replace(_renamed(changed, variable, inside), result=literal.result)
+            body.append(changed)
+        else:
+            body.append(literal)
+    return replace(rule, body=tuple(body))
+
+
+def _fresh_name(rule: Rule, name: str) -> str:
+    taken = {one.name for literal in rule.body for one in literal_variables(literal)}
+    taken.update(outer_names(rule))
+    number = 1
+    while f"{name}_{number}" in taken:
+        number += 1
+    return f"{name}_{number}"
 
 
 def shadowed_names(rule: Rule, outer: set[str]) -> set[str]:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from constat.analysis.aggregation import check_aggregates
+from constat.analysis.aggregation import check_aggregates, without_shadows
 from constat.analysis.analysed import AnalysedProgram
 from constat.analysis.attributes import check_attributes
 from constat.analysis.draft import Draft
@@ -19,12 +19,14 @@ from constat.analysis.kinds import infer_kinds
 from constat.analysis.modes import check_modes
 from constat.analysis.names import check_names
 from constat.analysis.nullable import check_nulls
+from constat.analysis.projecting import with_projections
 from constat.analysis.safety import check_safety
 from constat.analysis.singletons import check_singletons
 from constat.analysis.strata import find_strata
 from constat.analysis.subtypes import check_subtypes
 from constat.analysis.type_names import resolve_types
 from constat.diagnostics import ConstatError, Diagnostic, Severity
+from constat.syntax import Mode
 
 if TYPE_CHECKING:
     from constat.logic import Program
@@ -46,9 +48,14 @@ PASSES: tuple[Pass, ...] = (
 )
 
 
-def analyse(program: Program, diagnostics: list[Diagnostic]) -> AnalysedProgram | None:
+def analyse(
+    program: Program, diagnostics: list[Diagnostic], mode: Mode = Mode.STRICT
+) -> AnalysedProgram | None:
     """Analyse a program. Appends what is wrong; gives nothing when an error is in the list."""
-    draft = Draft(program, [])
+    draft = Draft(program, [], mode=mode)
+    if mode is Mode.SOUFFLE:
+        rules = tuple(without_shadows(rule, draft.diagnostics) for rule in program.rules)
+        draft.program = with_projections(replace(program, rules=rules), draft.diagnostics)
     for run in PASSES:
         run(draft)
     diagnostics.extend(_distinct(draft.diagnostics))
@@ -61,7 +68,7 @@ def analyse(program: Program, diagnostics: list[Diagnostic]) -> AnalysedProgram 
         if predicate.source is not None or name not in derived
     )
     rules = tuple(draft.rules)
-    typed = replace(program, predicates=draft.predicates, rules=rules)
+    typed = replace(draft.program, predicates=draft.predicates, rules=rules)
     kinds = tuple(draft.variable_kinds)
     return AnalysedProgram(typed, rules, kinds, draft.components, external)
 

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING
 
 from constat.analysis import kind_mistakes as mistakes
 from constat.analysis.kind_classes import Classes, Origin
-from constat.logic import Apply, Kind, Signature, signatures
+from constat.logic import OPERATORS, Apply, Kind, Signature, signatures
 
 if TYPE_CHECKING:
     from constat.diagnostics import Diagnostic
 
-ARITHMETIC = frozenset({"+", "-", "*", "/", "%", "neg"})
+UNIFORM = OPERATORS | {"min", "max"}
+"""Functions whose arguments and result have one kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,7 @@ class Call:
         """Join and bind what the function says whatever its arguments are."""
         origin = Origin(term=self.term)
         function = self.term.function
-        if function in ARITHMETIC:
+        if function in UNIFORM:
             for argument in self.arguments:
                 classes.join(self.result, argument, origin)
             return
@@ -68,12 +69,25 @@ def parameters(signature: Signature, count: int) -> tuple[Kind, ...]:
 
 def result_kind(call: Call, classes: Classes) -> Kind | None:
     """Give the kind of the result, as far as the arguments tell it by now."""
-    if call.term.function in ARITHMETIC or call.term.function == "as":
+    if call.term.function in UNIFORM or call.term.function == "as":
         return classes.kind(call.result)
     kinds = tuple(classes.kind(argument) for argument in call.arguments)
     return next(
         (one.result for one in signatures(call.term.function) if one.parameters == kinds), None
     )
+
+
+def sum_of_texts(call: Call, classes: Classes) -> Diagnostic | None:
+    """Say that `+` joins two texts, where it does, as it may in Souffle; here that is `cat`.
+
+    The classes stay as they are, so a text and a number are still a mistake.
+    """
+    found = classes.kind(call.result)
+    if call.term.function != "+" or found is not Kind.SYMBOL or classes.broken(call.result):
+        return None
+    kinds = (found,) * len(call.arguments)
+    origin = classes.origin(call.arguments[0])
+    return mistakes.wrong_arguments(call.term, kinds, found, signatures("+"), origin)
 
 
 def check_call(call: Call, classes: Classes) -> Iterator[Diagnostic]:

@@ -8,12 +8,18 @@ pass, so one run reports every cause.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from constat.analysis.analysed import Component
 from constat.analysis.type_table import TypeTable
-from constat.diagnostics import Diagnostic
+from constat.diagnostics import Diagnostic, Severity
 from constat.logic import Kind, Predicate, Program, Rule
+from constat.syntax import Mode
+
+
+def as_warning(diagnostic: Diagnostic) -> Diagnostic:
+    """Give what strict mode refuses and souffle mode accepts."""
+    return replace(diagnostic, severity=Severity.WARNING)
 
 
 @dataclass(slots=True)
@@ -27,3 +33,4 @@ class Draft:
     rules: list[Rule] = field(default_factory=list)
     variable_kinds: list[Mapping[str, Kind]] = field(default_factory=list)
     components: tuple[Component, ...] = ()
+    mode: Mode = Mode.STRICT

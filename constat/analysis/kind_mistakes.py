@@ -13,7 +13,16 @@ from typing import TYPE_CHECKING
 
 from constat.analysis.joins import offered_join
 from constat.diagnostics import Diagnostic, Related, nearest
-from constat.logic import FUNCTIONS, Apply, Constant, Kind, Signature, Variable, parse_value
+from constat.logic import (
+    FUNCTIONS,
+    OPERATORS,
+    Apply,
+    Constant,
+    Kind,
+    Signature,
+    Variable,
+    parse_value,
+)
 from constat.syntax import print_literal, print_term
 
 if TYPE_CHECKING:
@@ -36,7 +45,12 @@ _HABITS = MappingProxyType(
         **dict.fromkeys(("len", "length", "size"), "strlen"),
         **dict.fromkeys(("concat", "concatenate", "join"), "cat"),
         **dict.fromkeys(("substring", "mid", "slice"), "substr"),
-        **dict.fromkeys(("int", "integer", "number"), "to_number"),
+        **dict.fromkeys(("int", "integer", "number", "ftoi", "utoi"), "to_number"),
+        **dict.fromkeys(("itou", "ftou"), "to_unsigned"),
+        **dict.fromkeys(("itof", "utof"), "to_float"),
+        **dict.fromkeys(("pow", "power"), "^"),
+        "least": "min",
+        "greatest": "max",
         **dict.fromkeys(("str", "string", "text"), "to_string"),
         **dict.fromkeys(("datediff", "date_diff"), "days_between"),
         **dict.fromkeys(("dateadd", "add_days"), "date_add"),
@@ -291,24 +305,26 @@ def no_aggregate(aggregate: Aggregate, kind: Kind, origin: Origin | None) -> Dia
 
 def unknown_function(term: Apply) -> Diagnostic:
     """Report a function that does not exist."""
-    named = [name for name in FUNCTIONS if name.isidentifier() and name != "neg"]
-    near = nearest(term.function, named) or _HABITS.get(term.function)
-    inner = ", ".join(map(print_term, term.arguments))
-    edit = (
-        f"write `{near}({inner})`"
-        if near
-        else (
-            f"bind a variable by an atom: `{term.function}({inner}{', ' if inner else ''}?value)`"
-        )
-    )
+    named = [name for name in FUNCTIONS if name not in OPERATORS]
     return Diagnostic(
         "C0222",
         f"there is no function `{term.function}`",
         term.span,
         label="only predicates can be declared, functions are built in",
         note="the functions are " + ", ".join(sorted(named)),
-        help=edit,
+        help=_known_edit(term, _HABITS.get(term.function) or nearest(term.function, named)),
     )
+
+
+def _known_edit(term: Apply, near: str | None) -> str:
+    """Say what to write in place of a function that does not exist."""
+    if near in OPERATORS:
+        return f"write `?x {near} ?y`"
+    inner = ", ".join(map(print_term, term.arguments))
+    if near:
+        return f"write `{near}({inner})`"
+    separator = ", " if inner else ""
+    return f"bind a variable by an atom: `{term.function}({inner}{separator}?value)`"
 
 
 def wrong_count(term: Apply, signature: Signature) -> Diagnostic:
@@ -321,9 +337,17 @@ def wrong_count(term: Apply, signature: Signature) -> Diagnostic:
         f"`{term.function}` takes {len(wanted)} arguments, given {len(term.arguments)}",
         term.span,
         label=f"the arguments are {shown}",
-        note="a function has fixed arguments; only `cat` takes more",
-        help=f"write `{term.function}({names})` with your terms in these places",
+        note="a function has fixed arguments; only `cat`, `min` and `max` take more",
+        help=_counted_edit(term, names),
     )
+
+
+def _counted_edit(term: Apply, names: str) -> str:
+    edit = f"write `{term.function}({names})` with your terms in these places"
+    if term.function in {"min", "max"} and len(term.arguments) == 1:
+        target = print_term(term.arguments[0])
+        return f"{edit}; over rows it is `{term.function} {target} : {{ p({target}) }}`"
+    return edit
 
 
 def wrong_arguments(

@@ -15,8 +15,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, assert_never
 
 from constat.analysis import kind_mistakes as mistakes
-from constat.analysis.calls import Call, check_call, result_kind
+from constat.analysis.calls import Call, check_call, result_kind, sum_of_texts
 from constat.analysis.constants import fit
+from constat.analysis.draft import as_warning
 from constat.analysis.kind_classes import Classes, Origin
 from constat.logic import (
     Aggregate,
@@ -30,6 +31,7 @@ from constat.logic import (
     Variable,
     aggregate_kind,
 )
+from constat.syntax import Mode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -63,6 +65,7 @@ class _Inference:
     def __init__(self, draft: Draft) -> None:
         self.predicates = draft.predicates
         self.types = draft.types
+        self.souffle = draft.mode is Mode.SOUFFLE
         self.diagnostics = draft.diagnostics
         self.classes = Classes(self.report_conflict)
         self.cells: list[int] = []
@@ -152,7 +155,11 @@ class _Inference:
         self.settle_overloads()
         # Outer calls first: of nested arithmetic the whole is shown, not a part of it.
         for call in reversed(self.calls):
-            self.diagnostics.extend(check_call(call, self.classes))
+            text_sum = sum_of_texts(call, self.classes) if self.souffle else None
+            if text_sum is None:
+                self.diagnostics.extend(check_call(call, self.classes))
+            else:
+                self.diagnostics.append(as_warning(text_sum))
         for comparison, found in self.comparisons:
             kind = self.classes.kind(found)
             ordered = comparison.operator not in {"=", "!="}

@@ -27,7 +27,7 @@ def check_names(draft: Draft) -> None:
             predicate = draft.predicates.get(atom.predicate)
             if predicate is None or len(predicate.columns) != len(atom.terms):
                 draft.diagnostics.append(name_mistake(atom, draft.predicates))
-    for name in draft.program.outputs:
+    for name in dict.fromkeys((*draft.program.outputs, *draft.program.sizes)):
         if name not in draft.predicates:
             draft.diagnostics.append(_undeclared_output(name, draft.predicates))
 

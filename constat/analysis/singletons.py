@@ -8,12 +8,13 @@ safety reports already is left to it.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from constat.analysis.attributes import named_in_sentence
 from constat.analysis.unbound import occurrences
-from constat.diagnostics import Diagnostic, nearest
-from constat.syntax import print_term
+from constat.diagnostics import Diagnostic, Severity, nearest
+from constat.syntax import Mode, print_term
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -25,10 +26,12 @@ if TYPE_CHECKING:
 def check_singletons(draft: Draft) -> None:
     """Report variables that occur once in a rule of the text."""
     reported = {one.span for one in draft.diagnostics if one.code in _BETTER}
+    severity = Severity.WARNING if draft.mode is Mode.SOUFFLE else Severity.ERROR
     for rules in rules_of_text(draft.program.rules):
         for variable, names in _single(rules):
             if variable.span is None or variable.span not in reported:
-                draft.diagnostics.append(_used_once(variable, names, rules[0]))
+                found = replace(_used_once(variable, names, rules[0]), severity=severity)
+                draft.diagnostics.append(found)
 
 
 _BETTER = frozenset({"C0203", "C0204", "C0205", "C0208", "C0210"})

@@ -2,8 +2,9 @@
 
 In: a draft whose names are known. Out: `Draft.components`, callees first. Invariant: no predicate
 of a component negates or aggregates over one of the same component, so each component sees only
-finished ones where absence matters (Apt, Blair and Walker, 1988). Example: `alone(?x) :-
-person(?x), !friend(?x, _).` puts `alone` behind `friend`.
+finished ones where absence matters (Apt, Blair and Walker, 1988); the exception are thresholds,
+which are monotone (see `thresholds`). Example: `alone(?x) :- person(?x), !friend(?x, _).` puts
+`alone` behind `friend`.
 
 Components are found by Tarjan's algorithm (1972), on a stack of our own: a chain of rules may be
 as long as a file.
@@ -17,6 +18,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from constat.analysis.analysed import Component
+from constat.analysis.thresholds import GROWING, compares, mark_thresholds
 from constat.diagnostics import Diagnostic, Related
 from constat.logic import Aggregate, Negative, Positive
 
@@ -25,12 +27,16 @@ if TYPE_CHECKING:
 
     from constat.analysis.draft import Draft
     from constat.diagnostics import Span
-    from constat.logic import Atom, Literal, Program
+    from constat.logic import Atom, Literal, Program, Rule
 
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """A predicate used in the body of a rule; `how` is empty, `!` or an aggregate's name."""
+    """A predicate used in the body of a rule.
+
+    `how` is empty, `!`, an aggregate's name, or one of `THRESHOLDS` where nothing but a comparison
+    uses the aggregate.
+    """
 
     predicate: str
     how: str
@@ -38,6 +44,9 @@ class Use:
 
 
 Graph = dict[str, list[Use]]
+
+THRESHOLDS = frozenset(f"compared {function}" for function in GROWING)
+"""How `sum` and `count` use a predicate when their value is only compared."""
 
 
 def find_strata(draft: Draft) -> None:
@@ -48,7 +57,9 @@ def find_strata(draft: Draft) -> None:
         members = set(names)
         uses = [(name, use) for name in names for use in graph[name] if use.predicate in members]
         components.append(Component(tuple(names), recursive=bool(uses)))
-        bad = next(((name, use) for name, use in uses if use.how), None)
+        if any(use.how not in {"", "!"} for _, use in uses):
+            mark_thresholds(draft, members)
+        bad = next(((name, use) for name, use in uses if use.how not in {"", *THRESHOLDS}), None)
         if bad is not None:
             draft.diagnostics.append(_cycle(graph, members, *bad))
     draft.components = tuple(components)
@@ -61,14 +72,14 @@ def dependencies(program: Program) -> Graph:
     }
     for rule in program.rules:
         uses = graph[rule.head.predicate]
-        for atom, how in _uses(rule.body):
+        for atom, how in _uses(rule, rule.body):
             key = atom.predicate, how
             if atom.predicate in graph and key not in uses:
                 uses[key] = Use(atom.predicate, how, atom.span)
     return {name: list(uses.values()) for name, uses in graph.items()}
 
 
-def _uses(body: Iterable[Literal]) -> Iterator[tuple[Atom, str]]:
+def _uses(rule: Rule, body: Iterable[Literal]) -> Iterator[tuple[Atom, str]]:
     for literal in body:
         match literal:
             case Positive(atom):
@@ -76,7 +87,9 @@ def _uses(body: Iterable[Literal]) -> Iterator[tuple[Atom, str]]:
             case Negative(atom):
                 yield atom, "!"
             case Aggregate(function=function, body=inner):
-                yield from ((atom, function) for atom, _ in _uses(inner))
+                compared = function in GROWING and compares(rule, literal) is not None
+                how = f"compared {function}" if compared else function
+                yield from ((atom, inside or how) for atom, inside in _uses(rule, inner))
             case _:
                 pass
 
@@ -142,7 +155,7 @@ def _cycle(graph: Graph, members: set[str], name: str, use: Use) -> Diagnostic:
         use.span,
         label=path,
         note="what is negated or aggregated must be complete before: no predicate may reach itself "
-        "through `!` or an aggregate",
+        "through `!` or an aggregate; only a sum or count that is compared by `>` or `>=` may",
         help=f"split `{use.predicate}`: give the rules that do not need `{name}` a predicate of "
         f"their own, and {'negate' if use.how == '!' else 'aggregate over'} that one",
         related=tuple(
@@ -154,7 +167,7 @@ def _cycle(graph: Graph, members: set[str], name: str, use: Use) -> Diagnostic:
 
 
 def _arrow(use: Use) -> str:
-    sign = "!" if use.how == "!" else f"{use.how} of " if use.how else ""
+    sign = "!" if use.how == "!" else f"{use.how.split()[-1]} of " if use.how else ""
     return f" -> {sign}`{use.predicate}`"
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from constat.catalog.cells import read_cell
 from constat.catalog.connection import (
+    BulkConnection,
     Cell,
     Connection,
     Parameter,
@@ -18,6 +19,8 @@ from constat.catalog.connection import (
     SourceColumn,
     SourceTable,
     Spelled,
+    Stream,
+    Whole,
 )
 from constat.catalog.failure import QueryMistakeError, SourceFailureError
 from constat.catalog.guard import Guarded, Output, guard
@@ -35,6 +38,7 @@ from constat.catalog.pushing import choose_pushes
 from constat.catalog.sqlite import SqliteConnection
 
 __all__ = [
+    "BulkConnection",
     "Cell",
     "Comparand",
     "Connection",
@@ -52,6 +56,8 @@ __all__ = [
     "SourceTable",
     "Spelled",
     "SqliteConnection",
+    "Stream",
+    "Whole",
     "choose_pushes",
     "guard",
     "key_parameters",

@@ -12,7 +12,6 @@ from __future__ import annotations
 import socket
 from contextlib import suppress
 from dataclasses import replace
-from datetime import UTC, datetime
 from itertools import islice
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -28,6 +27,7 @@ from constat.catalog.connection import Single, SourceColumn, SourceTable
 from constat.catalog.failure import QueryMistakeError
 from constat.catalog.keyed import Comparand
 from constat.catalog.typed import typed_question, typed_whole
+from constat.store.clock import now
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping, Sequence
@@ -142,7 +142,7 @@ class MysqlConnection(ServerConnection[_Link]):
     def _start(self) -> None:
         with self._link.cursor() as cursor:
             cursor.execute(_BEGIN)
-            since = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+            since = now()
             cursor.execute(_ENGINES)
             ((others,),) = cursor.fetchall()
         self.snapshot = None if others else f"repeatable read since {since}"

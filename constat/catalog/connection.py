@@ -7,17 +7,17 @@ a query ends within its bounds or raises `SourceFailureError`.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
 if TYPE_CHECKING:
     from constat.catalog.guard import Guarded
     from constat.catalog.keyed import Push
     from constat.evaluation import Demand
-    from constat.logic import Row
+    from constat.logic import Kind, Row
 
 
 class Spelled(str):
@@ -144,4 +144,40 @@ class Connection(Protocol):
 
     def close(self) -> None:
         """Close the connection; a closed one may not be used."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """What is asked for: all rows of a query, with what is declared of them.
+
+    `policies` are the null policies of the columns, `key` the positions of the predicate's key.
+    """
+
+    guarded: Guarded
+    kinds: tuple[Kind, ...]
+    policies: tuple[str, ...]
+    distinct: bool
+    key: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """All rows: how many, the query that gives them, and what runs it."""
+
+    rows: int
+    query: str
+    open: Callable[[], object]
+
+
+@runtime_checkable
+class BulkConnection(Connection, Protocol):
+    """A connection that knows how much there is, and may hand it over at once."""
+
+    def estimate(self, guarded: Guarded) -> float | None:
+        """Guess how many rows a query gives, without running it; `None` where that is unknown."""
+        ...
+
+    def stream(self, whole: Whole, bounds: ReadBounds) -> Stream | None:
+        """Give all rows as an Arrow stream; `None` where they have to be read cell by cell."""
         ...

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from constat.catalog.connection import Stream
+from constat.catalog.duck_relation import counted, whole_queries
 from constat.catalog.duck_types import check_types, outputs
-from constat.catalog.failure import SourceFailureError
+from constat.catalog.failure import QueryMistakeError, SourceFailureError
 from constat.catalog.typed import typed_pushes, typed_question, typed_whole
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from constat.catalog.connection import Question, RawRow, ReadBounds
+    from constat.catalog.connection import Question, RawRow, ReadBounds, Whole
     from constat.catalog.duck_session import DuckSession
     from constat.catalog.duck_types import DuckColumn
     from constat.catalog.guard import Guarded
@@ -63,6 +65,27 @@ class DuckReading:
     def read(self, question: Question, bounds: ReadBounds) -> Iterator[list[RawRow]]:
         """Run a query; raises `SourceFailureError` at its bounds, after what came before them."""
         yield from self._reading().read(question, bounds)
+
+    def stream(self, whole: Whole, bounds: ReadBounds) -> Stream | None:
+        """Give all rows as an Arrow stream; `None` where they have to be read cell by cell."""
+        session = self._reading()
+        queries = whole_queries(whole, self._columns(whole.guarded.text))
+        if queries is None:
+            return None
+        try:
+            told = session.rows(queries.look, bounds.seconds, lambda _: None)
+        except QueryMistakeError as problem:
+            # The guard and the description passed it; what it meets in the rows is no mistake.
+            raise SourceFailureError(problem.reason) from None
+        count = counted(told[0])
+        if count is None or count > bounds.rows:
+            return None
+        return Stream(count, queries.give, lambda: session.stream(queries.give))
+
+    def estimate(self, guarded: Guarded) -> float | None:
+        """Guess how many rows a query gives, without running it."""
+        self._columns(guarded.text)
+        return self._reading().estimate(guarded.text)
 
     def cancel(self) -> None:
         """Interrupt the running query."""

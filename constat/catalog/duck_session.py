@@ -10,6 +10,7 @@ https://duckdb.org/docs/stable/operations_manual/securing_duckdb/overview
 from __future__ import annotations
 
 import os
+import re
 import threading
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
@@ -123,6 +124,26 @@ class DuckSession:
             described = self._beside(lambda: connection.execute(prepared).description)
         return tuple(DuckColumn(name, kind.id, str(kind)) for name, kind, *_ in described)
 
+    def stream(self, query: str) -> ArrowRows:
+        """Give the rows of a query as an object with `__arrow_c_stream__`."""
+        self._check_kind(query)
+        try:
+            return ArrowRows(self._connection.sql(query))
+        except self._duckdb.Error as problem:
+            raise self._told(problem) from None
+
+    def estimate(self, query: str) -> float | None:
+        """Give the optimizer's guess of how many rows a query gives, which costs next to nothing.
+
+        The largest number among the operators: a join may be guessed wildly, a table is known.
+        """
+        self._check_kind(query)
+        with self.bounded(_SECONDS_TO_PREPARE) as connection:
+            # A query cannot close the parenthesis: it was parsed as one SELECT by itself.
+            told = connection.execute(f"EXPLAIN (FORMAT json) {query}").fetchall()
+        guesses = re.findall(r'"Estimated Cardinality": "~?([0-9]+)"', str(told[0][-1]))
+        return max(map(float, guesses), default=None)
+
     def read(self, question: Question, bounds: ReadBounds) -> Iterator[list[RawRow]]:
         """Run a query; raises at its bounds, after the rows that came before them."""
         left = bounds.rows
@@ -231,6 +252,19 @@ class DuckSession:
             # Where the database has broken down there is no transaction any more.
             with suppress(self._duckdb.Error):
                 self._connection.rollback()
+
+
+class ArrowRows:
+    """The rows of a query as an Arrow stream and as nothing else.
+
+    Another DuckDB refuses a relation of this one, and takes a stream.
+    """
+
+    def __init__(self, relation: duckdb.DuckDBPyRelation) -> None:
+        self._relation = relation
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self._relation.__arrow_c_stream__(requested_schema)
 
 
 def quoted(text: str) -> str:

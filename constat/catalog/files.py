@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from constat.catalog.connection import Question, RawRow, ReadBounds
+    from constat.catalog.connection import Question, RawRow, ReadBounds, Stream, Whole
     from constat.catalog.duck_types import DuckColumn
     from constat.project import Database
 
@@ -93,6 +93,11 @@ class FilesConnection(DuckReading):
         """Run a query; a file that has changed meanwhile is a failure."""
         with self._held_against_beginning():
             yield from super().read(question, bounds)
+
+    def stream(self, whole: Whole, bounds: ReadBounds) -> Stream | None:
+        """Give all rows as an Arrow stream; a file that has changed meanwhile is a failure."""
+        with self._held_against_beginning():
+            return super().stream(whole, bounds)
 
     def _columns(self, query: str) -> tuple[DuckColumn, ...]:
         if query not in self._described:

@@ -22,6 +22,8 @@ from constat.catalog.connection import (
     ReadBounds,
     SourceColumn,
     SourceTable,
+    Stream,
+    Whole,
 )
 from constat.catalog.failure import QueryMistakeError, SourceFailureError
 from constat.catalog.keyed import key_parameters, keyed_query, whole_query
@@ -41,6 +43,7 @@ _BATCH: Final = 1_000
 _STEPS_BETWEEN_CHECKS: Final = 20_000
 _LONGEST_VALUE: Final = 64 << 20
 _ATTEMPTS: Final = 5
+_LEAST_BYTES_A_ROW: Final = 16
 _SECONDS_TO_PREPARE: Final = 5.0
 _MISTAKES: Final = frozenset({sqlite3.SQLITE_ERROR, sqlite3.SQLITE_AUTH, sqlite3.SQLITE_RANGE})
 _HARMLESS: Final = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE})
@@ -93,6 +96,31 @@ class SqliteConnection:
     def replaced(self) -> bool:
         """Tell whether another file lies at the path now, or none; never while reading a state."""
         return not self._connection.in_transaction and _identity(self._path) != self._file
+
+    def estimate(self, guarded: Guarded) -> float | None:
+        """Guess from the largest row number of its tables how many rows a query gives."""
+        known = self.tables()
+        found = []
+        for table in guarded.tables & known.keys():
+            name = known[table].name.replace('"', '""')
+            try:
+                last = self._own(f'SELECT max(rowid) FROM "{name}"')  # noqa: S608  a name of the source, quoted
+            except SourceFailureError:
+                # A view, or a table without row numbers: the file says how many there can be.
+                return self._most_rows()
+            found.append(float(str(last[0] or 0)))
+        return max(found, default=0.0)
+
+    def _most_rows(self) -> float | None:
+        try:
+            return self._path.stat().st_size / _LEAST_BYTES_A_ROW
+        except OSError:
+            return None
+
+    @staticmethod
+    def stream(whole: Whole, bounds: ReadBounds) -> Stream | None:  # noqa: ARG004  as above
+        """Rows of SQLite have no types of their own: they are read cell by cell."""
+        return None
 
     def begin(self) -> bool:
         """Start a read transaction; tells whether the file may have changed since the last one."""

@@ -80,12 +80,13 @@ class Aggregates:
             known = (
                 self._summarised(key, literal)
                 if key in self.summaries
-                else self._inline(literal, self._start(key, literal))
+                else self._inline(literal, self.start(key, literal))
             )
             self.known[key] = known
         return known
 
-    def _start(self, key: tuple[int, int, Row], literal: Aggregate) -> Binding:
+    def start(self, key: tuple[int, int, Row], literal: Aggregate) -> Binding:
+        """Return the binding of a group: of a rule, a literal and the values of its variables."""
         # Only the group goes in: the value must not depend on what else is bound.
         binding: Binding = [Hole.UNBOUND] * len(self.rules[key[0]].variables)
         for variable, value in zip(literal.outer, key[2], strict=True):
@@ -102,7 +103,7 @@ class Aggregates:
         position = self.summaries[key]
         summary = self.summary_list[position]
         self.used_summaries.add(position)
-        start = self._start(key, literal)
+        start = self.start(key, literal)
         try:
             self._check_inline(summary, literal, start)
             return self._enumerated(summary, literal, start)
@@ -152,12 +153,17 @@ class Group:
 
     def assignments(self, start: Binding) -> list[Row] | None:
         """Return the distinct assignments of the local variables, ``None`` if one has a hole."""
-        distinct: set[tuple[Value, ...]] = set()
-        for binding in search(start, self.literal.body, self._choose, self.joins.extend):
-            distinct.add(tuple([binding[variable] for variable in self.literal.inner]))
+        distinct = self.found(start)
         if any(isinstance(value, Hole) for found in distinct for value in found):
             return None
         return sorted(tuple(map(str, found)) for found in distinct)
+
+    def found(self, start: Binding) -> set[tuple[Value, ...]]:
+        """Return the distinct values, or holes, of the local variables."""
+        distinct: set[tuple[Value, ...]] = set()
+        for binding in search(start, self.literal.body, self._choose, self.joins.extend):
+            distinct.add(tuple([binding[variable] for variable in self.literal.inner]))
+        return distinct
 
     def _choose(self, binding: Binding, left: tuple[Test, ...]) -> int:
         """Choose tests first, then the served atom with the fewest unbound columns."""

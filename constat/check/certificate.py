@@ -10,6 +10,7 @@ Example: a node with a ninth member is rejected with code ``schema``.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from . import shapes
@@ -23,13 +24,13 @@ from .evidence import (
 )
 from .program import read_program
 from .rejection import Rejected, each, inside
-from .rules import free_positions
+from .rules import free_positions, growing
 from .summaries import Summary, read_summary
 from .values import Hole, OpenRow, Row
 
 if TYPE_CHECKING:
     from .canonical import Document, Json
-    from .rules import Declaration, Program
+    from .rules import Aggregate, Declaration, Program, Rule
 
 FORMAT: Final = "constat-cert/1"
 VERDICTS: Final = ("PROVED", "PROVED_UNDER", "DISPROVED", "DISPROVED_UNDER", "UNRESOLVED")
@@ -103,14 +104,26 @@ class FactNode:
 
 
 @dataclass(frozen=True, slots=True)
+class Assignment:
+    """A summand of a threshold: values of the local variables, a premise for each literal."""
+
+    values: Row
+    premises: tuple[int | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class RuleNode:
-    """An instance of a rule; ``None`` binds a local variable or stands for no premise."""
+    """An instance of a rule; ``None`` binds a local variable or stands for no premise.
+
+    ``listed`` has the assignments of each recursive threshold, by its place in the body.
+    """
 
     predicate: str
     fact: Row
     rule: int
     bind: tuple[str | None, ...]
     premises: tuple[int | None, ...]
+    listed: dict[int, tuple[Assignment, ...]]
     confidence: int
 
 
@@ -235,12 +248,14 @@ class _Reader:
         shapes.one_of(kind, ("rule",))
         rule = shapes.index(position, len(self.program.rules))
         predicate, found = self.fact(fact)
+        single, listed = self.premises(rule, premises)
         return RuleNode(
             predicate,
             found,
             rule,
             self.bind(rule, bind),
-            self.premises(rule, premises),
+            single,
+            listed,
             shapes.confidence(confidence),
         )
 
@@ -252,7 +267,9 @@ class _Reader:
     def bind(self, position: int, value: Json) -> tuple[str | None, ...]:
         rule = self.program.rules[position]
         cells = shapes.array(value, len(rule.variables))
-        free = self.free[position]
+        # Nodes give a lower bound of a threshold's result and no value.
+        totals = {literal.result.position for literal in growing(rule).values()}
+        free = self.free[position] | totals
         if any((cells[at] is None) != (at in free) for at in range(rule.outer)):
             raise Rejected("schema", "exactly the free variables are unbound", "bind")
         outer = [
@@ -263,9 +280,34 @@ class _Reader:
             raise Rejected("schema", "a local variable has no value", "bind")
         return (*outer, *[None] * (len(cells) - rule.outer))
 
-    def premises(self, position: int, value: Json) -> tuple[int | None, ...]:
-        cells = shapes.array(value, len(self.program.rules[position].body))
-        return tuple([None if cell is None else shapes.index(cell) for cell in cells])
+    def premises(
+        self, position: int, value: Json
+    ) -> tuple[tuple[int | None, ...], dict[int, tuple[Assignment, ...]]]:
+        rule = self.program.rules[position]
+        cells = shapes.array(value, len(rule.body))
+        listed: dict[int, tuple[Assignment, ...]] = {}
+        for place, literal in growing(rule).items():
+            read = partial(self.assignments, rule, literal)
+            listed[place] = inside(f"premises[{place}]", cells[place], read)
+        single = [
+            None if cell is None or place in listed else shapes.index(cell)
+            for place, cell in enumerate(cells)
+        ]
+        return tuple(single), listed
+
+    def assignments(self, rule: Rule, literal: Aggregate, value: Json) -> tuple[Assignment, ...]:
+        """Read what a threshold lists: assignments in ascending order, each once."""
+        kinds = tuple(rule.variables[position][1] for position in literal.inner)
+
+        def read(one: Json) -> Assignment:
+            values, premises = shapes.array(one, 2)
+            cells = shapes.array(premises, len(literal.body))
+            found = tuple([None if cell is None else shapes.index(cell) for cell in cells])
+            return Assignment(self.rows.row(kinds, values), found)
+
+        found = tuple(each("", shapes.array(value), read))
+        check_sorted(tuple(assignment.values for assignment in found))
+        return found
 
     def closure(
         self, value: Json

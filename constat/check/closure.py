@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from .growth import Growth
 from .joins import Joins, search
 from .rejection import Rejected
 from .rules import Aggregate, Constant, Variable, free_positions, unbound
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from .aggregates import Aggregates
     from .certificate import Certificate, ClosureEntry
     from .rows import Rows
-    from .rules import Binding, Literal, Rule
+    from .rules import Binding, Literal, Rule, Threshold
 
 
 class Bound:
@@ -52,6 +53,7 @@ class Closure:
         self.certificate = certificate
         self.rows = rows
         self.aggregates = aggregates
+        self.growth = Growth(aggregates, rows)
         self.joins = Joins(rows, rows.possible)
         self.consulted: set[int] = set()
         self.bounds: dict[str, Bound] = {}
@@ -97,6 +99,8 @@ class Closure:
         self, position: int, at: int, literal: Aggregate, binding: Binding
     ) -> tuple[Binding, ...]:
         self.rows.spend(1)
+        if literal.threshold is not None:
+            return self._threshold(position, at, literal, literal.threshold, binding)
         exact = self.aggregates.exact(position, at, literal, binding)
         self.consulted |= exact.consulted
         if exact.value is None:
@@ -107,6 +111,18 @@ class Closure:
             extended[literal.result.position] = exact.value
             return (extended,)
         return (binding,) if isinstance(exact.value, Hole) or exact.value == known else ()
+
+    def _threshold(
+        self, position: int, at: int, literal: Aggregate, threshold: Threshold, binding: Binding
+    ) -> tuple[Binding, ...]:
+        top = self.growth.top(position, at, literal, binding)
+        self.consulted |= top.consulted
+        if not self.growth.may_exceed(threshold, top, binding):
+            return ()
+        extended = list(binding)
+        # Its comparison is decided here: whatever stands there, ⋆ passes it.
+        extended[literal.result.position] = Hole.STAR
+        return (extended,)
 
     def _check_covered(
         self, rule: Rule, entry: ClosureEntry, bound: Bound, key: Row, binding: Binding

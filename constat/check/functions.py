@@ -9,13 +9,15 @@ Example: ``call("/", ("number", "number"), "number", ("-7", "2")) == "-3"``.
 
 from __future__ import annotations
 
+import math
 import operator
 from decimal import Context, Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
-from . import calendar_dates
+from . import bits, calendar_dates
 from .pattern import full_match
+from .powers import power
 from .values import (
     DIGITS,
     KINDS,
@@ -35,6 +37,13 @@ PLACES: Final = 12
 
 _INTEGERS: Final = frozenset({"number", "unsigned"})
 _MOMENTS: Final = frozenset({"Date", "Timestamp"})
+_ORDERED: Final = NUMERIC | _MOMENTS | {"symbol"}
+_READERS: Final = (
+    ("to_number", "number"),
+    ("to_unsigned", "unsigned"),
+    ("to_float", "float"),
+    ("to_decimal", "Decimal"),
+)
 _ORDERS: Final = ("<", "<=", ">", ">=")
 _ON_TEXT: Final = ("match", "!match", "contains", "!contains")
 # Two operands of 38 digits on either side of the point never need more than this exactly.
@@ -43,14 +52,9 @@ _EXACT: Final = Context(prec=4 * DIGITS + 4)
 
 def signature_holds(name: str, kinds: tuple[str, ...], result: str) -> bool:
     """Tell whether the function takes these kinds and gives this one."""
-    numeric = len(set(kinds)) == 1 and kinds[0] == result and result in NUMERIC
+    if name in _UNIFORM:
+        return {*kinds} == {result} and _takes(name, len(kinds), result)
     match name, kinds:
-        case (("+" | "-" | "*" | "/"), (_, _)):
-            return numeric
-        case "neg", (_,):
-            return numeric
-        case "%", (_, _):
-            return numeric and result in _INTEGERS
         case "cat", (_, _, *_):
             return {*kinds, result} == {"symbol"}
         case "as", (kind,):
@@ -59,17 +63,30 @@ def signature_holds(name: str, kinds: tuple[str, ...], result: str) -> bool:
             return kind in _MOMENTS and result == "number"
         case "to_string", (_,):
             return result == "symbol"
+        case _, (kind,) if (name, result) in _READERS:
+            return kind == "symbol" or kind in NUMERIC
         case _:
             return (name, kinds, result) in _FIXED
+
+
+_UNIFORM: Final = frozenset({"+", "-", "*", "/", "^", "%", "neg", "min", "max"}).union(
+    bits.UNARY, bits.BINARY
+)
+
+
+def _takes(name: str, count: int, kind: str) -> bool:
+    """Tell whether a function of arguments and result of one kind takes so many of this kind."""
+    if name in {"min", "max"}:
+        return count > 1 and kind in _ORDERED
+    if count != (1 if name == "neg" or name in bits.UNARY else 2):
+        return False
+    plain = name in {"+", "-", "*", "/", "^", "neg"}
+    return kind in (NUMERIC if plain else _INTEGERS)
 
 
 _FIXED: Final = (
     ("strlen", ("symbol",), "number"),
     ("substr", ("symbol", "number", "number"), "symbol"),
-    ("to_number", ("symbol",), "number"),
-    ("to_unsigned", ("symbol",), "unsigned"),
-    ("to_float", ("symbol",), "float"),
-    ("to_decimal", ("symbol",), "Decimal"),
     ("days_between", ("Date", "Date"), "number"),
     ("years_between", ("Date", "Date"), "number"),
     ("date_add", ("Date", "number"), "Date"),
@@ -80,14 +97,18 @@ _FIXED: Final = (
 def call(name: str, kinds: tuple[str, ...], result: str, args: tuple[str, ...]) -> str | None:
     """Evaluate a function whose signature holds."""
     match name:
-        case "+" | "-" | "*" | "/" | "%" | "neg":
+        case "+" | "-" | "*" | "/" | "%" | "^" | "neg":
             return _arithmetic(name, result, [parse(result, text) for text in args])
+        case _ if name in bits.UNARY or name in bits.BINARY:
+            return bits.bitwise(name, result, *map(int, args))
+        case "min" | "max":
+            return _extreme(name, result, args)
         case "cat" | "strlen" | "substr":
             return _on_text(name, args)
         case "to_string":
             return repr(parse("float", args[0])) if kinds[0] == "float" else args[0]
         case "to_number" | "to_unsigned" | "to_float" | "to_decimal":
-            return _from_text(result, args[0])
+            return _to_kind(kinds[0], result, args[0])
         case "as":
             return _convert(kinds[0], result, args[0])
         case _:
@@ -99,6 +120,8 @@ def _arithmetic(name: str, kind: str, values: list[Number]) -> str | None:
         if name == "neg":
             return spell(kind, -values[0])
         left, right = values
+        if name == "^":
+            return power(kind, left, right)
         if name in {"/", "%"}:
             return _divide(name, kind, left, right) if right else None
         return spell(kind, _combine(name, kind, left, right))
@@ -135,6 +158,15 @@ def round_to_places(exact: Fraction) -> Decimal:
     return Decimal(round(exact * 10**PLACES)).scaleb(-PLACES, Context(prec=10**4))
 
 
+def _extreme(name: str, kind: str, args: tuple[str, ...]) -> str:
+    """Return the least or the greatest argument; equal ones are spelled alike."""
+    best = args[0]
+    for one in args[1:]:
+        if compare("<" if name == "min" else ">", kind, one, best):
+            best = one
+    return best
+
+
 def _on_text(name: str, args: tuple[str, ...]) -> str | None:
     if name == "cat":
         joined = "".join(args)
@@ -150,6 +182,16 @@ def _on_text(name: str, args: tuple[str, ...]) -> str | None:
         return data[start : start + length].decode()
     except UnicodeDecodeError:
         return None
+
+
+def _to_kind(kind: str, result: str, text: str) -> str | None:
+    """Read a text, take the whole part of a number, or the nearest float."""
+    if kind == "symbol":
+        return _from_text(result, text)
+    value = parse(kind, text)
+    if result in _INTEGERS:
+        return spell(result, math.trunc(value))
+    return spell(result, float(value)) if result == "float" else _convert(kind, result, text)
 
 
 def _from_text(result: str, text: str) -> str | None:

@@ -9,11 +9,13 @@ Example: a node whose premise is a later node is rejected with code ``premise``.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from fractions import Fraction
+from typing import TYPE_CHECKING, cast
 
 from .certificate import FactNode, RuleNode
+from .growth import Growth, assigned, exceeds
 from .rejection import Rejected
-from .rules import Aggregate, Binding, Comparison, Negative, Positive
+from .rules import Aggregate, Binding, Comparison, Negative, Positive, growing
 from .shapes import MILLION
 from .values import Hole
 
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     from .aggregates import Aggregates
     from .certificate import Certificate
     from .rows import Rows
-    from .rules import Atom, Literal
+    from .rules import Atom, Literal, Test, Threshold
 
 
 class Nodes:
@@ -33,6 +35,7 @@ class Nodes:
         self.evidence = certificate.evidence
         self.rows = rows
         self.aggregates = aggregates
+        self.growth = Growth(aggregates, rows)
         self.rests_on: list[list[int]] = []
 
     def check(self) -> None:
@@ -81,9 +84,13 @@ class Nodes:
         ):
             raise Rejected("head", "the head under this binding is another fact", "fact")
         least = MILLION
+        decided = {one.threshold.place for one in growing(rule).values() if one.threshold}
         for at, literal in enumerate(rule.body):
             try:
-                least = min(least, self._literal(position, node, at, literal, binding))
+                if at in decided:
+                    _check_bare(node.premises[at])
+                else:
+                    least = min(least, self._literal(position, node, at, literal, binding))
             except Rejected as rejected:
                 rejected.within(f"premises[{at}]")
                 raise
@@ -92,18 +99,22 @@ class Nodes:
     def _literal(
         self, position: int, node: RuleNode, at: int, literal: Literal, binding: Binding
     ) -> int:
-        premise = node.premises[at]
-        if isinstance(literal, Positive):
-            return self._premise(position, premise, literal.atom, binding)
-        if premise is not None:
-            raise Rejected("premise", "only a positive literal has a premise")
-        match literal:
+        if not isinstance(literal, Aggregate):
+            return self._test(position, node.premises[at], literal, binding)
+        if literal.threshold is not None:
+            return self._exceeding(position, node, at, literal, binding)
+        _check_bare(node.premises[at])
+        return self._aggregated(position, node, at, literal, binding)
+
+    def _test(self, position: int, premise: int | None, test: Test, binding: Binding) -> int:
+        if isinstance(test, Positive):
+            return self._premise(position, premise, test.atom, binding)
+        _check_bare(premise)
+        match test:
             case Negative(atom):
                 return self._absent(atom, binding)
             case Comparison():
-                return self._compared(literal, binding)
-            case Aggregate():
-                return self._aggregated(position, node, at, literal, binding)
+                return self._compared(test, binding)
 
     def _premise(self, position: int, premise: int | None, atom: Atom, binding: Binding) -> int:
         if premise is None or premise >= position:
@@ -140,6 +151,52 @@ class Nodes:
             raise Rejected("aggregate", f"the aggregate is {exact.value[:80]}")
         self.rests_on[position] += exact.consulted
         return exact.confidence
+
+    def _exceeding(
+        self,
+        position: int,
+        node: RuleNode,
+        at: int,
+        literal: Aggregate,
+        binding: Binding,
+    ) -> int:
+        """Check that what is listed exceeds the bound, and that nothing can take from it."""
+        threshold = cast("Threshold", literal.threshold)
+        least, total = MILLION, Fraction()
+        for number, one in enumerate(node.listed[at]):
+            inner = assigned(literal, binding, one.values)
+            try:
+                sure, value = self._summand(position, one.premises, literal, inner)
+            except Rejected as rejected:
+                rejected.within(f"[{number}]")
+                raise
+            least, total = min(least, sure), total + value
+        bound = self.growth.bound(threshold, binding)
+        if bound is None or not exceeds(total, threshold, bound):
+            raise Rejected("threshold", "what is listed does not exceed the bound")
+        if threshold.proven:
+            return least
+        top = self.growth.top(node.rule, at, literal, binding)
+        if not top.grows:
+            raise Rejected("threshold", "a row of this group may be negative")
+        self.rests_on[position] += top.consulted
+        return min(least, self.aggregates.absence)
+
+    def _summand(
+        self, position: int, premises: tuple[int | None, ...], literal: Aggregate, inner: Binding
+    ) -> tuple[int, Fraction]:
+        least = MILLION
+        for premise, test in zip(premises, literal.body, strict=True):
+            least = min(least, self._test(position, premise, test, inner))
+        value = self.growth.summand(literal, inner)
+        if value is None or value < 0:
+            raise Rejected("threshold", "a summand is negative or has no value")
+        return least, value
+
+
+def _check_bare(premise: int | None) -> None:
+    if premise is not None:
+        raise Rejected("premise", "only a positive literal has a premise")
 
 
 def check_all_used(rests_on: list[list[int]], roots: set[int]) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from . import bits
 from .rules import (
     Aggregate,
     Call,
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from .certificate import Goal
     from .rules import Atom, Program, Rule
 
-_INFIX: Final = frozenset({"+", "-", "*", "/", "%"})
+_INFIX: Final = frozenset({"+", "-", "*", "/", "%", "^"}) | bits.BINARY
 _NAMED: Final = frozenset({"match", "contains"})
 
 
@@ -98,6 +99,8 @@ class _Printer:
             return f"({args[0]} {term.function} {args[1]})"
         if term.function == "neg":
             return f"(-{args[0]})"
+        if term.function in bits.UNARY:
+            return f"({term.function} {args[0]})"
         if term.function == "as":
             return f"as({args[0]}, {term.kind})"
         return f"{term.function}({', '.join(args)})"

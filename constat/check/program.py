@@ -32,6 +32,7 @@ from .rules import (
     positions,
     test_positions,
 )
+from .thresholds import with_thresholds
 from .values import KINDS, NUMERIC, is_spelled
 
 if TYPE_CHECKING:
@@ -48,13 +49,13 @@ def read_program(declarations: Json, rules: Json, assumption_kinds: list[str]) -
     if len(names) < len(declared):
         raise Rejected("declaration", "a predicate is declared twice", "declarations")
     reader = _RuleReader(names, assumption_kinds)
-    read = each("rules", shapes.array(rules), reader.rule)
+    read = with_thresholds(tuple(each("rules", shapes.array(rules), reader.rule)))
     if len({rule.name for rule in read}) < len(read):
         raise Rejected("rule", "two rules have the same id", "rules")
     derived: dict[str, list[int]] = {}
     for position, rule in enumerate(read):
         derived.setdefault(rule.head.predicate, []).append(position)
-    return Program(names, tuple(read), {name: tuple(found) for name, found in derived.items()})
+    return Program(names, read, {name: tuple(found) for name, found in derived.items()})
 
 
 def _name(value: Json) -> str:

@@ -79,11 +79,26 @@ Test: TypeAlias = Positive | Negative | Comparison
 
 
 @dataclass(frozen=True, slots=True)
+class Threshold:
+    """What a recursive total has to exceed: the comparison at ``place`` in the rule's body.
+
+    ``above`` is 1 where the bound itself is not enough (``>``).  With ``proven`` the text of the
+    rule shows that no summand is negative.
+    """
+
+    place: int
+    above: int
+    bound: Term
+    proven: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Aggregate:
     """``result`` is the fold of ``target`` over the body.
 
     ``inner`` are the positions of the local variables, ``outer`` those of the outer variables that
-    occur in the body or the target: they name the group.
+    occur in the body or the target: they name the group.  ``threshold`` is set where the body
+    depends on the rule's head.
     """
 
     function: str
@@ -92,6 +107,7 @@ class Aggregate:
     body: tuple[Test, ...]
     inner: tuple[int, ...]
     outer: tuple[int, ...]
+    threshold: Threshold | None = None
 
 
 Literal: TypeAlias = Test | Aggregate
@@ -188,6 +204,38 @@ def _occurrences(term: Term) -> list[int]:
             return [position for inner in args for position in _occurrences(inner)]
         case Constant():
             return []
+
+
+def growing(rule: Rule) -> dict[int, Aggregate]:
+    """Return the aggregates of a rule that depend on its head, by their places."""
+    return {
+        place: literal
+        for place, literal in enumerate(rule.body)
+        if isinstance(literal, Aggregate) and literal.threshold is not None
+    }
+
+
+def occurrences(rule: Rule, position: int) -> int:
+    """Return how often a variable occurs in a rule, as the result of an aggregate included."""
+    found: list[int] = [place for term in rule.head.args for place in _occurrences(term)]
+    for literal in rule.body:
+        tests: tuple[Test, ...]
+        if isinstance(literal, Aggregate):
+            found.append(literal.result.position)
+            found += [] if literal.target is None else _occurrences(literal.target)
+            tests = literal.body
+        else:
+            tests = (literal,)
+        found += [place for test in tests for place in _in_test(test)]
+    return found.count(position)
+
+
+def _in_test(test: Test) -> list[int]:
+    match test:
+        case Positive(atom) | Negative(atom):
+            return [place for term in atom.args for place in _occurrences(term)]
+        case Comparison(_, left, right):
+            return [*_occurrences(left), *_occurrences(right)]
 
 
 Binding: TypeAlias = list[Value]

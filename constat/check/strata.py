@@ -2,14 +2,15 @@
 
 In: a ``Program``.  Out: nothing, or ``Rejected`` with code ``safety`` or ``strata``.  Invariant:
 after this pass each negated or aggregated predicate lies in a lower stratum than the head, which is
-what makes absence of a fact well-defined (Apt, Blair and Walker, 1988).
+what makes absence of a fact well-defined (Apt, Blair and Walker, 1988).  Thresholds may lie in the
+head's own stratum: they are monotone (see ``thresholds``).
 
 Example: ``p(?x) :- q(?x), !p(?x).`` is rejected.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from .rejection import Rejected, each
@@ -101,10 +102,10 @@ class _Direction:
     missing: set[int]
 
 
-def _dependencies(program: Program) -> dict[str, dict[str, bool]]:
+def dependencies(rules: Iterable[Rule]) -> dict[str, dict[str, bool]]:
     """Return for each head the predicates below it, and whether one lies strictly below."""
     below: dict[str, dict[str, bool]] = {}
-    for rule in program.rules:
+    for rule in rules:
         found = below.setdefault(rule.head.predicate, {})
         for literal in rule.body:
             for predicate, strict in _mentions(literal):
@@ -119,14 +120,15 @@ def _mentions(literal: Literal) -> list[tuple[str, bool]]:
         case Negative(atom):
             return [(atom.predicate, True)]
         case Aggregate():
+            strict = literal.threshold is None
             inside = [pair for test in literal.body for pair in _mentions(test)]
-            return [(predicate, True) for predicate, _ in inside]
+            return [(predicate, strict or negated) for predicate, negated in inside]
         case Comparison():
             return []
 
 
 def _check_strata(program: Program) -> None:
-    below = _dependencies(program)
+    below = dependencies(program.rules)
     component = components({head: list(found) for head, found in below.items()})
     for head, found in below.items():
         for predicate, strict in found.items():

@@ -58,8 +58,10 @@ def _run(arguments: list[str]) -> int:
         else:
             problem.show()
         return USAGE
-    except (KeyboardInterrupt, click.Abort):
-        return _failed("interrupted", INTERRUPTED, as_json=as_json)
+    except (KeyboardInterrupt, click.Abort) as problem:
+        # What was finished until then is noted at the interruption, which click wraps.
+        noted = getattr(problem.__cause__ or problem, "__notes__", [])
+        return _failed("\n  ".join(["interrupted", *noted]), INTERRUPTED, as_json=as_json)
     except ConstatError as problem:
         show_error(problem, as_json=as_json)
         return problem.exit_code

@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.logic import Kind
+from constat.session.stored_rows import StoredRows
+from constat.session.typed_rows import ArrowRows, arrow_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,6 +50,9 @@ def write_parquet(shown: Shown, stream: BinaryIO) -> None:
     """Write the rows to a stream, by way of a temporary folder."""
     import duckdb  # noqa: PLC0415  heavy library, loaded on first use
 
+    if isinstance(shown.rows.values, StoredRows) and not shown.confidence:
+        _write_stored(shown, stream)
+        return
     types = [_type(shown, place) for place in range(len(shown.columns))]
     types += ["VARCHAR", *(["DECIMAL(7, 6)"] if shown.confidence else []), "VARCHAR[]"]
     names = [*(column.name for column in shown.columns), *shown.extra()]
@@ -56,6 +61,25 @@ def write_parquet(shown: Shown, stream: BinaryIO) -> None:
         # On disk, so that a million rows need not be held twice.
         with duckdb.connect(os.fspath(Path(folder) / "answers.duckdb")) as connection:
             _fill(connection, shown, names, types)
+            quoted = os.fspath(target).replace("'", "''")
+            connection.execute(f"COPY answers TO '{quoted}' (FORMAT parquet)")
+        with target.open("rb") as made:
+            shutil.copyfileobj(made, stream, 1 << 20)
+
+
+def _write_stored(shown: Shown, stream: BinaryIO) -> None:
+    """Let the DuckDB that holds the rows hand them to one that may write."""
+    import duckdb  # noqa: PLC0415  heavy library, loaded on first use
+
+    typed = arrow_rows(shown.rows, shown.columns)
+    names = [*(column.name for column in shown.columns), *shown.extra()]
+    empty = duckdb.ConstantExpression([]).cast("VARCHAR[]").alias(names[-1])
+    whole = ArrowRows(typed.relation.select(duckdb.StarExpression(), empty), typed.database)
+    with tempfile.TemporaryDirectory(prefix="constat-") as folder:
+        target = Path(folder) / "answers.parquet"
+        with duckdb.connect() as connection:
+            connection.execute("SET TimeZone = 'UTC'")
+            connection.register("answers", whole)
             quoted = os.fspath(target).replace("'", "''")
             connection.execute(f"COPY answers TO '{quoted}' (FORMAT parquet)")
         with target.open("rb") as made:

@@ -19,6 +19,7 @@ from constat.evaluation import (
     Event,
     QueryRun,
     RoundFinished,
+    StageFinished,
     ignore_event,
 )
 
@@ -66,6 +67,8 @@ class _Line:
                 self._doing = f"round {number:,} of {component[0]}"
             case QueryRun(source=source):
                 self._doing = f"reading {source}"
+            case StageFinished(number=number, of=of, predicates=predicates, rows=rows):
+                self._doing = f"stage {number + 1} of {of}: {predicates[0]}, {rows:,} rows"
             case _:
                 pass
         if time.monotonic() >= self._due:

@@ -73,7 +73,7 @@ def command(  # noqa: PLR0913  one argument for each option
         if form == "json":
             write_json(result_json(result, json.loads(tree_to_json(result.tree))))
         else:
-            _print(result, depth=depth, quiet=quiet, trace_calls=trace_calls)
+            print_result(result, depth=depth, quiet=quiet, trace_calls=trace_calls)
         if certificate is not None:
             write_file(certificate, result.certificate)
             if not quiet:
@@ -85,7 +85,10 @@ def command(  # noqa: PLR0913  one argument for each option
     return result.exit_code
 
 
-def _print(result: Result, *, depth: int | None, quiet: bool, trace_calls: bool) -> None:
+def print_result(
+    result: Result, *, depth: int | None = None, quiet: bool = False, trace_calls: bool = False
+) -> None:
+    """Print a verdict and its proof for people."""
     write_heading(f"{result.verdict.label}: {result.goal}", _style(result.verdict))
     if not quiet:
         # The rendered proof begins with a heading of its own.

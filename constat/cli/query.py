@@ -15,7 +15,9 @@ import click
 
 from constat.cli.answer_text import Cells, ground_text, summary
 from constat.cli.asking import asked, project_option
-from constat.cli.engines import OWN, engine_option, refuse_with_another
+from constat.cli.bulk_lines import bulk_csv_pieces, bulk_json_line_pieces, stored_rows
+from constat.cli.engines import refuse_with_another
+from constat.cli.explain_row import explain_row
 from constat.cli.files import replacing
 from constat.cli.helping import PlainCommand
 from constat.cli.output import bold, joined, note, use_utf8, write_pieces
@@ -49,7 +51,10 @@ _NEEDING_VERDICTS: Final = (
     "confidence",
     "spreadsheet",
     "trace_calls",
+    "explained",
+    "materialized",
 )
+_ENGINES: Final = ("auto", "reference", "forward", "pydatalog")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +69,8 @@ class _Wanted:
     verdicts: tuple[str, ...]
     confidence: bool
     spreadsheet: bool
+    explained: str | None
+    materialized: bool
 
 
 @click.command(name="query", cls=PlainCommand)
@@ -91,7 +98,21 @@ class _Wanted:
 @click.option("--spreadsheet", is_flag=True, help="CSV: make texts that are formulas harmless.")
 @click.option("--trace-calls", is_flag=True, help="Print what was asked outside, on stderr.")
 @click.option("--no-cache", "anew", is_flag=True, help="Ask all sources anew, and keep that.")
-@engine_option
+@click.option("--materialized", is_flag=True, help="Look in what `materialize` kept.")
+@click.option(
+    "--explain-row",
+    "explained",
+    metavar="VALUES",
+    help="Prove one row of the answers, given as in a goal: C001, 150.",
+)
+@click.option(
+    "--engine",
+    type=click.Choice(_ENGINES),
+    default=_ENGINES[0],
+    show_default=True,
+    help="Who answers: reference goes goal by goal, forward computes whole relations, auto chooses "
+    "by how much there is to read; pydatalog is a second opinion without verdicts.",
+)
 @project_option
 def command(
     goal: str, *, trace_calls: bool, anew: bool, engine: str, project: str | None, **given: object
@@ -122,29 +143,50 @@ def command(
       constat query "is_strategic(?c)"                            # exits with 4
       constat query "owns(?a, ?b, ?share)" --format parquet --output owns.parquet
       constat query "controls(C001, ?b)" --engine pydatalog --format json
+      constat query "customer_revenue(?c, ?r)" --engine forward --format csv
+      constat query "is_vip(?c)" --explain-row C001
 
     Exit codes: 0 the answers are settled, 3 settled under assumptions, 4 there may be other
     answers or some are not decided, 2 bad usage, configuration or rules. With --engine pydatalog:
-    0 rows without proofs, 4 no answer, 78 a construct that it lacks.
+    0 rows without proofs, 4 no answer, 78 a construct it lacks. --explain-row: those of `prove`.
     """
     wanted = _Wanted(**given)  # type: ignore[arg-type]  # click gives the options declared above
-    _require_sense(wanted)
-    refuse_with_another(engine, *_NEEDING_VERDICTS)
+    _require_sense(wanted, engine)
     with Session(project, cache=not anew) as session, asked(session, goal=goal):
-        if engine != OWN:
+        if engine == _ENGINES[-1]:
             return give_second_rows(session, goal, form=wanted.form)
-        with watching() as observe:
-            answers = session.query(goal, confidence=wanted.confidence, observe=observe)
-        rows, left_out = _chosen(answers, wanted)
-        shown = Shown(answers, rows, _columns(answers, wanted), confidence=wanted.confidence)
-        _write(shown, left_out, wanted)
+        if wanted.explained is not None:
+            return explain_row(session, goal, wanted.explained, form=wanted.form)
+        answers = _answers(session, goal, wanted, engine)
+        _give(answers, wanted)
         if trace_calls:
             note(calls_text(answers.calls))
     return answers.exit_code
 
 
-def _require_sense(wanted: _Wanted) -> None:
+def _give(answers: Answers, wanted: _Wanted) -> None:
+    rows, left_out = _chosen(answers, wanted)
+    shown = Shown(answers, rows, _columns(answers, wanted), confidence=wanted.confidence)
+    _write(shown, left_out, wanted)
+
+
+def _answers(session: Session, goal: str, wanted: _Wanted, engine: str) -> Answers:
+    if wanted.materialized:
+        return session.materialized.query(goal)
+    with watching() as observe:
+        return session.query(goal, confidence=wanted.confidence, engine=engine, observe=observe)
+
+
+def _require_sense(wanted: _Wanted, engine: str) -> None:
+    if engine == _ENGINES[-1]:
+        refuse_with_another(engine, *_NEEDING_VERDICTS)
     found = []
+    if wanted.confidence and engine == _ENGINES[2]:
+        message = "`--engine forward` keeps no proofs, from which confidences are found"
+        found.append(Diagnostic("C0432", message, help="leave `--engine` out"))
+    if wanted.materialized and (wanted.confidence or wanted.explained is not None):
+        message = "`--materialized` gives kept rows, without confidences and proofs"
+        found.append(Diagnostic("C0432", message, help="leave `--materialized` out"))
     if wanted.form == "parquet" and not wanted.output:
         found.append(Diagnostic("C0432", "Parquet is not text", help="add `--output FILE`"))
     if wanted.spreadsheet and wanted.form != "csv":
@@ -213,11 +255,16 @@ def _write(shown: Shown, left_out: int, wanted: _Wanted) -> None:
 
 
 def _pieces(shown: Shown, left_out: int, wanted: _Wanted) -> Iterator[str]:
+    stored = stored_rows(shown)
     match wanted.form:
+        case "csv" if stored is not None and not wanted.spreadsheet:
+            return bulk_csv_pieces(shown, stored)
         case "csv":
             return csv_pieces(shown, spreadsheet=wanted.spreadsheet)
         case "json":
             return json_pieces(shown, left_out)
+        case "jsonl" if stored is not None:
+            return bulk_json_line_pieces(shown, stored)
         case "jsonl":
             return json_line_pieces(shown)
         case _:

@@ -59,22 +59,28 @@ def _free(name: str, taken: set[str]) -> str:
 
 def csv_pieces(shown: Shown, *, spreadsheet: bool) -> Iterator[str]:
     """Write CSV; with `spreadsheet`, texts that a spreadsheet would run get an apostrophe."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\r\n")
-    writer.writerow([*(column.name for column in shown.columns), *shown.extra()])
-    kinds = [column.kind for column in shown.columns]
+    yield csv_line([*(column.name for column in shown.columns), *shown.extra()])
     for row in shown.rows:
-        cells = [display_value(v, k) for v, k in zip(shown.values(row), kinds, strict=True)]
-        if spreadsheet:
-            cells = [
-                f"'{cell}" if kind is Kind.SYMBOL and cell.startswith(_FORMULA) else cell
-                for cell, kind in zip(cells, kinds, strict=True)
-            ]
-        writer.writerow([*cells, *_extra_cells(shown, row)])
-        yield text.getvalue()
-        text.seek(0)
-        text.truncate()
-    yield text.getvalue()
+        yield csv_line(csv_cells(shown, row, spreadsheet=spreadsheet))
+
+
+def csv_line(cells: Sequence[str]) -> str:
+    """Write one record of CSV."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\r\n").writerow(cells)
+    return text.getvalue()
+
+
+def csv_cells(shown: Shown, row: AnswerRow, *, spreadsheet: bool = False) -> list[str]:
+    """Give the cells of a row."""
+    kinds = [column.kind for column in shown.columns]
+    cells = [display_value(v, k) for v, k in zip(shown.values(row), kinds, strict=True)]
+    if spreadsheet:
+        cells = [
+            f"'{cell}" if kind is Kind.SYMBOL and cell.startswith(_FORMULA) else cell
+            for cell, kind in zip(cells, kinds, strict=True)
+        ]
+    return [*cells, *_extra_cells(shown, row)]
 
 
 def _extra_cells(shown: Shown, row: AnswerRow) -> Iterator[str]:
@@ -87,7 +93,12 @@ def _extra_cells(shown: Shown, row: AnswerRow) -> Iterator[str]:
 def json_line_pieces(shown: Shown) -> Iterator[str]:
     """Write one JSON object for each row, each on a line."""
     for row in shown.rows:
-        yield json.dumps(row_json(shown, row), ensure_ascii=True) + "\n"
+        yield json_line(shown, row)
+
+
+def json_line(shown: Shown, row: AnswerRow) -> str:
+    """Write one row as a line."""
+    return json.dumps(row_json(shown, row), ensure_ascii=True) + "\n"
 
 
 def json_pieces(shown: Shown, left_out: int) -> Iterator[str]:

@@ -3,8 +3,20 @@
 `Columns` are arrays of int64 of one length, one per column, whose rows are distinct; a column
 holds numbers, or the numbers of texts in the dictionary. Knows no database.
 
-Public names: `refusal(stage, relations) -> str` (empty where this package can compute the stage,
-else why not) and `run_stage(stage, plan, relations, constants, resources, ...) -> StageResult`.
+Public names: `refusal(stage, relations, strategy) -> str` (empty where this package can compute
+the stage, else why not) and `run_stage(stage, plan, relations, number_of, strategy, resources,
+...) -> (relations, StageReport)`. `load_numpy()` has been called; whoever loads numpy before this
+package may call it first.
 """
 
 from __future__ import annotations
+
+from constat.columnar.processor import load_numpy
+
+load_numpy()
+
+from constat.columnar.arrays import Columns  # noqa: E402  numpy is loaded above, in the right way
+from constat.columnar.refusals import refusal  # noqa: E402  as above
+from constat.columnar.stage import Tuning, run_stage  # noqa: E402  as above
+
+__all__ = ["Columns", "Tuning", "load_numpy", "refusal", "run_stage"]

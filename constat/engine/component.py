@@ -5,7 +5,8 @@ everything that waits for them), and *stable*. Every rule is cut at its recursiv
 bindings that reach one are kept there (`Waiting`), so that a binding meets the rows it found when
 it came and, later, each row that is new. Demands of recursive literals become new keys of the
 component's own procedures. What lies below is complete before it is used, because it is requested
-and waited for.
+and waited for. The assignments of a threshold over the component itself are found in the same
+way, by a chain of steps of its own that ends in `Totals`: only groups with new rows are summed.
 
 Invariant at the end of `run`: no key is pending and no row is recent, so every demanded pattern
 is complete. See Balbin and Ramamohanarao, A generalization of the differential approach to
@@ -17,26 +18,45 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass, field
 
-from constat.engine.batch import Batch, widest
+from constat.engine.batch import Batch, Binding, widest
 from constat.engine.firing import heads, start
 from constat.engine.joins import LimitReachedError, Waiting, join
 from constat.engine.relation import tuple_getter
 from constat.engine.state import State
-from constat.engine.steps import Request, Steps
+from constat.engine.steps import Request, Steps, inside
+from constat.engine.totals import Totals
 from constat.evaluation import ABSENT, RoundFinished
 from constat.logic import OpenRow, Row
-from constat.plan import Columns, Join, Plan, Procedure, RulePlan
+from constat.plan import Beyond, Columns, Fold, Join, Plan, Procedure, RulePlan, Step
 
 _MANY = 64
 """From this many weak bindings on it pays to look for those that say nothing of their own."""
 
 
-@dataclass(slots=True)
-class _Stage:
-    """A rule of a procedure, cut before the recursive literal at `place`."""
+@dataclass(frozen=True, slots=True)
+class _Chain:
+    """The steps of a rule of a procedure, or of the threshold at a step of it.
+
+    The steps of a threshold end in its totals, and go on behind `fold` in the chain `outer`.
+    """
 
     procedure: Procedure
     rule: RulePlan
+    steps: tuple[Step, ...]
+    outer: _Chain | None = None
+    fold: int = -1
+
+    @property
+    def name(self) -> tuple[str, Columns, int, int]:
+        """What tells this chain from others."""
+        return (self.procedure.predicate, self.procedure.columns, self.rule.rule, self.fold)
+
+
+@dataclass(slots=True)
+class _Stage:
+    """A chain, cut before the recursive literal at `place`."""
+
+    chain: _Chain
     place: int
     waiting: Waiting
 
@@ -60,7 +80,8 @@ class Component:
         self._pending: dict[tuple[str, Columns], list[Row]] = {}
         self._added: dict[str, _Added] = {name: _Added() for name in self.predicates}
         self._recent: dict[str, tuple[list[Row], list[tuple[OpenRow, int]]]] = {}
-        self._stages: dict[tuple[str, Columns, int, int], _Stage] = {}
+        self._stages: dict[tuple[str, Columns, int, int, int], _Stage] = {}
+        self._totals: dict[tuple[str, Columns, int, int], tuple[_Chain, Totals]] = {}
         self._asked: list[tuple[str, Columns, list[Row]]] = []
         self._round = 0
 
@@ -86,22 +107,44 @@ class Component:
 
     def run(self, settled: Callable[[], bool]) -> Generator[Request, None, None]:
         """Work until nothing is pending and nothing is recent, or until the goal is settled."""
-        while (self._pending or self._recent) and not settled():
-            self._round += 1
-            self._state.check()
-            if self._round > self._state.limits.rounds:
-                raise LimitReachedError(
-                    f"the limit of {self._state.limits.rounds:,} rounds was reached"
-                )
-            yield from self._meet_recent()
-            while self._pending:
-                (predicate, columns), keys = self._pending.popitem()
-                yield from self._open_keys(self._plan.procedures[predicate, columns], keys)
-            self._promote()
+        lifted = False
+        while True:
+            if self._pending or self._recent:
+                # What was lifted rests on all that is possible in its group: it stays recorded.
+                if not lifted and settled():
+                    break
+                yield from self._round_of_work()
+            elif (yield from self._lift()):
+                lifted = True
+            else:
+                break
         if not self._pending and not self._recent:
             for predicate, columns, keys in self._asked:
                 self._state.complete(predicate, columns, keys)
             self._asked.clear()
+
+    def _round_of_work(self) -> Generator[Request, None, None]:
+        self._round += 1
+        self._state.check()
+        if self._round > self._state.limits.rounds:
+            raise LimitReachedError(
+                f"the limit of {self._state.limits.rounds:,} rounds was reached"
+            )
+        yield from self._meet_recent()
+        while self._pending:
+            (predicate, columns), keys = self._pending.popitem()
+            yield from self._open_keys(self._plan.procedures[predicate, columns], keys)
+        self._promote()
+
+    def _lift(self) -> Generator[Request, None, bool]:
+        """Let the groups that are complete now give certain rows; tell whether any did."""
+        batches = [(chain, totals.lift()) for chain, totals in self._totals.values()]
+        lifted = [(chain, batch) for chain, batch in batches if batch]
+        for chain, batch in lifted:
+            yield from self._leave(chain, batch)
+        if lifted:
+            self._promote()
+        return bool(lifted)
 
     def _meet_recent(self) -> Generator[Request, None, None]:
         """Join what waits with the recent rows, all before anything new waits."""
@@ -112,36 +155,60 @@ class Component:
                 met.append((stage, stage.waiting.meet(*recent)))
         self._recent = {}
         for stage, batch in met:
-            yield from self._advance(stage.procedure, stage.rule, stage.place + 1, batch)
+            yield from self._advance(stage.chain, stage.place + 1, batch)
 
     def _open_keys(self, procedure: Procedure, keys: list[Row]) -> Generator[Request, None, None]:
         for rule in procedure.rules:
-            yield from self._advance(procedure, rule, 0, start(rule, keys))
+            yield from self._advance(_Chain(procedure, rule, rule.steps), 0, start(rule, keys))
 
-    def _advance(
-        self, procedure: Procedure, rule: RulePlan, place: int, batch: Batch
-    ) -> Generator[Request, None, None]:
-        """Take bindings from a step of a rule to its end."""
-        for number in range(place, len(rule.steps)):
+    def _advance(self, chain: _Chain, place: int, batch: Batch) -> Generator[Request, None, None]:
+        """Take bindings from a step of a chain to its end."""
+        for number in range(place, len(chain.steps)):
             if not batch:
                 return
             if len(batch.weak) > _MANY:
                 batch.weak = widest(batch.weak)
-            step = rule.steps[number]
-            if isinstance(step, Join) and step.predicate in self._added:
-                batch = self._wait(procedure, rule, number, step, batch)
-            else:
-                batch = yield from self._steps.step(rule.steps, number, batch, rule)
+            step = chain.steps[number]
+            match step:
+                case Join(predicate=predicate) if predicate in self._added:
+                    batch = self._wait(chain, number, step, batch)
+                case Fold(threshold=Beyond() as threshold):
+                    batch = yield from self._total(chain, number, step, threshold, batch)
+                case _:
+                    batch = yield from self._steps.step(chain.steps, number, batch, chain.rule)
             self._state.check()
-        self._add(procedure.predicate, rule, batch)
+        if chain.outer is None:
+            self._add(chain.procedure.predicate, chain.rule, batch)
+        else:
+            _, totals = self._totals[chain.name]
+            yield from self._leave(chain, totals.add(batch))
 
-    def _wait(
-        self, procedure: Procedure, rule: RulePlan, number: int, step: Join, batch: Batch
-    ) -> Batch:
-        name = (procedure.predicate, procedure.columns, rule.rule, number)
+    def _leave(self, chain: _Chain, batch: Batch) -> Generator[Request, None, None]:
+        """Go on with the rule behind its threshold."""
+        if chain.outer is not None:
+            yield from self._advance(chain.outer, chain.fold + 1, batch)
+
+    def _total(
+        self, chain: _Chain, number: int, step: Fold, threshold: Beyond, batch: Batch
+    ) -> Generator[Request, None, Batch]:
+        """Let bindings wait for their totals; give those that need not, and look for the rest."""
+        inner = _Chain(chain.procedure, inside(chain.rule), step.steps, chain, number)
+        known = self._totals.get(inner.name)
+        if known is None:
+
+            def fail(binding: Binding, reason: str) -> None:
+                self._state.fail(chain.rule, binding, reason)
+
+            known = self._totals[inner.name] = (inner, Totals(step, threshold, fail))
+        released, groups = known[1].wait(batch)
+        yield from self._advance(inner, 0, Batch([group + step.constants for group in groups]))
+        return released
+
+    def _wait(self, chain: _Chain, number: int, step: Join, batch: Batch) -> Batch:
+        name = (*chain.name, number)
         stage = self._stages.get(name)
         if stage is None:
-            stage = self._stages[name] = _Stage(procedure, rule, number, Waiting(step))
+            stage = self._stages[name] = _Stage(chain, number, Waiting(step))
         new = stage.waiting.add(batch)
         self.demand(step.predicate, step.columns, new.keys(tuple_getter(step.key)))
         state = self._state

@@ -18,6 +18,7 @@ from constat.engine.expressions import reads_open, test_of, value_of
 from constat.engine.joins import join
 from constat.engine.relation import Columns, assign, tuple_getter
 from constat.engine.state import State
+from constat.engine.totals import NO_VALUE
 from constat.evaluation import ABSENT, CERTAIN, POSSIBLE
 from constat.logic import OPEN, EvaluationError, Row
 from constat.plan import Absence, Compute, Filter, Fold, Join, RulePlan, Step
@@ -264,12 +265,13 @@ class Steps:
             out.weak.append(((*binding, OPEN), min(strength, POSSIBLE)))
 
     def _fold(self, step: Fold, batch: Batch, rule: RulePlan) -> Requests:
+        if step.threshold is not None:
+            # The component decides it as rows come; whoever looks back lists the rows itself.
+            return passed(batch)
         group = tuple_getter(step.group)
         groups = batch.keys(group)
         inner = Batch([key + step.constants for key in groups])
-        # Inside, slots mean other variables: a failure there is told by its rule and reason alone.
-        within = replace(rule, variables={})
-        inner = yield from self.run(step.steps, inner, within, inner=True)
+        inner = yield from self.run(step.steps, inner, inside(rule), inner=True)
         folded = Groups(step, groups, inner, lambda reason: self._state.fail(rule, (), reason))
         out = Batch()
         for binding, strength in [*((one, CERTAIN) for one in batch.sure), *batch.weak]:
@@ -280,3 +282,19 @@ class Steps:
             for value, other in folded.values(key):
                 self._keep(out, (*binding, value), strength, other)
         return out
+
+
+def inside(rule: RulePlan) -> RulePlan:
+    """The rule as the steps of an aggregate see it.
+
+    There slots mean other variables: a failure is told by its rule and reason alone.
+    """
+    return replace(rule, variables={})
+
+
+def passed(batch: Batch) -> Batch:
+    """Give a batch with the slot of a threshold, undecided."""
+    return Batch(
+        [(*one, NO_VALUE) for one in batch.sure],
+        [((*one, NO_VALUE), strength) for one, strength in batch.weak],
+    )

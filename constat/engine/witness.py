@@ -10,14 +10,16 @@ asked counts as open, so that no derivation rests on a question that nobody put.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import cast
 
 from constat.engine.batch import Batch, Binding
 from constat.engine.evaluation import Evaluation
 from constat.engine.expressions import value_of
 from constat.engine.firing import heads, start
+from constat.engine.listing import Listing
 from constat.engine.steps import Steps
 from constat.evaluation import ACCEPTED, CERTAIN, Derivation, FactDerivation, RuleDerivation
-from constat.logic import OPEN, Literal, Positive, Row, Rule
+from constat.logic import OPEN, Aggregate, Literal, Positive, Row, Rule
 from constat.plan import RulePlan, compile_rule, expression_of, predicate_costs, rules_by_head
 
 _LAST = 1_000_000
@@ -72,9 +74,14 @@ class Witnesses:
         plan = self._plan(number, rule)
         for binding in self._bindings(plan, row, least):
             premises = tuple(self._premise(literal, plan, binding) for literal in rule.body)
-            if self._older(rule, premises, least, stamp):
+            if not self._older(rule, premises, least, stamp):
+                continue
+            carried = Listing(self._state, self._steps, rule, plan).of(binding, least, stamp)
+            if carried is not None:
                 values = {name: binding[place] for name, place in plan.variables.items()}
-                yield RuleDerivation(rule.head.predicate, row, number, values, premises)  # type: ignore[arg-type]  # no placeholder
+                values |= {_result(rule, place): one.total for place, one in carried.items()}
+                listed = {place: one.assignments for place, one in carried.items()}
+                yield RuleDerivation(rule.head.predicate, row, number, values, premises, listed)  # type: ignore[arg-type]  # no placeholder
 
     def _premise(self, literal: Literal, plan: RulePlan, binding: Binding) -> Row | None:
         if not isinstance(literal, Positive):
@@ -122,3 +129,7 @@ class Witnesses:
             if reached is None or reached >= stamp:
                 return False
         return True
+
+
+def _result(rule: Rule, place: int) -> str:
+    return cast("Aggregate", rule.body[place]).result.name

@@ -35,6 +35,8 @@ from constat.evaluation.external import (
     Opening,
     Origin,
     Portion,
+    Readable,
+    RelationPredicate,
 )
 from constat.evaluation.outcome import (
     ABSENT,
@@ -83,6 +85,8 @@ __all__ = [
     "PipelineReport",
     "Portion",
     "QueryRun",
+    "Readable",
+    "RelationPredicate",
     "ResourceError",
     "Resources",
     "RoundFinished",

@@ -11,7 +11,7 @@ column is C001 or C002.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import Enum
@@ -164,6 +164,37 @@ class ConcurrentPredicate(ExternalPredicate, Protocol):
     @property
     def source(self) -> str:
         """The source behind it, which is asked one question at a time; empty for "not so"."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Readable:
+    """A whole relation that need not become Python values: complete, certain, without doubts.
+
+    `stream` gives an object with `__arrow_c_stream__`, whose columns are those of the predicate in
+    canonical form: integers and floats as such, decimals exact, everything else as text. A row
+    that comes twice is a mistake of the source, so whoever loads them counts them. It is read once, before the read transaction of its source ends. In the evidence
+    the hash may be empty: it is that of rows nobody has looked at.
+    """
+
+    predicate: Predicate
+    rows: int
+    evidence: Evidence
+    stream: Callable[[], object] = field(compare=False, repr=False)
+    merges: bool = False
+    """Whether equal rows are no mistake, so that `rows` may be more than there are."""
+
+
+@runtime_checkable
+class RelationPredicate(ExternalPredicate, Protocol):
+    """An external predicate that may hand out its whole relation at once."""
+
+    def estimate(self) -> float | None:
+        """Guess how many rows it has, without reading them; `None` where nobody knows."""
+        ...
+
+    def as_relation(self, demand: Demand, most_rows: int) -> Readable | None:
+        """Hand out all rows, so many at most; `None` where only `answer` can say them."""
         ...
 
 

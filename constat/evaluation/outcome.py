@@ -54,7 +54,9 @@ class RuleDerivation:
     """One firing: the rule (index into the program's rules).
 
     The values of its outer variables, and for every positive body literal the row it used (`None`
-    at the other literals), in the order of the rule's body.
+    at the other literals), in the order of the rule's body. `listed` has for each threshold (place
+    in the body) the assignments of its local variables whose total is beyond the bound; their
+    premises are well-founded like the others, and the binding of its result is that total.
     """
 
     predicate: str
@@ -62,6 +64,7 @@ class RuleDerivation:
     rule: int
     bindings: Mapping[str, Value] = field(hash=False)
     premises: tuple[Row | None, ...]
+    listed: Mapping[int, tuple[Mapping[str, Value], ...]] = field(default_factory=dict, hash=False)
 
 
 Derivation = FactDerivation | RuleDerivation

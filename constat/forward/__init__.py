@@ -3,7 +3,13 @@
 Plans, loads the inputs, computes stage by stage with the strategy of each, and falls back to the
 reference engine for what is open or what a fast strategy cannot say exactly.
 
-Public names: `evaluate(program, wanted, inputs, options) -> Results`.
+Example: `evaluate(program, [goal], {"edge": Rows(((1, 2), (2, 3)))}).count(0)`.
 """
 
 from __future__ import annotations
+
+from constat.forward.evaluating import evaluate
+from constat.forward.inputs import Files, Frame, Input, Options, Outside, Rows
+from constat.forward.results import Results
+
+__all__ = ["Files", "Frame", "Input", "Options", "Outside", "Results", "Rows", "evaluate"]

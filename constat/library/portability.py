@@ -1,10 +1,10 @@
 """What stock Souffle 2.5 would not load, or would answer differently.
 
-In: an analysed program and the texts it was read from. Out: warnings C0260 to C0275, one for each
-cause and place, whose label says which of the two it is. Invariant: every note rests on what was
-measured with Souffle 2.5 or stands in its public reference; a program without notes means the same
-in both, integers within 32 bits and divisions that do not err provided. Example: a column of type
-`Decimal` is an approximation there and exact here (C0261).
+In: an analysed program and the texts it was read from. Out: warnings C0260 to C0278 and C0284, one
+for each cause and place, whose label says which of the two it is. Invariant: every note rests on
+what was measured with Souffle 2.5 or stands in its public reference; a program without notes means
+the same in both, integers within 32 bits and divisions that do not err provided. Example: a column
+of type `Decimal` is an approximation there and exact here (C0261).
 """
 
 from __future__ import annotations

@@ -29,9 +29,11 @@ _OURS: Final = frozenset(
 )
 _CONVERSIONS: Final = frozenset({"to_number", "to_unsigned", "to_float"})
 _DIVISIONS: Final = frozenset({"/", "%"})
+_SHIFTS: Final = frozenset({"bshl", "bshr", "bshru"})
 _NUMBERS: Final = frozenset({Kind.NUMBER, Kind.UNSIGNED, Kind.FLOAT, Kind.DECIMAL})
 _FLOATS: Final = frozenset({Kind.FLOAT, Kind.DECIMAL})
 _WIDE: Final = 1 << 31
+_NARROW_WORD: Final = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,15 @@ class RuleNotes:
                 yield from self._aggregate(literal)
 
     def _aggregate(self, literal: Aggregate) -> Iterator[Parts]:
+        if literal.recursive:
+            yield (
+                "C0284",
+                f"a {literal.function} that runs through recursion",
+                literal.span,
+                False,
+                "there every aggregate must be over finished relations: `Unable to stratify`",
+                "sum what one chain of rules gives, or leave this file to Constat",
+            )
         if literal.target is not None:
             yield from self._folded(literal, self._kind(literal.target))
             yield from self._terms(literal.target)
@@ -111,6 +122,20 @@ class RuleNotes:
                 "compute the value in the source, and give the predicate a column for it",
             )
         elif function in _CONVERSIONS:
+            yield from self._converted(term)
+        elif function in _DIVISIONS:
+            yield from self._division(term)
+        elif function in _SHIFTS:
+            yield from _shifted(term)
+        elif function == "^":
+            yield from self._power(term)
+        elif function == "as":
+            yield from self._cast(term)
+
+    def _converted(self, term: Apply) -> Iterator[Parts]:
+        function, argument = term.function, term.arguments[0]
+        before = self._kind(argument)
+        if before is Kind.SYMBOL:
             yield (
                 "C0271",
                 f"`{function}` of a text that is no number",
@@ -119,10 +144,45 @@ class RuleNotes:
                 "the whole run ends there; here the one rule instance is unknown",
                 "keep such rows out before: `match` with a pattern of digits",
             )
-        elif function in _DIVISIONS:
-            yield from self._division(term)
-        elif function == "as":
-            yield from self._cast(term)
+        elif before is not term.kind and function != "to_float" and not self._positive(argument):
+            yield (
+                "C0278",
+                f"`{function}` of a {before.value} that may lie outside its range",
+                term.span,
+                True,
+                "there it becomes another number; here the one rule instance is unknown",
+                "write a literal such as `?x >= 0` before it",
+            )
+
+    def _power(self, term: Apply) -> Iterator[Parts]:
+        exponent = term.arguments[1]
+        if term.kind in _FLOATS:
+            yield (
+                "C0276",
+                f"`^` of a {'float' if term.kind is Kind.FLOAT else 'Decimal'}",
+                term.span,
+                True,
+                "the C library rounds it there, to a digit more or less; here it is rounded once",
+                "multiply where the exponent is small: `?x * ?x`",
+            )
+        elif not self._positive(exponent):
+            yield (
+                "C0276",
+                "`^` with an exponent that may be negative",
+                term.span,
+                True,
+                "there `2 ^ -1` is 0; here the one rule instance is unknown",
+                "write a literal such as `?exponent >= 0` before it",
+            )
+
+    def _positive(self, term: Term) -> bool:
+        """Whether an integer is 0 or more: by its kind, its value, or a literal that says so."""
+        kind = self._kind(term)
+        if kind is Kind.UNSIGNED:
+            return True
+        if isinstance(term, Constant):
+            return isinstance(term.value, int) and term.value >= 0
+        return kind is Kind.NUMBER and any(_bounds_below(one, term) for one in self.rule.body)
 
     def _division(self, term: Apply) -> Iterator[Parts]:
         divisor = term.arguments[1]
@@ -197,6 +257,40 @@ def _keeps_from_zero(literal: Literal, divisor: Term) -> bool:
     sides = (literal.left, literal.right)
     zero = any(isinstance(side, Constant) and not side.value for side in sides)
     return zero and divisor in sides
+
+
+def _bounds_below(literal: Literal, term: Term) -> bool:
+    """Whether a literal is `term >= 0`, or says so with another constant or the other way round."""
+    if not isinstance(literal, Comparison):
+        return False
+    sides = {">": 0, ">=": 0, "<": 1, "<=": 1}
+    place = sides.get(literal.operator)
+    if place is None:
+        return False
+    high, low = (literal.left, literal.right)[place], (literal.right, literal.left)[place]
+    return (
+        high == term and isinstance(low, Constant) and isinstance(low.value, int) and low.value >= 0
+    )
+
+
+def _shifted(term: Apply) -> Iterator[Parts]:
+    if not _fits_a_word(term.arguments[1]):
+        yield (
+            "C0277",
+            f"`{term.function}` by what may not be 0 to 31",
+            term.span,
+            True,
+            "there the count is taken modulo the width of the build, 32 or 64",
+            "write the count as `?n band 31`",
+        )
+
+
+def _fits_a_word(term: Term) -> bool:
+    if isinstance(term, Apply):
+        return term.function == "band" and any(map(_fits_a_word, term.arguments))
+    if not isinstance(term, Constant) or not isinstance(term.value, int):
+        return False
+    return 0 <= term.value < _NARROW_WORD
 
 
 def _signed(term: Constant) -> bool:

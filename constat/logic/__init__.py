@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from constat.logic.functors import (
     FUNCTIONS,
+    OPERATORS,
     EvaluationError,
     Signature,
     aggregate_kind,
@@ -47,7 +48,13 @@ from constat.logic.terms import (
     Term,
     Variable,
 )
-from constat.logic.thresholds import Threshold, is_never_negative, threshold_of
+from constat.logic.thresholds import (
+    Threshold,
+    add_exactly,
+    is_beyond,
+    is_never_negative,
+    threshold_of,
+)
 from constat.logic.values import (
     OPEN,
     Kind,
@@ -71,6 +78,7 @@ __all__ = [
     "COMPARISONS",
     "FUNCTIONS",
     "OPEN",
+    "OPERATORS",
     "Aggregate",
     "Apply",
     "Atom",
@@ -98,6 +106,7 @@ __all__ = [
     "TypeDefinition",
     "Value",
     "Variable",
+    "add_exactly",
     "aggregate_kind",
     "canonical_decimal",
     "canonical_float",
@@ -109,6 +118,7 @@ __all__ = [
     "fold",
     "format_value",
     "implementation",
+    "is_beyond",
     "is_never_negative",
     "literal_variables",
     "local_names",

@@ -2,8 +2,8 @@
 
 In: an operator and a kind. Out: a function on values that gives a value of that kind or raises
 `EvaluationError`. Invariant: nothing wraps and nothing is rounded silently; only `/` on Decimal
-rounds, half-even to 12 places, and floats as IEEE 754 does. Example: `arithmetic("/",
-Kind.NUMBER)(-7, 2) == -3`.
+rounds, half-even to 12 places, and floats as IEEE 754 does, powers included. Example:
+`arithmetic("/", Kind.NUMBER)(-7, 2) == -3`.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from decimal import Context, Decimal
 from types import MappingProxyType
 
 from constat.logic.failure import EvaluationError
+from constat.logic.powers import decimal_power, float_power, integer_power
 from constat.logic.values import Kind, Value, canonical_decimal, canonical_float
 
 PLACES = 12
@@ -28,7 +29,7 @@ _EXACT = Context(prec=200, Emax=999, Emin=-999)
 
 
 def arithmetic(function: str, kind: Kind) -> Callable[..., Value]:
-    """Give the function of `+ - * / % neg` on values of a numeric kind (`%`: integers)."""
+    """Give the function of `+ - * / ^ % neg` on values of a numeric kind (`%`: integers)."""
     match kind:
         case Kind.NUMBER | Kind.UNSIGNED:
             return _bounded(_INTEGERS[function], kind)
@@ -150,6 +151,7 @@ _INTEGERS = MappingProxyType[str, Callable[..., int]](
         "*": operator.mul,
         "/": _quotient,
         "%": _remainder,
+        "^": integer_power,
         "neg": operator.neg,
     }
 )
@@ -159,6 +161,7 @@ _FLOATS = MappingProxyType[str, Callable[..., float]](
         "-": operator.sub,
         "*": operator.mul,
         "/": _divide_floats,
+        "^": float_power,
         "neg": operator.neg,
     }
 )
@@ -168,6 +171,7 @@ _DECIMALS = MappingProxyType[str, Callable[..., Value]](
         "-": _subtract_decimals,
         "*": _multiply_decimals,
         "/": _divide_decimals,
+        "^": decimal_power,
         "neg": _negate_decimal,
     }
 )

@@ -1,8 +1,9 @@
 """From one kind to another: `as`, `to_string` and the readers of text.
 
 In: the kinds. Out: a function on values that gives a canonical value or raises `EvaluationError`.
-Invariant: nothing is rounded but Decimal to float. Example: `conversion(Kind.NUMBER,
-Kind.FLOAT)(3) == 3.0`.
+Invariant: `as` keeps the value or errs, Decimal to float excepted; only the functions that say so,
+`to_number`, `to_unsigned` and `to_float`, give the whole part or the nearest float. Example:
+`conversion(Kind.NUMBER, Kind.FLOAT)(3) == 3.0`.
 """
 
 from __future__ import annotations
@@ -44,6 +45,20 @@ def to_text(kind: Kind) -> Callable[..., Value]:
     if kind is Kind.FLOAT:
         return repr
     return lambda value: format_value(value, kind)
+
+
+def to_kind(source: Kind, target: Kind) -> Callable[..., Value]:
+    """Give `to_number` and its like: read a text, cut a fraction off, or take the nearest float."""
+    if source is Kind.SYMBOL:
+        return from_symbol(target)
+    match target:
+        case Kind.NUMBER | Kind.UNSIGNED:
+            # `int` cuts towards zero, whatever it is given.
+            return lambda value: within(int(value), target)
+        case Kind.FLOAT:
+            return lambda value: finite_float(float(value))
+        case _:
+            return conversion(source, target)
 
 
 def from_symbol(kind: Kind) -> Callable[..., Value]:

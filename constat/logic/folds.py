@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, cast
 from constat.logic.arithmetic import exact_decimal, finite_float, rounded_ratio, within
 from constat.logic.failure import EvaluationError
 from constat.logic.values import Kind, Value
+from constat.logic.wrapping import machine_fold, unwrapped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +29,7 @@ def aggregate_kind(function: str, kind: Kind | None) -> Kind | None:
 
     `count` takes no kind. `min` and `max` need an order, which Bool has not.
     """
-    match function:
+    match unwrapped(function)[0]:
         case "count":
             return Kind.NUMBER
         case "sum" if kind is not None and kind.numeric:
@@ -45,6 +46,9 @@ def aggregate_kind(function: str, kind: Kind | None) -> Kind | None:
 
 def fold(function: str, kind: Kind | None, values: Sequence[Value]) -> Value | None:
     """Fold the values of one group. Raises `EvaluationError` where the result does not fit."""
+    plain, width = unwrapped(function)
+    if width:
+        return machine_fold(plain, kind, values, width, fold)
     match function:
         case "count":
             return len(values)

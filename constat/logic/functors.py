@@ -20,14 +20,17 @@ from typing import cast
 
 from constat.logic import dates
 from constat.logic.arithmetic import arithmetic
-from constat.logic.conversions import conversion, from_symbol, to_text
+from constat.logic.bits import bit_operation
+from constat.logic.conversions import conversion, to_kind, to_text
 from constat.logic.failure import EvaluationError
 from constat.logic.folds import aggregate_kind, fold
 from constat.logic.patterns import compile_pattern
 from constat.logic.values import Kind, Value
+from constat.logic.wrapping import machine_function, unwrapped
 
 __all__ = [
     "FUNCTIONS",
+    "OPERATORS",
     "EvaluationError",
     "Signature",
     "aggregate_kind",
@@ -55,6 +58,7 @@ class Signature:
 _NUMERIC = (Kind.NUMBER, Kind.UNSIGNED, Kind.FLOAT, Kind.DECIMAL)
 _INTEGERS = (Kind.NUMBER, Kind.UNSIGNED)
 _TEXTS = (Kind.DATE, Kind.TIMESTAMP, Kind.BOOL)
+_ORDERED = (*_NUMERIC, Kind.SYMBOL, Kind.DATE, Kind.TIMESTAMP)
 _PARSERS = MappingProxyType(
     {
         "to_number": Kind.NUMBER,
@@ -65,18 +69,36 @@ _PARSERS = MappingProxyType(
 )
 
 
-def _all_signatures() -> Iterator[tuple[str, tuple[Signature, ...]]]:
-    for function in ("+", "-", "*", "/"):
+_BINARY_BITS = ("band", "bor", "bxor", "bshl", "bshr", "bshru", "land", "lor", "lxor")
+_UNARY_BITS = ("bnot", "lnot")
+
+OPERATORS: frozenset[str] = frozenset({"+", "-", "*", "/", "%", "^", "neg"}).union(
+    _BINARY_BITS, _UNARY_BITS
+)
+"""The functions that are written before or between terms, as in `?x + 1` and `?x band 1`."""
+
+
+def _operator_signatures() -> Iterator[tuple[str, tuple[Signature, ...]]]:
+    for function in ("+", "-", "*", "/", "^"):
         yield function, tuple(Signature((kind, kind), kind) for kind in _NUMERIC)
-    yield "%", tuple(Signature((kind, kind), kind) for kind in _INTEGERS)
+    for function in ("%", *_BINARY_BITS):
+        yield function, tuple(Signature((kind, kind), kind) for kind in _INTEGERS)
     yield "neg", tuple(Signature((kind,), kind) for kind in _NUMERIC)
+    for function in _UNARY_BITS:
+        yield function, tuple(Signature((kind,), kind) for kind in _INTEGERS)
+
+
+def _all_signatures() -> Iterator[tuple[str, tuple[Signature, ...]]]:
+    yield from _operator_signatures()
+    for function in ("min", "max"):
+        yield function, tuple(Signature((kind, kind), kind, variadic=True) for kind in _ORDERED)
     symbol, number, date = Kind.SYMBOL, Kind.NUMBER, Kind.DATE
     yield "cat", (Signature((symbol, symbol), symbol, variadic=True),)
     yield "strlen", (Signature((symbol,), number),)
     yield "substr", (Signature((symbol, number, number), symbol),)
     yield "to_string", tuple(Signature((kind,), symbol) for kind in Kind)
     for function, kind in _PARSERS.items():
-        yield function, (Signature((symbol,), kind),)
+        yield function, tuple(Signature((source,), kind) for source in (symbol, *_NUMERIC))
     yield "days_between", (Signature((date, date), number),)
     yield "years_between", (Signature((date, date), number),)
     yield "date_add", (Signature((date, number), date),)
@@ -104,7 +126,7 @@ FUNCTIONS: tuple[str, ...] = tuple(_SIGNATURES)
 
 def signatures(function: str) -> tuple[Signature, ...]:
     """Give the ways in which a function can be used; none for an unknown name."""
-    return _SIGNATURES.get(function, ())
+    return _SIGNATURES.get(unwrapped(function)[0], ())
 
 
 def implementation(function: str, parameters: tuple[Kind, ...], result: Kind) -> Function:
@@ -114,15 +136,21 @@ def implementation(function: str, parameters: tuple[Kind, ...], result: Kind) ->
     """
     if not any(_fits(one, parameters, result) for one in signatures(function)):
         raise KeyError(function, parameters, result)
+    plain, width = unwrapped(function)
+    if width:
+        exact = implementation(plain, parameters, result)
+        return machine_function(plain, parameters, result, width, exact)
     match function:
-        case "+" | "-" | "*" | "/" | "%" | "neg":
+        case "+" | "-" | "*" | "/" | "%" | "^" | "neg":
             return arithmetic(function, result)
         case "as":
             return conversion(parameters[0], result)
         case "to_string":
             return to_text(parameters[0])
         case "to_number" | "to_unsigned" | "to_float" | "to_decimal":
-            return from_symbol(result)
+            return to_kind(parameters[0], result)
+        case _ if function in OPERATORS:
+            return bit_operation(function, result)
         case _:
             return _NAMED[function]
 
@@ -208,6 +236,9 @@ _COMPARISONS = MappingProxyType[str, Callable[..., bool]](
 )
 _NAMED = MappingProxyType[str, Function](
     {
+        # Values of one kind compare as `<` does, and equal ones are the same.
+        "min": min,
+        "max": max,
         "cat": _concatenate,
         "strlen": _byte_length,
         "substr": _substring,

@@ -133,12 +133,16 @@ class TypeDefinition:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """Everything a set of rule files declares. `predicates` keeps the order of declaration."""
+    """Everything a set of rule files declares. `predicates` keeps the order of declaration.
+
+    `sizes` are the predicates whose number of rows a run prints (`.printsize`), in that order.
+    """
 
     predicates: Mapping[str, Predicate]
     rules: tuple[Rule, ...]
     types: Mapping[str, TypeDefinition] = field(default_factory=dict)
     outputs: Mapping[str, Attributes] = field(default_factory=dict)
+    sizes: tuple[str, ...] = ()
 
     def rules_for(self, predicate: str) -> tuple[Rule, ...]:
         """The rules whose head is that predicate, in order."""

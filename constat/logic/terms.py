@@ -37,7 +37,8 @@ class Constant:
 class Apply:
     """A function applied to terms, `?x + 1`. `kind` is the result's, `None` before type analysis.
 
-    `function` is an operator (`+ - * / % neg`), a named functor, or `as` (whose `kind` is given).
+    `function` is an operator (`+`, `neg`, `band`: see `OPERATORS`), a named functor, or `as` (whose
+    `kind` is given).
     """
 
     function: str

@@ -11,6 +11,7 @@ is all there is to know of it. See Ross and Sagiv, Monotonic aggregation in dedu
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Context, Decimal
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
@@ -26,11 +27,13 @@ if TYPE_CHECKING:
 
 _TURNED: Final = MappingProxyType({">": "<", ">=": "<=", "<": ">", "<=": ">="})
 _UPWARD: Final = frozenset({">", ">="})
+# 38 digits before the point, 38 after it, and room for 10^24 summands: every sum is exact.
+_SUMS: Final = Context(prec=100, Emax=999, Emin=-999)
 
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """`result operator bound` with operator `>` or `>=`; `place` is the comparison's in the body."""
+    """`result operator bound`, operator `>` or `>=`; `place` is the comparison's in the body."""
 
     place: int
     operator: str
@@ -52,6 +55,18 @@ def threshold_of(rule: Rule, place: int) -> Threshold | None:
             if literal.right == result and _TURNED[literal.operator] in _UPWARD:
                 return Threshold(at, _TURNED[literal.operator], literal.left)
     return None
+
+
+def add_exactly(total: int | Decimal, value: int | Decimal) -> int | Decimal:
+    """Add two summands. A total is no value: it neither overflows nor is it rounded."""
+    if isinstance(value, Decimal):
+        return _SUMS.add(Decimal(total), value)
+    return total + value
+
+
+def is_beyond(total: int | Decimal, operator: str, bound: int | Decimal) -> bool:
+    """Whether a total is greater than a bound, or for `>=` as great."""
+    return total > bound or (operator == ">=" and total == bound)
 
 
 def uses_of(rule: Rule, variable: Variable) -> int:

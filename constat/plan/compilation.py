@@ -23,15 +23,19 @@ from constat.logic import (
     Positive,
     Rule,
     Term,
+    Threshold,
     Value,
     Variable,
+    is_never_negative,
     literal_variables,
     local_names,
     outer_names,
     term_variables,
+    threshold_of,
 )
 from constat.plan.operators import (
     Absence,
+    Beyond,
     Call,
     Columns,
     Compute,
@@ -44,7 +48,7 @@ from constat.plan.operators import (
     Slot,
     Step,
 )
-from constat.plan.order import order_body
+from constat.plan.order import Rank, order_body
 
 
 def compile_rule(
@@ -52,11 +56,11 @@ def compile_rule(
     rule: Rule,
     columns: Columns,
     kinds: Mapping[str, Kind],
-    costs: Mapping[str, int],
+    costs: Mapping[str, int] | Rank,
     *,
     keep_all: bool = False,
 ) -> RulePlan:
-    """Plan one rule for the head columns that are bound."""
+    """Plan one rule for the head columns that are bound; `costs` as `order_body` takes them."""
     body = _Body(rule, kinds, costs, keep_all=keep_all)
     checks = body.start(columns, rule)
     bound = set(body.slots)
@@ -80,7 +84,12 @@ class _Body:
     """Steps under construction: which variable stands where, and how wide a binding is by now."""
 
     def __init__(
-        self, rule: Rule, kinds: Mapping[str, Kind], costs: Mapping[str, int], *, keep_all: bool
+        self,
+        rule: Rule,
+        kinds: Mapping[str, Kind],
+        costs: Mapping[str, int] | Rank,
+        *,
+        keep_all: bool,
     ) -> None:
         self.rule = rule
         self.kinds = kinds
@@ -92,6 +101,8 @@ class _Body:
         self.constants: tuple[Value, ...] = ()
         self.constant_slots: dict[tuple[Kind, Value], int] = {}
         self.uses = _uses(rule)
+        self.thresholds = recursive_thresholds(rule)
+        self.decided = {threshold.place for threshold in self.thresholds.values()}
 
     def start(self, columns: Columns, rule: Rule) -> tuple[tuple[int, int], ...]:
         """Lay out the key and the constants; give the pairs of slots that must be equal."""
@@ -144,9 +155,11 @@ class _Body:
             case Negative(atom):
                 self._add_absence(atom)
             case Comparison():
-                self._add_comparison(literal)
+                # What a threshold is compared with is a part of its step.
+                if place not in self.decided:
+                    self._add_comparison(literal)
             case Aggregate():
-                self._add_fold(literal)
+                self._add_fold(literal, place)
             case _:
                 assert_never(literal)
 
@@ -219,7 +232,7 @@ class _Body:
             Filter(literal.operator, self.expression(left), self.expression(right), kind)
         )
 
-    def _add_fold(self, literal: Aggregate) -> None:
+    def _add_fold(self, literal: Aggregate, place: int) -> None:
         local = local_names(self.rule, literal)
         names = dict.fromkeys(
             variable.name for part in literal.body for variable in literal_variables(part)
@@ -229,8 +242,9 @@ class _Body:
         group = tuple(name for name in names if name not in local)
         inner = _Body(self.rule, self.kinds, self.costs, keep_all=True)
         inner.start_group(group, literal.body)
-        for place in order_body(literal.body, set(group), set(names), self.costs):
-            inner.add(literal.body[place], -1)
+        for number in order_body(literal.body, set(group), set(names), self.costs):
+            inner.add(literal.body[number], -1)
+        bound = tuple(name for name in names if name in inner.slots)
         step = Fold(
             function=literal.function,
             kind=None if literal.target is None else self.kind(literal.target),
@@ -238,11 +252,19 @@ class _Body:
             constants=inner.constants,
             steps=tuple(inner.steps),
             target=None if literal.target is None else inner.expression(literal.target),
-            distinct=tuple(inner.slots[name] for name in names if name in inner.slots),
+            distinct=tuple(inner.slots[name] for name in bound),
+            threshold=self._beyond(literal, self.thresholds.get(place)),
+            names=bound,
         )
         self.steps.append(step)
         self.width += 1
         self._bind_result(literal.result, self.width - 1)
+
+    def _beyond(self, literal: Aggregate, threshold: Threshold | None) -> Beyond | None:
+        if threshold is None:
+            return None
+        proven = is_never_negative(literal, self.kinds)
+        return Beyond(threshold.operator, self.expression(threshold.bound), proven)
 
     def _bind_result(self, result: Variable, place: int) -> None:
         if result.name in self.slots:
@@ -284,6 +306,16 @@ def kind_of(term: Term, kinds: Mapping[str, Kind]) -> Kind:
             if kind is None:
                 raise AssertionError("analysis gives every function its kind")
             return kind
+
+
+def recursive_thresholds(rule: Rule) -> dict[int, Threshold]:
+    """The aggregates over the rule's own component, by place, with what each must exceed."""
+    found = {
+        place: threshold_of(rule, place)
+        for place, literal in enumerate(rule.body)
+        if isinstance(literal, Aggregate) and literal.recursive
+    }
+    return {place: one for place, one in found.items() if one is not None}
 
 
 def _uses(rule: Rule) -> Counter[str]:

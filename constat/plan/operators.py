@@ -113,7 +113,7 @@ class Fold:
     """Append the aggregate over the assignments that `steps` find for the binding's `group` slots.
 
     The inner bindings start with the group and `constants`; assignments are told apart by their
-    `distinct` slots; `target` is read from the inner binding.
+    `distinct` slots, whose variables are `names`; `target` is read from the inner binding.
 
     `threshold` is set exactly where the aggregate is over the rule's own component (`steps` reads
     it): then the step keeps the bindings whose total is beyond the bound, the total being exact
@@ -129,6 +129,7 @@ class Fold:
     target: Expression | None
     distinct: tuple[int, ...]
     threshold: Beyond | None = None
+    names: tuple[str, ...] = ()
 
 
 Step = Join | Absence | Filter | Compute | Fold

@@ -8,7 +8,8 @@ atom is (sideways information passing). Ties keep the order written, so that an 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from constat.logic import (
     Aggregate,
@@ -26,22 +27,33 @@ from constat.plan.costs import predicates_of
 
 _FULLY, _PARTLY, _FREE = 0, 1, 2
 
+Rank = Callable[[Literal, set[str]], tuple[float, ...]]
+"""How early a literal is taken among those that are ready, given the variables that are bound."""
+
 
 def order_body(
-    body: Sequence[Literal], bound: set[str], outer: set[str], costs: Mapping[str, int]
+    body: Sequence[Literal], bound: set[str], outer: set[str], costs: Mapping[str, int] | Rank
 ) -> tuple[int, ...]:
-    """Order a body. `outer` names the variables that are not local to an aggregate."""
+    """Order a body. `outer` names the variables that are not local to an aggregate.
+
+    `costs` are those of the predicates, or a rank that knows more.
+    """
+    rank: Rank = partial(_rank, costs=costs) if isinstance(costs, Mapping) else costs
     known = set(bound)
     shared = _shared_names(body, bound, outer)
     left = list(range(len(body)))
     order: list[int] = []
     while left:
-        ready = [place for place in left if _ready(body[place], known, outer, shared)]
+        ready = [
+            place
+            for place in left
+            if _ready(body[place], known, outer, shared) and _bound_of(body[place], body) <= known
+        ]
         if not ready:
             # Analysis has refused unsafe rules; what is left waits only for a mode that cannot be
             # met.
             ready = left[:1]
-        best = min(ready, key=lambda place: (*_rank(body[place], known, costs), place))
+        best = min(ready, key=lambda place: (*rank(body[place], known), place))
         left.remove(best)
         order.append(best)
         known.update(_binds(body[best]))
@@ -80,6 +92,15 @@ def _ready(literal: Literal, known: set[str], outer: set[str], shared: set[str])
         case Aggregate(result=result):
             names = {variable.name for variable in literal_variables(literal)}
             return ((names & outer) - {result.name}) <= known
+
+
+def _bound_of(literal: Literal, body: Sequence[Literal]) -> set[str]:
+    """The variables that a recursive aggregate is compared with: its step decides that, too."""
+    if not isinstance(literal, Aggregate) or not literal.recursive:
+        return set()
+    compared = (one for one in body if isinstance(one, Comparison))
+    sides = (side for one in compared for side in ((one.left, one.right), (one.right, one.left)))
+    return {name for one, other in sides if one == literal.result for name in _names(other)}
 
 
 def _rank(literal: Literal, known: set[str], costs: Mapping[str, int]) -> tuple[int, int, int]:

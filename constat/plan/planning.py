@@ -2,6 +2,8 @@
 
 In: an analysed program, a goal, the costs of external predicates. Out: a `Plan`. Example:
 `plan_program(analysed, goal, {"tier": 10}).procedures` has one procedure for each adornment.
+`PASSES` are those of plans on demand; `constat.plan.forward.PASSES` plan whole relations, from
+rules that `compile_rule` compiles, too.
 """
 
 from __future__ import annotations

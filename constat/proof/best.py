@@ -9,15 +9,17 @@ premise, so taking facts in falling confidence finds the best ones first and nev
 from __future__ import annotations
 
 import heapq
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from constat.proof.best_totals import Open, Waiting, facts_of, open_total, with_totals
 from constat.proof.confidence import MILLION, millionths, rule_confidence
 from constat.proof.instances import (
     AggregateCode,
     ComparisonCode,
     NegativeCode,
     PositiveCode,
+    decided_by_totals,
     is_ground,
 )
 from constat.proof.ordering import order_of
@@ -41,7 +43,15 @@ class _Way:
     cap: int
     factor: int
     premises: tuple[Fact, ...]
+    totals: list[Open] = field(default_factory=list)
     waits: int = field(default=0)
+
+    def finished(self) -> Node:
+        """Return the node, with the summands that were settled first."""
+        if not self.totals or not isinstance(self.node, RuleNode):
+            return self.node
+        listed = tuple((one.place, one.listed()) for one in self.totals)
+        return replace(self.node, values=with_totals(self.node.values, self.totals), totals=listed)
 
 
 def best_nodes(reading: Reading, facts: tuple[Fact, ...], steps: int) -> dict[Fact, Node]:
@@ -77,6 +87,8 @@ class _Search:
             if fact not in self.ways:
                 self.ways[fact] = self.ways_of(fact)
                 waiting += [premise for way in self.ways[fact] for premise in way.premises]
+                for way in self.ways[fact]:
+                    waiting += [f for one in way.totals for w in one.waiting for f in facts_of(w)]
 
     def ways_of(self, fact: Fact) -> list[_Way]:
         predicate, row = fact
@@ -101,7 +113,12 @@ class _Search:
 
     def way(self, fact: Fact, code: RuleCode, binding: Binding) -> _Way | None:
         """Return the instance as a way to derive the fact, if it holds for certain."""
-        if not is_ground(binding[: code.outer]) or code.head.pattern(binding) != fact[1]:
+        totals = self.totals(code, binding)
+        if totals is None:
+            return None
+        decided = {one.result for one in totals}
+        known = [cell for slot, cell in enumerate(binding[: code.outer]) if slot not in decided]
+        if not is_ground(known) or code.head.pattern(binding) != fact[1]:
             return None
         cap = MILLION
         below: dict[Fact, None] = {}
@@ -115,10 +132,23 @@ class _Search:
             premises.append(rests[0] if positive else None)
             if not positive and not isinstance(literal, ComparisonCode):
                 cap = min(cap, self.absence)
+        if any(one.needs_absence for one in totals):
+            cap = min(cap, self.absence)
         rule = self.reading.program.rules[code.number]
         values = tuple(binding[: code.outer])
         node = RuleNode(*fact, code.number, values, tuple(premises), ())  # type: ignore[arg-type]
-        return _Way(fact, node, cap, millionths(rule.confidence), tuple(below))
+        return _Way(fact, node, cap, millionths(rule.confidence), tuple(below), totals)
+
+    def totals(self, code: RuleCode, binding: Binding) -> list[Open] | None:
+        """Return the recursive totals of an instance; ``None`` where one cannot be certain."""
+        found: list[Open] = []
+        for place, literal in enumerate(code.body):
+            if isinstance(literal, AggregateCode) and literal.threshold is not None:
+                total = open_total(self.walker, code, place, literal, binding)
+                if total is None:
+                    return None
+                found.append(total)
+        return found
 
     def rests_on(
         self, code: RuleCode, place: int, literal: LiteralCode, binding: Binding
@@ -134,7 +164,10 @@ class _Search:
                 absent = is_ground(row) and not self.walker.possible(atom.predicate, row)
                 return () if absent else None
             case ComparisonCode():
-                return () if literal.truth(binding) is True else None
+                decided = literal in decided_by_totals(code)
+                return () if decided or literal.truth(binding) is True else None
+            case AggregateCode() if literal.threshold is not None:
+                return ()
             case AggregateCode():
                 exact = self.walker.aggregates.exact(code, place, literal, binding)
                 return exact.read if exact.value == binding[literal.result] else None
@@ -142,25 +175,48 @@ class _Search:
     def best(self) -> dict[Fact, Node]:
         """Take facts in falling confidence, each by the way that reached it first."""
         users: dict[Fact, list[_Way]] = {}
+        summands: dict[Fact, list[tuple[_Way, Open, Waiting]]] = {}
         heap: list[tuple[int, int, _Way]] = []
         for way in (way for ways in self.ways.values() for way in ways):
-            way.waits = len(way.premises)
+            way.waits = len(way.premises) + sum(not one.reached for one in way.totals)
             for premise in way.premises:
                 users.setdefault(premise, []).append(way)
+            for total in way.totals:
+                for one in total.waiting:
+                    for premise in facts_of(one):
+                        summands.setdefault(premise, []).append((way, total, one))
             if not way.waits:
                 self.push(heap, way)
+        return self.settled(heap, users, summands)
+
+    def settled(
+        self,
+        heap: list[tuple[int, int, _Way]],
+        users: dict[Fact, list[_Way]],
+        summands: dict[Fact, list[tuple[_Way, Open, Waiting]]],
+    ) -> dict[Fact, Node]:
+        """Settle facts until no way is left."""
         chosen: dict[Fact, Node] = {}
         while heap:
             falling, _, way = heapq.heappop(heap)
             if way.fact in chosen:
                 continue
-            chosen[way.fact] = way.node
+            chosen[way.fact] = way.finished()
             for user in users.get(way.fact, ()):
-                user.waits -= 1
-                user.cap = min(user.cap, -falling)
-                if not user.waits:
-                    self.push(heap, user)
+                self.served(heap, user, -falling)
+            for user, total, one in summands.get(way.fact, ()):
+                if not total.reached:
+                    total.settle(one)
+                    if total.reached:
+                        self.served(heap, user, -falling)
         return chosen
+
+    def served(self, heap: list[tuple[int, int, _Way]], way: _Way, confidence: int) -> None:
+        """Take note that a way waits for one thing less."""
+        way.waits -= 1
+        way.cap = min(way.cap, confidence)
+        if not way.waits:
+            self.push(heap, way)
 
     def push(self, heap: list[tuple[int, int, _Way]], way: _Way) -> None:
         """Put a way whose premises are settled on the heap; of equal ones the first wins."""

@@ -21,15 +21,18 @@ from constat.proof.canonical import (
 )
 from constat.proof.confidence import millionths, spell
 from constat.proof.encoding import encode_program
-from constat.proof.proofs import FactNode, RuleNode
+from constat.proof.instances import AggregateCode
+from constat.proof.proofs import FactNode
 from constat.proof.shown import Outsides
 from constat.proof.summaries import summarise
 
 if TYPE_CHECKING:
+    from constat.logic import Slot
     from constat.proof.canonical import Json
     from constat.proof.decide import Decision
     from constat.proof.encoding import EncodedProgram
-    from constat.proof.proofs import Node, Proof
+    from constat.proof.outside import Fact
+    from constat.proof.proofs import Node, Proof, RuleNode
 
 FORMAT = "constat-cert/1"
 
@@ -131,18 +134,41 @@ class _Writer:
             "kind": "rule",
             "rule": self.encoded.place_of_rule[node.rule],
             "bind": self.bind(node),
-            "premises": [
-                None if premise is None else self.place_of_node[premise]
-                for premise in node.premises
-            ],
+            "premises": self.premises(node),
             "confidence": confidence,
         }
 
     def bind(self, node: RuleNode) -> list[Json]:
         """Encode a substitution."""
         code = self.proof.code(node.rule)
-        outer: list[Json] = list(speller(code.kinds[: code.outer])(node.values))
+        known: list[Slot] = list(node.values)
+        for place, _ in node.totals:
+            literal = code.body[place]
+            if isinstance(literal, AggregateCode):
+                # A lower bound is no value; it need not even fit the kind.
+                known[literal.result] = OPEN
+        outer: list[Json] = list(speller(code.kinds[: code.outer])(tuple(known)))
         return [*outer, *[None] * (len(code.names) - code.outer)]
+
+    def premises(self, node: RuleNode) -> list[Json]:
+        """Encode the premises of a node, and the summands of its thresholds."""
+        found: list[Json] = [self.premise(premise) for premise in node.premises]
+        code = self.proof.code(node.rule)
+        for place, total in node.totals:
+            literal = code.body[place]
+            if not isinstance(literal, AggregateCode):
+                raise TypeError(literal)
+            spelled = speller([code.kinds[slot] for slot in literal.inner])
+            pairs = {spelled(one.values): one.premises for one in total.summands}
+            found[place] = [
+                [list(values), [self.premise(one) for one in pairs[values]]]
+                for values in sorted_rows(pairs)
+            ]
+        return found
+
+    def premise(self, fact: Fact | None) -> int | None:
+        """Encode a premise."""
+        return None if fact is None else self.place_of_node[fact]
 
     def closure(self) -> Json:
         """Encode the upper bound of what was called absent or aggregated."""

@@ -17,6 +17,7 @@ from constat.evaluation import (
     ACCEPTED,
     CERTAIN,
     CONCEIVABLE,
+    POSSIBLE,
     Verdict,
     ignore_event,
 )
@@ -95,6 +96,21 @@ def decide(  # noqa: PLR0913  # the engine's own arguments, handed through
     budget = Budget(seconds=min(limits.seconds, _REPLAY_SECONDS))
     deciding = _Deciding(Replay(engine, outcome, externals, limits, budget), outcome, exhaust)
     strength = outcome.strength(goal)
+    if strength != POSSIBLE and outcome.stopped not in {"", "settled"}:
+        return _decided_or_open(deciding, strength)
+    return _decided(deciding, strength)
+
+
+def _decided_or_open(deciding: _Deciding, strength: int) -> Decision:
+    """Decide where a limit cut evaluation off: what a proof needs may not have been asked."""
+    try:
+        return _decided(deciding, strength)
+    except UnsupportedError:
+        return _unresolved(deciding.replay)
+
+
+def _decided(deciding: _Deciding, strength: int) -> Decision:
+    """Decide a goal of that strength."""
     match strength:
         case _ if strength == CERTAIN:
             return deciding.proved()

@@ -102,7 +102,7 @@ class Aggregates:
             start[slot] = value
         outside = self._owner.outside
         before, outside.usage = outside.usage, Usage()
-        found = _Group(self._owner, literal).exact(start)
+        found = Group(self._owner, literal).exact(start)
         if len(found.assignments) > MOST_INLINE and self._is_plain(literal):
             sources = _sources(self._owner, outside.usage, found)
             if sources:
@@ -139,7 +139,7 @@ def _sources(owner: Walker, usage: Usage, found: Exact) -> tuple[tuple[str, Evid
     return tuple((predicate, evidence) for (predicate, _), evidence in named.items())
 
 
-class _Group:
+class Group:
     """The assignments of one group: enumerated as possible, then examined for certainty."""
 
     def __init__(self, owner: Walker, literal: AggregateCode) -> None:
@@ -149,8 +149,7 @@ class _Group:
 
     def exact(self, start: Binding) -> Exact:
         """Fold the group's distinct assignments."""
-        inner = self.literal.inner
-        distinct = {tuple([one[slot] for slot in inner]): one for one in self._assignments(start)}
+        distinct = self.distinct(start)
         if not all(is_ground(cells) for cells in distinct):
             return Exact(OPEN)
         certain = True
@@ -166,6 +165,11 @@ class _Group:
         if not certain:
             return Exact(OPEN)
         return Exact(self._fold(targets, len(rows)), rows, tuple(targets), tuple(self.read))
+
+    def distinct(self, start: Binding) -> dict[tuple[Cell, ...], Binding]:
+        """Return the distinct cells of the local variables, each with a binding that has them."""
+        inner = self.literal.inner
+        return {tuple([one[slot] for slot in inner]): one for one in self._assignments(start)}
 
     def _fold(self, targets: list[Value], count: int) -> Cell:
         literal = self.literal

@@ -35,17 +35,19 @@ from constat.logic import (
     Variable,
     comparison,
     implementation,
+    is_never_negative,
     literal_variables,
     local_names,
     outer_names,
     term_variables,
+    threshold_of,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from constat.analysis import AnalysedProgram
-    from constat.logic import Literal
+    from constat.logic import Rule
 
 
 class Erring(Enum):
@@ -157,8 +159,21 @@ Test = PositiveCode | NegativeCode | ComparisonCode
 
 
 @dataclass(frozen=True, slots=True)
+class ThresholdCode:
+    """What a recursive total has to exceed, and the place of the comparison that says so."""
+
+    place: int
+    operator: str
+    bound: TermCode
+    proven: bool
+
+
+@dataclass(frozen=True, slots=True)
 class AggregateCode:
-    """An aggregate; ``outer`` are the cells it takes from outside, ``inner`` its local ones."""
+    """An aggregate; ``outer`` are the cells it takes from outside, ``inner`` its local ones.
+
+    ``threshold`` is set where it is over the rule's own component.
+    """
 
     function: str
     result: int
@@ -166,6 +181,7 @@ class AggregateCode:
     body: tuple[Test, ...]
     outer: tuple[int, ...]
     inner: tuple[int, ...]
+    threshold: ThresholdCode | None = None
 
 
 LiteralCode = Test | AggregateCode
@@ -228,7 +244,7 @@ def compile_rule(program: AnalysedProgram, number: int) -> RuleCode:
     return RuleCode(
         number,
         compiler.atom(rule.head),
-        tuple(compiler.literal(literal, len(outer)) for literal in rule.body),
+        tuple(compiler.literal(rule, place, len(outer)) for place in range(len(rule.body))),
         names,
         tuple(kinds[name] for name in names),
         len(outer),
@@ -289,7 +305,8 @@ class _Compiler:
             case _:
                 assert_never(literal)
 
-    def literal(self, literal: Literal, outer: int) -> LiteralCode:
+    def literal(self, rule: Rule, place: int, outer: int) -> LiteralCode:
+        literal = rule.body[place]
         if not isinstance(literal, Aggregate):
             return self.test(literal)
         used = {self.places[variable.name] for variable in _inside(literal)}
@@ -300,7 +317,15 @@ class _Compiler:
             tuple(self.test(inner) for inner in literal.body),
             tuple(sorted(place for place in used if place < outer)),
             tuple(sorted(place for place in used if place >= outer)),
+            self.threshold(rule, place, literal) if literal.recursive else None,
         )
+
+    def threshold(self, rule: Rule, place: int, literal: Aggregate) -> ThresholdCode | None:
+        found = threshold_of(rule, place)
+        if found is None:
+            return None
+        proven = is_never_negative(literal, self.kinds)
+        return ThresholdCode(found.place, found.operator, self.term(found.bound), proven)
 
 
 def _inside(literal: Aggregate) -> list[Variable]:
@@ -308,6 +333,15 @@ def _inside(literal: Aggregate) -> list[Variable]:
     for inner in literal.body:
         found += literal_variables(inner)
     return found
+
+
+def decided_by_totals(code: RuleCode) -> list[LiteralCode]:
+    """Return the comparisons that recursive thresholds of a rule decide."""
+    return [
+        code.body[one.threshold.place]
+        for one in code.body
+        if isinstance(one, AggregateCode) and one.threshold is not None
+    ]
 
 
 def is_ground(row: Sequence[Cell]) -> bool:

@@ -10,12 +10,13 @@ Derivations are followed with a list of our own, so a proof may be 10,000 steps 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from constat.evaluation import FactDerivation
 from constat.logic import Constant
 from constat.proof.confidence import MILLION, millionths, rule_confidence
+from constat.proof.growth import bound_by, has_negations, listed
 from constat.proof.instances import AggregateCode, NegativeCode, PositiveCode, is_ground
 from constat.proof.reading import rule_assumption
 from constat.proof.slices import Slice
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
     from constat.evaluation import Assumption, RuleDerivation
     from constat.logic import Atom, Row, Value
     from constat.proof.groups import Exact
-    from constat.proof.instances import Binding, Cell, Pattern, RuleCode
+    from constat.proof.growth import Listed
+    from constat.proof.instances import Binding, Cell, Pattern, RuleCode, ThresholdCode
     from constat.proof.outside import Fact
     from constat.proof.reading import Reading
 
@@ -47,7 +49,8 @@ class FactNode:
 class RuleNode:
     """One firing: ``premises`` has a fact for each positive literal and ``None`` elsewhere.
 
-    ``values`` are those of the rule's outer variables; ``exacts`` the aggregates, by literal.
+    ``values`` are those of the rule's outer variables; ``exacts`` the aggregates, by literal, and
+    ``totals`` the recursive thresholds, whose results in ``values`` are lower bounds.
     """
 
     predicate: str
@@ -56,6 +59,13 @@ class RuleNode:
     values: tuple[Value, ...]
     premises: tuple[Fact | None, ...]
     exacts: tuple[tuple[int, Exact], ...]
+    totals: tuple[tuple[int, Listed], ...] = ()
+
+    def supports(self) -> Iterator[Fact]:
+        """Yield the premises, those of summands included."""
+        yield from (premise for premise in self.premises if premise is not None)
+        for _, total in self.totals:
+            yield from total.premises()
 
     def binding(self, code: RuleCode) -> Binding:
         """Return the node's substitution; local variables of aggregates are unbound."""
@@ -157,7 +167,7 @@ class Proof:
             node = self._node(one)
             self.nodes[one] = node
             if isinstance(node, RuleNode):
-                stack += [premise for premise in node.premises if premise is not None]
+                stack += node.supports()
 
     def _node(self, fact: Fact) -> Node:
         node = self._derived.get(fact)
@@ -187,7 +197,12 @@ class Proof:
                 premises.append((literal.atom.predicate, row))
             else:
                 premises.append(None)
-        return RuleNode(*fact, derivation.rule, values, tuple(premises), ())
+        totals = tuple(
+            (place, listed(code, literal, values, derivation.listed[place]))
+            for place, literal in enumerate(code.body)
+            if isinstance(literal, AggregateCode) and literal.threshold is not None
+        )
+        return RuleNode(*fact, derivation.rule, values, tuple(premises), (), totals)
 
     def _with_absences(self, node: RuleNode) -> RuleNode:
         """Look up what the node's negations and aggregates rest on."""
@@ -197,14 +212,29 @@ class Proof:
         for place, literal in enumerate(code.body):
             if isinstance(literal, NegativeCode):
                 self._check_absent(literal, binding)
+            elif isinstance(literal, AggregateCode) and literal.threshold is not None:
+                self._check_total(node, place, literal, literal.threshold)
             elif isinstance(literal, AggregateCode):
                 exact = self.slice.aggregates.exact(code, place, literal, binding)
                 if exact.value != binding[literal.result]:
                     raise UnsupportedError(f"an aggregate of rule {node.rule} has another value")
                 exacts.append((place, exact))
-        return RuleNode(
-            node.predicate, node.row, node.rule, node.values, node.premises, tuple(exacts)
-        )
+        return replace(node, exacts=tuple(exacts))
+
+    def _check_total(
+        self, node: RuleNode, place: int, literal: AggregateCode, threshold: ThresholdCode
+    ) -> None:
+        """Look up what a total rests on besides its premises."""
+        code, total = self.code(node.rule), dict(node.totals)[place]
+        for one in total.summands:
+            inner = bound_by(code, literal, one, node.binding(code))
+            for test in literal.body:
+                if isinstance(test, NegativeCode):
+                    self._check_absent(test, inner)
+        if threshold.proven:
+            return
+        if not self.slice.growth.top(code, place, literal, node.binding(code)).grows:
+            raise UnsupportedError(f"a total of rule {node.rule} may have a negative summand")
 
     def _check_absent(self, literal: NegativeCode, binding: Binding) -> None:
         row: tuple[Cell, ...] = literal.atom.pattern(binding)
@@ -216,9 +246,7 @@ class Proof:
     def rests_on(self, node: Node) -> Iterator[Fact]:
         """Yield the facts a node needs that have nodes of their own."""
         if isinstance(node, RuleNode):
-            for premise in node.premises:
-                if premise is not None:
-                    yield premise
+            yield from node.supports()
             for _, exact in node.exacts:
                 yield from (fact for fact in exact.read if fact in self.nodes)
 
@@ -267,8 +295,17 @@ class Proof:
                 least = min(least, absence)
             elif place in exacts:
                 least = min(least, self._exact_weight(exacts[place], absence))
+            elif isinstance(literal, AggregateCode) and literal.threshold is not None:
+                least = min(least, self.total_weight(dict(node.totals)[place], literal))
         rule = self.reading.program.rules[node.rule]
         return rule_confidence(least, millionths(rule.confidence))
+
+    def total_weight(self, total: Listed, literal: AggregateCode) -> int:
+        """Return what a total is worth: the least of its premises and of the absences it needs."""
+        least = min((self.confidences[premise] for premise in total.premises()), default=MILLION)
+        unproven = literal.threshold is not None and not literal.threshold.proven
+        absent = unproven or (total.summands and has_negations(literal))
+        return min(least, self.absence_confidence()) if absent else least
 
     def _exact_weight(self, exact: Exact, absence: int) -> int:
         if exact.sources:

@@ -221,7 +221,8 @@ def describe_aggregate(instance: Instance, literal: Aggregate) -> str:
     what = f"the {literal.function}"
     if literal.target is not None:
         what += f" of {words(print_term(literal.target).lstrip('?'))}"
-    return f"{what} over {over} is {instance.term(literal.result)}"
+    least = "at least " if literal.recursive else ""
+    return f"{what} over {over} is {least}{instance.term(literal.result)}"
 
 
 def _comparison(
@@ -229,6 +230,8 @@ def _comparison(
 ) -> str:
     left, right = (_side(instance, side, compared) for side in (literal.left, literal.right))
     shown = instance.term(literal.left)
+    if _is_lower_bound(instance, literal.left):
+        shown = f"at least {shown}"
     subject = f"{left} is {shown}" if left else shown
     other = instance.term(literal.right)
     spoken = dict(_OPERATOR_WORDS).get(literal.operator)
@@ -238,6 +241,14 @@ def _comparison(
         return said if holds else f"it is not so that {said}"
     spoken = spoken if holds else f"not {spoken}"
     return f"{subject}, {spoken} {target}" if left else f"{subject} is {spoken} {target}"
+
+
+def _is_lower_bound(instance: Instance, side: Term) -> bool:
+    """Tell whether the value of a variable is what some rows reach, and may be more."""
+    return any(
+        isinstance(literal, Aggregate) and literal.recursive and literal.result == side
+        for literal in instance.rule.body
+    )
 
 
 def refute_comparison(instance: Instance, literal: Literal) -> str:

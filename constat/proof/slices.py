@@ -13,7 +13,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from constat.logic import OPEN
 from constat.proof.groups import Aggregates
+from constat.proof.growth import Growth
 from constat.proof.inside import Inside, filled_head
 from constat.proof.instances import (
     AggregateCode,
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
 
     from constat.logic import OpenRow, Row
     from constat.proof.inside import Entry
-    from constat.proof.instances import LiteralCode, Pattern, RuleCode, Test
+    from constat.proof.instances import LiteralCode, Pattern, RuleCode, Test, ThresholdCode
     from constat.proof.outside import Fact
     from constat.proof.reading import Reading
     from constat.proof.relation import Columns
@@ -56,6 +58,7 @@ class Slice:
         self.inside = Inside(reading, lambda number, columns: order_of(self.code(number), columns))
         self.derived = frozenset(rule.head.predicate for rule in self.program.rules)
         self.aggregates = Aggregates(self)
+        self.growth = Growth(self)
         self.consulted: dict[Fact, None] = {}
         self.steps = steps
         self._by_node: dict[Fact, None] = {}
@@ -76,6 +79,7 @@ class Slice:
             self.outside.restart()
             self.inside.restart()
             self.aggregates.restart()
+            self.growth.restart()
             self.consulted.clear()
             self._by_node.clear()
             roots()
@@ -224,6 +228,8 @@ class Slice:
     def _aggregated(
         self, code: RuleCode, place: int, literal: AggregateCode, binding: Binding
     ) -> tuple[Binding, ...]:
+        if literal.threshold is not None:
+            return self._total(code, place, literal, literal.threshold, binding)
         value = self.aggregates.exact(code, place, literal, binding).value
         if value is None:
             return ()
@@ -233,6 +239,22 @@ class Slice:
             extended[literal.result] = value
             return (extended,)
         return (binding,) if is_hole(value) or value == known else ()
+
+    def _total(
+        self,
+        code: RuleCode,
+        place: int,
+        literal: AggregateCode,
+        threshold: ThresholdCode,
+        binding: Binding,
+    ) -> tuple[Binding, ...]:
+        """Keep what may exceed its bound; the comparison behind it is decided with that."""
+        top = self.growth.top(code, place, literal, binding)
+        if not self.growth.may_exceed(threshold, top, binding):
+            return ()
+        extended = list(binding)
+        extended[literal.result] = OPEN
+        return (extended,)
 
 
 def compared(literal: ComparisonCode, binding: Binding) -> tuple[Binding, ...]:

@@ -202,6 +202,9 @@ class _Builder:
             case ("aggregate", tuple(fact), int(place)):
                 node = self.proof.nodes[fact]
                 return self.aggregate_step(node, place)  # type: ignore[arg-type]
+            case ("total", tuple(fact), int(place)):
+                node = self.proof.nodes[fact]
+                return self.total_step(node, place)  # type: ignore[arg-type]
             case _:
                 raise TypeError(key)
 
@@ -250,6 +253,8 @@ class _Builder:
             elif isinstance(literal, NegativeCode):
                 row = literal.atom.pattern(node.binding(code))
                 found.append(self.number(("absence", literal.atom.predicate, row)))
+            elif isinstance(literal, AggregateCode) and literal.threshold is not None:
+                found.append(self.number(("total", (node.predicate, node.row), place)))
             elif isinstance(literal, AggregateCode):
                 found.append(self.number(("aggregate", (node.predicate, node.row), place)))
         return list(dict.fromkeys(found))
@@ -292,6 +297,33 @@ class _Builder:
             sources=self.aggregate_sources(exact),
             premises=tuple(self.number(fact) for fact in shown),
             hidden_rows=len(exact.read) - len(shown),
+        )
+
+    def total_step(self, node: RuleNode, place: int) -> Step:
+        """Show the summands that reach a bound: there may be more, and they cannot matter."""
+        literal, code = self.program.rules[node.rule].body[place], self.proof.code(node.rule)
+        inner = code.body[place]
+        if not isinstance(literal, Aggregate) or not isinstance(inner, AggregateCode):
+            raise TypeError(literal)
+        threshold = inner.threshold
+        if threshold is None:
+            raise TypeError(literal)
+        total = dict(node.totals)[place]
+        instance = self.instance(node)
+        what = literal.function
+        if literal.target is not None:
+            what += f" of {instance.term(literal.target)}"
+        count = len(total.summands)
+        rows = "row" if count == 1 else "rows"
+        below = list(dict.fromkeys(total.premises()))
+        return Step(
+            "aggregate",
+            f"{what} >= {instance.term(literal.result)} ({count:,} {rows} listed)",
+            describe_aggregate(instance, literal),
+            spell(self.proof.total_weight(total, inner)),
+            premises=tuple(self.number(fact) for fact in below[:ROWS_SHOWN]),
+            hidden_rows=len(below[ROWS_SHOWN:]),
+            note="" if threshold.proven else "no row that may belong to it is below zero",
         )
 
     @staticmethod

@@ -20,6 +20,7 @@ from constat.proof.instances import (
     ComparisonCode,
     NegativeCode,
     PositiveCode,
+    decided_by_totals,
     is_ground,
     is_hole,
     opened,
@@ -32,7 +33,14 @@ from constat.syntax import print_literal, print_row
 if TYPE_CHECKING:
     from constat.logic import Literal, OpenRow, Row, Slot
     from constat.proof.decide import Decision
-    from constat.proof.instances import AtomCode, Binding, LiteralCode, Pattern, RuleCode
+    from constat.proof.instances import (
+        AtomCode,
+        Binding,
+        LiteralCode,
+        Pattern,
+        RuleCode,
+        ThresholdCode,
+    )
     from constat.proof.relation import Columns
 
 _MOST_STEPS = 200_000
@@ -87,6 +95,7 @@ class _Attempting:
         self.rule = self.program.rules[number]
         self.code: RuleCode = walker.code(number)
         self.predicates = self.program.program.predicates
+        self.decided = decided_by_totals(self.code)
 
     def made(self, state: str, reached: int, **details: str) -> Attempt:
         """Return an attempt of this rule."""
@@ -146,10 +155,14 @@ class _Attempting:
                 shown = print_row(self.predicates[atom.predicate], opened(row))
                 return f"there is no {shown}" if negative else f"{shown} holds"
             case ComparisonCode():
-                holds = code.truth(binding) is True
+                # A threshold speaks for its comparison.
+                decided = code in self.decided
+                holds = decided or code.truth(binding) is True
                 return "" if holds else f"{self.text(code)} is true"
             case AggregateCode():
                 place = self.code.body.index(code)
+                if code.threshold is not None:
+                    return f"{self.text(self.code.body[code.threshold.place])} is true"
                 value = self.walker.aggregates.exact(self.code, place, code, binding).value
                 return "" if not is_hole(value) else f"{self.text(code)} were known"
 
@@ -195,6 +208,8 @@ class _Attempting:
         return details
 
     def aggregated(self, place: int, code: AggregateCode, binding: Binding) -> dict[str, str]:
+        if code.threshold is not None:
+            return self.below(place, code, code.threshold, binding)
         exact = self.walker.aggregates.exact(self.code, place, code, binding)
         kind = self.code.kinds[code.result]
         wanted = binding[code.result]
@@ -205,6 +220,25 @@ class _Attempting:
             "actual": actual,
             "required": "" if is_hole(wanted) else f"= {show_value(wanted, kind)}",  # type: ignore[arg-type]
             "sentence": f"the {code.function} is {actual}",
+        }
+
+    def below(
+        self, place: int, code: AggregateCode, threshold: ThresholdCode, binding: Binding
+    ) -> dict[str, str]:
+        """Say how far a recursive total stays from its bound."""
+        kind = self.code.kinds[code.result]
+        top = self.walker.growth.top(self.code, place, code, binding)
+        bound = threshold.bound.evaluate(binding)
+        if top.total is None or is_hole(bound):
+            return {}
+        total, least = show_value(top.total, kind), show_value(bound, kind)  # type: ignore[arg-type]
+        wanted = "more than" if threshold.operator == ">" else "at least"
+        return {
+            "literal": print_literal(self.rule.body[threshold.place]),
+            "actual": total,
+            "required": f"{threshold.operator} {least}",
+            "sentence": f"the {code.function} is {total} at most, and {wanted} {least} is needed",
+            "distance": show_value(_distance(bound, top.total, kind), kind),  # type: ignore[arg-type]
         }
 
     def lacking(self, atom: AtomCode, binding: Binding) -> dict[str, str]:

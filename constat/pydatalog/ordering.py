@@ -17,7 +17,12 @@ from typing import Final
 
 from constat.pydatalog.clauses import Computation, Condition, Literal, Premise, Same, Summary, Terms
 
-_TOTAL: Final = frozenset({"+", "-", "*", "neg", "cat", "strlen", "to_string"})
+_TOTAL: Final = frozenset(
+    {
+        *("+", "-", "*", "neg", "cat", "strlen", "to_string", "min", "max"),
+        *("band", "bor", "bxor", "bnot", "land", "lor", "lxor", "lnot"),
+    }
+)
 """Functions that err on extreme values only."""
 
 Rank = tuple[int, int]

@@ -1,9 +1,9 @@
 """What pyDatalog has no counterpart for, found before anything is asked outside.
 
-In: an analysed program and the predicates a goal depends on. Out: diagnostics C0420 and C0421, each
-at its construct. Invariant: what is let through has the same meaning in pyDatalog; the strata were
-checked by analysis. Example: a rule with a confidence below 1 is refused, for its conclusions hold
-under an assumption, and pyDatalog knows true and false only.
+In: an analysed program and the predicates a goal depends on. Out: diagnostics C0283, C0420 and
+C0421, each at its construct. Invariant: what is let through has the same meaning in pyDatalog; the
+strata were checked by analysis. Example: a rule with a confidence below 1 is refused, for its
+conclusions hold under an assumption, and pyDatalog knows true and false only.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from collections.abc import Iterable, Iterator
 
 from constat.analysis import AnalysedProgram
 from constat.diagnostics import Diagnostic
-from constat.logic import Predicate, Rule
+from constat.logic import Aggregate, Predicate, Rule
 
 
 def refusals(program: AnalysedProgram, names: Iterable[str]) -> list[Diagnostic]:
     """Give a diagnostic for each construct that is refused."""
     found = set(names)
-    return [*_rules(program, found), *_inputs(program, found)]
+    return [*_rules(program, found), *_totals(program, found), *_inputs(program, found)]
 
 
 def _rules(program: AnalysedProgram, names: set[str]) -> Iterator[Diagnostic]:
@@ -32,6 +32,21 @@ def _rules(program: AnalysedProgram, names: set[str]) -> Iterator[Diagnostic]:
                 note="its conclusions hold under an assumption, and pyDatalog knows no assumptions",
                 help="leave `--engine` out: Constat's own engine lists the assumption",
             )
+
+
+def _totals(program: AnalysedProgram, names: set[str]) -> Iterator[Diagnostic]:
+    for rule in program.rules:
+        for literal in rule.body if rule.head.predicate in names else ():
+            if isinstance(literal, Aggregate) and literal.recursive:
+                yield Diagnostic(
+                    "C0283",
+                    f"pyDatalog has no {literal.function} that runs through recursion",
+                    literal.span or rule.span,
+                    label=f"the rows of this {literal.function} depend on `{rule.head.predicate}`",
+                    note="pyDatalog folds a relation once it is complete, and this one is not "
+                    "complete without the result",
+                    help="leave `--engine` out: Constat's own engine takes it as a threshold",
+                )
 
 
 def _why(rule: Rule) -> str:

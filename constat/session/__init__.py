@@ -3,25 +3,31 @@
 In: a project folder. Out: verdicts with certificates, stated facts, checked rules and certificates.
 Invariant: nothing is read before it is needed, and each answer is read anew from its sources
 unless its `.input` has a `max_age`.
+A name is looked up in its module when it is first used: running a program over files needs no
+project, and loads nothing that reads one.
 Example: `Session("examples/vip").prove("is_vip(C001)").verdict`.
 """
 
 from __future__ import annotations
 
-from constat.session.answers import (
-    AnswerColumn,
-    AnswerRow,
-    Answers,
-    OpenReason,
-    Rows,
-    SecondRows,
-    Settled,
-)
-from constat.session.leaves import LeafReport
-from constat.session.rereading import Leaf
-from constat.session.result import Result
-from constat.session.session import Session
-from constat.session.stated import StatedFacts
+import importlib
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from constat.session.answers import (
+        AnswerColumn,
+        AnswerRow,
+        Answers,
+        OpenReason,
+        Rows,
+        SecondRows,
+        Settled,
+    )
+    from constat.session.leaves import LeafReport
+    from constat.session.rereading import Leaf
+    from constat.session.result import Result
+    from constat.session.session import Session
+    from constat.session.stated import StatedFacts
 
 __all__ = [
     "AnswerColumn",
@@ -37,3 +43,26 @@ __all__ = [
     "Settled",
     "StatedFacts",
 ]
+
+_OTHER_HOMES: Final = (
+    ("Leaf", "rereading"),
+    ("LeafReport", "leaves"),
+    ("Result", "result"),
+    ("Session", "session"),
+    ("StatedFacts", "stated"),
+)
+
+
+def __getattr__(name: str) -> object:
+    """Find a public name in its module; `AttributeError` for any other name."""
+    if name not in __all__:
+        message = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(message)
+    home = dict(_OTHER_HOMES).get(name, "answers")
+    value: object = getattr(importlib.import_module(f"{__name__}.{home}"), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    """List the public names without loading their modules."""
+    return list(__all__)

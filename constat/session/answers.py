@@ -16,13 +16,15 @@ Example::
 
 from __future__ import annotations
 
+import importlib
 from dataclasses import dataclass, field
 from enum import Enum
 from types import MappingProxyType
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Protocol, overload
 
 from constat.evaluation import Verdict
 from constat.session.frames import data_frame
+from constat.session.stored_rows import StoredRows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -32,6 +34,14 @@ if TYPE_CHECKING:
 
     from constat.evaluation import Assumption, Call
     from constat.logic import Kind, Row, Value
+
+
+class ArrowStream(Protocol):
+    """Rows that other libraries read through the PyCapsule interface of Arrow."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Give the rows as a stream; each call computes them anew."""
+        ...
 
 
 class Settled(Enum):
@@ -201,6 +211,18 @@ class Answers:
             [row.confidence for row in rows] if self.weighed else None,
         )
 
+    def to_arrow(self) -> ArrowStream:
+        """Give the rows as an object with `__arrow_c_stream__`, for Arrow, Polars and others.
+
+        A column for each variable with its exact type, then `verdict`. Rows of a large query go
+        over without becoming Python values. Raises `ConstatError` where decimals of a column need
+        more than twelve places.
+        """
+        # Only this needs DuckDB for answers that are small.
+        typed = importlib.import_module("constat.session.typed_rows")
+        found: ArrowStream = typed.arrow_rows(self.rows, self.columns)
+        return found
+
 
 @dataclass(frozen=True, slots=True)
 class Rows:
@@ -228,6 +250,8 @@ class Rows:
     def only(self, verdicts: Iterable[Verdict]) -> Rows:
         """Give the rows with one of these verdicts."""
         wanted, weak = frozenset(verdicts), self.answers.weak
+        if isinstance(self.values, StoredRows):
+            return self if Verdict.PROVED in wanted else self[:0]
         found = [one for one in self.values if weak.get(one, Verdict.PROVED) in wanted]
         return Rows(self.answers, found)
 
@@ -240,5 +264,7 @@ class Rows:
         if column not in names:
             raise KeyError(column)
         place = names.index(column)
+        if isinstance(self.values, StoredRows):
+            return Rows(self.answers, self.values.ordered(place, descending=descending))
         found = sorted(self.values, key=lambda row: row[place], reverse=descending)
         return Rows(self.answers, found)

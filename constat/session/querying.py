@@ -93,6 +93,13 @@ def answer_query(  # noqa: PLR0913  # the engine's own arguments, handed through
     # As `prove` does: in a proof every negated atom is ground.
     program = with_projections(compiled.program)
     outcome = engine.evaluate(program, goal, externals, limits, exhaust=True, observe=observe)
+    return outcome_answers(compiled, outcome, created=created, confidence=confidence)
+
+
+def outcome_answers(
+    compiled: Compiled, outcome: Outcome, *, created: str, confidence: bool
+) -> Answers:
+    """Say what an outcome means for a query."""
     found = _Found(compiled, outcome)
     settled = found.settled()
     rests = resting(
@@ -103,7 +110,7 @@ def answer_query(  # noqa: PLR0913  # the engine's own arguments, handed through
     )
     return Answers(
         query=compiled.query.text,
-        columns=tuple(AnswerColumn(one.name, one.kind) for one in _columns(compiled)),
+        columns=answer_columns(compiled),
         settled=settled,
         assumptions=rests.assumptions,
         reasons=open_reasons(outcome) if settled is Settled.OPEN else (),
@@ -116,15 +123,19 @@ def answer_query(  # noqa: PLR0913  # the engine's own arguments, handed through
         sure=found.listed,
         weak=found.weak,
         notes={found.shown(row): notes for (_, row), notes in rests.notes.items()},
-        show=_shower(compiled),
+        show=row_goals(compiled),
     )
 
 
 def second_rows(compiled: Compiled, rows: Iterable[Row], stopped: str) -> SecondRows:
     """Give what another engine found, with the columns of the answer."""
     found = {tuple([row[place] for place in compiled.places]) for row in rows}
-    columns = tuple(AnswerColumn(one.name, one.kind) for one in _columns(compiled))
-    return SecondRows(compiled.query.text, columns, tuple(sorted(found)), stopped)
+    return SecondRows(compiled.query.text, answer_columns(compiled), tuple(sorted(found)), stopped)
+
+
+def answer_columns(compiled: Compiled) -> tuple[AnswerColumn, ...]:
+    """Give the columns of the answers."""
+    return tuple(AnswerColumn(one.name, one.kind) for one in _columns(compiled))
 
 
 def _columns(compiled: Compiled) -> tuple[Column, ...]:
@@ -248,7 +259,7 @@ def _narrowed(goal: Atom, row: OpenRow) -> OpenRow | None:
     return tuple(slots)
 
 
-def _shower(compiled: Compiled) -> Callable[[Row], tuple[str, ...]]:
+def row_goals(compiled: Compiled) -> Callable[[Row], tuple[str, ...]]:
     """Give the function that writes the goals of a row."""
     predicates = compiled.program.program.predicates
     names = [_name(compiled.goal, place) for place in compiled.places]

@@ -12,7 +12,6 @@ from __future__ import annotations
 import importlib
 import json
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 from threading import RLock
 from types import MappingProxyType
@@ -31,6 +30,7 @@ from constat.session.result import Result
 from constat.session.spelling import shown_goal
 from constat.session.stated import StatedFacts
 from constat.store import CertificateStore, FactStore
+from constat.store.clock import now
 from constat.syntax import parse_goal, print_row
 from constat.tiers import build_externals
 
@@ -47,6 +47,8 @@ if TYPE_CHECKING:
     from constat.pydatalog import AnswerSet
     from constat.session.answers import Answers, SecondRows
     from constat.session.kept import KeptAnswers
+    from constat.session.materializing import MaterializedResults
+    from constat.session.plan_explaining import ExplainedPlan, PlanQuestion
     from constat.session.querying import Compiled
     from constat.session.stale import StaleReport
     from constat.tiers import Tiers
@@ -106,6 +108,16 @@ class Session:
         found: KeptAnswers = looking.KeptAnswers(lambda: self.project, lambda: self.program)
         return found
 
+    @property
+    def materialized(self) -> MaterializedResults:
+        """The results that are kept for point queries; a proof never uses them."""
+        keeping = importlib.import_module("constat.session.materializing")
+        around = keeping.Surroundings(
+            self.project, self.program, self._limits(), self._evaluating, self._tell
+        )
+        found: MaterializedResults = keeping.MaterializedResults(around)
+        return found
+
     def prove(self, goal: str, *, exhaust: bool = False, observe: Observer | None = None) -> Result:
         """Prove or disprove a goal such as `is_vip(C001)`.
 
@@ -117,25 +129,69 @@ class Session:
         return self._decide(atom, exhaust=exhaust, observe=observe)
 
     def query(
-        self, query: str, *, confidence: bool = False, observe: Observer | None = None
+        self,
+        query: str,
+        *,
+        confidence: bool = False,
+        engine: str = "auto",
+        observe: Observer | None = None,
     ) -> Answers:
         """Find all answers of a goal with variables, such as `is_vip(?c)`.
 
         Also of a conjunction: `is_vip(?c), customer_revenue(?c, ?r), ?r > 100000`. With
-        `confidence` each proved row has one. Raises `ConstatError` as `prove` does.
+        `confidence` each proved row has one. `engine` is `reference` (goal by goal), `forward`
+        (whole relations, in bulk) or `auto`: forward where there is much to go through; the
+        answers are the same. Raises `ConstatError` as `prove` does.
         """
         querying, compiled = self._compiled(query)
+        created = now()
         with self._evaluating(observe) as tiers:
-            found: Answers = querying.answer_query(
-                self._engine,
-                compiled,
-                tiers.externals,
-                self._limits(),
-                created=_now(),
-                confidence=confidence,
-                observe=self._tell,
+            asked = (self._engine, compiled, tiers.externals, self._limits())
+            if confidence or engine == "reference":
+                found: Answers = querying.answer_query(
+                    *asked, created=created, confidence=confidence, observe=self._tell
+                )
+                return found
+            if engine == "auto":
+                # Small queries start without what only large ones need.
+                choosing = importlib.import_module("constat.session.choosing")
+                outcome = choosing.try_small(*asked, self._tell)
+                if outcome is not None:
+                    told: Answers = querying.outcome_answers(
+                        compiled, outcome, created=created, confidence=False
+                    )
+                    return told
+            bulk = importlib.import_module("constat.session.bulk")
+            large = bulk.Asked(compiled, tiers.externals, self._limits(), created)
+            in_bulk: Answers = bulk.answer_in_bulk(large, self._tell)
+        return in_bulk
+
+    def prove_row(
+        self, query: str, row: str, *, observe: Observer | None = None
+    ) -> tuple[Result, ...]:
+        """Prove one row of a query's answers, `row` being its values as in a goal: `C001, 150`.
+
+        Gives a result for each positive atom of the query. Raises `ConstatError` as `prove` does.
+        """
+        _, compiled = self._compiled(query)
+        rows = importlib.import_module("constat.session.query_rows")
+        goals: tuple[str, ...] = rows.goals_of_row(compiled, row)
+        return tuple(self.prove(goal, observe=observe) for goal in goals)
+
+    def explain_plan(
+        self, query: str, question: PlanQuestion, *, analyze: bool, observe: Observer | None = None
+    ) -> ExplainedPlan:
+        """Tell how a query is computed in bulk; with `analyze` also how long each stage took."""
+        _, compiled = self._compiled(query)
+        explaining = importlib.import_module("constat.session.plan_explaining")
+        if not analyze:
+            planned: ExplainedPlan = explaining.explain_query(compiled, question)
+            return planned
+        with self._evaluating(observe) as tiers:
+            computed: ExplainedPlan = explaining.analyze_query(
+                compiled, tiers.externals, question, self._tell
             )
-        return found
+        return computed
 
     def second_rows(self, query: str, *, observe: Observer | None = None) -> SecondRows:
         """Ask pyDatalog, an independent engine, for the rows of a query; they have no verdicts.
@@ -277,7 +333,7 @@ class Session:
             tiers.release()
 
     def _decide(self, goal: Atom, *, exhaust: bool, observe: Observer | None = None) -> Result:
-        created = _now()
+        created = now()
         with self._evaluating(observe) as tiers:
             decision = decide(
                 self._engine,
@@ -326,7 +382,3 @@ class Session:
     def _limits(self) -> Limits:
         bounds = self.project.limits
         return Limits(seconds=bounds.seconds, rows=bounds.rows, calls=bounds.calls)
-
-
-def _now() -> str:
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

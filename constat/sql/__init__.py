@@ -7,3 +7,9 @@ Public names: `Database`, `run_stage`, `statements` (the text of what would run,
 """
 
 from __future__ import annotations
+
+from constat.sql.database import Database
+from constat.sql.running import run_stage
+from constat.sql.written import statements
+
+__all__ = ["Database", "run_stage", "statements"]

@@ -11,8 +11,16 @@ from __future__ import annotations
 from constat.syntax.annotations import Annotated, Annotations, read_annotations
 from constat.syntax.attribute_places import AttributePlace, attribute_places
 from constat.syntax.goals import parse_fact, parse_goal
-from constat.syntax.loading import decode_rules, load_program, parse_text, prelude_text
+from constat.syntax.loading import (
+    LoadedRun,
+    decode_rules,
+    load_program,
+    load_run,
+    parse_text,
+    prelude_text,
+)
 from constat.syntax.mistakes.refusals import exit_code
+from constat.syntax.modes import Mode
 from constat.syntax.printing import (
     print_atom,
     print_literal,
@@ -21,17 +29,21 @@ from constat.syntax.printing import (
     print_term,
 )
 from constat.syntax.program_printing import print_program
-from constat.syntax.surface import Pragma
+from constat.syntax.surface import Port, Pragma
 
 __all__ = [
     "Annotated",
     "Annotations",
     "AttributePlace",
+    "LoadedRun",
+    "Mode",
+    "Port",
     "Pragma",
     "attribute_places",
     "decode_rules",
     "exit_code",
     "load_program",
+    "load_run",
     "parse_fact",
     "parse_goal",
     "parse_text",

@@ -7,20 +7,23 @@ reported and read past; a missing dot ends the body.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
+from constat.logic import Constant, Kind
 from constat.syntax.cursor import ResyncError
+from constat.syntax.denial import TRUTHS, denial, denied_choice
 from constat.syntax.mistakes import refusals, structure
+from constat.syntax.operators import INFIX, PREFIX_WORDS
 from constat.syntax.surface import Choice, Compared, SignedAtom, SurfaceLiteral, SurfaceTerm
 from constat.syntax.terms import TermParser
 from constat.syntax.words import (
-    BITWISE,
+    AGGREGATE_WORDS,
     COMPARISON_HABITS,
     COMPARISON_SIGNS,
     CONNECTIVE_HABITS,
     CONSTRAINT_WORDS,
     NEGATIONS,
-    RESERVED,
 )
 
 Branches = list[list[SurfaceLiteral]]
@@ -31,20 +34,32 @@ _STARTS: Final = frozenset(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """An open bracket around literals: what stood before it, its place, whether `!` denies it."""
+
+    outer: Branches
+    opener: int
+    denied: bool
+
+
 class BodyParser(TermParser):
     """The part of the parser that reads literals."""
 
     def body(self) -> tuple[tuple[SurfaceLiteral, ...], ...]:
         """Read alternatives up to what cannot continue them."""
-        stack: list[tuple[Branches, int]] = []
+        stack: list[_Group] = []
         branches: Branches = [[]]
         while True:
+            denied = self._denials()
             while self.kind == "(" and self._opens_group():
                 if len(stack) >= structure.MAX_DEPTH:
                     self.fail(structure.too_deep(self.here))
-                stack.append((branches, self.advance()))
+                stack.append(_Group(branches, self.advance(), denied=denied))
                 branches = [[]]
-            branches[-1].append(self.literal())
+                denied = self._denials()
+            literal = self.literal()
+            branches[-1].append(denial(literal) if denied else literal)
             while stack and self.kind == ")":
                 branches = self._close_group(stack, branches)
             joined = self._connective(grouped=bool(stack))
@@ -53,14 +68,38 @@ class BodyParser(TermParser):
             elif joined != ",":
                 break
         if stack:
-            self.close(stack[-1][1], ")")
+            self.close(stack[-1].opener, ")")
         return tuple(tuple(branch) for branch in branches)
 
-    def _close_group(self, stack: list[tuple[Branches, int]], branches: Branches) -> Branches:
-        outer, opener = stack.pop()
+    def _denials(self) -> bool:
+        """Step over the `!` before a group, a comparison or another `!`: souffle mode only.
+
+        True where their number is odd. Before an atom `!` is left to `literal`.
+        """
+        denied = False
+        while self.souffle and self.kind == "!" and not self._denies_atom():
+            self.report(structure.odd_negation(self.here))
+            self.advance()
+            denied = not denied
+        return denied
+
+    def _denies_atom(self) -> bool:
+        self.position += 1
+        try:
+            if self.kind != "name" or self.word in TRUTHS:
+                return self.kind == "name" and self.word not in TRUTHS
+            return self.word in CONSTRAINT_WORDS or not self._is_comparison()
+        finally:
+            self.position -= 1
+
+    def _close_group(self, stack: list[_Group], branches: Branches) -> Branches:
+        group = stack.pop()
+        outer, opener = group.outer, group.opener
         self.advance()
         inner = tuple(tuple(branch) for branch in branches)
-        if len(inner) == 1:
+        if group.denied:
+            outer[-1].extend(denied_choice(inner, self.since(opener)))
+        elif len(inner) == 1:
             # Brackets around one conjunction mean nothing; without them there is less to expand.
             outer[-1].extend(inner[0])
         else:
@@ -78,7 +117,7 @@ class BodyParser(TermParser):
         kind = self.kinds[place]
         if kind == "name":
             word = self.tokens.word(place)
-            return word in COMPARISON_HABITS or word in BITWISE
+            return word in COMPARISON_HABITS or word in INFIX
         return kind in COMPARISON_SIGNS or kind in COMPARISON_HABITS or kind in _ARITHMETIC
 
     def _connective(self, *, grouped: bool) -> str:
@@ -108,7 +147,9 @@ class BodyParser(TermParser):
         if kind == "!":
             self.advance()
             return self._negated()
-        if kind in NEGATIONS or (kind == "name" and self.word == "not"):
+        if self.souffle and kind == "name" and self.word in TRUTHS:
+            return self._truth()
+        if kind in NEGATIONS or (kind == "name" and self.word == "not" and not self.souffle):
             return self._negation_habit()
         if kind == "name":
             return self._named()
@@ -117,6 +158,14 @@ class BodyParser(TermParser):
                 "a literal", "write a literal such as `p(?x)`, or delete what stands before"
             )
         return self._comparison()
+
+    def _truth(self) -> Compared:
+        """Read `true` or `false` as a comparison that always or never holds."""
+        span = self.here
+        operator = "=" if self.word == "true" else "!="
+        self.advance()
+        same = Constant(0, Kind.NUMBER, span)
+        return Compared(operator, same, same, span)
 
     def _negation_habit(self) -> SurfaceLiteral:
         place, spelled = self.here, self.word
@@ -152,7 +201,8 @@ class BodyParser(TermParser):
 
     def _is_comparison(self) -> bool:
         """Whether the current name begins a term rather than an atom."""
-        if self._at_aggregate():
+        word = self.word
+        if word in PREFIX_WORDS or (word in AGGREGATE_WORDS and self._at_aggregate()):
             return True
         if self.ahead() != "(":
             return self._continues_term(self.position + 1)
@@ -206,7 +256,7 @@ class BodyParser(TermParser):
         self.refuse_qualified()
         if self.ahead() != "(":
             self.fail(structure.no_literal(self.here, name))
-        if name in RESERVED:
+        if name in self.reserved:
             self.report(structure.reserved_word(self.here, name, "predicate"))
         self.advance()
         terms = self.arguments(self.advance())
@@ -259,7 +309,9 @@ class BodyParser(TermParser):
     def aggregate_body(self) -> tuple[SurfaceLiteral, ...]:
         """Read `{ body }`, or one atom."""
         if self.kind != "{":
-            return (self.literal(),)
+            # What follows the atom belongs to the comparison that the aggregate stands in.
+            bare = self.kind == "name" and self.ahead() == "("
+            return (self.atom() if bare else self.literal(),)
         opener = self.advance()
         branches = self.body()
         self.close(opener, "}")

@@ -12,6 +12,7 @@ from typing import Final, NoReturn
 
 from constat.diagnostics import Diagnostic, Span
 from constat.syntax.mistakes import structure
+from constat.syntax.modes import Mode, reserved_words, softened
 from constat.syntax.tokens import Tokens
 
 _BOUNDARIES: Final = frozenset({":-", ".", ";", ")", "]", "}", "end", "directive"})
@@ -24,12 +25,21 @@ class ResyncError(Exception):
 class Cursor:
     """A position in the tokens of one text."""
 
-    def __init__(self, tokens: Tokens, diagnostics: list[Diagnostic]) -> None:
+    def __init__(
+        self, tokens: Tokens, diagnostics: list[Diagnostic], mode: Mode = Mode.STRICT
+    ) -> None:
         self.tokens = tokens
+        self.mode = mode
+        self.reserved = reserved_words(mode)
         self.kinds = tokens.kinds
         self.diagnostics = diagnostics
         self.position = 0
         self.statement_start = 0
+
+    @property
+    def souffle(self) -> bool:
+        """Whether the text is read as Souffle reads it."""
+        return self.mode is Mode.SOUFFLE
 
     @property
     def kind(self) -> str:
@@ -70,8 +80,8 @@ class Cursor:
         return True
 
     def report(self, diagnostic: Diagnostic) -> None:
-        """Record an error that can be read past."""
-        self.diagnostics.append(diagnostic)
+        """Record an error that can be read past; in souffle mode some are only warnings."""
+        self.diagnostics.append(softened(diagnostic, self.mode))
 
     def fail(self, diagnostic: Diagnostic) -> NoReturn:
         """Record an error and give up this statement."""

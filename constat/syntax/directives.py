@@ -1,4 +1,4 @@
-"""Read directives: declarations, types, inputs, outputs, includes, pragmas; refuse all others.
+"""Read directives: declarations, types, ports, includes, pragmas; refuse all others.
 
 In: a cursor on a `directive` token. Out: surface items. Invariant: a directive that is not
 supported is named, and the parser goes on behind it. Example: `.decl p(x: symbol)` is a
@@ -15,6 +15,7 @@ from constat.logic import Column, Kind, TypeDefinition
 from constat.syntax.constants import read_text
 from constat.syntax.cursor import ResyncError
 from constat.syntax.mistakes import declarations, refusals, spelling, structure
+from constat.syntax.modes import Mode
 from constat.syntax.notes import NoteParser
 from constat.syntax.surface import (
     Attribute,
@@ -31,18 +32,20 @@ from constat.syntax.words import (
     HINTS,
     LEGACY_TAGS,
     REFUSED_DIRECTIVES,
-    RESERVED,
     STAND_INS,
 )
 
 _KINDS: Final = MappingProxyType({kind.value: kind for kind in Kind})
+_LEGACY_TYPES: Final = MappingProxyType({"number_type": "number", "symbol_type": "symbol"})
 
 
 class DirectiveParser(NoteParser):
     """The part of the parser that reads directives."""
 
-    def __init__(self, tokens: Tokens, diagnostics: list[Diagnostic]) -> None:
-        super().__init__(tokens, diagnostics)
+    def __init__(
+        self, tokens: Tokens, diagnostics: list[Diagnostic], mode: Mode = Mode.STRICT
+    ) -> None:
+        super().__init__(tokens, diagnostics, mode)
         self.items: list[SurfaceItem] = []
         self.once = False
         self.pragmas: list[Pragma] = []
@@ -58,7 +61,7 @@ class DirectiveParser(NoteParser):
                 self._declaration(notes)
             case "type":
                 self._type(notes)
-            case "input" | "output":
+            case "input" | "output" | "printsize":
                 self._ports(word, notes)
             case "include":
                 self._include()
@@ -70,12 +73,18 @@ class DirectiveParser(NoteParser):
             case "plan":
                 self._plan()
             case _:
-                self._refused(word)
+                self._refused(word, notes)
         if self.kind == "." and not self.begins_statement(self.position):
             self.report(structure.stray_dot(self.here))
             self.advance()
 
-    def _refused(self, word: str) -> None:
+    def _refused(self, word: str, notes: Notes) -> None:
+        if self.souffle and word in _LEGACY_TYPES:
+            self._legacy_type(_LEGACY_TYPES[word], notes)
+            return
+        if self.souffle and word == "strict":
+            self._hint(self.tokens.span(self.advance(), self.position - 1), ".strict")
+            return
         construct = REFUSED_DIRECTIVES.get(word)
         if construct is None:
             self.fail(declarations.unknown_directive(self.here, word))
@@ -99,16 +108,16 @@ class DirectiveParser(NoteParser):
 
     def plain_name(self, what: str) -> tuple[str, Span]:
         """Read the name of a predicate, column or type."""
-        if self.kind == "variable":
+        if self.kind == "variable" and not self.souffle:
             bare = self.word.lstrip("?_") or "x"
             self.report(
                 structure.unexpected(
                     self.here, self.word, f"the name of a {what}", f"write `{bare}`"
                 )
             )
-        elif self.kind != "name":
+        elif self.kind not in {"name", "variable"}:
             self.unexpected(f"the name of a {what}", f"write the name of the {what} here")
-        elif self.word in RESERVED:
+        elif self.word in self.reserved:
             self.report(structure.reserved_word(self.here, self.word, what))
         self.refuse_qualified()
         name, span = self.word.removeprefix("?"), self.here
@@ -125,7 +134,7 @@ class DirectiveParser(NoteParser):
             self.unexpected("`(` and the columns", f"write `.decl {names[0][0]}(x: symbol)`")
         columns = self._columns(opener)
         self.items.extend(Declaration(name, columns, notes, span) for name, span in names)
-        self._tags()
+        self._tags(names)
 
     def _columns(self, opener: int) -> tuple[Column, ...]:
         columns: dict[str, Column] = {}
@@ -168,12 +177,19 @@ class DirectiveParser(NoteParser):
                 "a type", "write a type such as `symbol`, `number`, `Decimal` or `Date`"
             )
         self.refuse_qualified()
-        name = self.word
+        name = self._own_type(self.word)
         self.advance()
         return name
 
-    def _tags(self) -> None:
-        """Read what may follow the columns: hints are ignored, other tags refused."""
+    def _own_type(self, name: str) -> str:
+        """Give the name of a type; what is built in here only is any type's name in Souffle."""
+        return f"{name}_" if self.souffle and name in STAND_INS else name
+
+    def _tags(self, names: list[tuple[str, Span]]) -> None:
+        """Read what may follow the columns: hints are ignored, other tags refused.
+
+        In souffle mode `input`, `output` and `printsize` say what the directives of today say.
+        """
         while self.kind == "name":
             word = self.word
             if word == "choice" and self.ahead() == "-":
@@ -182,6 +198,8 @@ class DirectiveParser(NoteParser):
                 self._hint(self.here, word)
             elif word in LEGACY_TAGS:
                 self.report(refusals.refused("legacy", self.here))
+                ports = (Port(word, name, (), Notes(), span) for name, span in names)
+                self.items.extend(ports if self.souffle else ())
             elif word == "eqrel":
                 self.report(refusals.refused("eqrel", self.here))
             elif word == "overridable":
@@ -196,8 +214,8 @@ class DirectiveParser(NoteParser):
             self.unexpected(
                 "the name of a type", "write, for example, `.type CustomerId <: symbol`"
             )
-        name, span = self.word, self.here
-        if name in RESERVED:
+        name, span = self._own_type(self.word), self.here
+        if name in self.reserved:
             self.report(structure.reserved_word(span, name, "type"))
         self.refuse_qualified()
         self.advance()
@@ -206,6 +224,9 @@ class DirectiveParser(NoteParser):
         elif self.accept("="):
             members = self._members()
             form = "union" if len(members) > 1 else "alias"
+        elif self.souffle:
+            self.report(refusals.refused("legacy", self.since(start)))
+            form, members = "subtype", ["symbol"]
         else:
             self.fail(refusals.refused("legacy", self.since(start)))
         # The prelude declares what stock Souffle lacks; here these types are there already.
@@ -216,6 +237,16 @@ class DirectiveParser(NoteParser):
             )
         elif form != "subtype" or STAND_INS.get(name) != members[0]:
             self.report(declarations.built_in_type(span, name))
+
+    def _legacy_type(self, base: str, notes: Notes) -> None:
+        """Read `.number_type Age`, which is `.type Age <: number`."""
+        start = self.advance()
+        name, span = self.plain_name("type")
+        self.report(refusals.refused("legacy", self.since(start)))
+        attributes = {one.key: one.value for one in notes.attributes}
+        self.items.append(
+            TypeDefinition(self._own_type(name), "subtype", (base,), span, attributes)
+        )
 
     def _members(self) -> list[str]:
         if self.kind == "[":
@@ -231,10 +262,15 @@ class DirectiveParser(NoteParser):
 
     def _ports(self, directive: str, notes: Notes) -> None:
         self.advance()
+        # Parameters belong to all the names before them, as in Souffle.
+        waiting: list[tuple[str, Span]] = []
         while True:
-            name, span = self.plain_name("predicate")
-            parameters = self._parameters(self.advance()) if self.kind == "(" else []
-            self.items.append(Port(directive, name, tuple(parameters), notes, span))
+            waiting.append(self.plain_name("predicate"))
+            if self.kind != ",":
+                parameters = self._parameters(self.advance()) if self.kind == "(" else []
+                for name, span in waiting:
+                    self.items.append(Port(directive, name, tuple(parameters), notes, span))
+                waiting.clear()
             if not self.accept(","):
                 return
 

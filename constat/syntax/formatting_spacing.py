@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from constat.syntax.operators import INFIX
 from constat.syntax.words import AGGREGATE_WORDS
 
 if TYPE_CHECKING:
@@ -36,13 +37,10 @@ def spaced(tokens: Tokens, place: int, *, in_rule: bool, commented: bool = False
         # `x: symbol` in a declaration, `sum ?x : { ... }` in a rule.
         return in_rule
     if kind == "(" and before == "name":
-        return _is_aggregate(tokens, place)
+        return tokens.word(place - 1) in INFIX or _is_aggregate(tokens, place)
     return True
 
 
 def _is_aggregate(tokens: Tokens, opener: int) -> bool:
     """Whether a bracket behind a word is the target of an aggregate and no list of arguments."""
-    if tokens.word(opener - 1) not in AGGREGATE_WORDS:
-        return False
-    closer = tokens.closer(opener)
-    return closer is not None and tokens.kinds[closer + 1] == ":"
+    return tokens.word(opener - 1) in AGGREGATE_WORDS and tokens.is_target(opener)

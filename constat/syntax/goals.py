@@ -8,6 +8,8 @@ with `?` or `_`. Named columns may stand in any order, and those left out are fr
 
 from __future__ import annotations
 
+import re
+from types import MappingProxyType
 from typing import Final, NoReturn
 
 from constat.diagnostics import ConstatError, Diagnostic, Span
@@ -20,7 +22,9 @@ from constat.logic import (
     Program,
     Row,
     Term,
+    Value,
     Variable,
+    check_integer,
     parse_value,
 )
 from constat.syntax.goal_tokens import Argument, GoalScanner
@@ -29,6 +33,12 @@ from constat.syntax.mistakes import goals
 GOAL_NAME: Final = "<goal>"
 FACT_NAME: Final = "<fact>"
 _QUOTABLE: Final = frozenset({Kind.SYMBOL, Kind.DATE, Kind.TIMESTAMP, Kind.BOOL})
+_INTEGERS: Final = frozenset({Kind.NUMBER, Kind.UNSIGNED})
+# What rules may write for an integer and sources do not: `0x1F`, `0b101`, `12u`.
+_LITERAL: Final = re.compile(
+    r"(-?)(0x(?=[0-9a-fA-F]+u?\Z)|0b(?=[01]+u?\Z)|(?=[0-9]+u?\Z))([0-9a-fA-F]{1,70})(u?)\Z"
+)
+_BASES: Final = MappingProxyType({"0x": 16, "0b": 2, "": 10})
 
 # A column with its argument, or without where the goal names others.
 _Given = tuple[Column, Argument | None]
@@ -141,8 +151,18 @@ class GoalReader:
             self.diagnostics.append(goals.quoted_number(argument.span, column, argument.text))
             return Constant(argument.text, Kind.SYMBOL, argument.span)
         try:
-            value = parse_value(argument.text, column.kind)
+            value = _value(argument.text, column.kind)
         except ValueError as error:
             self.diagnostics.append(goals.wrong_value(argument.span, column, str(error)))
             value = argument.text
         return Constant(value, column.kind, argument.span)
+
+
+def _value(text: str, kind: Kind) -> Value:
+    """Read a bare token as a value; integers also in the spellings of rules."""
+    literal = _LITERAL.match(text) if kind in _INTEGERS else None
+    if literal is None:
+        return parse_value(text, kind)
+    if literal[4] and kind is not Kind.UNSIGNED:
+        raise ValueError("is unsigned, as its `u` says")
+    return check_integer(int(literal[1] + literal[3], _BASES[literal[2]]), kind)

@@ -42,16 +42,19 @@ _MACRO: Final = re.compile(r"#[ \t]*([a-z]+)")
 # After one of these a term has ended: `%` divides and `.` ends a rule.
 _TERM_ENDS: Final = frozenset({"name", "variable", "wild", "number", "text", "date", ")", "]", "}"})
 _PLAIN: Final = frozenset({"name", "variable", "number", "text", "wild", "date"})
-_BEFORE_TERM: Final = frozenset("(,+-*/%=<>") | {"<=", ">=", "!="}
+_BEFORE_TERM: Final = frozenset("(,+-*/%^=<>") | {"<=", ">=", "!="}
 _QUOTE: Final = '"'
 _LOOK_AHEAD: Final = 4_000
 MAX_ERRORS: Final = 200
 
 
-def lex(text: str, source: str, diagnostics: list[Diagnostic]) -> Tokens:
-    """Give the tokens of a text; report what is none."""
+def lex(text: str, source: str, diagnostics: list[Diagnostic], *, souffle: bool = False) -> Tokens:
+    """Give the tokens of a text; report what is none.
+
+    For Souffle `--` is a sign twice and `//!` a comment; strict takes both for habits of others.
+    """
     tokens = Tokens(text, source)
-    lexer = _Lexer(tokens, diagnostics)
+    lexer = _Lexer(tokens, diagnostics, souffle=souffle)
     if not lexer.refuse_characters():
         lexer.run()
     tokens.add("end", len(text), len(text))
@@ -61,9 +64,10 @@ def lex(text: str, source: str, diagnostics: list[Diagnostic]) -> Tokens:
 class _Lexer:
     """The state of one pass over a text: the tokens so far and where the next one starts."""
 
-    __slots__ = ("diagnostics", "in_directive", "limit", "text", "tokens")
+    __slots__ = ("diagnostics", "in_directive", "limit", "souffle", "text", "tokens")
 
-    def __init__(self, tokens: Tokens, diagnostics: list[Diagnostic]) -> None:
+    def __init__(self, tokens: Tokens, diagnostics: list[Diagnostic], *, souffle: bool) -> None:
+        self.souffle = souffle
         self.tokens = tokens
         self.text = tokens.text
         self.diagnostics = diagnostics
@@ -152,7 +156,7 @@ class _Lexer:
 
     def sign(self, mark: str, start: int, end: int) -> int:
         """Add an operator or punctuation mark; `--` starts a comment in other languages."""
-        if mark == "-" and self.text.startswith("--", start):
+        if mark == "-" and self.text.startswith("--", start) and not self.souffle:
             end = self.skip_line(start)
             self.diagnostics.append(
                 spelling.comment_sign(self.tokens.stretch(start, start + 2), "--")
@@ -231,6 +235,8 @@ class _Lexer:
         if character == "#":
             return self.hash_sign(start)
         if self.text.startswith("//!", start):
+            if self.souffle:
+                return self.skip_line(start)
             self.diagnostics.append(
                 spelling.comment_sign(self.tokens.stretch(start, start + 3), "//!")
             )
@@ -292,7 +298,9 @@ class _Lexer:
             self.diagnostics.append(spelling.odd_variable(span, word))
             self.tokens.add("wild", start, end)
         elif word[0] in "?_":
-            self.diagnostics.append(spelling.odd_variable(span, word))
+            # Strict keeps `_1` for the names of its own `_`.
+            if not (self.souffle and word.isascii() and "?" not in word):
+                self.diagnostics.append(spelling.odd_variable(span, word))
             self.tokens.add("variable", start, end)
         elif word[0].isdigit():
             self.diagnostics.append(spelling.odd_number(span))

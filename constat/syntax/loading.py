@@ -18,9 +18,10 @@ from constat.diagnostics import Diagnostic, Severity, Span, nearest
 from constat.logic import Program
 from constat.syntax.lowering import lower
 from constat.syntax.mistakes import files, spelling
+from constat.syntax.modes import Mode, mode_of
 from constat.syntax.parser import parse_file
 from constat.syntax.program_printing import PRELUDE_NAME
-from constat.syntax.surface import Include, SurfaceFile, SurfaceItem
+from constat.syntax.surface import Include, Port, SurfaceFile, SurfaceItem
 
 MAX_FILE: Final = 4 << 20
 MAX_TOTAL: Final = 16 << 20
@@ -51,6 +52,35 @@ def parse_text(text: str, source_name: str, diagnostics: list[Diagnostic]) -> Pr
     else:
         loading.walk(parse_file(text, source_name, diagnostics), None)
     return lower(loading.items, diagnostics)
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedRun:
+    """A program to run as a whole: what it declares, reads and writes, in the order of the text."""
+
+    program: Program
+    ports: tuple[Port, ...]
+    mode: Mode
+
+
+def load_run(
+    path: Path,
+    roots: Sequence[Path],
+    diagnostics: list[Diagnostic],
+    *,
+    mode: Mode | None = None,
+    texts: dict[str, str] | None = None,
+) -> LoadedRun:
+    """Read one program and what it includes. Without a mode the file's own pragma decides."""
+    loading = _Loading(
+        [root.resolve() for root in roots], diagnostics, {} if texts is None else texts, mode
+    )
+    loading.listed = {path.resolve()}
+    loading.enter_listed(path)
+    chosen = loading.mode or Mode.STRICT
+    program = lower(loading.items, diagnostics, chosen)
+    ports = tuple(item for item in loading.items if isinstance(item, Port))
+    return LoadedRun(program, ports, chosen)
 
 
 def decode_rules(content: bytes, name: str, diagnostics: list[Diagnostic]) -> str:
@@ -87,6 +117,7 @@ class _Loading:
     roots: list[Path]
     diagnostics: list[Diagnostic]
     texts: dict[str, str]
+    mode: Mode | None = Mode.STRICT
     items: list[SurfaceItem] = field(default_factory=list)
     seen: dict[Path, bool] = field(default_factory=dict)
     listed: set[Path] = field(default_factory=set)
@@ -118,10 +149,20 @@ class _Loading:
             current.next_item += 1
             if not isinstance(item, Include):
                 self.items.append(item)
-            elif item.name != PRELUDE_NAME:
-                inner = self.include(item, stack)
+            else:
+                prelude = item.name == PRELUDE_NAME
+                inner = self.prelude() if prelude else self.include(item, stack)
                 if inner is not None:
                     stack.append(inner)
+
+    def prelude(self) -> _Open | None:
+        """The built-in prelude, which says nothing new but to Souffle, and that once."""
+        place = Path(PRELUDE_NAME)
+        if self.mode is not Mode.SOUFFLE or place in self.seen:
+            return None
+        self.seen[place] = True
+        file = parse_file(prelude_text(), PRELUDE_NAME, self.diagnostics, self.mode)
+        return _Open(None, PRELUDE_NAME, file)
 
     def include(self, item: Include, stack: list[_Open]) -> _Open | None:
         """Find and read an included file, unless it has been read."""
@@ -215,7 +256,9 @@ class _Loading:
         text = decode_rules(content, name, self.diagnostics)
         self.texts[name] = text
         before = len(self.diagnostics)
-        file = parse_file(text, name, self.diagnostics)
+        # The program's own file decides for all that it includes.
+        self.mode = self.mode or mode_of(text, name)
+        file = parse_file(text, name, self.diagnostics, self.mode)
         broken = any(one.severity is Severity.ERROR for one in self.diagnostics[before:])
         self.seen[found] = file.once or (broken and _says_once(text))
         return file

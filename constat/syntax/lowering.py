@@ -15,6 +15,7 @@ from decimal import Decimal
 from constat.diagnostics import Diagnostic, Span
 from constat.logic import Atom, Predicate, Program, Rule, Source, TypeDefinition, parse_decimal
 from constat.syntax.mistakes import declarations, structure
+from constat.syntax.modes import Mode
 from constat.syntax.rule_lowering import conjunctions, count_alternatives, lower_rule
 from constat.syntax.surface import (
     Attribute,
@@ -30,9 +31,11 @@ from constat.syntax.surface import (
 _MANY = 200
 
 
-def lower(items: Iterable[SurfaceItem], diagnostics: list[Diagnostic]) -> Program:
+def lower(
+    items: Iterable[SurfaceItem], diagnostics: list[Diagnostic], mode: Mode = Mode.STRICT
+) -> Program:
     """Give the program that the items declare together."""
-    lowering = _Lowering(diagnostics)
+    lowering = _Lowering(diagnostics, mode)
     ordered = list(items)
     # Declarations first: a file may use what a later one declares.
     for item in ordered:
@@ -51,7 +54,13 @@ def lower(items: Iterable[SurfaceItem], diagnostics: list[Diagnostic]) -> Progra
                 lowering.add_rules(item)
             case Declaration() | TypeDefinition() | Include():
                 pass
-    return Program(lowering.predicates, tuple(lowering.rules), lowering.types, lowering.outputs)
+    return Program(
+        lowering.predicates,
+        tuple(lowering.rules),
+        lowering.types,
+        lowering.outputs,
+        tuple(lowering.sizes),
+    )
 
 
 def as_mapping(attributes: Iterable[Attribute]) -> dict[str, str]:
@@ -64,9 +73,11 @@ class _Lowering:
     """The program so far."""
 
     diagnostics: list[Diagnostic]
+    mode: Mode = Mode.STRICT
     predicates: dict[str, Predicate] = field(default_factory=dict)
     types: dict[str, TypeDefinition] = field(default_factory=dict)
     outputs: dict[str, dict[str, str]] = field(default_factory=dict)
+    sizes: dict[str, None] = field(default_factory=dict)
     rules: list[Rule] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
     ids: dict[str, Span | None] = field(default_factory=dict)
@@ -101,10 +112,12 @@ class _Lowering:
             self.diagnostics.append(
                 declarations.undeclared(item.span, item.directive, item.name, known)
             )
+        elif item.directive == "printsize":
+            self.sizes[item.name] = None
         elif item.directive == "output":
             found = self.outputs.setdefault(item.name, {})
             found.update(as_mapping(item.notes.attributes) | as_mapping(item.parameters))
-        elif predicate.source is not None:
+        elif predicate.source is not None and self.mode is Mode.STRICT:
             self.diagnostics.append(
                 declarations.declared_twice(
                     item.span, "the input of", item.name, predicate.source.span
@@ -130,7 +143,7 @@ class _Lowering:
         proposed = is_proposed(attributes)
         pairs = [(head, body) for head in item.heads for body in bodies]
         for name, (head, body) in zip(names, pairs, strict=True):
-            terms, literals = lower_rule(head.terms, body, self.diagnostics)
+            terms, literals = lower_rule(head.terms, body, self.diagnostics, self.mode)
             atom = Atom(head.predicate, terms, head.span)
             self.note_id(name, item.span)
             self.rules.append(

@@ -13,6 +13,7 @@ from constat.syntax.cursor import ResyncError
 from constat.syntax.directives import DirectiveParser
 from constat.syntax.lexer import MAX_ERRORS, lex
 from constat.syntax.mistakes import declarations, refusals, spelling, structure
+from constat.syntax.modes import Mode
 from constat.syntax.surface import (
     Attribute,
     Notes,
@@ -21,14 +22,27 @@ from constat.syntax.surface import (
     SurfaceFile,
     SurfaceLiteral,
 )
+from constat.syntax.tokens import Tokens
 from constat.syntax.words import ARROW_HABITS
 
 
-def parse_file(text: str, source: str, diagnostics: list[Diagnostic]) -> SurfaceFile:
+def parse_file(
+    text: str, source: str, diagnostics: list[Diagnostic], mode: Mode = Mode.STRICT
+) -> SurfaceFile:
     """Read a text. What could not be read is missing from the result and reported."""
-    parser = Parser(lex(text, source, diagnostics), diagnostics)
+    tokens = lex(text, source, diagnostics, souffle=mode is Mode.SOUFFLE)
+    if mode is Mode.SOUFFLE:
+        _name_underscored(tokens)
+    parser = Parser(tokens, diagnostics, mode)
     parser.run()
     return SurfaceFile(tuple(parser.items), parser.once, tuple(parser.pragmas))
+
+
+def _name_underscored(tokens: Tokens) -> None:
+    """Take `_p` before a bracket for a predicate; strict names begin with a letter."""
+    for place, kind in enumerate(tokens.kinds):
+        if kind == "variable" and tokens.kinds[place + 1] == "(":
+            tokens.kinds[place] = "name" if tokens.word(place)[0] == "_" else kind
 
 
 class Parser(DirectiveParser):
@@ -70,6 +84,7 @@ class Parser(DirectiveParser):
 
     def _rule(self, notes: Notes) -> None:
         start = self.position
+        self.spelled.clear()
         heads = [self._head()]
         while self.accept(","):
             heads.append(self._head())

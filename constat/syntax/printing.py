@@ -32,10 +32,9 @@ from constat.logic import (
     canonical_decimal,
     display_value,
 )
+from constat.syntax.operators import ATOMIC, INFIX, PREFIX_POWER, UNARY
 from constat.syntax.words import CONSTRAINT_WORDS
 
-_POWERS: Final = MappingProxyType({"+": 1, "-": 1, "*": 2, "/": 2, "%": 2, "neg": 3})
-_ATOMIC: Final = 4
 _WILDCARD: Final = re.compile(r"_[0-9]+\Z")
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
 _BARE_VALUE: Final = re.compile(r"(?:[A-Za-z][A-Za-z0-9_]*|[0-9]{1,18}(?:\.[0-9]{1,18})?)\Z")
@@ -87,19 +86,35 @@ def _term(term: Term, power: int) -> str:
 def _apply(term: Apply) -> tuple[str, int]:
     """Write a function and say how tightly it binds."""
     function, arguments = term.function, term.arguments
-    power = _POWERS.get(function)
+    power = INFIX.get(function)
+    if function in UNARY:
+        return _prefixed(function, arguments[0]), PREFIX_POWER
     if power is None:
         parts = [_term(argument, 0) for argument in arguments]
         if function == "as":
             parts.append(term.type_name or (term.kind.value if term.kind else ""))
-        return f"{function}({', '.join(parts)})", _ATOMIC
-    if function == "neg":
-        inner = _term(arguments[0], _ATOMIC)
-        # `-5` is one constant, and `--` would start a comment elsewhere: both need brackets here.
-        plain = isinstance(arguments[0], Variable) or inner[-1:] == ")"
-        return (f"-{inner}" if plain else f"-({inner})"), power
+        return f"{function}({', '.join(parts)})", ATOMIC
     left, right = arguments
+    if function == "^":
+        # It binds from the right, and `-2 ^ 2` is `-(2 ^ 2)`.
+        return f"{_base(left)} ^ {_term(right, power)}", power
     return f"{_term(left, power)} {function} {_term(right, power + 1)}", power
+
+
+def _prefixed(function: str, argument: Term) -> str:
+    """Write an operator before its term."""
+    inner = _term(argument, ATOMIC)
+    if function != "neg":
+        return f"{function} {inner}"
+    # `-5` is one constant, and `--` would start a comment elsewhere: both need brackets here.
+    plain = isinstance(argument, Variable) or inner[-1:] == ")"
+    return f"-{inner}" if plain else f"-({inner})"
+
+
+def _base(term: Term) -> str:
+    """Write what is raised to a power."""
+    text = _term(term, ATOMIC)
+    return f"({text})" if text.startswith("-") else text
 
 
 def print_value(value: Value, kind: Kind) -> str:
@@ -156,7 +171,7 @@ def print_literal(literal: Literal) -> str:
 
 def _target(target: Term) -> str:
     # `sum (?x + 1) * 2 : ...` would read as a call of `sum`: operators stand in brackets.
-    return _term(target, _ATOMIC)
+    return _term(target, ATOMIC)
 
 
 def print_rule(rule: Rule) -> str:

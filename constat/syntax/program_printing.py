@@ -1,8 +1,8 @@
 """Write a whole program in the canonical layout.
 
 In: a `Program`. Out: the text of one file. Invariant: `parse_text(print_program(p))` gives `p`.
-Order: marker, types, each predicate with its input and output, then the rules in their order, a
-blank line where the predicate changes.
+Order: marker, types, each predicate with its input and output, the sizes to print, then the rules
+in their order, a blank line where the predicate changes.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ def print_program(program: Program) -> str:
     if program.types:
         blocks.append("\n".join(map(_type, program.types.values())))
     blocks.extend(_predicate(one, program) for one in program.predicates.values())
+    if program.sizes:
+        blocks.append("\n".join(f".printsize {name}" for name in program.sizes))
     blocks.extend(_rules(program.rules))
     return "\n\n".join(blocks) + "\n"
 

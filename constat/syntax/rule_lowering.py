@@ -28,6 +28,7 @@ from constat.logic import (
     Variable,
 )
 from constat.syntax.mistakes import structure
+from constat.syntax.modes import Mode, softened
 from constat.syntax.surface import (
     AggregateTerm,
     Call,
@@ -75,10 +76,13 @@ def conjunctions(branches: Sequence[_Conjunction]) -> Iterator[_Conjunction]:
 
 
 def lower_rule(
-    head: tuple[SurfaceTerm, ...], body: _Conjunction, diagnostics: list[Diagnostic]
+    head: tuple[SurfaceTerm, ...],
+    body: _Conjunction,
+    diagnostics: list[Diagnostic],
+    mode: Mode = Mode.STRICT,
 ) -> tuple[tuple[Term, ...], tuple[Literal, ...]]:
     """Give the terms of the head and the literals of the body."""
-    lowering = _RuleLowering(diagnostics, head, body)
+    lowering = _RuleLowering(diagnostics, head, body, mode)
     terms = tuple(lowering.argument(term) for term in head)
     for literal in body:
         lowering.literal(literal)
@@ -89,9 +93,14 @@ class _RuleLowering:
     """The names given so far in one rule."""
 
     def __init__(
-        self, diagnostics: list[Diagnostic], head: tuple[SurfaceTerm, ...], body: _Conjunction
+        self,
+        diagnostics: list[Diagnostic],
+        head: tuple[SurfaceTerm, ...],
+        body: _Conjunction,
+        mode: Mode,
     ) -> None:
         self.diagnostics = diagnostics
+        self.mode = mode
         self.sources = (head, body)
         self.literals: list[Literal] = []
         self.wildcards = 0
@@ -164,14 +173,22 @@ class _RuleLowering:
             case Variable() | Constant():
                 return term
             case AggregateTerm():
-                self.diagnostics.append(structure.misplaced_aggregate(term.span, term.function))
-                return self.fresh(term)
+                return self.misplaced(term)
             case Wildcard():
                 return self.wildcard(term)
             case Call():
                 return self.apply(term, tuple(map(self.argument, term.arguments)))
             case _:
                 assert_never(term)
+
+    def misplaced(self, term: AggregateTerm) -> Variable:
+        """Report an aggregate as an argument; in souffle mode its literal stands before."""
+        mistake = structure.misplaced_aggregate(term.span, term.function)
+        self.diagnostics.append(softened(mistake, self.mode))
+        result = self.fresh(term)
+        if self.mode is Mode.SOUFFLE:
+            self.literals.append(self.aggregate(term, result))
+        return result
 
     def apply(self, call: Call, arguments: tuple[Term, ...]) -> Apply:
         kind = _KINDS.get(call.type_name) if call.function == "as" else None

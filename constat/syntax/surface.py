@@ -114,7 +114,7 @@ class Declaration:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Port:
-    """`.input` or `.output` of one predicate."""
+    """`.input`, `.output` or `.printsize` of one predicate."""
 
     directive: str
     name: str

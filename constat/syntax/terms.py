@@ -3,25 +3,41 @@
 In: a cursor before a term. Out: a surface term. Invariant: no recursion on brackets. Operators
 are reduced by precedence on an explicit stack (Dijkstra's shunting yard, 1961), so a term of any
 depth is either read or reported, never a crash. Example: `?x + 2 * -?y` is `+(?x, *(2,
-neg(?y)))`.
+neg(?y)))`, `2 ^ -?y ^ 2` is `^(2, neg(^(?y, 2)))`.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from types import MappingProxyType
 from typing import Final, NoReturn
 
-from constat.logic import Constant, Kind, Variable
+from constat.diagnostics import Diagnostic
+from constat.logic import Constant, Kind, Variable, canonical_float
 from constat.syntax.constants import read_number, read_text
 from constat.syntax.cursor import Cursor, ResyncError
 from constat.syntax.mistakes import refusals, spelling, structure
+from constat.syntax.modes import Mode
+from constat.syntax.operators import (
+    DOUBLED,
+    INFIX,
+    PREFIX_POWER,
+    PREFIX_WORDS,
+    SIGN_HABITS,
+    UNARY,
+    WORD_HABITS,
+)
 from constat.syntax.surface import AggregateTerm, Call, SurfaceLiteral, SurfaceTerm, Wildcard
-from constat.syntax.words import AGGREGATE_WORDS, BITWISE, REFUSED_FUNCTIONS
+from constat.syntax.tokens import Tokens
+from constat.syntax.words import (
+    AGGREGATE_WORDS,
+    COMPARISON_HABITS,
+    COMPARISON_SIGNS,
+    REFUSED_FUNCTIONS,
+)
 
-_BINARY: Final = MappingProxyType({"+": 1, "-": 1, "*": 2, "/": 2, "%": 2})
-_UNARY: Final = 3
 _LEAVES: Final = frozenset({"variable", "number", "text", "wild", "name", "date"})
+# What follows nearly every term: no operator begins so.
+_ENDS: Final = frozenset({",", ")", ".", ";", "}", ":", ":-", "=", "!=", "<=", ">=", "end"})
 
 
 class _Frame:
@@ -43,6 +59,12 @@ class TermParser(Cursor):
     """The part of the parser that reads terms."""
 
     in_aggregate = False
+
+    def __init__(
+        self, tokens: Tokens, diagnostics: list[Diagnostic], mode: Mode = Mode.STRICT
+    ) -> None:
+        super().__init__(tokens, diagnostics, mode)
+        self.spelled: dict[str, str] = {}
 
     @abstractmethod
     def aggregate_body(self) -> tuple[SurfaceLiteral, ...]:
@@ -66,9 +88,14 @@ class TermParser(Cursor):
             kind = self.kind
             # `-5` is one constant, so that it prints and reads back as one; `-(5)` is a function.
             if kind == "-" and not self._signed_number():
-                frames[-1].operators.append((_UNARY, "neg", self.advance()))
+                frames[-1].operators.append((PREFIX_POWER, "neg", self.advance()))
             elif kind == "(":
                 self._open(frames, "", self.advance())
+            elif kind == "name" and self.word in PREFIX_WORDS:
+                frames[-1].operators.append((PREFIX_POWER, self.word, self.advance()))
+            elif kind == "~":
+                self.report(structure.operator_habit(self.here, "~", "bnot"))
+                frames[-1].operators.append((PREFIX_POWER, "bnot", self.advance()))
             elif kind == "name" and self.ahead() == "(" and not self._at_aggregate():
                 self._open_call(frames)
                 if self.kind == ")":
@@ -96,13 +123,13 @@ class TermParser(Cursor):
     def _operators(self, frames: list[_Frame]) -> bool:
         """Read what follows an operand. True when another operand must follow."""
         while True:
-            kind, frame = self.kind, frames[-1]
-            power = _BINARY.get(kind) or self._refused_operator()
-            if power:
-                self._reduce(frame, power)
-                frame.operators.append(
-                    (power, self.word if kind in _BINARY else "*", self.advance())
-                )
+            start, frame, kind = self.position, frames[-1], self.kind
+            operator = "" if kind in _ENDS else self._operator(kind, grouped=len(frames) > 1)
+            if operator:
+                power = INFIX[operator]
+                # `a ^ b ^ c` is `a ^ (b ^ c)`: of its own kind it applies none that waits.
+                self._reduce(frame, power + (operator == "^"))
+                frame.operators.append((power, operator, start))
                 return True
             if len(frames) == 1:
                 return False
@@ -120,14 +147,43 @@ class TermParser(Cursor):
                 return False
             self._close_frame(frames)
 
-    def _refused_operator(self) -> int:
-        if self.kind == "^":
-            self.report(refusals.refused("power", self.here))
-            return 2
-        if self.kind == "name" and self.word in BITWISE:
-            self.report(refusals.refused("bitwise", self.here))
-            return 2
-        return 0
+    def _operator(self, kind: str, *, grouped: bool) -> str:
+        """Step over an operator between two terms and give it; nothing where none stands."""
+        spelled = self.word if kind == "name" else kind
+        if kind in DOUBLED and self.ahead() == kind and self.tokens.adjacent(self.position + 1):
+            return self._doubled(kind)
+        if spelled in INFIX:
+            self.advance()
+            return spelled
+        right = SIGN_HABITS.get(kind) or (WORD_HABITS.get(spelled, "") if kind == "name" else "")
+        if right and self._continues_arithmetic(grouped=grouped or kind == "name"):
+            self.report(structure.operator_habit(self.here, spelled, right))
+            self.advance()
+            return right
+        return ""
+
+    def _doubled(self, kind: str) -> str:
+        """Read `**`, `<<`, `>>` or `>>>` as the operator that its author means."""
+        first, right = self.position, DOUBLED[kind]
+        self.advance()
+        self.advance()
+        if kind == ">" and self.kind == ">" and self.tokens.adjacent(self.position):
+            self.advance()
+            right = "bshru"
+        span = self.since(first)
+        spelled = kind * (self.position - first)
+        self.report(structure.operator_habit(span, spelled, right))
+        return right
+
+    def _continues_arithmetic(self, *, grouped: bool) -> bool:
+        """Whether `&` and its like join two terms here, and not two literals.
+
+        `?y = ?x & 3` calculates, `?x > 1 & ?y > 2` joins: what follows the next term tells.
+        """
+        if self.ahead() not in {"variable", "number"}:
+            return grouped and self.ahead() in {"(", "-"}
+        after = self.ahead(2)
+        return grouped or (after not in COMPARISON_SIGNS and after not in COMPARISON_HABITS)
 
     def _argument(self, frame: _Frame) -> None:
         self._reduce(frame, 0)
@@ -181,7 +237,7 @@ class TermParser(Cursor):
             _, function, start = frame.operators.pop()
             right, depth, _ = frame.operands.pop()
             arguments: tuple[SurfaceTerm, ...] = (right,)
-            if function != "neg":
+            if function not in UNARY:
                 left, other, start = frame.operands.pop()
                 depth, arguments = max(depth, other), (left, right)
             self._push(frame, Call(function, arguments, self.since(start)), depth + 1, start)
@@ -190,14 +246,14 @@ class TermParser(Cursor):
         self.close(frame.start + bool(frame.function), ")")
 
     def _signed_number(self) -> bool:
-        return self.ahead() == "number" and not self.tokens.word(self.position + 1).endswith("u")
+        # `-2 ^ 2` is `-(2 ^ 2)`, as in Souffle and in mathematics.
+        return self.ahead() == "number" and self.ahead(2) != "^"
 
     def _leaf(self) -> SurfaceTerm:
         """Read a term without parts, or an aggregate."""
         kind = self.kind
         if kind == "variable":
-            name = self.word.removeprefix("?")
-            return Variable(name, self.tokens.span(self.advance(), self.position - 1))
+            return self._variable()
         if kind in {"number", "-"}:
             return self._number()
         if kind in {"text", "date"}:
@@ -208,6 +264,18 @@ class TermParser(Cursor):
             return self._bare_name()
         return self._refused_leaf(kind)
 
+    def _variable(self) -> Variable:
+        """Read a variable. Souffle tells `?x` from `x`; here these are two spellings of one."""
+        span, word = self.here, self.word
+        name = word.removeprefix("?")
+        if self.souffle and name.strip("_0123456789") == "":
+            # `_1` names a `_` in the logic; no other spelling gives two underscores and a digit.
+            name = f"__{name}"
+        if self.souffle and self.spelled.setdefault(name, word) != word:
+            self.fail(structure.bare_name(span, name))
+        self.advance()
+        return Variable(name, span)
+
     def _number(self) -> Constant:
         start = self.position
         negative = self.accept("-")
@@ -216,8 +284,11 @@ class TermParser(Cursor):
         try:
             value, kind = read_number(word, negative=negative)
         except ValueError as error:
-            self.report(spelling.number_too_large(self.since(start), str(error)))
+            written = f"-{word}" if negative else word
+            self.report(spelling.number_out_of_range(self.since(start), str(error), written))
             value, kind = 0, Kind.NUMBER
+        if self.souffle and kind is Kind.DECIMAL:
+            value, kind = canonical_float(float(value)), Kind.FLOAT
         return Constant(value, kind, self.since(start))
 
     def _text(self, kind: str) -> Constant:
@@ -237,8 +308,7 @@ class TermParser(Cursor):
             return False
         after = self.ahead()
         if after == "(":
-            closer = self.tokens.closer(self.position + 1)
-            return closer is not None and self.kinds[closer + 1] == ":"
+            return self.tokens.is_target(self.position + 1)
         return after in {":", "-", "{"} or after in _LEAVES
 
     def _bare_name(self) -> SurfaceTerm:
@@ -247,6 +317,11 @@ class TermParser(Cursor):
             return self.aggregate()
         if word == "nil":
             self.fail(refusals.refused("record", span))
+        if self.souffle:
+            if word in self.reserved:
+                self.fail(structure.reserved_word(span, word, "variable"))
+            self.report(structure.bare_name(span, word))
+            return self._variable()
         self.advance()
         if word.isascii():
             self.report(structure.bare_name(span, word))

@@ -108,6 +108,21 @@ class Tokens:
             self._closers = self._pair_brackets()
         return self._closers.get(index)
 
+    def is_target(self, opener: int) -> bool:
+        """Whether a bracket behind the name of an aggregate is its target: `max (?x) : ...`.
+
+        `max(?x, ?y)` is a function also before a colon: in `sum max(?x, ?y) : ...` it is summed.
+        """
+        closer = self.closer(opener)
+        if closer is None or self.kinds[closer + 1] != ":":
+            return False
+        place = opener + 1
+        while place < closer:
+            if self.kinds[place] == ",":
+                return False
+            place = (self.closer(place) or place) + 1
+        return True
+
     def _pair_brackets(self) -> dict[int, int]:
         # One pass for all: looking forward from each bracket would be quadratic on "((((".
         found: dict[int, int] = {}

@@ -67,7 +67,7 @@ RESERVED: Final = (
 )
 
 DIRECTIVES: Final = frozenset(
-    {"decl", "type", "input", "output", "include", "once", "pragma", "plan"}
+    {"decl", "type", "input", "output", "printsize", "include", "once", "pragma", "plan"}
 )
 REFUSED_DIRECTIVES: Final = MappingProxyType(
     {
@@ -77,7 +77,6 @@ REFUSED_DIRECTIVES: Final = MappingProxyType(
         "functor": "functor",
         "lattice": "lattice",
         "limitsize": "limitsize",
-        "printsize": "printsize",
         "number_type": "legacy",
         "symbol_type": "legacy",
         "debug_delta": "counter",
@@ -90,7 +89,6 @@ REFUSED_FUNCTIONS: Final = MappingProxyType(
         "range": "range",
         "recursive_iteration_cnt": "counter",
         "debug_delta": "counter",
-        **dict.fromkeys(BITWISE, "bitwise"),
     }
 )
 

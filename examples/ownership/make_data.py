@@ -51,7 +51,7 @@ CREATE TABLE officials (person_id TEXT NOT NULL, company_id TEXT NOT NULL, left_
 TOLD_PERSONS: Final = ("Novak", "Okafor", "Petit")
 TOLD_COMPANIES: Final = (
     *("Alder", "Birch", "Cedar", "Dogwood", "Elm", "Fir", "Gorse"),
-    *("Hazel", "Ivy", "Juniper", "Larch", "Maple"),
+    *("Hazel", "Ivy", "Juniper", "Larch", "Maple", "Nettle"),
 )
 TOLD_HOLDINGS: Final = (
     # Novak > Alder > Birch > Cedar; 45 % is enough where Cedar holds 12 % of itself.
@@ -73,6 +73,10 @@ TOLD_HOLDINGS: Final = (
     ("Juniper", "Hazel", "ordinary", "80", "80"),
     # Stakes along a chain are multiplied: 67.5 % for Novak, 22.5 % for Okafor.
     ("Alder", "Maple", "ordinary", "90", "90"),
+    # Birch has 30 % itself and 26 % through Cedar: control that no chain shows.
+    ("Birch", "Nettle", "ordinary", "30", "30"),
+    ("Cedar", "Nettle", "ordinary", "26", "26"),
+    ("Okafor", "Nettle", "ordinary", "44", "44"),
     # Nobody has more than a quarter of Larch.
     ("Novak", "Larch", "ordinary", "25", "25"),
     ("Okafor", "Larch", "ordinary", "25", "25"),

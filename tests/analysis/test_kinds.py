@@ -94,6 +94,24 @@ def test_functions_and_variables_get_their_kinds() -> None:
 @pytest.mark.parametrize(
     ("rule", "kind"),
     [
+        ("number_of(?m) :- level(_, ?n), ?m = max(?n, 0) band 0xFF ^ 2.", Kind.NUMBER),
+        ("amount_of(?m) :- order(_, _, ?a, _), ?m = min(?a, 5, ?a ^ 2).", Kind.DECIMAL),
+        ("chosen(?c) :- size(?c, ?n), ?m = ?n bshl 1 lor 5, ?m > 0.", Kind.UNSIGNED),
+        ("chosen(?c) :- order(_, ?c, _, ?d), ?m = max(?d, ?d), ?m > ?d.", Kind.DATE),
+        ("text(?m) :- tier(_, ?n), ?m = min(?n, ?n).", Kind.SYMBOL),
+        ("number_of(?m) :- weight(_, ?w), ?m = to_number(?w).", Kind.NUMBER),
+        ("float_of(?m) :- level(_, ?n), ?m = to_float(?n).", Kind.FLOAT),
+        ("amount_of(?m) :- level(_, ?n), ?m = to_decimal(?n).", Kind.DECIMAL),
+        ("chosen(?c) :- level(?c, ?n), ?m = to_unsigned(?n), size(_, ?m).", Kind.UNSIGNED),
+    ],
+)
+def test_operators_and_conversions_have_the_kinds_of_the_format(rule: str, kind: Kind) -> None:
+    assert analysed(rule).variable_kinds[0]["m"] is kind
+
+
+@pytest.mark.parametrize(
+    ("rule", "kind"),
+    [
         ("float_of(?m) :- ?m = mean ?n : { level(_, ?n) }.", Kind.FLOAT),
         ("amount_of(?m) :- ?m = mean ?n : { order(_, _, ?n, _) }.", Kind.DECIMAL),
         ("amount_of(?m) :- ?m = sum ?n : { order(_, _, ?n, _) }.", Kind.DECIMAL),
@@ -147,6 +165,17 @@ def test_aggregates_have_the_kind_of_the_format(rule: str, kind: Kind) -> None:
         ('chosen(?c) :- level(?c, ?n), match("[0-9]", ?n).', "C0225"),
         ('chosen(?c) :- active(?c, ?b), contains("t", ?b).', "C0225"),
         ("number_of(?n) :- order(_, _, _, ?d), ?n = as(?d, number).", "C0226"),
+        ("amount_of(?n) :- order(_, _, ?a, _), ?n = ?a band 2.", "C0223"),
+        ("text(?n) :- text(?s), ?n = bnot ?s.", "C0223"),
+        ("text(?n) :- text(?s), ?n = ?s ^ ?s.", "C0223"),
+        ("number_of(?n) :- level(_, ?m), ?n = ?m bshl 1.5.", "C0221"),
+        ("number_of(?n) :- level(_, ?m), size(_, ?u), ?n = ?m bor ?u.", "C0215"),
+        ("number_of(?n) :- level(_, ?m), ?n = min(?m).", "C0223"),
+        ("number_of(?n) :- level(_, ?m), tier(_, ?t), ?n = max(?m, ?t).", "C0215"),
+        ('chosen(?c) :- active(?c, ?b), ?b = min(?b, "true").', "C0223"),
+        ("number_of(?n) :- order(_, _, _, ?d), ?n = to_number(?d).", "C0223"),
+        ("number_of(?n) :- level(_, ?m), ?n = pow(?m, 2).", "C0222"),
+        ("number_of(?n) :- weight(_, ?w), ?n = ftoi(?w).", "C0222"),
     ],
 )
 def test_each_mistake_gives_one_error(rule: str, code: str) -> None:

@@ -278,6 +278,21 @@ def match_that_may_get_too_large(_: random.Random) -> Writer:
     return w.conclude("UNRESOLVED", "found", text)
 
 
+def match_that_costs_only_its_reading(_: random.Random) -> Writer:
+    """A pattern that has no answer costs a step for four of its characters, and no other."""
+    w = Writer()
+    w.outside("text", "s:symbol")
+    w.declare("found", "s:symbol")
+    # Three and four characters outside the subset, then sixteen that are too large.
+    for name, pattern in (("three", "(bb"), ("four", "(bbb"), ("large", "(b{100}){99,100}")):
+        no_answer = compare("match", con("symbol", pattern), "s")
+        w.rule(name, pos("found", "s"), pos("text", "s"), no_answer)
+    text = "a" * 1500
+    w.facts("text", [[text]], covers=([], [[]]))
+    w.entry("found", [], [[]], [[text]])
+    return w.conclude("UNRESOLVED", "found", text)
+
+
 def summary_of_inline_dates(_: random.Random) -> Writer:
     """The least of dates: rows inline and summary agree, and neither has a sum."""
     days = [f"20{n // 100:02}-01-{1 + n % 28:02}" for n in range(1001)]
@@ -1228,6 +1243,7 @@ MORE: Final[tuple[Make, ...]] = (
     long_text,
     no_columns,
     match_just_not_too_large,
+    match_that_costs_only_its_reading,
     match_that_may_get_too_large,
     match_too_large,
     summary_of_inline_dates,

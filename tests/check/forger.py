@@ -1148,6 +1148,18 @@ def summary_against_inline_rows(rng: random.Random) -> Tree:
     return tree
 
 
+@forgery("schema")
+def summary_of_a_literal_behind_the_only_one(rng: random.Random) -> Tree:
+    w, total = Writer(), str(rng.randrange(1001, 1024))
+    w.outside("given", "k:symbol")
+    w.declare("result", "r:number")
+    rule = w.rule("count", pos("result", "r"), agg("count", "r", None, pos("given", "k")))
+    chunk = constructs.full(int(total), None, None, None)
+    w.summary(rule, 1, [], [chunk], w.source([], count=int(total)))
+    w.derived(rule, [total], {"r": total}, [None])
+    return w.conclude("PROVED", "result", total).tree
+
+
 @forgery("summary")
 def summary_below_an_inline_row(rng: random.Random) -> Tree:
     tree = c.summary_proved(rng).tree

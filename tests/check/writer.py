@@ -249,7 +249,7 @@ class Writer:
         rule: int,
         row: list[str],
         bind: dict[str, str],
-        premises: list[int | None],
+        premises: list[Any],
         confidence: str = "1",
     ) -> int:
         """Add the node of a rule's instance."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
 import stat
@@ -12,6 +14,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from jsonschema import Draft202012Validator
 
+from constat.cli import main
 from tests.cli.running import Ran, run, run_process
 from tests.library.folders import FACTS, library
 
@@ -135,6 +138,36 @@ def test_list_shows_the_project_where_no_path_is_given(shop: Path) -> None:
     of_one = run("rules", "list", LIBRARY, "--predicate", "is_vip", "--format", "json")
     assert [rule["id"] for rule in of_one.json["rules"]] == ["VIP1", "VIP2"]
     assert run("rules", "list", LIBRARY, "--owner", "nobody").out.startswith("no rules\n")
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_list_counts_wide_characters_twice_and_cuts_only_on_a_terminal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "wide.dl"
+    says = "a long sentence" + " and more" * 9
+    rules = [
+        f'@[id = "{name}"] @[owner = "{owner}"] @[says = "{says}"] p(1) :- q().'
+        for name, owner in (("R1", "経理部"), ("R2", "finance"))
+    ]
+    file.write_text("\n".join([".decl p(x: number)", ".decl q()", "q().", *rules]), "utf-8")
+    titles, wide, narrow = run("rules", "list", file).out.splitlines()[:3]
+    assert titles.index("SAYS") == narrow.index(says) == wide.index(says) + len("経理部")
+    # A number ends where its title ends.
+    assert narrow.index("1  approved") == titles.index("  STATE") - 1
+
+    terminal = Terminal()
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("NO_COLOR", "1")
+    with contextlib.redirect_stdout(terminal):
+        assert main(["rules", "list", str(file)]) == 0
+    shown = terminal.getvalue().splitlines()
+    assert (len(shown[2]), shown[2][-1]) == (100, "…")
+    assert shown[3] == "cut to fit: SAYS; `--format json` shows all"
 
 
 def test_list_shows_the_mistakes_of_files(file: Path) -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from threading import Barrier, get_ident
+import threading
+from dataclasses import dataclass, field
+from threading import Barrier, Event, get_ident
 from typing import TYPE_CHECKING
 
 import pytest
 
+from constat.engine.asking import ask_together
 from constat.evaluation import ABSENT, CERTAIN, Answer, Demand, Limits
-from tests.engine.tables import Table, run
+from tests.engine.tables import Table, program, run
 
 if TYPE_CHECKING:
     from constat.engine import LazyOutcome
@@ -36,9 +38,10 @@ class Far(Table):
     barrier: Barrier | None = None
     problem: BaseException | None = None
     thread: int = 0
+    daemon: bool = False
 
     def answer(self, demand: Demand) -> Answer:
-        self.thread = get_ident()
+        self.thread, self.daemon = get_ident(), threading.current_thread().daemon
         if self.barrier is not None:
             self.barrier.wait(timeout=5)
         if self.problem is not None:
@@ -131,3 +134,62 @@ def test_what_was_asked_ahead_counts_when_the_evaluation_stops_early() -> None:
     outcome = evaluate(tables(), Limits(calls=2))
     assert outcome.stopped
     assert outcome.strength(outcome.goal) != CERTAIN
+
+
+@dataclass
+class Waiting(Far):
+    """Answers when it is let go."""
+
+    let_go: Event = field(default_factory=Event)
+    began: Event = field(default_factory=Event)
+    ended: bool = False
+
+    def answer(self, demand: Demand) -> Answer:
+        self.began.set()
+        self.let_go.wait(timeout=5)
+        self.ended = True
+        return super().answer(demand)
+
+
+@dataclass
+class Interrupted(Far):
+    """Is interrupted once another one has been asked."""
+
+    other: Waiting | None = None
+
+    def answer(self, demand: Demand) -> Answer:
+        if self.other is not None:
+            self.other.began.wait(timeout=5)
+        raise KeyboardInterrupt
+
+
+def demand() -> Demand:
+    return Demand(program(RULES).program.predicates["refund"], (0,), (("a",),))
+
+
+def test_nobody_is_waited_for_after_an_interruption() -> None:
+    waiting = Waiting()
+    with pytest.raises(KeyboardInterrupt):
+        ask_together([(waiting, demand()), (Interrupted(other=waiting), demand())])
+    assert not waiting.ended
+    waiting.let_go.set()
+
+
+def test_a_program_does_not_end_later_for_a_source_it_has_asked() -> None:
+    first, last = Far(), Far()
+    ask_together([(first, demand()), (last, demand())])
+    assert first.daemon
+    assert last.thread == get_ident()
+
+
+def test_the_seconds_of_a_call_are_those_between_question_and_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    moments = iter([100.0, 102.5])
+    monkeypatch.setattr("time.monotonic", lambda: next(moments))
+    ((_, seconds),) = ask_together([(Far(), demand())])
+    assert seconds == 2.5
+
+
+def test_nobody_is_asked_nothing() -> None:
+    assert ask_together([]) == []

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import pytest
+
 from constat.evaluation import CERTAIN, POSSIBLE, Answer, Demand, RuleDerivation
 from constat.logic import Atom, Constant, Kind
 from tests.engine.tables import Table, run
@@ -27,10 +29,26 @@ told(?k) :- amount(?k, 0).
 told(?k) :- suspect(?k).
 """
 
+# The same where `bad` is recursive, and so complete only when its fixpoint is reached.
+RECURSIVE = RULES.replace(
+    '.decl bad(k: symbol, why: symbol)\n.input bad(source="t", query="q")\n',
+    """
+        .decl stated(k: symbol, why: symbol)
+        .input stated(source="t", query="q")
+        .decl kin(k: symbol, m: symbol)
+        .input kin(source="t", query="q")
+        .decl bad(k: symbol, why: symbol)
+        bad(?k, ?why) :- stated(?k, ?why).
+        bad(?k, ?why) :- kin(?k, ?m), bad(?m, ?why).
+        """,
+)
+
 
 @dataclass
 class Keyed(Table):
     """Says nothing of demands that do not bind the first column."""
+
+    source: str = "here"
 
     def answer(self, demand: Demand) -> Answer:
         if 0 in demand.columns:
@@ -43,6 +61,8 @@ def tables() -> dict[str, Table]:
     return {
         "item": Table([("a",)]),
         "bad": Keyed(),
+        "stated": Keyed(),
+        "kin": Table(),
         "hint": Table([("a", "late")]),
     }
 
@@ -51,18 +71,32 @@ def symbol(value: str) -> Constant:
     return Constant(value, Kind.SYMBOL)
 
 
-def test_a_negation_that_was_decided_is_still_explained_after_a_wider_question() -> None:
-    outcome = run(RULES, "told(a)", tables(), exhaust=True)
-    assert [call.demand.columns for call in outcome.calls if call.demand.predicate.name == "bad"]
+@pytest.mark.parametrize("rules", [RULES, RECURSIVE], ids=["plain", "recursive"])
+def test_a_negation_that_was_decided_is_still_explained_after_a_wider_question(rules: str) -> None:
+    outcome = run(rules, "told(a)", tables(), exhaust=True)
+    asked = [call.demand for call in outcome.calls]
+    assert [one.columns for one in asked if one.predicate.name in {"bad", "stated"}] == [(0,), (1,)]
     assert outcome.strength(Atom("fine", (symbol("a"),))) == CERTAIN
     found = outcome.derivation("fine", ("a",), CERTAIN)
     assert isinstance(found, RuleDerivation)
     assert found.premises == (("a",), None)
 
 
-def test_an_aggregate_that_was_decided_is_still_explained_after_a_wider_question() -> None:
-    outcome = run(RULES, "told(a)", tables(), exhaust=True)
+@pytest.mark.parametrize("rules", [RULES, RECURSIVE], ids=["plain", "recursive"])
+def test_an_aggregate_that_was_decided_is_still_explained_after_a_wider_question(
+    rules: str,
+) -> None:
+    outcome = run(rules, "told(a)", tables(), exhaust=True)
     found = outcome.derivation("amount", ("a", 0), CERTAIN)
+    assert isinstance(found, RuleDerivation)
+
+
+def test_what_was_asked_ahead_is_complete_too() -> None:
+    far = tables()
+    far["item"] = Keyed([("a",)], cost=100, source="north")
+    far["bad"] = Keyed(cost=100, source="south")
+    outcome = run(RULES, "told(a)", far, exhaust=True)
+    found = outcome.derivation("fine", ("a",), CERTAIN)
     assert isinstance(found, RuleDerivation)
 
 

@@ -158,3 +158,20 @@ def test_an_opening_that_comes_with_the_completion_counts() -> None:
     served.add((0,), [(2,)])
     served.complete((0,), [(2,)], 2)
     assert made.strength({0: 2}, served.completed) == POSSIBLE
+
+
+def test_a_row_that_became_certain_is_no_weak_row_for_a_complete_pattern() -> None:
+    made = relation((1, 1), weak=(((2, 2), CONCEIVABLE), ((3, 3), POSSIBLE)))
+    assert list(made.matching({0: 2}, lambda *_: 9, sure=False)) == [((2, 2), CONCEIVABLE)]
+    made.add_sure([(2, 2)], 3)
+    assert list(made.matching({0: 2}, lambda *_: 9, sure=False)) == []
+
+
+def test_what_became_conceivable_later_is_not_there_for_a_complete_pattern() -> None:
+    made = relation((1, 1), weak=(((2, 2), CONCEIVABLE),))
+    assert list(made.matching({0: 2}, lambda *_: 1, sure=True)) == []
+
+
+def test_what_was_accepted_later_counts_for_a_complete_pattern_too() -> None:
+    made = relation((1, 1), weak=(((2, 2), ACCEPTED),))
+    assert list(made.matching({0: 2}, lambda *_: 1, sure=True)) == [((2, 2), ACCEPTED)]

@@ -72,6 +72,10 @@ def test_a_narrower_pattern_is_complete_when_a_wider_one_is() -> None:
     assert made.completed((0, 1), (1, 7)) == 4
     assert made.completed((0, 1), (2, 7)) == 4
     assert made.completed((0, 1), (7, 1)) == math.inf
+    made.complete((0, 1), [(1, 7)], 9)
+    made.add((0, 1), [(5, 6)])
+    made.complete((0, 1), [(5, 6)], 8)
+    assert made.completed((1, 0), (6, 5)) == 8
     assert made.completed((1,), (7,)) == 4
     assert made.completed((), ()) == math.inf
 

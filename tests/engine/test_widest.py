@@ -50,6 +50,10 @@ def test_an_open_row_says_what_narrower_rows_would_say() -> None:
     assert not made.says((2, 2), POSSIBLE)
     assert not made.says((OPEN, 2), POSSIBLE)
     assert not made.says((1, 2), ACCEPTED)
+    made.add_weak([((3, OPEN), ACCEPTED), ((4, 4), POSSIBLE)], 2)
+    assert not made.says((3, 2), ACCEPTED)
+    # A row that is not open says nothing of others, and of itself it is asked elsewhere.
+    assert not made.says((4, 4), POSSIBLE)
 
 
 def test_a_recursion_over_something_open_does_not_spell_out_all_pairs() -> None:

@@ -30,6 +30,12 @@ TOLD = [
     ("controls(Cedar, Fir)", DISPROVED),
     ("controls(Fir, Gorse)", PROVED),
     ("controls(Elm, Gorse)", PROVED),
+    ("controls(Birch, Nettle)", DISPROVED),
+    ("controls_by_sum(Birch, Nettle)", PROVED),
+    ("controls_by_sum(Novak, Nettle)", PROVED),
+    ("controls_by_sum_only(Birch, Nettle)", PROVED),
+    ("controls_by_sum(Okafor, Nettle)", DISPROVED),
+    ("controls_by_sum(Birch, Dogwood)", DISPROVED),
     ("without_ultimate_controller(Ivy)", PROVED),
     ("mutual_control(Hazel, Juniper)", PROVED),
     ("same_group(Ivy, Juniper)", PROVED),
@@ -119,6 +125,43 @@ def test_who_controls_whom_is_what_a_recursive_query_finds(
     found = asked(session, "controls(?holder, ?company)")
     assert found == sql(database_of(register), CONTROLS)
     assert len(found) > 100
+
+
+def test_control_by_sum_is_what_summing_until_nothing_is_new_finds(
+    session: Session, register: Path
+) -> None:
+    path = database_of(register)
+    votes = sql(path, "SELECT holder_id, company_id, class, votes FROM holdings")
+    working = sql(path, f"WITH RECURSIVE {DIRECT} SELECT holder, company FROM working")
+    halted = {
+        one for (one,) in sql(path, "SELECT company_id FROM proceedings WHERE ended_on IS NULL")
+    }
+    counted = {str(one): Fraction(100) for one in {company for _, company, _, _ in votes}}
+    for holder, company, _, percent in votes:
+        if holder == company:
+            counted[str(company)] -= Fraction(str(percent))
+    found: Rows = {(a, b) for a, b in working if a != b}
+    while True:
+        used: dict[tuple[object, object], Fraction] = {}
+        for holder in {one for one, _, _, _ in votes}:
+            below = {holder, *(company for one, company in found if one == holder)}
+            for through, company, _, percent in votes:
+                if through in below and (through == holder or through != company):
+                    known = used.get((holder, company), Fraction(0))
+                    used[holder, company] = known + Fraction(str(percent))
+        new = {
+            pair
+            for pair, part in used.items()
+            if pair[0] != pair[1] and pair[1] not in halted and part * 2 > counted[str(pair[1])]
+        }
+        new |= {(a, d) for a, b in found for c, d in working if b == c and a != d}
+        if new <= found:
+            break
+        found |= new
+    assert asked(session, "controls_by_sum(?holder, ?company)") == found
+    only = found - sql(path, CONTROLS)
+    assert ("Birch", "Nettle") in only
+    assert asked(session, "controls_by_sum_only(?holder, ?company)") == only
 
 
 def test_ultimate_controllers_are_what_a_recursive_query_finds(

@@ -47,7 +47,7 @@ def test_a_note_is_a_warning_with_a_place_an_effect_and_an_edit(entry: Entry) ->
 
 def test_the_catalogue_holds_each_code_once_in_order() -> None:
     codes = [entry.code for entry in catalogue.PORTABILITY]
-    assert codes == [f"C{number:04}" for number in range(260, 276)]
+    assert codes == [f"C{number:04}" for number in (*range(260, 279), 284)]
     source = "".join(
         path.read_text(encoding="utf-8")
         for path in (ROOT / "constat" / "library").glob("portability*.py")
@@ -67,6 +67,12 @@ def test_the_catalogue_holds_each_code_once_in_order() -> None:
         '@[says = "{x} is here"] @[owner = me] .decl p(x: symbol)\n.input p\n',
         ".type Id <: symbol\n.decl p(x: Id)\n.input p\n.decl q(x: Id)\nq(as(?x, Id)) :- p(?x).",
         ".decl p(x: number)\n.input p\n.decl q(x: number)\nq(10 / ?x) :- p(?x), ?x != 0.\n",
+        ".decl p(x: number)\n.input p\n.decl q(x: number)\nq(?x ^ 2 band 7 bor bnot 1) :- p(?x).\n",
+        ".decl p(x: number)\n.input p\n.decl q(x: number)\nq(2 ^ ?x) :- p(?x), 0 <= ?x.\n",
+        ".decl p(x: unsigned)\n.input p\n.decl q(x: unsigned)\nq(2 ^ ?x bshl 31) :- p(?x).\n",
+        ".decl p(x: number)\n.input p\n.decl q(x: float)\nq(to_float(max(?x, 3))) :- p(?x).\n",
+        ".decl p(x: number)\n.input p\n.decl q(x: number)\nq(?x bshr (?x band 31)) :- p(?x).\n",
+        ".decl p(x: number)\n.input p\n.printsize p\n",
         "// it's a # comment\n.decl p(x: symbol)\np(\"it's #1\").\n",
     ],
 )
@@ -95,6 +101,33 @@ def test_what_means_the_same_in_both_has_no_note(text: str) -> None:
 )
 def test_notes_are_given_for_each_place_once(text: str, codes: list[str]) -> None:
     assert [one.code for one in notes(text)] == codes
+
+
+@pytest.mark.parametrize(
+    ("rule", "codes"),
+    [
+        ("n(2 ^ ?x) :- n(?x).", ["C0276"]),
+        ("n(2 ^ -1) :- n(_).", ["C0276"]),
+        ("n(2 ^ ?x) :- n(?x), ?x > -5.", ["C0276"]),
+        ("n(2 ^ ?x) :- n(?x), ?x <= 5.", ["C0276"]),
+        ("f(?x ^ 2.0) :- f(?x).", ["C0276"]),
+        ("n(1 bshl ?x) :- n(?x).", ["C0277"]),
+        ("n(?x bshr 32) :- n(?x).", ["C0277"]),
+        ("n(?x bshru (?x band 63)) :- n(?x).", ["C0277"]),
+        ("n(to_number(?x)) :- f(?x).", ["C0278"]),
+        ("u(to_unsigned(?x)) :- n(?x).", ["C0278"]),
+        ("u(to_unsigned(?x)) :- n(?x), ?x >= 0.", []),
+        ("n(to_number(?x)) :- s(?x).", ["C0271"]),
+        ("f(to_float(?x)) :- n(?x).", []),
+        ("n(1 bshl 31) :- n(0).", []),
+    ],
+)
+def test_operators_that_the_machine_of_souffle_decides_have_a_note(
+    rule: str, codes: list[str]
+) -> None:
+    columns = (("n", "number"), ("u", "unsigned"), ("f", "float"), ("s", "symbol"))
+    declared = "".join(f".decl {name}(x: {kind})\n.input {name}\n" for name, kind in columns)
+    assert [one.code for one in notes(declared + rule + "\n")] == codes
 
 
 def test_a_check_reports_portability_only_where_it_is_asked_and_there_are_no_errors(

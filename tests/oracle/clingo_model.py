@@ -53,6 +53,11 @@ def _value(symbol: Symbol) -> Value:
     return float.fromhex(symbol.arguments[0].string)
 
 
+def _plain(value: Symbol) -> list[int]:
+    """A number, or the code points of a text; values of one kind meet only."""
+    return [value.number] if value.type is SymbolType.Number else list(map(ord, value.string))
+
+
 class Terms:
     """The functions that clingo lacks, in their plainest form."""
 
@@ -64,6 +69,12 @@ class Terms:
 
     def text(self, number: Symbol) -> Symbol:
         return String(str(number.number))
+
+    def least(self, *values: Symbol) -> Symbol:
+        return min(values, key=_plain)
+
+    def greatest(self, *values: Symbol) -> Symbol:
+        return max(values, key=_plain)
 
     def mean(self, total: Symbol, count: Symbol) -> Symbol:
         exact = Fraction(total.number, count.number)

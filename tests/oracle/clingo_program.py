@@ -30,6 +30,7 @@ from constat.logic import (
     Variable,
     literal_variables,
     term_variables,
+    threshold_of,
 )
 
 if TYPE_CHECKING:
@@ -40,7 +41,10 @@ if TYPE_CHECKING:
 
 _COMPUTED = frozenset({Kind.NUMBER, Kind.SYMBOL})
 _NATIVE = {"+": "+", "-": "-", "*": "*", "/": "/", "%": "\\"}
+_NATIVE |= {"band": "&", "bor": "?", "bxor": "^"}
+_PREFIXES = {"neg": "0 - ", "bnot": "~"}
 _CALLED = {"cat": "@cat", "strlen": "@size", "to_string": "@text"}
+_CALLED |= {"min": "@least", "max": "@greatest"}
 
 
 class OutOfScopeError(ValueError):
@@ -96,7 +100,21 @@ class _RuleText:
 
     def text(self) -> str:
         rule = self.rule
-        body = [part for literal in rule.body for part in self.literal(literal)]
+        thresholds = {
+            place: threshold_of(rule, place)
+            for place, literal in enumerate(rule.body)
+            if isinstance(literal, Aggregate) and literal.recursive
+        }
+        decided = {one.place for one in thresholds.values() if one is not None}
+        body: list[str] = []
+        for place, literal in enumerate(rule.body):
+            threshold = thresholds.get(place)
+            if isinstance(literal, Aggregate) and threshold is not None:
+                elements = self.elements(literal)
+                bound = self.term(threshold.bound)
+                body.append(f"#sum {elements} {threshold.operator} {bound}")
+            elif place not in decided:
+                body.extend(self.literal(literal))
         return self.atom(rule.head) + (f" :- {', '.join(body)}." if body else ".")
 
     def literal(self, literal: Literal) -> Iterator[str]:
@@ -145,8 +163,8 @@ class _RuleText:
                 return f"V_{name}"
             case Constant(value, kind):
                 return _value(value, kind)
-            case Apply("neg", (inner,)):
-                return f"(0 - {self.term(inner)})"
+            case Apply(function, (inner,)) if function in _PREFIXES:
+                return f"({_PREFIXES[function]}{self.term(inner)})"
             case Apply(function, (left, right)) if function in _NATIVE:
                 return f"({self.term(left)} {_NATIVE[function]} {self.term(right)})"
             case Apply(function, arguments):
@@ -165,6 +183,16 @@ class _RuleText:
         if kind not in _COMPUTED:
             raise OutOfScopeError(kind.value)
         return kind
+
+    def elements(self, aggregate: Aggregate) -> str:
+        """Write what a threshold adds up; a count adds ones."""
+        body = ", ".join(part for inner in aggregate.body for part in self.literal(inner))
+        names = dict.fromkeys(
+            variable.name for inner in aggregate.body for variable in literal_variables(inner)
+        )
+        target = "1" if aggregate.target is None else self.term(aggregate.target)
+        rest = "".join(f", V_{name}" for name in names)
+        return f"{{ {target}{rest} : {body} }}"
 
     def aggregate(self, aggregate: Aggregate) -> Iterator[str]:
         result, fresh = self.term(aggregate.result), f"A{self.rule.body.index(aggregate)}"

@@ -9,7 +9,9 @@ Example: with ``r`` open at (⋆), ``p(?x) :- r(?x).`` makes ``p(⋆)`` possible
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from constat.evaluation import ABSENT, ACCEPTED, CERTAIN, CONCEIVABLE, POSSIBLE, Assumption
@@ -34,9 +36,11 @@ from constat.logic import (
     comparison,
     fold,
     implementation,
+    is_never_negative,
     literal_variables,
     local_names,
     term_variables,
+    threshold_of,
 )
 
 if TYPE_CHECKING:
@@ -90,19 +94,30 @@ def evaluate(program: AnalysedProgram, world: World, *, accepted: bool) -> dict[
                 add(relations[predicate], opening, certain=False)
     for component in program.components:
         numbers = [number for name in component.predicates for number in program.rule_numbers(name)]
-        changed = True
-        while changed:
-            fired = [fire(program, number, relations, accepted=accepted) for number in numbers]
-            changed = any(fired)
+        # What is possible does not depend on which totals are certain, and it tells whether a
+        # summand may be negative; so a component is finished twice.
+        for sure_totals in (False, True):
+            changed = True
+            while changed:
+                fired = [
+                    fire(program, number, relations, accepted=accepted, sure_totals=sure_totals)
+                    for number in numbers
+                ]
+                changed = any(fired)
     return relations
 
 
 def fire(
-    program: AnalysedProgram, number: int, relations: dict[str, Relation], *, accepted: bool
+    program: AnalysedProgram,
+    number: int,
+    relations: dict[str, Relation],
+    *,
+    accepted: bool,
+    sure_totals: bool = True,
 ) -> bool:
     """Add the heads of all instances of a rule; return whether anything was new."""
     rule = program.rules[number]
-    body = Body(rule, program.variable_kinds[number], relations)
+    body = Body(rule, program.variable_kinds[number], relations, sure_totals=sure_totals)
     holds = accepted or not rule.assumed
     heads = [(body.row(rule.head, one), sure) for one, sure in body.solutions(rule.body, {})]
     relation = relations[rule.head.predicate]
@@ -148,11 +163,22 @@ class Body:
     """Finds the assignments of a rule's body, and of the aggregates in it."""
 
     def __init__(
-        self, rule: Rule, kinds: Mapping[str, Kind], relations: dict[str, Relation]
+        self,
+        rule: Rule,
+        kinds: Mapping[str, Kind],
+        relations: dict[str, Relation],
+        *,
+        sure_totals: bool = True,
     ) -> None:
         self.rule = rule
         self.kinds = kinds
         self.relations = relations
+        self.sure_totals = sure_totals
+        self.thresholds = {
+            literal.result: threshold_of(rule, place)
+            for place, literal in enumerate(rule.body)
+            if isinstance(literal, Aggregate) and literal.recursive
+        }
 
     def solutions(self, body: Iterable[Literal], given: Binding) -> Iterator[tuple[Binding, bool]]:
         """Yield the possible assignments, each with whether it is certain this way."""
@@ -191,6 +217,8 @@ class Body:
                     case Comparison("=", left, right):
                         self.equate(left, right, binding)
                         self.equate(right, left, binding)
+                    case Aggregate(result=result) if result in self.thresholds:
+                        binding[result.name] = OPEN
                     case Aggregate(result=result) if self.ready(literal, binding):
                         value = self.aggregate(literal, binding)
                         if value is None:
@@ -215,8 +243,12 @@ class Body:
                 return True
             case Negative(atom):
                 return self.absent(self.row(atom, binding), self.relations[atom.predicate])
-            case Comparison():
+            case Comparison(left=left, right=right):
+                if left in self.thresholds or right in self.thresholds:
+                    return True
                 return self.compare(literal, binding)
+            case Aggregate(result=result) if result in self.thresholds:
+                return self.beyond(literal, binding)
             case Aggregate(result=result):
                 value = self.aggregate(literal, binding)
                 known = binding[result.name]
@@ -286,13 +318,47 @@ class Body:
         """Tell whether the group of an aggregate is known."""
         return self.given(aggregate) <= set(binding)
 
-    def aggregate(self, aggregate: Aggregate, binding: Binding) -> Slot | None:
-        """Return the exact value, ⋆ when there is none, ``None`` for min, max, mean of no rows."""
+    def beyond(self, aggregate: Aggregate, binding: Binding) -> bool | None:
+        """Tell whether a recursive total is beyond its bound.
+
+        What is certain is a lower bound as long as nothing that is possible takes from it.
+        """
+        threshold = self.thresholds[aggregate.result]
+        assert threshold is not None, "analysis refuses every other recursive aggregate"
+        bound = self.slot(threshold.bound, binding)
+        if bound is OPEN or OPEN in (binding[name] for name in self.given(aggregate)):
+            return None
+        sure, most, unknown, falls = Fraction(), Fraction(), False, False
+        for key, certain in self.assignments(aggregate, binding).items():
+            target = aggregate.target
+            value = 1 if target is None else self.slot(target, dict(key))
+            unknown |= OPEN in (slot for _, slot in key) or value is OPEN
+            exact = None if value is OPEN else Fraction(value)
+            falls |= exact is None or exact < 0
+            if exact is not None and exact > 0:
+                most += exact
+                sure += exact if certain else 0
+        falls = falls and not is_never_negative(aggregate, self.kinds)
+        compare = operator.gt if threshold.operator == ">" else operator.ge
+        if compare(sure, Fraction(bound)) and not falls and self.sure_totals:
+            return True
+        return None if unknown or compare(most, Fraction(bound)) else False
+
+    def assignments(
+        self, aggregate: Aggregate, binding: Binding
+    ) -> dict[tuple[tuple[str, Slot], ...], bool]:
+        """Return the distinct assignments of an aggregate, each with whether it is certain."""
         given = {name: binding[name] for name in self.given(aggregate)}
         assignments: dict[tuple[tuple[str, Slot], ...], bool] = {}
         for one, sure in self.solutions(aggregate.body, given):
             key = tuple(sorted(one.items()))
             assignments[key] = sure or assignments.get(key, False)
+        return assignments
+
+    def aggregate(self, aggregate: Aggregate, binding: Binding) -> Slot | None:
+        """Return the exact value, ⋆ when there is none, ``None`` for min, max, mean of no rows."""
+        given = {name: binding[name] for name in self.given(aggregate)}
+        assignments = self.assignments(aggregate, binding)
         if OPEN in given.values() or not all(assignments.values()):
             return OPEN
         target = aggregate.target

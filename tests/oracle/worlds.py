@@ -51,6 +51,7 @@ Facts = dict[str, set[Row]]
 Assignment = dict[str, Value]
 
 MOST_COMPLETIONS = 64
+BEYOND_ALL = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,6 +264,9 @@ class _Firing:
         kind = Kind.NUMBER if target is None else self.kind(target)
         try:
             values = [0 if target is None else self.value(target, dict(one)) for one in found]
+            if aggregate.recursive and any(str(value).startswith("-") for value in values):
+                # A recursive total that may fall: nobody knows what follows from it.
+                return (BEYOND_ALL,) if self.erring else ()
             value = fold(aggregate.function, None if target is None else kind, values)
         except EvaluationError:
             return self.domain[self.kinds[aggregate.result.name]] if self.erring else ()

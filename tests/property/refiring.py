@@ -5,7 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from constat.evaluation import CERTAIN, CONCEIVABLE, POSSIBLE, FactDerivation, RuleDerivation
-from constat.logic import OPEN, Literal, Positive, Row, outer_names
+from constat.logic import (
+    OPEN,
+    Aggregate,
+    Comparison,
+    Constant,
+    Kind,
+    Literal,
+    Positive,
+    Row,
+    outer_names,
+    threshold_of,
+)
 from tests.oracle.naive import Binding, Body, Relation
 
 if TYPE_CHECKING:
@@ -71,14 +82,57 @@ class Refiring:
         bodies = Body(rule, kinds, self.oracle), Body(rule, kinds, self.own)
         assert bodies[0].row(rule.head, binding) == derivation.row
         premises: list[Fact] = []
-        for literal, premise in zip(rule.body, derivation.premises, strict=True):
-            if isinstance(literal, Positive):
+        decided = [
+            threshold.place
+            for place, literal in enumerate(rule.body)
+            if isinstance(literal, Aggregate) and literal.recursive
+            for threshold in [threshold_of(rule, place)]
+            if threshold is not None
+        ]
+        assert len(derivation.listed) == len(decided)
+        for place, (literal, premise) in enumerate(
+            zip(rule.body, derivation.premises, strict=True)
+        ):
+            if place in derivation.listed:
+                premises += self.total(bodies, place, derivation)
+            elif place in decided:
+                assert premise is None
+            elif isinstance(literal, Positive):
                 assert premise is not None
                 assert bodies[0].row(literal.atom, binding) == premise
                 premises.append((literal.atom.predicate, premise))
             else:
                 assert premise is None
                 assert _true(bodies, literal, binding), f"{literal} under {binding}"
+        return premises
+
+    def total(
+        self, bodies: tuple[Body, Body], place: int, derivation: RuleDerivation
+    ) -> list[Fact]:
+        """Check what carries a threshold; return its premises."""
+        body = bodies[0]
+        literal, threshold = body.rule.body[place], threshold_of(body.rule, place)
+        assert isinstance(literal, Aggregate)
+        assert threshold is not None
+        binding: Binding = dict(derivation.bindings)
+        premises: list[Fact] = []
+        total = 0
+        listed = derivation.listed[place]
+        assert len({tuple(sorted(one.items())) for one in listed}) == len(listed)
+        for one in listed:
+            inner = {**binding, **one}
+            value = 1 if literal.target is None else body.slot(literal.target, inner)
+            assert isinstance(value, int)
+            assert value >= 0
+            total += value
+            for test in literal.body:
+                if isinstance(test, Positive):
+                    premises.append((test.atom.predicate, body.row(test.atom, inner)))  # type: ignore[arg-type]
+                else:
+                    assert _true(bodies, test, inner), f"{test} under {inner}"
+        compared = Comparison(threshold.operator, Constant(total, Kind.NUMBER), threshold.bound)
+        assert body.compare(compared, binding) is True
+        assert derivation.bindings[literal.result.name] == total
         return premises
 
 

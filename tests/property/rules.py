@@ -104,6 +104,8 @@ class RuleDraw:
         if self.chance(15):
             body.append(Positive(self.ground(self.one(*self.lower))))
         body.extend(computed)
+        if self.layer and self.chance(25):
+            body.extend(self.threshold())
         if self.uses_layer(body):
             self.bound = from_atoms
         return list(self.draw(st.permutations(body)))
@@ -115,7 +117,8 @@ class RuleDraw:
 
     def uses_layer(self, body: list[Literal]) -> bool:
         names = {predicate.name for predicate in self.layer}
-        return any(isinstance(one, Positive) and one.atom.predicate in names for one in body)
+        tests = [t for one in body for t in (one.body if isinstance(one, Aggregate) else (one,))]
+        return any(isinstance(one, Positive) and one.atom.predicate in names for one in tests)
 
     def atom(self, predicate: Predicate, prefix: str = "") -> Atom:
         return Atom(
@@ -158,8 +161,9 @@ class RuleDraw:
                 Apply("cat", (self.known(kind), self.known(kind)), kind),
                 Apply("to_string", (self.known(Kind.NUMBER),), kind),
             )
-        erring = ("/", "%") if self.shape.errors else ()
-        operator = self.one("+", "-", "*", *erring, "strlen", *(("to_number",) if erring else ()))
+        erring = ("/", "%", "^", "bshl") if self.shape.errors else ()
+        plain = ("+", "-", "*", "+", "-", "*", "band", "bxor", "min", "max")
+        operator = self.one(*plain, *erring, "strlen", *(("to_number",) if erring else ()))
         if operator in {"strlen", "to_number"}:
             return Apply(operator, (self.known(Kind.SYMBOL),), kind)
         return Apply(operator, (self.known(kind), self.known(kind)), kind)
@@ -203,6 +207,32 @@ class RuleDraw:
         result = self.name(kind)
         self.bound[result] = kind
         return Aggregate(function, Variable(result), target, tuple(body))
+
+    def threshold(self) -> tuple[Literal, Literal]:
+        """Give a sum or count over the rule's own layer, and the bound it has to exceed."""
+        self.fresh += 1
+        prefix = f"l{self.fresh}"
+        outer = dict(self.bound)
+        predicates = [self.one(*self.layer), *(self.lower[:1] if self.chance(25) else [])]
+        body: list[Test] = [Positive(self.inner(one, prefix, outer)) for one in predicates]
+        for literal in body:
+            self.bind(literal)
+        local = [name for name in self.bound if name not in outer]
+        numbers = [Variable(name) for name in local if kind_of(name) is Kind.NUMBER]
+        target = self.one(*numbers) if numbers and self.chance(75) else None
+        if target is not None and (not self.shape.errors or self.chance(40)):
+            body.append(Comparison(">=", target, Constant(0, Kind.NUMBER)))
+        if self.chance(20):
+            body.append(Negative(self.ground(self.one(*self.lower))))
+        self.bound = outer
+        bound = self.expression(Kind.NUMBER, 20)
+        result = Variable(self.name(Kind.NUMBER))
+        function = "count" if target is None else "sum"
+        operator, turned = self.one((">", "<"), (">=", "<="))
+        compared = Comparison(operator, result, bound)
+        if self.chance(30):
+            compared = Comparison(turned, bound, result)
+        return Aggregate(function, result, target, tuple(body)), compared
 
     def inner(self, predicate: Predicate, prefix: str, outer: dict[str, Kind]) -> Atom:
         """Give an atom of an aggregate's body: local variables, outer ones and constants."""

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from constat.evaluation import Assumption
     from tests.oracle.naive import World
 
-_OPERATORS = ("+", "-", "*", "/", "%")
+_OPERATORS = ("+", "-", "*", "/", "%", "^", "band", "bxor", "bshl")
 
 
 def show_case(program: AnalysedProgram, world: World, goal: Atom) -> str:

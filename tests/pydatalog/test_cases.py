@@ -45,7 +45,7 @@ def test_a_case_has_the_same_answers_or_none(engine: PyDatalogEngine, case: Lang
 def test_most_goals_of_the_cases_are_answered(engine: PyDatalogEngine) -> None:
     told = Counter(outcome(engine, case, one) for case in CASES for one in case.expectations)
     assert told["agreed"] >= 150
-    assert told["erred"] <= 10
+    assert told["erred"] <= 20
     # What is refused is open or assumed; no closed case is.
     open_cases = [
         one for case in CASES if case.name.startswith("unknown") for one in case.expectations

@@ -49,6 +49,18 @@ def test_a_rule_that_the_goal_does_not_need_is_not_looked_at(engine: PyDatalogEn
     assert ask(engine, RULES, "p(1)", ["e(1)"]).holds is True
 
 
+def test_a_total_that_runs_through_recursion_is_refused_at_its_place(
+    engine: PyDatalogEngine,
+) -> None:
+    rules = declared({"e": "x: number", "p": "x: number", "q": "x: number"}, "e")
+    rules += "q(?x) :- e(?x).\np(?x) :- q(?x).\np(?x) :- e(?x), count : { p(_y) } >= ?x.\n"
+    diagnostic, code = refused(engine, rules, "p(1)", "e(1)")
+    assert (diagnostic.code, code) == ("C0283", 78)
+    assert diagnostic.span is not None
+    assert "count" in rules.splitlines()[diagnostic.span.line - 1]
+    assert ask(engine, rules, "q(1)", ["e(1)"]).holds is True
+
+
 def test_an_input_that_needs_values_is_refused_at_its_place(engine: PyDatalogEngine) -> None:
     rules = RULES.replace('.input e(source="memory")', '.input e(source="m", required="x")')
     rules = rules.replace("p(?x) :- e(?x).", "p(?x) :- f(?x), e(?x).").partition("@[")[0]

@@ -42,6 +42,8 @@ NUMERIC = (Kind.NUMBER, Kind.UNSIGNED, Kind.FLOAT, Kind.DECIMAL)
 LOOKS = {Kind.FLOAT: Kind.DECIMAL, Kind.DATE: Kind.SYMBOL, Kind.TIMESTAMP: Kind.SYMBOL}
 LOOKS[Kind.BOOL] = Kind.SYMBOL
 OPERATORS = ("=", "!=", "<", "<=", ">", ">=")
+BITS = ("%", "band", "bor", "bxor", "bshl", "bshr", "bshru", "land", "lor", "lxor")
+EXTREMES = st.sampled_from(("min", "max"))
 SUBTYPE, UNION, ALIAS = "CustomerId", "Anyone", "Amount"
 TYPES = {
     SUBTYPE: TypeDefinition(
@@ -83,12 +85,15 @@ def terms(kind: Kind, names: list[str]) -> st.SearchStrategy[Term]:
         return st.recursive(leaves, lambda inner: st.builds(_cat, inner, inner), max_leaves=4)
     if kind not in NUMERIC:
         return leaves
-    operators = st.sampled_from("+-*/%" if kind in {Kind.NUMBER, Kind.UNSIGNED} else "+-*/")
+    integers = kind in {Kind.NUMBER, Kind.UNSIGNED}
+    operators = st.sampled_from(("+", "-", "*", "/", "^", *(BITS if integers else ())))
+    signs = st.sampled_from(("neg", "bnot", "lnot") if integers else ("neg",))
 
     def grown(inner: st.SearchStrategy[Term]) -> st.SearchStrategy[Term]:
         return st.one_of(
             st.builds(lambda f, a, b: Apply(f, (a, b)), operators, inner, inner),
-            inner.map(_negated),
+            st.builds(lambda f, a: Apply(f, (a,)), signs, inner),
+            st.builds(lambda f, a, b: Apply(f, (a, b)), EXTREMES, inner, inner),
             inner.map(lambda term: Apply("as", (term,), kind, None, kind.value)),
         )
 
@@ -97,10 +102,6 @@ def terms(kind: Kind, names: list[str]) -> st.SearchStrategy[Term]:
 
 def _cat(left: Term, right: Term) -> Term:
     return Apply("cat", (left, right))
-
-
-def _negated(term: Term) -> Term:
-    return Apply("neg", (term,))
 
 
 attributes = st.dictionaries(

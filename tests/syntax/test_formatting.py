@@ -116,6 +116,17 @@ LONG = "?aaaaaaaaaaaaaaaaaaaaaaaa"
             "p(?x) :- ?x = sum ?y * 2 : { q(?y), ?y != 1 }, (r(?x); s(?x)).\n",
         ),
         ("p(?x):-?x=sum(?y+1):{q(?y)}.", "p(?x) :- ?x = sum (?y + 1) : { q(?y) }.\n"),
+        ("p(?x):-?x=0x1F^2*0b101-12u.", "p(?x) :- ?x = 0x1F ^ 2 * 0b101 - 12u.\n"),
+        (
+            "p(?x  band(?y)bor-1,bnot(?x),bnot  -?x,(?x)lxor(?y)):-q(?x,?y).",
+            "p(?x band (?y) bor -1, bnot(?x), bnot -?x, (?x) lxor (?y)) :- q(?x, ?y).\n",
+        ),
+        ("p(min(?x,2)):-?x=min(?y):{q(?y)}.", "p(min(?x, 2)) :- ?x = min (?y) : { q(?y) }.\n"),
+        (
+            "p(?x):-?x=sum max(?y,2):{q(?y)},?x<max((max(?y,2))):{q(?y)}.",
+            "p(?x) :- ?x = sum max(?y, 2) : { q(?y) }, ?x < max ((max(?y, 2))) : { q(?y) }.\n",
+        ),
+        (".printsize  p,q", ".printsize p, q\n"),
         (
             '/// d\n@[id=R1]@[says="{x}"]p(1).// why',
             '/// d\n@[id = R1]\n@[says = "{x}"]\np(1).  // why\n',

@@ -76,6 +76,40 @@ def test_bare_tokens_are_read_by_the_kind_of_their_column() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("text", "number", "unsigned"),
+    [
+        ("0x1F", 31, 31),
+        ("0b101", 5, 5),
+        ("-0x10", -16, None),
+        ("12u", None, 12),
+        ("0xFFFFFFFFFFFFFFFF", None, 2**64 - 1),
+        ("0xFFFFFFFFFFFFFFFFu", None, 2**64 - 1),
+        ("0x7fffffffffffffff", 2**63 - 1, 2**63 - 1),
+        ("0x", None, None),
+        ("0b2", None, None),
+        ("0xG", None, None),
+        ("5uu", None, None),
+        ("u", None, None),
+        ("-", None, None),
+        ("0x" + "F" * 5000, None, None),
+    ],
+)
+def test_integers_of_a_goal_have_the_spellings_of_rules(
+    text: str, number: int | None, unsigned: int | None
+) -> None:
+    program = parse_text(".decl n(x: number)\n.decl u(x: unsigned)", "t.dl", [])
+    for name, value in (("n", number), ("u", unsigned)):
+        if value is None:
+            with pytest.raises(ConstatError) as caught:
+                parse_goal(f"{name}({text})", program)
+            assert [one.code for one in caught.value.diagnostics] == ["C0186"]
+        else:
+            (term,) = parse_goal(f"{name}({text})", program).terms
+            assert isinstance(term, Constant)
+            assert term.value == value
+
+
 def test_columns_that_are_not_named_are_free() -> None:
     goal = parse_goal("order(d = 2024-01-01, c = ?n)", PROGRAM)
     assert goal.terms == (

@@ -78,6 +78,16 @@ def test_an_input_gives_a_source_and_an_output_its_parameters() -> None:
     assert program.outputs == {"total": {"expect": "C001", "IO": "stdout"}}
 
 
+def test_the_sizes_to_print_keep_their_order_and_stand_once() -> None:
+    program = sound(
+        ".decl a(x: number)\n.decl b(x: number)\n.decl c(x: number)\n"
+        ".printsize c, a(IO=stdout)\n.printsize a\n.printsize b\n.output a"
+    )
+    assert program.sizes == ("c", "a", "b")
+    assert list(program.outputs) == ["a"]
+    assert sound(LIBRARY).sizes == ()
+
+
 def test_types_are_subtypes_unions_and_aliases() -> None:
     found = sound(LIBRARY).types
     assert [(one.name, one.form, one.members) for one in found.values()] == [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
@@ -58,6 +59,13 @@ def test_a_printed_term_reads_back_as_itself(kind: Kind, data: st.DataObject) ->
         "p(?x), q(?x) :- r(?x, ?x, ?x); s(?x).",
         "flag().",
         "p(-(5), -(-5), - -5, -(5u)).",
+        "p(-2 ^ 2, (-2) ^ 2, 2 ^ -2, 2 ^ -?x ^ 3, (?x ^ 2) ^ 3) :- q(?x).",
+        "p((-0.5) ^ 2, (-?x) ^ 2, bnot (?x ^ 2), bnot -?x, lnot bnot ?x) :- q(?x).",
+        "p(?x band (?y bor 1) bshl 2, min(?x, ?y, 3), max(?x, ?y)) :- q(?x, ?y).",
+        "p(?x) :- q(?x), bnot ?x > 5, (?x) bxor 3 = 1, lnot(?x) = 0.",
+        "p(?x) :- q(?x), ?x = min ?y : { q(?y) } band 7.",
+        "p(?x) :- ?x = max max(?y, min(?y, 3), 2) : { q(?y) }, ?x < min (max(?y, 2)) : { q(?y) }.",
+        ".decl a(x: number)\n.decl b(x: number)\n.printsize b\n.printsize a, b(IO=stdout)",
         '@[id = R7] @[confidence = 0.90] @[approved(by = "J. Doe", on = "2026-01-31")] p(1).',
         '/// first\n/// second\n@[says = "{x}"]\np(?x) :- @![owner = me] q(?x).',
         '@[expect(proved = "a,b")] .decl p(x: symbol)\n@[expect = "a"] .output p(IO=stdout)',
@@ -88,6 +96,19 @@ def test_a_text_prints_as_a_program_that_is_the_same(text: str) -> None:
         (Apply("-", (Variable("x"), Apply("-", (Variable("y"), Variable("z"))))), "?x - (?y - ?z)"),
         (Apply("-", (Apply("-", (Variable("x"), Variable("y"))), Variable("z"))), "?x - ?y - ?z"),
         (Apply("*", (Apply("+", (Variable("x"), Variable("y"))), Variable("z"))), "(?x + ?y) * ?z"),
+        (Apply("^", (Variable("x"), Apply("^", (Variable("y"), Variable("z"))))), "?x ^ ?y ^ ?z"),
+        (Apply("^", (Apply("^", (Variable("x"), Variable("y"))), Variable("z"))), "(?x ^ ?y) ^ ?z"),
+        (Apply("^", (Constant(-2, Kind.NUMBER), Variable("z"))), "(-2) ^ ?z"),
+        (Apply("bnot", (Apply("bnot", (Variable("x"),)),)), "bnot (bnot ?x)"),
+        (
+            Apply("band", (Apply("bnot", (Variable("x"),)), Constant(1, Kind.NUMBER))),
+            "bnot ?x band 1",
+        ),
+        (
+            Apply("band", (Apply("bor", (Variable("x"), Variable("y"))), Variable("z"))),
+            "(?x bor ?y) band ?z",
+        ),
+        (Apply("max", (Variable("x"), Constant(0, Kind.NUMBER))), "max(?x, 0)"),
     ],
 )
 def test_a_term_is_written_without_needless_brackets(term: Term, text: str) -> None:
@@ -109,3 +130,79 @@ def test_a_long_rule_gets_a_line_for_each_literal() -> None:
     assert lines[0] == "total(?customer, ?sum) :-"
     assert len(lines) == 5
     assert all(line.startswith("  ") for line in lines[1:])
+
+
+LEFT = ("lor", "lxor", "land", "bor", "bxor", "band", "bshl", "+", "*")
+"""The operators that bind from the left, from the loosest to the tightest, as in Souffle."""
+
+
+@pytest.mark.parametrize(
+    ("text", "bracketed"),
+    [
+        *((f"1 {one} 2 {one} 3", f"(1 {one} 2) {one} 3") for one in LEFT),
+        *((f"1 {a} 2 {b} 3", f"1 {a} (2 {b} 3)") for a, b in pairwise(LEFT)),
+        *((f"1 {b} 2 {a} 3", f"(1 {b} 2) {a} 3") for a, b in pairwise(LEFT)),
+        ("1 bshl 2 bshr 3 bshru 4", "((1 bshl 2) bshr 3) bshru 4"),
+        ("1 * 2 / 3 % 4", "((1 * 2) / 3) % 4"),
+        ("2 * 3 ^ 2", "2 * (3 ^ 2)"),
+        ("2 ^ 3 * 2", "(2 ^ 3) * 2"),
+        ("2 ^ 3 ^ 2", "2 ^ (3 ^ 2)"),
+        ("-?x ^ 2", "-(?x ^ 2)"),
+        ("-2 ^ 2", "-(2 ^ 2)"),
+        ("2 ^ -1 * 3", "(2 ^ (-1)) * 3"),
+        ("2 ^ -?x ^ 2", "2 ^ (-(?x ^ 2))"),
+        ("bnot ?x ^ 2", "bnot (?x ^ 2)"),
+        ("bnot ?x * 2", "(bnot ?x) * 2"),
+        ("bnot (?x) band 2", "(bnot ?x) band 2"),
+        ("lnot ?x land ?x", "(lnot ?x) land ?x"),
+        ("lnot -?x", "lnot (-?x)"),
+        ("1 band -?x", "1 band (-?x)"),
+        ("min(1, 2) + 3 band 4", "(min(1, 2) + 3) band 4"),
+    ],
+)
+def test_operators_bind_as_in_souffle(text: str, bracketed: str) -> None:
+    found, expected = (read(f"p({one}) :- q(?x).").rules[0] for one in (text, bracketed))
+    assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("0x1F", 31),
+        ("0xfFfF", 65535),
+        ("-0x10", -16),
+        ("0b101", 5),
+        ("-0b1", -1),
+        ("0x7FFFFFFFFFFFFFFF", 2**63 - 1),
+        ("-0x8000000000000000", -(2**63)),
+        ("0xFFFFFFFFFFFFFFFFu", 2**64 - 1),
+        ("18446744073709551615u", 2**64 - 1),
+        ("0b11u", 3),
+        ("-0u", 0),
+    ],
+)
+def test_integers_are_written_in_base_16_2_and_10(text: str, value: int) -> None:
+    term = read(f"p({text}).").rules[0].head.terms[0]
+    kind = Kind.UNSIGNED if text.endswith("u") else Kind.NUMBER
+    assert term == Constant(value, kind)
+
+
+@pytest.mark.parametrize(
+    ("text", "edit"),
+    [
+        ("0x8000000000000000", "`u` behind"),
+        ("-0x8000000000000001", "smaller"),
+        ("9223372036854775808", "`u` behind"),
+        ("-9223372036854775809", "smaller"),
+        ("18446744073709551616u", "smaller"),
+        ("0x1" + "0" * 100, "smaller"),
+        ("-5u", "without the sign"),
+        ("-0x1Fu", "without the sign"),
+    ],
+)
+def test_an_integer_out_of_range_is_told_its_range(text: str, edit: str) -> None:
+    found: list[Diagnostic] = []
+    parse_text(f"p({text}).", "t.dl", found)
+    assert [one.code for one in found if one.code != "C0201"] == ["C0111"]
+    assert edit in found[0].help
+    assert found[0].note

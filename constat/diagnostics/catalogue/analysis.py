@@ -6,7 +6,8 @@ from typing import Final
 
 from constat.diagnostics.catalogue.kinds import KINDS
 from constat.diagnostics.catalogue.programs import PROGRAMS
+from constat.diagnostics.catalogue.thresholds import THRESHOLDS
 from constat.diagnostics.catalogue.variables import VARIABLES
 from constat.diagnostics.entry import Entry
 
-ENTRIES: Final[tuple[Entry, ...]] = (*VARIABLES, *KINDS, *PROGRAMS)
+ENTRIES: Final[tuple[Entry, ...]] = (*VARIABLES, *KINDS, *PROGRAMS, *THRESHOLDS)

@@ -8,7 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from constat.diagnostics.catalogue import analysis, evaluation, external, library, syntax
+from constat.diagnostics.catalogue import (
+    analysis,
+    evaluation,
+    external,
+    forward,
+    handed,
+    library,
+    plans,
+    running,
+    syntax,
+)
 from constat.diagnostics.entry import Entry
 
 
@@ -16,7 +26,8 @@ def catalogue() -> Mapping[str, Entry]:
     """Every entry by code, in the order of codes."""
     parts = (
         *(syntax.ENTRIES, analysis.ENTRIES, library.ENTRIES),
-        *(evaluation.ENTRIES, external.ENTRIES),
+        *(evaluation.ENTRIES, external.ENTRIES, forward.ENTRIES, running.ENTRIES),
+        *(handed.ENTRIES, plans.ENTRIES),
     )
     entries = sorted((entry for part in parts for entry in part), key=lambda entry: entry.code)
     return {entry.code: entry for entry in entries}

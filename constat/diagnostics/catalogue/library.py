@@ -1,4 +1,4 @@
-"""The codes of rule libraries: cases (C0440 to C0447) and portability (C0260 to C0275).
+"""The codes of rule libraries: cases (C0440 to C0447) and portability (C0260 to C0278).
 
 Portability is about stock Souffle 2.5: each wrong example is right here, and is not loaded or is
 answered differently there.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from constat.diagnostics.catalogue import thresholds
 from constat.diagnostics.entry import Entry
 
 _ORDER: Final = '.include "constat/prelude.dl"\n.decl paid(order: number, day: Date)\n'
@@ -222,6 +223,32 @@ PORTABILITY: Final = (
         _NUMBERS + "q(10 / ?x) :- n(?x).\n",
         _NUMBERS + "q(?x / 10) :- n(?x).\n",
     ),
+    Entry(
+        "C0276",
+        "a power that depends on the machine",
+        "A power is exact here, that of a float is rounded once, and a negative exponent of a "
+        "whole number makes the rule instance unknown. Stock Souffle takes what `pow` of the C "
+        "library gives and cuts it to a whole number.",
+        _NUMBERS + "q(2 ^ ?x) :- n(?x).\n",
+        _NUMBERS + "q(2 ^ ?x) :- n(?x), ?x >= 0.\n",
+    ),
+    Entry(
+        "C0277",
+        "a shift by what may not fit the word",
+        "A shift is by 0 to 63 bits here, anything else makes the rule instance unknown. Stock "
+        "Souffle takes the count modulo the width of its build, 32 or 64.",
+        _NUMBERS + "q(1 bshl ?x) :- n(?x).\n",
+        _NUMBERS + "q(1 bshl (?x band 31)) :- n(?x).\n",
+    ),
+    Entry(
+        "C0278",
+        "a conversion between numbers that can err",
+        "A value outside the kind makes the rule instance unknown here. In stock Souffle it "
+        "becomes another number.",
+        _NUMBERS + ".decl u(x: unsigned)\nu(to_unsigned(?x)) :- n(?x).\n",
+        _NUMBERS + ".decl u(x: unsigned)\nu(to_unsigned(?x)) :- n(?x), ?x >= 0.\n",
+    ),
+    *thresholds.PORTABILITY,
 )
 
-ENTRIES: Final = (*PORTABILITY, *CASES)
+ENTRIES: Final = (*PORTABILITY, *thresholds.ENGINES, *CASES)

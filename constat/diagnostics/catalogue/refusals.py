@@ -130,27 +130,6 @@ REFUSALS: Final[tuple[Entry, ...]] = (
         ".type Customer <: symbol\n",
     ),
     Entry(
-        "C0176",
-        "bitwise and logical functions on numbers",
-        _LATER,
-        _P + "q(?y) :- p(?x), ?y = ?x band 1.\n",
-        _P + "q(?y) :- p(?x), ?y = ?x % 2.\n",
-    ),
-    Entry(
-        "C0177",
-        "powers",
-        _LATER + "Until then a power is a product.",
-        _P + "q(?y) :- p(?x), ?y = ?x ^ 2.\n",
-        _P + "q(?y) :- p(?x), ?y = ?x * ?x.\n",
-    ),
-    Entry(
-        "C0178",
-        "printsize",
-        _LATER + "Until then an aggregate counts rows.",
-        _P + ".printsize p\n",
-        _P + "q(?n) :- ?n = count : { p(_) }.\n",
-    ),
-    Entry(
         "C0179",
         "counters of the engine",
         _ORDER + "re-checked.",

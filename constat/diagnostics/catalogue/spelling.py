@@ -93,8 +93,9 @@ SPELLING: Final[tuple[Entry, ...]] = (
     ),
     Entry(
         "C0111",
-        "a number that is too large",
-        "A number has 64 bits, a decimal at most 38 digits. Long identifiers are texts.",
+        "a number that is out of range",
+        "A number has 64 bits, a decimal at most 38 digits, and an unsigned such as `5u` no sign. "
+        "Long identifiers are texts.",
         ".decl account(n: number)\naccount(12345678901234567890).\n",
         '.decl account(n: symbol)\naccount("12345678901234567890").\n',
     ),

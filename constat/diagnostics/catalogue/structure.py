@@ -1,4 +1,4 @@
-"""Codes C0116 to C0143: mistakes in rules and facts."""
+"""Codes C0116 to C0143 and C0158: mistakes in rules and facts."""
 
 from __future__ import annotations
 
@@ -187,5 +187,14 @@ STRUCTURE: Final[tuple[Entry, ...]] = (
         _SALE + ".decl counted(c: symbol, amount: Decimal)\n"
         "counted(?c, ?a) :- sale(?c, ?a), ?a > 5.0; sale(?c, ?a), ?a < 1.0.\n"
         "total(?c, ?t) :- customer(?c), ?t = sum ?a : { counted(?c, ?a) }.\n",
+    ),
+    Entry(
+        "C0158",
+        "an operator of another language",
+        "A power is `^`, the bits of whole numbers are combined by `band bor bxor bnot` and moved "
+        "by `bshl bshr bshru`; `land lor lxor lnot` give 1 or 0. `**`, `<<`, `&`, `|` and `mod` "
+        "belong to other languages.",
+        ".decl flags(n: number)\n.decl odd(n: number)\nodd(?n) :- flags(?n), (?n & 1) = 1.\n",
+        ".decl flags(n: number)\n.decl odd(n: number)\nodd(?n) :- flags(?n), ?n band 1 = 1.\n",
     ),
 )

@@ -23,7 +23,7 @@ from constat.library.cases.results import CaseResult, CasesRun, ExpectationResul
 from constat.library.files import CASES
 from constat.logic import Negative, Positive
 from constat.proof import build_certificate, decide, proof_tree, render_tree
-from constat.tiers.hashing import now
+from constat.store.clock import now
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Final
 
 from constat.evaluation import Answer, Assumption, Evidence, Opening, Origin, Portion
 from constat.logic import OPEN
-from constat.tiers.hashing import content_hash, now
+from constat.store.clock import now
+from constat.tiers.hashing import content_hash
 from constat.tiers.matching import matched_keys, rows_for
 
 if TYPE_CHECKING:

@@ -1,6 +1,7 @@
 """Forward plans: an analysed program and the wanted atoms in, `ForwardPlan` out.
 
-For answers in bulk, where `constat.plan` alone plans one goal on demand.
+For answers in bulk, where `constat.plan` alone plans one goal on demand. `PASSES` are the passes of
+the forward planner; `constat.plan.PASSES` those of demand plans.
 """
 
 from __future__ import annotations
@@ -16,12 +17,16 @@ from constat.plan.forward.operators import (
     Strategy,
     Wanted,
 )
+from constat.plan.forward.options import PlanOptions
+from constat.plan.forward.planning import PASSES, plan_forward
 from constat.plan.forward.statistics import Sizes, Statistics
 
 __all__ = [
+    "PASSES",
     "ForwardPlan",
     "Layout",
     "Pipeline",
+    "PlanOptions",
     "Reading",
     "Relation",
     "Rewriting",
@@ -30,4 +35,5 @@ __all__ = [
     "Statistics",
     "Strategy",
     "Wanted",
+    "plan_forward",
 ]

@@ -64,12 +64,21 @@ class Document:
         literal = rule["body"][place]
         if literal[0] == "a":
             result = values.get(literal[2][1])
-            return f"{printable(str(literal[1]))} = {printable(str(result))}"
+            shown = "beyond its bound" if result is None else f"= {printable(result)}"
+            return f"{printable(str(literal[1]))} {shown}"
         if literal[0] == "?":
             return f"{_term(literal[2], values)} {literal[1]} {_term(literal[3], values)}"
         predicate, terms = literal[1]
         inside = ", ".join(_term(term, values) for term in terms)
         return f"{'!' if literal[0] == '-' else ''}{printable(predicate)}({inside})"
+
+    def premises(self, node: Members, place: int) -> list[int]:
+        """Return the nodes a body literal rests on; of a threshold those of all its summands."""
+        premise = node["premises"][place]
+        if isinstance(premise, list):
+            below = [one for _, premises in premise for one in premises if one is not None]
+            return list(dict.fromkeys(below))
+        return [] if premise is None else [premise]
 
     def literal_predicates(self, node: Members, place: int) -> list[str]:
         """Return the predicates a body literal speaks about."""

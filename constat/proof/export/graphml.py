@@ -74,9 +74,11 @@ def _write_node(document: Document, writer: _Writer, place: int, node: Members) 
         writer.edge(name, f"source{document.facts[node['facts']]['source']}", "source")
         return
     writer.edge(name, f"rule{node['rule']}", "rule")
-    for at, premise in enumerate(node["premises"]):
-        if premise is not None:
+    for at in range(len(node["premises"])):
+        premises = document.premises(node, at)
+        for premise in premises:
             writer.edge(name, f"node{premise}", f"body {at + 1}")
+        if premises:
             continue
         for predicate_below in dict.fromkeys(document.literal_predicates(node, at)):
             for source in document.sources_of(predicate_below):

@@ -106,17 +106,15 @@ def _write_node(document: Document, writer: _Writer, place: int, node: Members) 
     writer.relate("wasGeneratedBy", {"entity": name, "activity": step})
     rule = f"rule{node['rule']}"
     writer.relate("wasAssociatedWith", {"activity": step, "agent": "engine", "plan": rule})
-    for at, premise in enumerate(node["premises"]):
-        used = f"node{premise}"
-        if premise is None:
+    for at in range(len(node["premises"])):
+        below = [f"node{premise}" for premise in document.premises(node, at)]
+        if not below:
             found = _write_looked_up(document, writer, place, at)
-            if found is None:
-                continue
-            used = found
-        role = f"body {at + 1}"
-        writer.relate("used", {"activity": step, "entity": used}, role)
-        derived = {"generatedEntity": name, "usedEntity": used, "activity": step}
-        writer.relate("wasDerivedFrom", derived)
+            below = [] if found is None else [found]
+        for used in below:
+            writer.relate("used", {"activity": step, "entity": used}, f"body {at + 1}")
+            derived = {"generatedEntity": name, "usedEntity": used, "activity": step}
+            writer.relate("wasDerivedFrom", derived)
 
 
 def _write_looked_up(document: Document, writer: _Writer, place: int, at: int) -> str | None:

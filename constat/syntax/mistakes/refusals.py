@@ -99,14 +99,6 @@ _TABLE: Final = MappingProxyType(
             "there is a newer form that says the same",
             "use `.type A <: symbol`, `.input p` and `.output p`",
         ),
-        "bitwise": (
-            "C0176",
-            "bitwise and logical functions on numbers",
-            _LATER,
-            "use arithmetic or `%`",
-        ),
-        "power": ("C0177", "`^`", _LATER, "multiply: `?x * ?x`"),
-        "printsize": ("C0178", "`.printsize`", _LATER, "use an aggregate: `?n = count : { p(_) }`"),
         "counter": (
             "C0179",
             "counters of the engine",

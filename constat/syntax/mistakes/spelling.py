@@ -137,14 +137,19 @@ def too_large(span: Span, limit: str) -> Diagnostic:
     )
 
 
-def number_too_large(span: Span, range_text: str) -> Diagnostic:
+def number_out_of_range(span: Span, range_text: str, written: str) -> Diagnostic:
     """A number outside its kind."""
+    edit = 'write a smaller number, or quote it when it is an identifier, for example `"1"`'
+    if written.startswith("-") and written.endswith("u"):
+        edit = "write it without the sign, or without the `u` where the column is a number"
+    elif written.isalnum() and not written.endswith("u"):
+        edit += "; an unsigned has a `u` behind it and goes to 18446744073709551615u"
     return Diagnostic(
         "C0111",
-        "this number is too large",
+        "this number is out of range",
         span,
         note=f"{range_text}",
-        help='write a smaller number, or quote it when it is an identifier, for example `"1"`',
+        help=edit,
     )
 
 

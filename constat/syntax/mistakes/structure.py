@@ -44,6 +44,18 @@ def comparison_habit(span: Span, spelling: str, right: str) -> Diagnostic:
     )
 
 
+def operator_habit(span: Span, spelling: str, right: str) -> Diagnostic:
+    """`**`, `<<`, `?x & 3`."""
+    return Diagnostic(
+        "C0158",
+        f"`{spelling}` is not an operator",
+        span,
+        note="the operators are `+ - * / % ^`, `band bor bxor bnot bshl bshr bshru` on bits, and "
+        "`land lor lxor lnot`, which give 1 or 0",
+        help=f"write `{right}`",
+    )
+
+
 def connective_habit(span: Span, spelling: str, right: str) -> Diagnostic:
     """`&&`, `or`."""
     return Diagnostic(

@@ -1,0 +1,159 @@
+"""`constat run PROGRAM`: a whole program over fact files, as `souffle -F DIR -D DIR program.dl`.
+
+Everything is computed before the first result is written; so an error leaves the old results as
+they were. It is the only command that reads Souffle's own style, and needs no project.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from constat.cli.helping import PlainCommand, format_option
+from constat.cli.output import note, show_error, use_utf8, write_json, write_pieces
+from constat.cli.progress import watching
+from constat.cli.sizes import MemorySize
+from constat.diagnostics import ConstatError, render, to_json
+from constat.evaluation import Resources
+from constat.plan.forward import Strategy
+from constat.session.run_relations import ENGINES
+from constat.session.running import RunOptions, RunSummary, run_program
+from constat.syntax import Mode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_STDOUT: Final = "-"
+_FOREVER: Final = 1e9
+
+
+@click.command(name="run", cls=PlainCommand)
+@click.argument("program", type=click.Path(path_type=Path))
+@click.option(
+    "--facts", "-F", metavar="DIR", default=".", help="Read fact files here; default: here."
+)
+@click.option("--output", "-D", metavar="DIR", default=".", help="Write results here; - is stdout.")
+@click.option("--include", "-I", metavar="DIR", multiple=True, help="Include files from here.")
+@click.option(
+    "--mode",
+    type=click.Choice([one.value for one in Mode]),
+    help="How to read the program; by default its pragma `constat` decides.",
+)
+@click.option(
+    "--engine",
+    type=click.Choice(ENGINES),
+    default=ENGINES[0],
+    show_default=True,
+    help="What computes: in bulk, or row by row.",
+)
+@click.option(
+    "--word-size",
+    type=click.Choice(("32", "64")),
+    default="32",
+    show_default=True,
+    help="Bits of an integer in souffle mode.",
+)
+@click.option(
+    "--timeout", type=click.FloatRange(min=0, min_open=True), help="Stop after so many seconds."
+)
+@click.option("--threads", type=click.IntRange(1, 1024), help="Cores to use; default: all.")
+@click.option("--memory", type=MemorySize(), help="Bytes to use at most, like 2GB.")
+@click.option(
+    "--strategy",
+    type=click.Choice([one.value for one in Strategy]),
+    help="Compute so wherever it is right; `constat explain-plan` shows the choice.",
+)
+@click.option("--no-warn", "-w", "silent", is_flag=True, help="Do not print warnings.")
+@format_option
+def command(program: Path, *, silent: bool, form: str, **given: object) -> int:
+    """Run PROGRAM: read its .input files, compute, write its .output files.
+
+    A relation NAME is read from NAME.facts and written to NAME.csv, one row on a line and a tab
+    between columns. `.input` and `.output` can say otherwise: filename, delimiter, columns,
+    headers, rfc4180 (CSV), compress, IO=stdin, IO=stdout. Files lie in the folders given, links
+    followed. `.printsize NAME` prints how many rows there are.
+
+    A program with `.pragma "constat"` is read in strict mode, any other in souffle mode: names
+    without `?` are variables, integers wrap at 32 bits (--word-size 64: at 64), and what strict
+    mode would refuse is a warning. What Souffle has and Constat has not is named, with exit code
+    78. Rules that are assumptions elsewhere count as certain.
+
+    A division by zero or another failing function ends the run; nothing is written then.
+
+    Examples:
+      constat run examples/reach/reach.dl --facts examples/reach/facts --output examples/reach
+      constat run examples/reach/reach.dl -F examples/reach/facts -D-
+      constat run examples/reach/reach.dl -F examples/reach/facts -D- --mode souffle -w
+      constat run examples/reach/reach.dl -F examples/reach/facts -D- --engine reference
+      constat run examples/reach/reach.dl -F examples/reach/facts -D- --threads 1 --memory 500MB
+      constat run examples/reach/reach.dl -F examples/reach/facts -D- --format json
+
+    Exit codes: 0 all results are written, 2 a mistake in program, facts or usage, 70 internal
+    error, 78 a construct that is not supported, 130 interrupted.
+    """
+    as_json = form == "json"
+    printed: list[str] = []
+    texts: dict[str, str] = {}
+    use_utf8()
+    try:
+        with watching() as observe:
+            show = printed.extend if as_json else write_pieces
+            summary = run_program(program, _options(**given), show, texts=texts, observe=observe)  # type: ignore[arg-type]  # the options declared above
+    except ConstatError as problem:
+        show_error(problem, texts, as_json=as_json)
+        return problem.exit_code
+    if as_json:
+        write_json(_json(summary, printed))
+    elif summary.warnings and not silent:
+        note(render(summary.warnings, texts, colour=False).rstrip("\n"))
+    return 0
+
+
+def _options(  # noqa: PLR0913  one argument for each option
+    *,
+    facts: str,
+    output: str,
+    include: tuple[str, ...],
+    mode: str | None,
+    engine: str,
+    word_size: str,
+    timeout: float | None,
+    threads: int | None,
+    memory: int | None,
+    strategy: str | None,
+) -> RunOptions:
+    seconds = _FOREVER if timeout is None else timeout
+    return RunOptions(
+        Path(facts),
+        None if output == _STDOUT else Path(output),
+        None if mode is None else Mode(mode),
+        engine,
+        int(word_size),
+        tuple(map(Path, include)),
+        Resources(seconds=seconds, memory=memory or 0, threads=threads or 0),
+        None if strategy is None else Strategy(strategy),
+    )
+
+
+def _json(summary: RunSummary, printed: Iterable[str]) -> dict[str, object]:
+    return {
+        "exit_code": 0,
+        "mode": summary.mode,
+        "word_size": summary.word_size,
+        "engine": summary.engine,
+        "read": [{"relation": name, "file": file} for name, file in summary.read],
+        "results": [
+            {
+                "relation": one.relation,
+                "rows": one.rows,
+                "kind": one.kind,
+                "file": one.file or None,
+            }
+            for one in summary.written
+        ],
+        "printed": "".join(printed),
+        "seconds": round(summary.seconds, 3),
+        "warnings": to_json(summary.warnings),
+    }

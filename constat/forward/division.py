@@ -1,0 +1,153 @@
+"""Which predicates are computed in bulk, and which the reference engine has to look at.
+
+In: a program, the wanted atoms and the predicates that are known to be open. Out: a `Division`.
+Invariants: whatever depends on something open is open, so that everything a bulk stage reads is a
+whole, certain relation; a recursive component is wholly open or wholly closed. Example: where
+`risk` is open and `flagged(?c) :- risk(?c), region_of(?c, "north").`, `flagged` is open, and
+`region_of` is computed in bulk and handed to the reference engine as a given relation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from constat.analysis import AnalysedProgram, Component
+from constat.forward.demands import EVERYTHING, Wish, wishes
+from constat.logic import Atom, Column, Positive, Predicate, Rule, Variable
+from constat.plan.costs import predicates_of, rules_by_head
+
+
+@dataclass(frozen=True, slots=True)
+class Division:
+    """How a program is divided.
+
+    `bulk` are the atoms to compute in bulk: the wanted ones that are closed, then those of the
+    `frontier`, the closed derived predicates that open rules read. `given` are the predicates
+    from outside that they rest on, `wishes` say which of their rows. `open_rules` are the
+    predicates whose rules are left to the reference engine.
+    """
+
+    bulk: tuple[Atom, ...]
+    open_wanted: tuple[Atom, ...]
+    frontier: tuple[str, ...]
+    given: frozenset[str]
+    open_rules: frozenset[str]
+    wishes: Mapping[str, Wish] = field(default_factory=dict, hash=False)
+
+
+def divide(program: AnalysedProgram, wanted: Sequence[Atom], opened: Collection[str]) -> Division:
+    """Divide a program; `opened` are the predicates that are open by themselves."""
+    uses = used_by_head(program)
+    assumed = {rule.head.predicate for rule in program.rules if rule.assumed}
+    open_names = dependents(uses, {*opened, *assumed})
+    open_wanted = tuple(atom for atom in wanted if atom.predicate in open_names)
+    below = _reached({atom.predicate for atom in open_wanted}, uses, open_names)
+    open_rules = frozenset(below & open_names)
+    frontier = tuple(sorted(name for name in below - open_names if name in uses))
+    bulk = [atom for atom in wanted if atom.predicate not in open_names]
+    bulk += [free_atom(program.program.predicates[name]) for name in frontier]
+    closed = _reached({atom.predicate for atom in bulk}, uses, set(uses))
+    given = frozenset(closed & program.external)
+    every = wishes(program, closed, bulk)
+    needed = {name: every.get(name, EVERYTHING) for name in given}
+    return Division(tuple(bulk), open_wanted, frontier, given, open_rules, needed)
+
+
+def used_by_head(program: AnalysedProgram) -> dict[str, frozenset[str]]:
+    """Give for each derived predicate those that its rules read."""
+    return {
+        name: frozenset(
+            used
+            for number in numbers
+            for literal in program.rules[number].body
+            for used in predicates_of(literal)
+        )
+        for name, numbers in rules_by_head(program).items()
+    }
+
+
+def dependents(uses: Mapping[str, frozenset[str]], names: Iterable[str]) -> set[str]:
+    """Give the names and every derived predicate that rests on one of them."""
+    readers: dict[str, list[str]] = {}
+    for head, used in uses.items():
+        for name in used:
+            readers.setdefault(name, []).append(head)
+    found: set[str] = set()
+    waiting = list(names)
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            waiting += readers.get(name, ())
+    return found
+
+
+def _reached(
+    names: Iterable[str], uses: Mapping[str, frozenset[str]], through: Collection[str]
+) -> set[str]:
+    """Give the names and what their rules read, following the rules of `through` only."""
+    found: set[str] = set()
+    waiting = list(names)
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            if name in through:
+                waiting += uses.get(name, ())
+    return found
+
+
+def free_atom(predicate: Predicate) -> Atom:
+    """Give the atom that asks for every row of a predicate."""
+    return Atom(predicate.name, tuple(Variable(f"v{place}") for place in range(predicate.arity)))
+
+
+def over_stored(
+    program: AnalysedProgram, kept: Collection[str], stored: Mapping[str, str]
+) -> AnalysedProgram:
+    """Give the program of the rules of `kept`, over relations that are stored.
+
+    `stored` names, for each predicate that is computed already, the external predicate that holds
+    its rows. Under a name of its own the predicate stays derived, by one rule that copies: an
+    engine then asks for it exactly as it would if its own rules were there.
+    """
+    copied = {name: other for name, other in stored.items() if other != name}
+    numbers = [n for n, rule in enumerate(program.rules) if rule.head.predicate in kept]
+    predicates = dict(program.program.predicates)
+    rules = [program.rules[number] for number in numbers]
+    kinds = [program.variable_kinds[number] for number in numbers]
+    for name, other in copied.items():
+        declared = predicates[name]
+        predicates[other] = Predicate(other, _plain(declared.columns))
+        atom = free_atom(declared)
+        rules.append(Rule(f"{other}.1", atom, (Positive(replace(atom, predicate=other)),)))
+        kinds.append({f"v{place}": kind for place, kind in enumerate(declared.kinds)})
+    external = {*(program.external & set(kept)), *stored.values()}
+    external |= {
+        used
+        for number in numbers
+        for literal in program.rules[number].body
+        for used in predicates_of(literal)
+        if used in program.external and used not in stored
+    }
+    return AnalysedProgram(
+        replace(program.program, predicates=predicates, rules=tuple(rules)),
+        tuple(rules),
+        tuple(kinds),
+        tuple(_components(program, kept, copied)),
+        frozenset(external),
+    )
+
+
+def _plain(columns: Iterable[Column]) -> tuple[Column, ...]:
+    return tuple(replace(column, attributes={}) for column in columns)
+
+
+def _components(
+    program: AnalysedProgram, kept: Collection[str], copied: Collection[str]
+) -> Iterable[Component]:
+    for component in program.components:
+        yield from (Component((p,), recursive=False) for p in component.predicates if p in copied)
+        if all(name in kept for name in component.predicates):
+            yield component

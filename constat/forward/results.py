@@ -1,0 +1,121 @@
+"""What a forward evaluation gives: relations in a database, and outcomes for what is open.
+
+In: the wanted atoms, by their place. Out: counts, rows, streams. Invariants: a closed result is
+certain and whole; an open one is an `Outcome` of the reference engine, in its four strengths. The
+results hold the database until they are closed. Example: `results.count(0)`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
+
+from constat.evaluation import CERTAIN, StrategyError
+from constat.logic import Constant, Variable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from types import TracebackType
+
+    import duckdb
+
+    from constat.evaluation import Call, Outcome, StageReport
+    from constat.logic import Atom, OpenRow, Row
+    from constat.plan.forward import ForwardPlan
+    from constat.sql import Database
+
+
+@dataclass(slots=True)
+class Results:
+    """The results of one evaluation, a context manager.
+
+    `plan` and `database` are those of what was computed in bulk. `wanted` are the atoms that were
+    asked for, `outcomes` the open ones among them. `calls` are the demands that went outside for
+    whole relations; those of open atoms are in their outcomes.
+    """
+
+    wanted: tuple[Atom, ...]
+    plan: ForwardPlan
+    database: Database
+    reports: tuple[StageReport, ...]
+    outcomes: Mapping[Atom, Outcome]
+    calls: tuple[Call, ...]
+
+    def is_closed(self, place: int) -> bool:
+        """Whether the rows of a wanted atom are all there are, for certain."""
+        return self.wanted[place] not in self.outcomes
+
+    def outcome(self, place: int) -> Outcome:
+        """Give the outcome of an open atom; raises `KeyError` for a closed one."""
+        return self.outcomes[self.wanted[place]]
+
+    def relation(self, place: int) -> str:
+        """Name the relation of the plan that holds the rows of a closed atom."""
+        atom = self.wanted[place]
+        return next(one.relation for one in self.plan.wanted if one.atom == atom)
+
+    def count(self, place: int) -> int:
+        """How many certain rows match a wanted atom."""
+        if not self.is_closed(place):
+            return sum(len(batch) for batch in self.batches(place))
+        if _is_free(self.wanted[place]):
+            return self.database.count(self.relation(place))
+        try:
+            return int(str(self.select(place).aggregate("count(*)").fetchall()[0][0]))
+        except StrategyError:
+            # The atom has a constant that no column can hold.
+            return 0
+
+    def batches(self, place: int) -> Iterator[list[Row]]:
+        """Yield the certain rows that match a wanted atom, in canonical form, without an order."""
+        atom = self.wanted[place]
+        if self.is_closed(place):
+            for batch in self.database.rows(self.relation(place)):
+                kept = batch if _is_free(atom) else [row for row in batch if matches(atom, row)]
+                if kept:
+                    yield kept
+            return
+        rows = self.outcome(place).rows(atom.predicate, CERTAIN)
+        certain: list[Row] = [row for row in rows if matches(atom, row)]  # type: ignore[misc]
+        if certain:
+            yield certain
+
+    def select(self, place: int) -> duckdb.DuckDBPyRelation:
+        """Give the rows of a closed atom as a relation of DuckDB, texts and not numbers."""
+        return self.database.select(self.relation(place), self.wanted[place])
+
+    def close(self) -> None:
+        """Close the database; nothing is left behind."""
+        self.database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def matches(atom: Atom, row: OpenRow) -> bool:
+    """Whether a row has the constants of an atom, and equal values where a variable comes again."""
+    known: dict[str, object] = {}
+    for term, value in zip(atom.terms, row, strict=True):
+        match term:
+            case Constant(wanted):
+                if value != wanted:
+                    return False
+            case Variable(name):
+                if known.setdefault(name, value) != value:
+                    return False
+            case _:
+                return False
+    return True
+
+
+def _is_free(atom: Atom) -> bool:
+    names = [term.name for term in atom.terms if isinstance(term, Variable)]
+    return len(set(names)) == len(atom.terms)

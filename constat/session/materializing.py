@@ -1,0 +1,289 @@
+"""Results of queries that are kept in indexed files, for point queries.
+
+In: a session. Out: kept results, and answers from them. Invariants: only a set of answers that is
+settled for certain is kept; a kept result is a copy and no authority (semantics 6): nothing reads
+it but a query that asks for it, never a proof, and only while the rules, the configuration, the
+stated facts and the state of every source are those it was computed from. Where a source has no
+state with a name, nothing can be kept. Example: `session.materialized.keep("is_vip(?c)")`, then
+`session.materialized.query("is_vip(C001)")`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from constat.diagnostics import ConstatError, Diagnostic
+from constat.logic import Atom, Constant, Variable
+from constat.plan.costs import predicates_of, rules_by_head
+from constat.session.answers import Answers, Settled
+from constat.session.bulk import Asked, answer_in_bulk
+from constat.session.query_text import parse_query
+from constat.session.querying import answer_columns, compile_query, row_goals
+from constat.session.spelling import shown_goal
+from constat.store.clock import now
+from constat.store.materialized import KeptResult, MaterializedStore
+from constat.syntax import print_rule
+from constat.tiers import Chain
+from constat.tiers.cache_concerns import concerns
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
+
+    from constat.analysis import AnalysedProgram
+    from constat.evaluation import Limits, Observer
+    from constat.logic import Row, Value
+    from constat.project import Project
+    from constat.session.querying import Compiled
+    from constat.tiers import Tiers
+
+_FORMAT: Final = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What of a session is needed: its project and program, and how it evaluates."""
+
+    project: Project
+    program: AnalysedProgram
+    limits: Limits
+    evaluating: Callable[[Observer | None], AbstractContextManager[Tiers]]
+    observe: Observer
+
+
+@dataclass(frozen=True, slots=True)
+class Materialized:
+    """A kept result, and why it may not be used; empty where it may."""
+
+    result: KeptResult
+    stale: str
+
+
+class MaterializedResults:
+    """The kept results of a project."""
+
+    def __init__(self, surroundings: Surroundings) -> None:
+        self._around = surroundings
+        self._store = MaterializedStore(surroundings.project.state)
+
+    def keep(self, query: str, *, observe: Observer | None = None) -> Materialized:
+        """Compute the answers of a query, or all rows of a predicate, and keep them.
+
+        Raises `ConstatError` where the answers are not settled for certain, or a source has no
+        state with a name.
+        """
+        compiled = self._compiled(query)
+        created = now()
+        with self._around.evaluating(observe) as tiers:
+            states = _states(compiled, tiers)
+            asked = Asked(compiled, tiers.externals, self._around.limits, created)
+            answers = answer_in_bulk(asked, self._around.observe)
+            if answers.settled is not Settled.FOR_CERTAIN:
+                raise ConstatError([_not_settled(answers)])
+            columns = tuple((one.name, one.kind) for one in answers.columns)
+            version = self._version(compiled)
+            about = KeptResult(_name(compiled), columns, 0, created, version, states)
+            return Materialized(self._store.keep(about, answers.sure), "")
+
+    def list(self) -> tuple[Materialized, ...]:
+        """Give what is kept, and whether it may be used now."""
+        found = []
+        for result in self._store.list():
+            try:
+                compiled = self._compiled(result.query)
+            except ConstatError:
+                found.append(Materialized(result, "the rules have no such query any more"))
+                continue
+            with self._around.evaluating(None) as tiers:
+                found.append(Materialized(result, self._stale(result, compiled, tiers)))
+        return tuple(found)
+
+    def drop(self, query: str) -> bool:
+        """Forget a result; tells whether there was one."""
+        try:
+            name = _name(self._compiled(query))
+        except ConstatError:
+            # The rules may have changed since; the name is then what was listed.
+            name = query
+        return self._store.drop(name)
+
+    def query(self, query: str) -> Answers:
+        """Answer a query from what is kept.
+
+        Raises `ConstatError` where nothing is kept for it, or what is kept may be out of date.
+        """
+        compiled = self._compiled(query)
+        result, whole = self._serving(compiled)
+        with self._around.evaluating(None) as tiers:
+            stale = self._stale(result, compiled, tiers)
+        if stale:
+            raise ConstatError([_out_of_date(result, stale)])
+        bound, places = _bound(compiled, whole=whole)
+        rows = [tuple([row[n] for n in places]) for row in self._store.rows(result, bound)]
+        return _answers(compiled, result, sorted(rows))
+
+    def _serving(self, compiled: Compiled) -> tuple[KeptResult, bool]:
+        """Give the result of this very query, or the whole relation of its atom."""
+        found = self._store.find(_name(compiled))
+        if found is not None:
+            return found, False
+        goal = compiled.query.goal
+        whole = None if goal is None else self._store.find(_free_name(compiled))
+        if whole is None:
+            raise ConstatError([_nothing_kept(compiled)])
+        return whole, True
+
+    def _compiled(self, query: str) -> Compiled:
+        program = self._around.program
+        declared = program.program.predicates.get(query.strip())
+        if declared is not None:
+            query = f"{declared.name}({', '.join(f'?{one.name}' for one in declared.columns)})"
+        return compile_query(parse_query(query, program.program), program)
+
+    def _stale(self, result: KeptResult, compiled: Compiled, tiers: Tiers) -> str:
+        """Say why a result may be out of date; nothing where it is not."""
+        if result.version != self._version(compiled):
+            return "rules or configuration have changed"
+        try:
+            present = dict(_states(compiled, tiers))
+        except ConstatError as problem:
+            return problem.diagnostics[0].message
+        changed = [name for name, state in result.states if present.get(name) != state]
+        if changed or len(present) != len(result.states):
+            return f"what is behind {', '.join(changed) or 'it'} has changed"
+        return ""
+
+    def _version(self, compiled: Compiled) -> str:
+        """Name the rules below a query, and the configuration as far as their rows depend on it."""
+        analysed = compiled.program
+        below = _below(compiled)
+        heads = rules_by_head(analysed)
+        numbers = sorted(number for name in below for number in heads.get(name, ()))
+        predicates = analysed.program.predicates
+        told = [
+            _FORMAT,
+            [print_rule(analysed.rules[number]) for number in numbers],
+            [
+                concerns(predicates[name], self._around.project, "materialized")
+                for name in sorted(below & analysed.external)
+            ],
+        ]
+        return hashlib.sha256(json.dumps(told).encode()).hexdigest()
+
+
+def _below(compiled: Compiled) -> set[str]:
+    heads = rules_by_head(compiled.program)
+    found: set[str] = set()
+    waiting = [compiled.goal.predicate]
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            for number in heads.get(name, ()):
+                for literal in compiled.program.rules[number].body:
+                    waiting += predicates_of(literal)
+    return found
+
+
+def _states(compiled: Compiled, tiers: Tiers) -> tuple[tuple[str, str], ...]:
+    found = []
+    for name in sorted(_below(compiled) & compiled.program.external):
+        external = tiers.externals[name]
+        state = external.state() if isinstance(external, Chain) else None
+        if state is None:
+            raise ConstatError([_no_state(name)])
+        found.append((name, state))
+    return tuple(found)
+
+
+def _name(compiled: Compiled) -> str:
+    """Name a query: an atom by its columns, whatever its variables are called."""
+    goal = compiled.query.goal
+    return compiled.query.text.rstrip(" .") if goal is None else _shown(compiled, goal)
+
+
+def _free_name(compiled: Compiled) -> str:
+    columns = compiled.program.program.predicates[compiled.goal.predicate].columns
+    return _shown(
+        compiled, Atom(compiled.goal.predicate, tuple(Variable(one.name) for one in columns))
+    )
+
+
+def _shown(compiled: Compiled, goal: Atom) -> str:
+    declared = compiled.program.program.predicates[goal.predicate]
+    terms = tuple(
+        term if isinstance(term, Constant) else Variable(column.name)
+        for term, column in zip(goal.terms, declared.columns, strict=True)
+    )
+    return shown_goal(declared, Atom(goal.predicate, terms))
+
+
+def _bound(compiled: Compiled, *, whole: bool) -> tuple[dict[int, Value], tuple[int, ...]]:
+    """Give the values to look for in the columns of a result, and the columns to take."""
+    if not whole:
+        return {}, tuple(range(len(compiled.places)))
+    terms = compiled.goal.terms
+    bound = {n: term.value for n, term in enumerate(terms) if isinstance(term, Constant)}
+    return bound, compiled.places
+
+
+def _answers(compiled: Compiled, result: KeptResult, rows: list[Row]) -> Answers:
+    return Answers(
+        query=compiled.query.text,
+        columns=answer_columns(compiled),
+        settled=Settled.FOR_CERTAIN,
+        assumptions=(),
+        reasons=(),
+        open_shapes=0,
+        excluded=0,
+        calls=(),
+        created=result.created,
+        stopped="",
+        weighed=False,
+        sure=rows,
+        weak={},
+        notes={},
+        show=row_goals(compiled),
+    )
+
+
+def _not_settled(answers: Answers) -> Diagnostic:
+    reason = answers.reasons[0].reason if answers.reasons else "it rests on assumptions"
+    return Diagnostic(
+        "C0671",
+        "the answers are not settled for certain, so nothing is kept",
+        note=f"one reason: {reason}",
+        help="`constat query` shows what is known, and what would decide the rest",
+    )
+
+
+def _no_state(name: str) -> Diagnostic:
+    return Diagnostic(
+        "C0672",
+        f"nobody can tell when the rows of `{name}` change",
+        note="a result is kept only over sources whose state has a name: files, SQLite, DuckDB, "
+        "PostgreSQL; a project's own tier has none",
+        help="ask by `constat query`, which reads the sources",
+    )
+
+
+def _out_of_date(result: KeptResult, stale: str) -> Diagnostic:
+    return Diagnostic(
+        "C0673",
+        f"the kept result of `{result.query}` is out of date: {stale}",
+        note=f"it was computed at {result.created}",
+        help=f'compute it anew: `constat materialize "{result.query}"`',
+    )
+
+
+def _nothing_kept(compiled: Compiled) -> Diagnostic:
+    wanted = compiled.query.text if compiled.query.goal is None else _free_name(compiled)
+    return Diagnostic(
+        "C0674",
+        "no result is kept that answers this query",
+        note="a query is answered by the result of the same query or of its predicate",
+        help=f'keep it first: `constat materialize "{wanted}"`',
+    )

@@ -1,0 +1,212 @@
+"""Show how a goal or a program would be computed in bulk, or how it was.
+
+In: a query of a project, or a program file as `constat run` takes it. Out: an `ExplainedPlan`.
+Invariant: without `analyze` no source is asked and no file of facts is read as a whole: the rows of
+a file are estimated from its size and its first lines. With it everything is computed, by the
+same call that queries and runs make.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from constat.catalog.fact_files import STDIN
+from constat.catalog.fact_ports import input_file
+from constat.diagnostics import ConstatError, Diagnostic
+from constat.evaluation import ResourceError, Resources, StageReport, ignore_event
+from constat.forward import Files, Options, Outside, evaluate
+from constat.logic import Atom, Variable
+from constat.plan.forward import ForwardPlan, PlanOptions, Sizes, Strategy, plan_forward
+from constat.proof.projection import with_projections
+from constat.session.run_loading import load_runnable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from constat.analysis import AnalysedProgram
+    from constat.catalog.fact_files import FactFile
+    from constat.evaluation import Externals, Observer
+    from constat.forward import Input
+    from constat.session.querying import Compiled
+    from constat.session.run_loading import RunnableProgram
+    from constat.syntax import Mode
+
+_SAMPLE: Final = 1 << 16
+_PACKED: Final = b"\x1f\x8b"
+
+
+@dataclass(frozen=True, slots=True)
+class PlanQuestion:
+    """How to plan: a strategy to take where it is right, whether demands may be used."""
+
+    strategy: Strategy | None = None
+    magic: bool | None = None
+    seconds: float = 3600.0
+
+    @property
+    def options(self) -> PlanOptions:
+        """The planner's options."""
+        return PlanOptions(strategy=self.strategy, magic=self.magic)
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedPlan:
+    """A plan, with reports of its stages if it was run.
+
+    `known` are the inputs whose size was known to the planner. `unsettled` are the wanted atoms
+    that bulk evaluation has left to the reference engine, because what they rest on is open.
+    """
+
+    plan: ForwardPlan
+    known: frozenset[str]
+    planning: float
+    reports: tuple[StageReport, ...] | None = None
+    seconds: float = 0.0
+    unsettled: tuple[Atom, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramFile:
+    """A program to explain, as `constat run` takes it."""
+
+    path: Path
+    facts: Path
+    mode: Mode | None = None
+    word_size: int = 32
+
+
+def explain_query(compiled: Compiled, question: PlanQuestion) -> ExplainedPlan:
+    """Plan a query of a project; nothing is known of its sources."""
+    return _planned(with_projections(compiled.program), [compiled.goal], Sizes(), question)
+
+
+def analyze_query(
+    compiled: Compiled, externals: Externals, question: PlanQuestion, observe: Observer
+) -> ExplainedPlan:
+    """Compute a query of a project, and say how."""
+    inputs: dict[str, Input] = {name: Outside(one) for name, one in externals.items()}
+    program = with_projections(compiled.program)
+    return _computed(program, [compiled.goal], inputs, question, observe)
+
+
+def explain_program(
+    file: ProgramFile, question: PlanQuestion, texts: dict[str, str]
+) -> ExplainedPlan:
+    """Plan a program; how large its files are is looked at."""
+    program = _loaded(file, texts)
+    sizes: dict[str, float] = {}
+    for name, files in _files(program, file).items():
+        rows = [_estimated_rows(one) for one in files]
+        known = [one for one in rows if one is not None]
+        if len(known) == len(rows):
+            sizes[name] = sum(known)
+    return _planned(program.analysed, _wanted(program), Sizes(sizes), question)
+
+
+def analyze_program(
+    file: ProgramFile,
+    question: PlanQuestion,
+    texts: dict[str, str],
+    observe: Observer = ignore_event,
+) -> ExplainedPlan:
+    """Compute a program without writing its results, and say how."""
+    program = _loaded(file, texts)
+    inputs: dict[str, Input] = {name: Files(one) for name, one in _files(program, file).items()}
+    return _computed(program.analysed, _wanted(program), inputs, question, observe)
+
+
+def _loaded(file: ProgramFile, texts: dict[str, str]) -> RunnableProgram:
+    program = load_runnable(file.path, file.mode, file.word_size, texts)
+    if not program.outputs and not program.sizes:
+        message = "the program has neither `.output` nor `.printsize`"
+        note = "a plan is made for what is wanted"
+        wanted = "name a result, for example `.output path`"
+        raise ConstatError([Diagnostic("C0615", message, note=note, help=wanted)])
+    return program
+
+
+def _wanted(program: RunnableProgram) -> list[Atom]:
+    names = dict.fromkeys(port.name for port in (*program.outputs, *program.sizes))
+    predicates = program.analysed.program.predicates
+    return [
+        Atom(name, tuple(Variable(column.name) for column in predicates[name].columns))
+        for name in names
+    ]
+
+
+def _files(program: RunnableProgram, file: ProgramFile) -> dict[str, tuple[FactFile, ...]]:
+    names = sorted(program.analysed.external & program.needed)
+    found: dict[str, tuple[FactFile, ...]] = dict.fromkeys(names, ())
+    predicates = program.analysed.program.predicates
+    for port in program.inputs:
+        one = input_file(port, predicates[port.name], file.facts, file.word_size)
+        found[port.name] = (*found[port.name], one)
+    return found
+
+
+def _estimated_rows(file: FactFile) -> float | None:
+    """Divide the size of a file by the length of its first lines."""
+    if file.path == STDIN:
+        return None
+    try:
+        size = file.path.stat().st_size
+        with file.path.open("rb") as stream:
+            sample = stream.read(_SAMPLE)
+    except OSError:
+        # Whoever computes the plan says what is wrong with the file.
+        return None
+    if sample.startswith(_PACKED):
+        return None
+    lines = sample.count(b"\n") or 1
+    return float(lines if size <= len(sample) else size * lines / len(sample))
+
+
+def _planned(
+    program: AnalysedProgram, wanted: Sequence[Atom], sizes: Sizes, question: PlanQuestion
+) -> ExplainedPlan:
+    started = time.perf_counter()
+    plan = plan_forward(program, wanted, sizes, question.options)
+    return ExplainedPlan(plan, frozenset(sizes.counts), time.perf_counter() - started)
+
+
+def _computed(
+    program: AnalysedProgram,
+    wanted: Sequence[Atom],
+    inputs: Mapping[str, Input],
+    question: PlanQuestion,
+    observe: Observer,
+) -> ExplainedPlan:
+    started = time.perf_counter()
+    with tempfile.TemporaryDirectory(prefix="constat-", ignore_cleanup_errors=True) as scratch:
+        resources = Resources(seconds=question.seconds, scratch=Path(scratch))
+        options = Options(resources, question.strategy, question.magic, measured=True)
+        try:
+            results = evaluate(program, wanted, inputs, options, observe)
+        except ResourceError as problem:
+            raise _stopped(problem) from problem
+        with results:
+            seconds = time.perf_counter() - started
+            plan = results.plan
+            unsettled = tuple(
+                atom for place, atom in enumerate(wanted) if not results.is_closed(place)
+            )
+    known = frozenset(plan.inputs)
+    return ExplainedPlan(plan, known, 0.0, results.reports, seconds, unsettled)
+
+
+def _stopped(problem: ResourceError) -> ConstatError:
+    notes: list[str] = getattr(problem, "__notes__", [])
+    return ConstatError(
+        [
+            Diagnostic(
+                "C0640",
+                f"the plan was not run to its end: {problem}",
+                note="; ".join(notes),
+                help="leave out `--analyze` to see what would be done",
+            )
+        ]
+    )

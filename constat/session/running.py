@@ -1,0 +1,263 @@
+"""Run a whole program: read fact files, compute, write every output.
+
+In: a program file and `RunOptions`. Out: a `RunSummary`; the files; and on the standard output
+what the program prints there. Invariants: everything is computed before the first file is touched,
+so an error leaves all old files as they were; each file is replaced as a whole. Example: with
+`.input edge` and `.output path` the file `edge.facts` is read and `path.csv` written.
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+import stat
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from constat.catalog.fact_files import STDIN, require_file
+from constat.catalog.fact_ports import OutputFile, input_file, output_file
+from constat.catalog.fact_writing import block_pieces, file_pieces
+from constat.diagnostics import ConstatError, Diagnostic, Severity
+from constat.evaluation import Resources, ignore_event
+from constat.session.run_loading import REFUSED, RunnableProgram, load_runnable
+from constat.session.run_relations import UNBOUNDED, Computation, computed
+from constat.store.replacing import replaced
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import BinaryIO
+
+    from constat.catalog.fact_files import FactFile
+    from constat.evaluation import Observer
+    from constat.plan.forward import Strategy
+    from constat.session.run_relations import Relations
+    from constat.syntax import Mode
+
+    Print = Callable[[Iterable[str]], None]
+
+_CHUNK: Final = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """How to run.
+
+    Without an `output` folder everything goes to the standard output. Without a `mode` the file's
+    pragma decides. `word_size` is the width of integers in souffle mode, 32 or 64. `include` are
+    the folders besides its own that the program may include files from. `resources` bound the
+    work, `strategy` is taken in bulk wherever it gives the right answer.
+    """
+
+    facts: Path
+    output: Path | None
+    mode: Mode | None = None
+    engine: str = "forward"
+    word_size: int = 32
+    include: tuple[Path, ...] = ()
+    resources: Resources = UNBOUNDED
+    strategy: Strategy | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """One result: `kind` is `file`, `stdout` or `size`; `file` is how the program names it."""
+
+    relation: str
+    rows: int
+    kind: str
+    file: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RunSummary:
+    """What a run did."""
+
+    mode: str
+    word_size: int
+    engine: str
+    read: tuple[tuple[str, str], ...]
+    written: tuple[Written, ...]
+    seconds: float
+    warnings: tuple[Diagnostic, ...]
+
+
+def run_program(
+    path: Path,
+    options: RunOptions,
+    show: Print,
+    *,
+    texts: dict[str, str] | None = None,
+    observe: Observer = ignore_event,
+) -> RunSummary:
+    """Run a program. `show` writes on the standard output. Raises `ConstatError`."""
+    started = time.monotonic()
+    known: dict[str, str] = {} if texts is None else texts
+    program = load_runnable(path, options.mode, options.word_size, known, options.include)
+    given = _given(program, options.facts)
+    outputs = _outputs(program, options.output)
+    wanted = tuple(dict.fromkeys([*(one.name for one in program.outputs), *_sizes(program)]))
+    computation = Computation(
+        program.analysed, wanted, given, observe, options.resources, options.strategy
+    )
+    with computed(computation, options.engine) as relations:
+        written = [_write(one, relations, show) for one in outputs]
+        written += [_print_size(name, relations, show) for name in _sizes(program)]
+    return RunSummary(
+        program.mode.value,
+        program.word_size,
+        options.engine,
+        tuple((name, one.shown) for name, files in given.items() for one in files),
+        tuple(written),
+        time.monotonic() - started,
+        (*program.warnings, *([] if wanted else [_nothing_wanted()])),
+    )
+
+
+def _given(program: RunnableProgram, folder: Path) -> dict[str, tuple[FactFile, ...]]:
+    """Give the files of every predicate from outside that is needed; none is an empty relation."""
+    names = sorted(program.analysed.external & program.needed)
+    found: dict[str, tuple[FactFile, ...]] = dict.fromkeys(names, ())
+    if program.inputs:
+        _require_folder(folder, "--facts")
+    problems: list[Diagnostic] = []
+    predicates = program.analysed.program.predicates
+    for port in program.inputs:
+        try:
+            file = input_file(port, predicates[port.name], folder, program.word_size)
+            if file.path != STDIN:
+                require_file(file)
+        except ConstatError as problem:
+            if problem.exit_code == REFUSED:
+                raise
+            problems.extend(problem.diagnostics)
+        else:
+            found[port.name] = (*found[port.name], file)
+    if problems:
+        raise ConstatError(problems)
+    return found
+
+
+def _outputs(program: RunnableProgram, folder: Path | None) -> list[OutputFile]:
+    found: dict[object, OutputFile] = {}
+    predicates = program.analysed.program.predicates
+    for port in program.outputs:
+        one = output_file(port, predicates[port.name], folder, program.word_size)
+        if one.path is not None and folder is not None:
+            _require_folder(folder, "--output")
+        other = found.setdefault(one.path or len(found), one)
+        if other != one:
+            raise ConstatError(
+                [
+                    Diagnostic(
+                        "C0604",
+                        f"two outputs are written to `{one.shown}`",
+                        port.span,
+                        note="the second would replace the first",
+                        help=f'write `.output {port.name}(filename="{port.name}_2.csv")`',
+                    )
+                ]
+            )
+    return list(found.values())
+
+
+def _sizes(program: RunnableProgram) -> list[str]:
+    return [port.name for port in program.sizes]
+
+
+def _require_folder(folder: Path, option: str) -> None:
+    if not folder.is_dir():
+        raise ConstatError(
+            [
+                Diagnostic(
+                    "C0606",
+                    f"the folder given by `{option}` does not exist",
+                    note="a missing folder is mostly a misspelt one, so none is made",
+                    help=f"make the folder, or name another one: `{option} DIR`",
+                )
+            ]
+        )
+
+
+def _write(output: OutputFile, relations: Relations, show: Print) -> Written:
+    name = output.predicate.name
+    body = relations.lines(output)
+    count = relations.count(name)
+    if output.path is None:
+        show(block_pieces(output, body))
+        return Written(name, count, "stdout")
+    with _replacing(output, output.path) as stream:
+        for chunk in _chunks(file_pieces(output, body)):
+            stream.write(chunk)
+    return Written(name, count, "file", output.shown)
+
+
+def _print_size(name: str, relations: Relations, show: Print) -> Written:
+    count = relations.count(name)
+    show([f"{name}\t{count}\n"])
+    return Written(name, count, "size")
+
+
+def _chunks(pieces: Iterable[str]) -> Iterator[bytes]:
+    waiting: list[str] = []
+    size = 0
+    for piece in pieces:
+        waiting.append(piece)
+        size += len(piece)
+        if size >= _CHUNK:
+            yield "".join(waiting).encode()
+            waiting.clear()
+            size = 0
+    yield "".join(waiting).encode()
+
+
+@contextmanager
+def _replacing(output: OutputFile, path: Path) -> Iterator[BinaryIO]:
+    try:
+        _require_file(path)
+        with replaced(path, _rights(path)) as stream:
+            if output.packed:
+                # No time and no name inside, so that equal rows are equal files.
+                with gzip.GzipFile(fileobj=stream, mode="wb", filename="", mtime=0) as packed:
+                    yield packed  # type: ignore[misc]  # it writes as a binary stream does
+            else:
+                yield stream
+    except OSError as problem:
+        reason = (problem.strerror or "the system refused it").lower()
+        raise ConstatError(
+            [
+                Diagnostic(
+                    "C0607",
+                    f"`{output.shown}` cannot be written: {reason}",
+                    note="the file is what it was before; files named before it are new",
+                    help="make room, or give another folder by `--output DIR`",
+                )
+            ]
+        ) from problem
+
+
+def _require_file(path: Path) -> None:
+    # A rename would put a file in the place of a device.
+    if path.exists() and not path.is_file():
+        raise OSError(0, "it is not a file")
+
+
+def _rights(path: Path) -> int:
+    """Give the rights of the file that is there, or those of a new one."""
+    if path.exists():
+        return stat.S_IMODE(path.stat().st_mode)
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return 0o666 & ~mask
+
+
+def _nothing_wanted() -> Diagnostic:
+    return Diagnostic(
+        "C0615",
+        "the program has neither `.output` nor `.printsize`",
+        note="only what these name is computed, so nothing was",
+        help="name a result, for example `.output path`",
+        severity=Severity.WARNING,
+    )

@@ -1,0 +1,244 @@
+"""One DuckDB in memory that is locked down and bounded.
+
+In: statements as trees. Out: what they give. Invariants: once it is sealed, it reads and writes
+only the files that it was told of; nothing is ever installed or loaded; settings cannot be changed
+any more; what it spills lies in a private folder that goes when it is closed; a statement ends when
+the time is up, when it is cancelled and on Ctrl-C. Reference:
+https://duckdb.org/docs/stable/operations_manual/securing_duckdb/overview
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor, wait
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from constat.catalog.deadline import Deadline
+from constat.evaluation import ResourceError
+from constat.sql import changes, trees
+from constat.sql.failure import meaning
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    import duckdb
+    from sqlglot import exp
+
+    from constat.evaluation import Resources
+
+_Result = TypeVar("_Result")
+_SHARE_OF_MEMORY: Final = 0.6
+_MEGABYTE: Final = 1 << 20
+
+
+class Connection:
+    """An open DuckDB of our own."""
+
+    def __init__(self, resources: Resources, allowed: Sequence[Path] | None = None) -> None:
+        import duckdb  # noqa: PLC0415  heavy library, loaded on first use
+
+        self._error = duckdb.Error
+        self._interrupted = duckdb.InterruptException
+        self._resources = resources
+        self._until = time.monotonic() + resources.seconds
+        self._deadline: Deadline | None = None
+        self._cancelled = False
+        self._guard = threading.Lock()
+        self._worker: ThreadPoolExecutor | None = None
+        self._scratch = _private_folder(resources.scratch)
+        self.memory = resources.memory or usual_memory()
+        self._sealed = False
+        self._cursors: list[duckdb.DuckDBPyConnection] = []
+        try:
+            self.driver = duckdb.connect(":memory:", config=self._settings())
+            self._set("TimeZone", trees.text("UTC"))
+            if self._scratch is not None and resources.scratch_bytes:
+                # Given to `connect`, DuckDB 2.0.0 shows the bound and does not keep it.
+                size = f"{resources.scratch_bytes // 1024}KiB"
+                self._set("max_temp_directory_size", trees.text(size))
+            if allowed is not None:
+                self.seal(allowed)
+        except BaseException:
+            self._remove_scratch()
+            raise
+
+    def _settings(self) -> dict[str, str | bool | int | float | list[str]]:
+        return {
+            "python_enable_replacements": "false",
+            "allow_persistent_secrets": "false",
+            "autoinstall_known_extensions": "false",
+            "autoload_known_extensions": "false",
+            "preserve_insertion_order": "false",
+            "error_on_division_by_zero": "true",
+            "memory_limit": f"{max(self.memory // 1024, 1)}KiB",
+            "threads": str(self._resources.threads or os.cpu_count() or 1),
+            "temp_directory": "" if self._scratch is None else str(self._scratch),
+        }
+
+    def seal(self, allowed: Sequence[Path] = ()) -> None:
+        """Lock down: from now on only these files are read or written. Later calls do nothing."""
+        if self._sealed:
+            return
+        self._sealed = True
+        listed = [str(path) for path in allowed]
+        for label, value in (
+            # A DuckDB file is read together with its log, should there be one.
+            ("allowed_paths", changes.texts([*listed, *(f"{one}.wal" for one in listed)])),
+            ("enable_external_access", changes.truth(False)),  # noqa: FBT003  the setting's value
+            ("lock_configuration", changes.truth(True)),  # noqa: FBT003  as above
+        ):
+            self._set(label, value)
+
+    def _set(self, label: str, value: exp.Expr) -> None:
+        self.driver.execute(changes.setting(label, value).sql("duckdb"))
+
+    # -------------------------------------------------------------------------------- running
+
+    def run(
+        self, statement: exp.Expr, parameters: Sequence[object] = ()
+    ) -> list[tuple[object, ...]]:
+        """Run a statement and give its rows."""
+        written = statement.sql("duckdb")
+        return self.guarded(lambda: self.driver.execute(written, parameters or None).fetchall())
+
+    def change(self, statement: exp.Expr) -> int:
+        """Run a statement that makes or changes a table; give the number of its rows."""
+        return self.change_written(statement.sql("duckdb"))
+
+    def change_written(self, written: str) -> int:
+        """As `change`, for a statement of ours that is written out already."""
+        rows = self.guarded(lambda: self.driver.execute(written).fetchall())
+        return int(str(rows[0][0])) if rows and rows[0] else 0
+
+    def register(self, label: str, arrays: Mapping[str, object] | object) -> None:
+        """Let queries read arrays or a frame of Python as a table."""
+        self.guarded(lambda: self.driver.register(label, arrays))
+
+    def unregister(self, label: str) -> None:
+        """Forget such a table."""
+        self.driver.unregister(label)
+
+    def append(self, table: str, rows: Sequence[tuple[object, ...]]) -> None:
+        """Add rows of Python to a table."""
+
+        def work() -> None:
+            with self.driver.appender(table) as appender:
+                appender.append_rows(rows)
+
+        self.guarded(work)
+
+    def stream(self, query: exp.Query, batch: int) -> Iterator[list[tuple[object, ...]]]:
+        """Yield the rows of a query; other statements may run in between."""
+        written = query.sql("duckdb")
+        cursor = self.guarded(self.driver.cursor)
+        self._cursors.append(cursor)
+        try:
+            self.guarded(lambda: cursor.execute(written))
+            while found := self.guarded(lambda: cursor.fetchmany(batch)):
+                yield found
+        finally:
+            self._cursors.remove(cursor)
+            cursor.close()
+
+    def guarded(self, work: Callable[[], _Result]) -> _Result:
+        """Do something with DuckDB: bounded in time, and its errors told as ours.
+
+        Inside of another guarded piece of work it is a part of that.
+        """
+        if self._deadline is not None:
+            return work()
+        deadline = Deadline(max(self._until - time.monotonic(), 0.0), self._interrupt_driver)
+        self._check_cancelled()
+        self._deadline = deadline
+        try:
+            with deadline:
+                return self._beside(work)
+        except self._interrupted:
+            raise self._stopped(deadline) from None
+        except self._error as problem:
+            raise meaning(problem, self.limits) from None
+        finally:
+            with self._guard:
+                self._deadline = None
+
+    def check(self) -> None:
+        """Raise where the time is up or somebody cancelled, for what DuckDB does not run."""
+        deadline = self._deadline
+        if deadline is not None and deadline.late:
+            raise self._stopped(deadline)
+        self._check_cancelled()
+
+    @property
+    def limits(self) -> str:
+        """What memory there is, in words."""
+        spilling = "no folder to spill into" if self._scratch is None else "spilling into a folder"
+        return f"{self.memory // _MEGABYTE} MB and {spilling}"
+
+    def interrupt(self) -> None:
+        """End what runs and whatever follows; from any thread."""
+        with self._guard:
+            self._cancelled = True
+            if self._deadline is not None:
+                self._deadline.cancel()
+
+    def close(self) -> None:
+        """Close, and take away what was spilled."""
+        try:
+            for one in (*self._cursors, self.driver):
+                one.close()
+        finally:
+            self._remove_scratch()
+            if self._worker is not None:
+                self._worker.shutdown()
+
+    def _beside(self, work: Callable[[], _Result]) -> _Result:
+        """Work in a thread, while this one listens for Ctrl-C.
+
+        DuckDB looks for signals only between its tasks, of which one may take minutes.
+        """
+        if threading.current_thread() is not threading.main_thread():
+            return work()
+        if self._worker is None:
+            self._worker = ThreadPoolExecutor(1, "duckdb")
+        future = self._worker.submit(work)
+        try:
+            wait([future])
+        except BaseException:
+            self.interrupt()
+            wait([future])
+            raise
+        return future.result()
+
+    def _interrupt_driver(self) -> None:
+        for one in (self.driver, *self._cursors):
+            one.interrupt()
+
+    def _check_cancelled(self) -> None:
+        if self._cancelled:
+            raise ResourceError("it was cancelled")
+
+    def _stopped(self, deadline: Deadline) -> ResourceError:
+        if deadline.cancelled:
+            return ResourceError("it was cancelled")
+        return ResourceError(f"it did not finish within {self._resources.seconds:g} s")
+
+    def _remove_scratch(self) -> None:
+        if self._scratch is not None:
+            shutil.rmtree(self._scratch, ignore_errors=True)
+
+
+def usual_memory() -> int:
+    """How many bytes one evaluation may use where nobody said so."""
+    return int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * _SHARE_OF_MEMORY)
+
+
+def _private_folder(scratch: Path | None) -> Path | None:
+    if scratch is None:
+        return None
+    scratch.mkdir(parents=True, exist_ok=True)
+    return Path(tempfile.mkdtemp(prefix="constat-", dir=scratch))

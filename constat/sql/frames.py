@@ -1,0 +1,198 @@
+"""Load data frames, Arrow streams and queries: typed columns become columns of kinds.
+
+In: an object that DuckDB reads as a table, or a query. Out: its rows in a relation, columns taken
+by position. Invariant: a value goes over exactly or not at all, as cells of any source do: DuckDB
+converts the columns whose types leave no doubt, all others are read cell by cell. Example: a column
+of 32-bit integers is a number column; one of floats is, too, where every float is whole.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from constat.catalog.cells import read_cell
+from constat.diagnostics import ConstatError, Diagnostic
+from constat.evaluation import StrategyError
+from constat.logic import Kind
+from constat.sql import changes, storing, trees
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from sqlglot import exp
+
+    from constat.logic import Row
+    from constat.plan.forward import Relation
+    from constat.sql.relations import Relations
+
+_SOURCE: Final = "loaded_frame"
+_BATCH: Final = 10_000
+_SIGNED: Final = frozenset({"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"})
+_INTEGERS: Final = _SIGNED | {"UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT"}
+_LONGEST: Final = 1 << 20
+
+
+def load_frame(database: Relations, name: str, frame: object) -> None:
+    """Add the rows of a frame or a stream to a relation."""
+    staging = database.fresh_name(f"frame {name}")
+    database.connection.register(_SOURCE, _readable(frame))
+    try:
+        # A stream can be read once only.
+        everything = trees.everything(trees.table(_SOURCE))
+        database.connection.run(changes.create(staging, everything))
+    finally:
+        database.connection.unregister(_SOURCE)
+    try:
+        _take(database, name, staging)
+    finally:
+        database.connection.run(changes.drop(staging))
+
+
+class _Stream:
+    """A stream and nothing else: DuckDB refuses relations of its own from other connections."""
+
+    def __init__(self, source: object) -> None:
+        self._source = source
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self._source.__arrow_c_stream__(requested_schema)  # type: ignore[attr-defined]  # asked for before
+
+
+def _readable(frame: object) -> object:
+    # The streams of pandas need a further package; DuckDB reads its frames by itself.
+    if type(frame).__module__.partition(".")[0] == "pandas":
+        return frame
+    return _Stream(frame) if hasattr(frame, "__arrow_c_stream__") else frame
+
+
+def load_query(
+    database: Relations, name: str, query: exp.Query, attached: Mapping[str, Path]
+) -> None:
+    """Add the rows of a query to a relation; `attached` are DuckDB files by their names in it."""
+    staging = database.fresh_name(f"query {name}")
+    for label, path in attached.items():
+        database.connection.run(changes.attach(str(path), label))
+    try:
+        database.connection.run(changes.create(staging, query))
+        _take(database, name, staging)
+    finally:
+        database.connection.run(changes.drop(staging))
+        for label in attached:
+            database.connection.run(changes.detach(label))
+
+
+def _take(database: Relations, name: str, table: str) -> None:
+    relation = database.relation(name)
+    types = _types(database, table)
+    if len(types) != len(relation.kinds):
+        raise _failure(
+            "C0650",
+            f"`{name}` has {len(relation.kinds)} columns, and what was given for it {len(types)}",
+            "a frame stands for a relation column by column, in their order",
+            "select the columns of the declaration, in its order",
+        )
+    labels = [f"c{place}" for place in range(len(types))]
+    nodes = [
+        _converted(trees.bare(label), kind, written)
+        for label, kind, written in zip(labels, relation.kinds, types, strict=True)
+    ]
+    exact = [node for node in nodes if node is not None]
+    source = trees.renamed(table, "q", labels)
+    if len(exact) == len(nodes) and labels:
+        staging = database.fresh_name(f"exact {name}")
+        try:
+            outputs = list(zip(labels, exact, strict=True))
+            database.connection.run(changes.create(staging, trees.select(outputs, source=source)))
+            storing.take_staged(database, database.stored(name), staging)
+        except StrategyError:
+            pass
+        else:
+            return
+        finally:
+            database.connection.run(changes.drop(staging))
+    storing.load_rows(database, name, _cells(database, relation, table))
+
+
+def _types(database: Relations, table: str) -> list[str]:
+    none = trees.everything(trees.table(table)).limit(0, copy=False).sql("duckdb")
+    driver = database.connection.driver
+    described = database.guarded(lambda: driver.execute(none).description)
+    return [str(column[1]) for column in described or ()]
+
+
+def _converted(node: exp.Expr, kind: Kind, written: str) -> exp.Expr | None:
+    """The value of a column whose type leaves no doubt; NULL fails, as does what does not fit."""
+    match kind:
+        case Kind.NUMBER | Kind.UNSIGNED if written in _INTEGERS:
+            return _known(node, trees.cast(node, trees.type_of(kind)))
+        case Kind.FLOAT if written == "DOUBLE":
+            zero = trees.constant(0.0, kind)
+            value = trees.choose(trees.binary("=", node, zero), zero.copy(), node)
+            return trees.choose(trees.call("isfinite", node), value, _no_value())
+        case Kind.SYMBOL if written == "VARCHAR":
+            short = trees.binary("<=", trees.call("strlen", node), trees.integer(_LONGEST))
+            nul = trees.call("contains", node, trees.call("chr", trees.integer(0)))
+            return trees.choose(trees.binary("and", short, trees.opposite(nul)), node, _no_value())
+        case Kind.BOOL if written == "BOOLEAN":
+            return _known(node, trees.cast(node, trees.typed("VARCHAR")))
+        case Kind.DATE if written == "DATE":
+            text = trees.cast(node, trees.typed("VARCHAR"))
+            return trees.choose(
+                trees.binary("=", _length(text), trees.integer(10)), text, _no_value()
+            )
+        case _:
+            return None
+
+
+def _length(text: exp.Expr) -> exp.Expr:
+    return trees.call("strlen", text)
+
+
+def _known(node: exp.Expr, value: exp.Expr) -> exp.Expr:
+    return trees.choose(trees.is_null(node), _no_value(), value)
+
+
+def _no_value() -> exp.Expr:
+    return trees.call("error", trees.text("no value"))
+
+
+def _cells(database: Relations, relation: Relation, table: str) -> Iterator[Row]:
+    """Read cell by cell; raises `ConstatError` at the first that is no value of its column."""
+    number = 0
+    types = _types(database, table)
+    labels = [f"c{place}" for place in range(len(types))]
+    outputs = [
+        (label, _driver_value(trees.bare(label), written))
+        for label, written in zip(labels, types, strict=True)
+    ]
+    query = trees.select(outputs, source=trees.renamed(table, "q", labels))
+    for batch in database.connection.stream(query, _BATCH):
+        for row in batch:
+            number += 1
+            yield tuple(_values(relation, number, row))
+
+
+def _driver_value(node: exp.Expr, written: str) -> exp.Expr:
+    """Let DuckDB spell what its driver would cut short: times have nanoseconds and no zone."""
+    spelled = written == "DATE" or written.startswith("TIMESTAMP")
+    return trees.cast(node, trees.typed("VARCHAR")) if spelled else node
+
+
+def _values(relation: Relation, number: int, row: Sequence[object]) -> Iterator[int | float | str]:
+    for place, (cell, kind) in enumerate(zip(row, relation.kinds, strict=True)):
+        try:
+            yield read_cell(cell, kind)  # type: ignore[arg-type,misc]  # the driver's types
+        except (ValueError, ArithmeticError, AttributeError, TypeError) as problem:
+            reason = str(problem) if type(problem) is ValueError else "is no value"
+            raise _failure(
+                "C0651",
+                f"row {number} of what was given for `{relation.name}`: column {place + 1} is a "
+                f"{kind.value}, and its cell {reason}",
+                "a cell goes over exactly, or not at all",
+                "correct the cell, or convert the column before it is handed over",
+            ) from None
+
+
+def _failure(code: str, message: str, note: str, edit: str) -> ConstatError:
+    return ConstatError([Diagnostic(code, message, None, note=note, help=edit)])

@@ -1,0 +1,130 @@
+"""Take rows out of the tables of a database: as values, as a relation of DuckDB, as a file.
+
+In: a relation. Out: its rows in canonical form, each once. Invariant: rows are streamed, so what is
+read needs no memory in Python beyond one batch. Example: `for batch in rows(database, "path")`.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import TYPE_CHECKING, Final
+
+from constat.evaluation import StrategyError
+from constat.logic import Constant, Kind, Variable, canonical_decimal
+from constat.sql import trees
+from constat.sql.dictionary import spelled_rows
+from constat.sql.distinct import make_distinct
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    import duckdb
+    from sqlglot import exp
+
+    from constat.logic import Atom, Row
+    from constat.sql.relations import Relations
+
+_LINES: Final = 10_000
+
+
+def rows(database: Relations, name: str, batch: int) -> Iterator[list[Row]]:
+    """Yield the rows of a relation in batches, in no particular order."""
+    query = _spelled(database, name)
+    relation = database.relation(name)
+    decimals = [place for place, kind in enumerate(relation.kinds) if kind is Kind.DECIMAL]
+    for found in database.connection.stream(query, batch):
+        if not relation.arity:
+            yield [()] * len(found)
+        elif decimals:
+            yield [_canonical(row, decimals) for row in found]
+        else:
+            yield found  # type: ignore[misc]  # the driver gives the types of the columns
+
+
+def stamped_rows(database: Relations, name: str, table: str) -> Iterator[list[tuple[Row, int]]]:
+    """Yield the rows of a relation, each with the round in which it came."""
+    relation = database.relation(name)
+    query = trees.with_outputs(
+        spelled_rows(table, relation.encoded or (False,)),
+        [("round", trees.column("q", "round"))],
+    )
+    decimals = [place for place, kind in enumerate(relation.kinds) if kind is Kind.DECIMAL]
+    for found in database.connection.stream(query, _LINES):
+        yield [(_canonical(row[: relation.arity], decimals), int(str(row[-1]))) for row in found]
+
+
+def select(database: Relations, name: str, atom: Atom) -> duckdb.DuckDBPyRelation:
+    """Give the rows that match an atom as a relation of DuckDB, with texts and not numbers."""
+    query = trees.everything(trees.nested(_spelled(database, name), "q"))
+    kinds = database.relation(name).kinds
+    conditions: list[exp.Expr] = []
+    first: dict[str, int] = {}
+    for place, term in enumerate(atom.terms):
+        node = trees.column("q", f"c{place}")
+        match term:
+            case Constant(value=value):
+                conditions.append(trees.binary("=", node, trees.constant(value, kinds[place])))
+            case Variable(name=variable) if variable in first:
+                same = trees.column("q", f"c{first[variable]}")
+                conditions.append(trees.binary("=", node, same))
+            case Variable(name=variable):
+                first[variable] = place
+            case _:
+                raise StrategyError("a wanted atom may not compute")
+    for condition in conditions:
+        query = query.where(condition, copy=False)
+    written = query.sql("duckdb")
+    driver = database.connection.driver
+    return database.guarded(lambda: driver.sql(written))
+
+
+def write_separated(
+    database: Relations, name: str, path: Path, *, delimiter: str, header: Sequence[str]
+) -> int:
+    """Write a relation as separated texts, one row on each line, nothing quoted; give the count.
+
+    `header` are the names of the first line, if any. DuckDB makes the lines; the file is opened
+    here, because a database that is locked down opens none. Raises `OSError`.
+    """
+    line = _line(database, name, delimiter)
+    total = 0
+    with path.open("w", encoding="utf-8", newline="") as file:
+        if header:
+            file.write(delimiter.join(header) + "\n")
+        for batch in database.connection.stream(line, _LINES):
+            file.write("".join([f"{row[0]}\n" for row in batch]))
+            total += len(batch)
+    return total
+
+
+def _line(database: Relations, name: str, delimiter: str) -> exp.Select:
+    relation = database.relation(name)
+    if not relation.arity:
+        outputs = [("line", trees.text("()"))]
+    else:
+        cells: list[exp.Expr] = []
+        for place, kind in enumerate(relation.kinds):
+            cells.extend([trees.text(delimiter), _cell(database, kind, f"c{place}")])
+        outputs = [("line", trees.call("concat", *cells[1:]))]
+    return trees.select(outputs, source=trees.nested(_spelled(database, name), "q"))
+
+
+def _cell(database: Relations, kind: Kind, label: str) -> exp.Expr:
+    node = trees.column("q", label)
+    if kind in {Kind.FLOAT, Kind.DECIMAL}:
+        return trees.call(database.function("to_string", (kind,), Kind.SYMBOL), node)
+    return trees.cast(node, trees.typed("VARCHAR"))
+
+
+def _spelled(database: Relations, name: str) -> exp.Select:
+    make_distinct(database, name)
+    stored = database.stored(name)
+    return spelled_rows(stored.table, stored.relation.encoded or (False,))
+
+
+def _canonical(row: Sequence[object], decimals: Sequence[int]) -> Row:
+    found = list(row)
+    for place in decimals:
+        found[place] = canonical_decimal(Decimal(str(found[place])))
+    return tuple(found)  # type: ignore[arg-type]  # the driver gives the types of the columns

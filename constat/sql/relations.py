@@ -1,0 +1,208 @@
+"""The relations of one evaluation as tables of a DuckDB in memory, and the dictionary of texts.
+
+In: relations of a plan, texts. Out: tables, counts, numbers of texts. Invariants: tables have names
+of ours, with a number, because predicates may differ in case alone and DuckDB's names do not; a
+column holds values of its kind or, where the plan says encoded, their numbers in the dictionary,
+which are dense from 0; what was loaded may repeat rows until somebody needs them apart.
+
+Example: `relations.stored("path").table` is `r2_path`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Self
+
+from constat.evaluation import StrategyError
+from constat.logic import Kind
+from constat.sql import changes, trees
+from constat.sql.connection import Connection
+from constat.sql.layouts import columns_of
+from constat.sql.python_functions import PythonFunctions
+from constat.sql.rows import TEXTS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+    from types import TracebackType
+    from typing import TypeVar
+
+    from sqlglot import exp
+
+    from constat.evaluation import Resources
+    from constat.plan.forward import Reading, Relation
+
+    _Result = TypeVar("_Result")
+
+_OTHER: Final = re.compile(r"[^a-z0-9]+")
+_LONGEST_NAME: Final = 30
+
+
+@dataclass(slots=True)
+class Stored:
+    """A relation and its table.
+
+    `distinct` says that no row is there twice; `rows` is their number where it is known.
+    """
+
+    relation: Relation
+    table: str
+    distinct: bool = True
+    rows: int | None = 0
+
+
+class Relations:
+    """One evaluation's tables; `Database` is these with all ways in and out."""
+
+    def __init__(self, resources: Resources, *, allowed: Sequence[Path] | None = None) -> None:
+        self.resources = resources
+        self.careful = False
+        self.connection = Connection(resources, allowed)
+        self._functions = PythonFunctions(self.connection)
+        self._stored: dict[str, Stored] = {}
+        self.stamped: dict[str, str] = {}
+        self._numbers: dict[str, int] = {}
+        self._last = 0
+        columns = [("number", trees.typed("BIGINT")), ("text", trees.typed("VARCHAR"))]
+        self.connection.run(changes.create_empty(TEXTS, columns))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def interrupt(self) -> None:
+        """End what runs within a moment; whatever is asked later fails. From any thread."""
+        self.connection.interrupt()
+
+    def close(self) -> None:
+        """Forget everything."""
+        self.connection.close()
+
+    # ------------------------------------------------------------------------------ relations
+
+    def declare(self, relation: Relation) -> None:
+        """Make an empty table for a relation, once."""
+        if relation.name in self._stored:
+            return
+        table = self.fresh_name(relation.name)
+        self.connection.run(changes.create_empty(table, columns_of(relation)))
+        self._stored[relation.name] = Stored(relation, table)
+
+    def fresh_name(self, hint: str) -> str:
+        """A name for a table that no other table has."""
+        self._last += 1
+        readable = _OTHER.sub("_", hint.lower())[:_LONGEST_NAME].strip("_")
+        return f"r{self._last}_{readable}" if readable else f"r{self._last}"
+
+    def stored(self, name: str) -> Stored:
+        """The table of a relation. Raises `StrategyError` where it was not declared."""
+        if name not in self._stored:
+            raise StrategyError(f"the relation {name} was not declared")
+        return self._stored[name]
+
+    def relation(self, predicate: str) -> Relation:
+        """What the plan says of a relation."""
+        return self.stored(predicate).relation
+
+    def read(self, predicate: str, reading: Reading, alias: str) -> exp.Expr:  # noqa: ARG002  one table outside of a recursion
+        """The table of a relation as a source."""
+        return trees.table(self.stored(predicate).table, alias)
+
+    def replace(self, name: str, table: str, rows: int | None = None) -> None:
+        """Take a table without repeated rows for those of a relation; the old one goes."""
+        stored = self.stored(name)
+        if stored.table != table:
+            self.connection.run(changes.drop(stored.table))
+        stored.table, stored.distinct, stored.rows = table, True, rows
+
+    def whole(self, stored: Stored) -> exp.Select:
+        """All rows of a table, as they are stored."""
+        columns = [(label, trees.bare(label)) for label, _ in columns_of(stored.relation)]
+        return trees.select(columns, source=trees.table(stored.table))
+
+    def stamp(self, name: str, table: str, number: int) -> None:
+        """Remember that the rows of a table came into a relation in this round."""
+        rows = self.whole(Stored(self.relation(name), table))
+        outputs = [("round", trees.constant(number, Kind.NUMBER))]
+        query = trees.with_outputs(rows, outputs)
+        known = self.stamped.get(name)
+        if known is not None and number:
+            self.connection.run(changes.insert(known, query))
+            return
+        if known is not None:
+            self.connection.run(changes.drop(known))
+        self.stamped[name] = self.fresh_name(f"rounds {name}")
+        self.connection.run(changes.create(self.stamped[name], query))
+
+    def count_rows(self, table: str) -> int:
+        """How many rows a table has."""
+        return self.aggregate(table, "count", trees.integer(1))
+
+    def estimate(self, name: str) -> int:
+        """How many rows a relation has, repeated ones included."""
+        stored = self.stored(name)
+        if stored.rows is None:
+            stored.rows = self.count_rows(stored.table)
+        return stored.rows
+
+    def distinct_estimate(self, name: str, column: int) -> int:
+        """About how many distinct values a column has."""
+        return self.aggregate(
+            self.stored(name).table, "approx_count_distinct", trees.bare(f"c{column}")
+        )
+
+    def aggregate(self, table: str, function: str, node: exp.Expr) -> int:
+        """An aggregate of a whole table that is an integer."""
+        query = trees.select([("n", trees.call(function, node))], source=trees.table(table))
+        return int(str(self.connection.run(query)[0][0]))
+
+    # ------------------------------------------------------------- what trees need (`Outside`)
+
+    def function(self, function: str, parameters: tuple[Kind, ...], result: Kind) -> str:
+        """The SQL function that calls an implementation."""
+        return self._functions.function(function, parameters, result)
+
+    def test(self, operator: str, kind: Kind) -> str:
+        """The SQL function that decides a comparison."""
+        return self._functions.test(operator, kind)
+
+    def fold(self, function: str, kind: Kind, result: Kind) -> str:
+        """The SQL function that folds a list."""
+        return self._functions.fold(function, kind, result)
+
+    def text_number(self, value: str) -> exp.Expr:
+        """The number of a text as a tree."""
+        return trees.constant(self.number_of(value), Kind.NUMBER)
+
+    def number_of(self, value: str) -> int:
+        """The number of a text in the dictionary, where it is entered if it is new."""
+        found = self._numbers.get(value)
+        if found is None:
+            same = trees.binary("=", trees.bare("text"), trees.text(value))
+            query = trees.select(
+                [("number", trees.bare("number"))], source=trees.table(TEXTS), where=[same]
+            )
+            rows = self.connection.run(query)
+            if rows:
+                found = int(str(rows[0][0]))
+            else:
+                found = self.count_rows(TEXTS)
+                entry = [
+                    ("number", trees.constant(found, Kind.NUMBER)),
+                    ("text", trees.text(value)),
+                ]
+                self.connection.run(changes.insert(TEXTS, trees.select(entry)))
+            self._numbers[value] = found
+        return found
+
+    def guarded(self, work: Callable[[], _Result]) -> _Result:
+        """Do several things as one piece of work, which ends at the bounds."""
+        return self.connection.guarded(work)

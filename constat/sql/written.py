@@ -1,0 +1,239 @@
+"""A stage as SQL text, for whoever wants to read it or to run it on another system.
+
+In: a plan, a stage, a dialect of sqlglot. Out: statements, each behind a comment that says what it
+is for. Invariant: the statements are those that DuckDB runs here, but for the dialect and the names
+of tables, which are `r<n>_<predicate>` in the order of the plan; the dictionary is `texts`.
+
+A dialect without recursive expressions (and any stage that is no single expression) gets rounds:
+run `initial` once, then `round` and `promote` again and again, until a round adds nothing; what
+drives them is outside. Functions that the dialect lacks are called `constat_<name>`; they must be
+registered there. Example: `statements(plan, stage, "spark")`.
+"""
+
+from __future__ import annotations
+
+import re
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+
+from constat.evaluation import StrategyError
+from constat.logic import Kind
+from constat.plan.forward import Reading, Strategy
+from constat.sql import changes, recursive, trees
+from constat.sql.heads import all_rows, nothing, standing_alone
+from constat.sql.pipelines import PipelineText
+from constat.sql.rounds import Names, RoundTables, new_rows, variants_of
+from constat.sql.rows import TEXTS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from sqlglot import exp
+
+    from constat.plan.forward import ForwardPlan, Pipeline, Relation, Stage
+
+DUCKDB: Final = "duckdb"
+SPARK: Final = "spark"
+_OTHER: Final = re.compile(r"[^a-z0-9]+")
+_LONGEST_NAME: Final = 30
+_SPARK_FUNCTIONS: Final = MappingProxyType(
+    {"ERROR": "raise_error", "STRLEN": "octet_length", "LIST": "collect_list"}
+)
+
+
+def statements(plan: ForwardPlan, stage: Stage, dialect: str = DUCKDB) -> list[str]:
+    """Write the statements that compute a stage.
+
+    Raises `StrategyError` for a stage that has no SQL.
+    """
+    tables = _WrittenTables(plan)
+    if not stage.recursive:
+        listed = _single(tables, stage)
+    elif dialect == DUCKDB and Strategy.CTE in stage.choices:
+        listed = _expression(tables, stage)
+    else:
+        listed = _rounds(tables, stage)
+    found = []
+    for label, tree in listed:
+        adapted = _for_spark(tree) if dialect == SPARK else tree
+        found.append(f"/* {label} */ {adapted.sql(dialect)}")
+    return found
+
+
+class _WrittenTables:
+    """Names of tables and functions that no database has given out."""
+
+    careful = False
+
+    def __init__(self, plan: ForwardPlan) -> None:
+        self._plan = plan
+        self._names = {
+            name: f"r{number}_{_OTHER.sub('_', name.lower())[:_LONGEST_NAME]}"
+            for number, name in enumerate(plan.relations)
+        }
+
+    def relation(self, predicate: str) -> Relation:
+        """What the plan says of a relation."""
+        return self._plan.relations[predicate]
+
+    def table(self, predicate: str) -> str:
+        """The name of its table."""
+        return self._names[predicate]
+
+    def read(self, predicate: str, reading: Reading, alias: str) -> exp.Expr:  # noqa: ARG002  as in `Tables`
+        """The table as a source."""
+        return trees.table(self._names[predicate], alias)
+
+    def function(self, function: str, parameters: tuple[Kind, ...], result: Kind) -> str:
+        """The name under which an implementation must be registered."""
+        kinds = "_".join(kind.value.lower() for kind in (*parameters, result))
+        return f"constat_{_OTHER.sub('_', function)}_{kinds}"
+
+    def test(self, operator: str, kind: Kind) -> str:
+        """The name under which a comparison must be registered."""
+        return f"constat_{operator}_{kind.value.lower()}"
+
+    def fold(self, function: str, kind: Kind, result: Kind) -> str:
+        """The name under which an aggregate over a list must be registered."""
+        return f"constat_{_OTHER.sub('_', function)}_of_{kind.value.lower()}_{result.value.lower()}"
+
+    def text_number(self, value: str) -> exp.Expr:
+        """A look into the dictionary."""
+        same = trees.binary("=", trees.bare("text"), trees.text(value))
+        query = trees.select(
+            [("number", trees.bare("number"))], source=trees.table(TEXTS), where=[same]
+        )
+        return trees.scalar(query)
+
+    def stated(self, stage: Stage, name: str) -> list[exp.Query]:
+        """The rows that the rules state."""
+        relation = self.relation(name)
+        found: list[exp.Query] = []
+        for row in stage.stated.get(name, ()):
+            outputs = [
+                (
+                    f"c{place}",
+                    self.text_number(str(value)) if encoded else trees.constant(value, kind),
+                )
+                for place, (value, kind, encoded) in enumerate(
+                    zip(row, relation.kinds, relation.encoded, strict=True)
+                )
+            ]
+            found.append(trees.select(outputs or [("c0", trees.integer(0))]))
+        return found
+
+    def head(self, pipeline: Pipeline) -> exp.Query:
+        """The rows of a pipeline."""
+        head = PipelineText(self, self).head(pipeline)
+        if head.texts:
+            raise StrategyError("a rule makes texts where numbers are wanted")
+        return standing_alone(head.query)
+
+    def start(self, stage: Stage, name: str) -> exp.Query:
+        """The rows of a relation before any recursion."""
+        relation = self.relation(name)
+        queries = self.stated(stage, name)
+        if relation.given:
+            labels = [f"c{place}" for place in range(max(relation.arity, 1))]
+            outputs = [(label, trees.bare(label)) for label in labels]
+            queries.append(trees.select(outputs, source=trees.table(f"{self.table(name)}_given")))
+        queries.extend(self.head(one) for one in stage.base if one.head == name)
+        return all_rows(queries or [nothing(relation)], relation=relation, distinct=True)
+
+
+def _single(tables: _WrittenTables, stage: Stage) -> Iterator[tuple[str, exp.Expr]]:
+    for name in stage.predicates:
+        query = tables.start(stage, name)
+        yield f"statement: {name}", changes.create(tables.table(name), query)
+
+
+def _expression(tables: _WrittenTables, stage: Stage) -> Iterator[tuple[str, exp.Expr]]:
+    shape = recursive.shape_of([tables.relation(name) for name in stage.predicates])
+    base = {name: [tables.start(stage, name)] for name in stage.predicates}
+    steps = recursive.recursive_queries(tables, tables, stage, shape)
+    query = recursive.expression(shape, base, steps)
+    if not shape.tagged:
+        yield (
+            f"expression: {stage.predicates[0]}",
+            changes.create(tables.table(stage.predicates[0]), query),
+        )
+        return
+    whole = "_".join(tables.table(name) for name in stage.predicates[:2])
+    yield "expression: " + ", ".join(stage.predicates), changes.create(whole, query)
+    for name in stage.predicates:
+        rows = recursive.rows_of(shape, name, whole)
+        yield f"part: {name}", changes.create(tables.table(name), rows)
+
+
+def _rounds(tables: _WrittenTables, stage: Stage) -> Iterator[tuple[str, exp.Expr]]:
+    names = {
+        name: Names(tables.table(name), f"{tables.table(name)}_delta", f"{tables.table(name)}_new")
+        for name in stage.predicates
+    }
+    inside = RoundTables(tables, names)
+    for name, one in names.items():
+        yield f"initial: {name}", changes.create(one.full, tables.start(stage, name))
+        copy = trees.everything(trees.table(one.full))
+        yield f"initial delta: {name}", changes.create(one.delta, copy)
+    for name, one in names.items():
+        queries = _round_queries(tables, inside, stage, name)
+        yield (
+            f"round: {name}",
+            changes.create(one.new, new_rows(tables.relation(name), queries, one)),
+        )
+    for name, one in names.items():
+        added = trees.everything(trees.table(one.new))
+        yield f"promote: {name}", changes.insert(one.full, added)
+        yield f"promote: {name}", changes.drop(one.delta)
+        yield f"promote: {name}", changes.rename(one.new, one.delta)
+    for name, one in names.items():
+        count = [("n", trees.call("count", trees.integer(1)))]
+        yield f"until 0: {name}", trees.select(count, source=trees.table(one.delta))
+
+
+def _round_queries(
+    tables: _WrittenTables, inside: RoundTables, stage: Stage, name: str
+) -> Sequence[exp.Query]:
+    own = frozenset(stage.predicates)
+    found: list[exp.Query] = []
+    for pipeline in stage.recursive:
+        if pipeline.head != name:
+            continue
+        for variant in variants_of(tables, inside, pipeline, own):
+            head = PipelineText(tables, inside).head(variant.pipeline, touched=variant.touched)
+            if head.texts:
+                raise StrategyError("a recursive rule makes texts where numbers are wanted")
+            found.append(standing_alone(head.query))
+    return found
+
+
+def _for_spark(tree: exp.Expr) -> exp.Expr:
+    """Use the names that Spark has; its ANSI mode makes arithmetic fail where it must."""
+    from sqlglot import exp  # noqa: PLC0415  heavy library, loaded on first use
+
+    def adapted(node: exp.Expr) -> exp.Expr:
+        match node:
+            case exp.CTE():
+                node.set("materialized", None)
+            case exp.DataType(this=exp.DataType.Type.UBIGINT):
+                return trees.wide_integer(20)
+            case exp.DataType(this=exp.DataType.Type.INT128):
+                return trees.wide_integer(38)
+            case exp.Anonymous():
+                node.set("this", _SPARK_FUNCTIONS.get(str(node.this).upper(), node.this))
+                return _other_calls(node)
+        return node
+
+    return tree.transform(adapted)
+
+
+def _other_calls(node: exp.Anonymous) -> exp.Expr:
+    arguments = node.expressions
+    match str(node.this).lower():
+        case "isfinite":
+            greatest = trees.constant(float.fromhex("0x1.fffffffffffffp+1023"), Kind.FLOAT)
+            return trees.binary("<=", trees.call("abs", arguments[0]), greatest)
+        case "date_diff":
+            return trees.call("datediff", arguments[2], arguments[1])
+        case _:
+            return node

@@ -1,0 +1,262 @@
+"""Results of queries, kept in files with an index for each column.
+
+In: the rows of a settled query, and what they depend on. Out: rows by key, in thousandths of a
+second. Invariants: a file appears whole or not at all, and a name stands for one whole file at
+every moment, whoever writes it; it is on the disk when `keep` returns; a file that is not ours, is
+damaged or of another version is an error and never rows. What is kept is a copy: it says on what
+it depends, and whoever reads it has to compare that with the present state. Example:
+`MaterializedStore(state).find("is_vip(?c)")`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import sqlite3
+import tempfile
+from contextlib import closing
+from dataclasses import dataclass
+from decimal import Decimal
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from constat.diagnostics import ConstatError, Diagnostic
+from constat.logic import Kind, Row, Value, format_value, parse_value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+FOLDER: Final = "materialized"
+_APPLICATION: Final = 0x434E534D  # "CNSM"
+_VERSION: Final = 1
+_BATCH: Final = 20_000
+_NATIVE: Final = frozenset({Kind.NUMBER, Kind.FLOAT})
+
+
+@dataclass(frozen=True, slots=True)
+class KeptResult:
+    """What is kept of a query: its columns with their kinds, and what it depends on.
+
+    `version` names the rules and the configuration, `states` the state of each external predicate.
+    """
+
+    query: str
+    columns: tuple[tuple[str, Kind], ...]
+    rows: int
+    created: str
+    version: str
+    states: tuple[tuple[str, str], ...]
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        """The kinds of the columns."""
+        return tuple(kind for _, kind in self.columns)
+
+
+class MaterializedStore:
+    """The kept results of one project."""
+
+    def __init__(self, state: Path) -> None:
+        self._folder = state / FOLDER
+
+    def keep(self, result: KeptResult, rows: Iterable[Row]) -> KeptResult:
+        """Keep rows under the query, in place of what was kept; gives the result with their count.
+
+        Raises `ConstatError` where they cannot be written.
+        """
+        target = self._path(result.query)
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            descriptor, name = tempfile.mkstemp(prefix=".new-", dir=self._folder)
+            os.close(descriptor)
+            try:
+                count = _write(Path(name), result, rows)
+                _flush(Path(name))
+                Path(name).replace(target)
+            except BaseException:
+                with contextlib.suppress(OSError):
+                    Path(name).unlink()
+                raise
+            _flush(self._folder)
+        except (OSError, sqlite3.Error) as problem:
+            raise _failure(target, "written", problem) from None
+        return KeptResult(
+            result.query, result.columns, count, result.created, result.version, result.states
+        )
+
+    def list(self) -> tuple[KeptResult, ...]:
+        """Give what is kept, by query. Raises `ConstatError` for a file that is not ours."""
+        found = [self._about(path) for path in sorted(self._folder.glob("*.sqlite"))]
+        return tuple(sorted(found, key=lambda one: one.query))
+
+    def find(self, query: str) -> KeptResult | None:
+        """Give what is kept of a query."""
+        path = self._path(query)
+        return self._about(path) if path.is_file() else None
+
+    def rows(self, result: KeptResult, bound: Mapping[int, Value]) -> Iterator[Row]:
+        """Yield the rows with these values in these columns, by index."""
+        path = self._path(result.query)
+        kinds = result.kinds
+        wanted = [f"c{place} = ?" for place in bound]
+        where = f" WHERE {' AND '.join(wanted)}" if wanted else ""
+        listed = ", ".join(_names(kinds))
+        keys = [_stored(value, kinds[place]) for place, value in bound.items()]
+        try:
+            with closing(_opened(path)) as connection:
+                statement = f"SELECT {listed} FROM rows{where}"  # noqa: S608  names of this module's own
+                for row in connection.execute(statement, keys):
+                    yield _read(row, kinds)
+        except (sqlite3.Error, ValueError) as problem:
+            raise _failure(path, "read", problem) from None
+
+    def drop(self, query: str) -> bool:
+        """Forget a result; tells whether there was one."""
+        path = self._path(query)
+        try:
+            path.unlink()
+        except FileNotFoundError:
+            return False
+        except OSError as problem:
+            raise _failure(path, "removed", problem) from None
+        return True
+
+    def _path(self, query: str) -> Path:
+        return self._folder / f"{hashlib.sha256(query.encode()).hexdigest()[:32]}.sqlite"
+
+    @staticmethod
+    def _about(path: Path) -> KeptResult:
+        try:
+            with closing(_opened(path)) as connection:
+                told = json.loads(connection.execute("SELECT about FROM meta").fetchone()[0])
+            columns = tuple((str(name), Kind(kind)) for name, kind in told["columns"])
+            states = tuple((str(name), str(state)) for name, state in told["states"])
+            return KeptResult(
+                *(str(told["query"]), columns, int(told["rows"])),
+                *(str(told["created"]), str(told["version"]), states),
+            )
+        except (sqlite3.Error, ValueError, KeyError, TypeError) as problem:
+            raise _failure(path, "read", problem) from None
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    # The file never changes under its name: another one takes its place.
+    connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
+    try:
+        found = (
+            *connection.execute("PRAGMA application_id").fetchone(),
+            *connection.execute("PRAGMA user_version").fetchone(),
+        )
+    except sqlite3.Error:
+        connection.close()
+        raise
+    if found != (_APPLICATION, _VERSION):
+        connection.close()
+        raise ValueError("it is not a result of this version of Constat")
+    return connection
+
+
+def _write(path: Path, result: KeptResult, rows: Iterable[Row]) -> int:
+    kinds = result.kinds
+    names = _names(kinds)
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        # Nobody sees the file before it is whole, so it needs no journal of its own.
+        connection.execute("PRAGMA journal_mode = OFF")
+        connection.execute("PRAGMA synchronous = OFF")
+        connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+        connection.execute(f"PRAGMA user_version = {_VERSION}")
+        typed = ", ".join(f"{n} {_type(k)} NOT NULL" for n, k in zip(names, kinds, strict=False))
+        connection.execute(f"CREATE TABLE rows ({typed or 'c0 INTEGER NOT NULL'})")
+        connection.execute("CREATE TABLE meta (about TEXT NOT NULL)")
+        connection.execute("BEGIN")
+        count = _insert(connection, rows, kinds, names)
+        for name in names[: len(kinds)]:
+            connection.execute(f"CREATE INDEX by_{name} ON rows ({name})")
+        about = {
+            "query": result.query,
+            "columns": [[name, kind.value] for name, kind in result.columns],
+            "rows": count,
+            "created": result.created,
+            "version": result.version,
+            "states": [list(one) for one in result.states],
+        }
+        connection.execute("INSERT INTO meta VALUES (?)", (json.dumps(about),))
+        connection.execute("COMMIT")
+    return count
+
+
+def _insert(
+    connection: sqlite3.Connection,
+    rows: Iterable[Row],
+    kinds: Sequence[Kind],
+    names: Sequence[str],
+) -> int:
+    statement = f"INSERT INTO rows VALUES ({', '.join('?' * len(names))})"  # noqa: S608  marks only
+    others = [place for place, kind in enumerate(kinds) if kind not in _NATIVE]
+    remaining, count = iter(rows), 0
+    while batch := list(islice(remaining, _BATCH)):
+        count += len(batch)
+        if not kinds:
+            connection.executemany(statement, [(0,)] * len(batch))
+        elif others:
+            connection.executemany(
+                statement,
+                (
+                    [_stored(value, kind) for value, kind in zip(row, kinds, strict=True)]
+                    for row in batch
+                ),
+            )
+        else:
+            connection.executemany(statement, batch)
+    return count
+
+
+def _names(kinds: Sequence[Kind]) -> list[str]:
+    return [f"c{place}" for place in range(max(1, len(kinds)))]
+
+
+def _type(kind: Kind) -> str:
+    match kind:
+        case Kind.NUMBER:
+            return "INTEGER"
+        case Kind.FLOAT:
+            return "REAL"
+        case _:
+            return "TEXT"
+
+
+def _stored(value: Value, kind: Kind) -> int | float | str:
+    """Give a value as SQLite keeps it exactly; equal values are stored alike."""
+    if kind is Kind.NUMBER:
+        return int(value)
+    return float(value) if kind is Kind.FLOAT else format_value(value, kind)
+
+
+def _read(row: Sequence[int | float | str], kinds: Sequence[Kind]) -> Row:
+    found: list[Value] = []
+    for cell, kind in zip(row, kinds, strict=False):
+        if kind in {Kind.UNSIGNED, Kind.DECIMAL}:
+            value = parse_value(str(cell), kind)
+            found.append(Decimal(value) if kind is Kind.DECIMAL else value)
+        else:
+            found.append(cell)
+    return tuple(found)
+
+
+def _flush(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _failure(path: Path, what: str, problem: Exception) -> ConstatError:
+    reason = problem.strerror if isinstance(problem, OSError) else str(problem)[:200]
+    message = f"a kept result cannot be {what}: {reason or type(problem).__name__}"
+    note = f"the file is {FOLDER}/{path.name} in the project's state folder"
+    hint = "remove the file, or make room, and materialize anew"
+    return ConstatError([Diagnostic("C0670", message, note=note, help=hint)])

@@ -1,0 +1,63 @@
+"""Runs the forward engine on a case, over the same tables as the other engines.
+
+In: a program, a world and a goal. Out: the strength of the goal and its rows by strength. A closed
+result has certain rows only; an open one is the reference engine's outcome.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from constat.evaluation import ABSENT, CERTAIN, Resources
+from constat.forward import Options, Outside, evaluate
+from tests.property.coverage import under
+from tests.property.tables import STRICT, tables
+
+if TYPE_CHECKING:
+    from constat.analysis import AnalysedProgram
+    from constat.logic import Atom, OpenRow
+    from constat.plan.forward import Strategy
+    from tests.oracle.naive import World
+    from tests.property.tables import Manner
+
+RESOURCES = Resources(seconds=60.0, memory=512 << 20, threads=1)
+
+
+@dataclass(frozen=True)
+class Found:
+    """What one evaluation says of the goal."""
+
+    closed: bool
+    strength: int
+    rows: dict[int, set[OpenRow]]
+    strategies: tuple[str, ...]
+    tried: tuple[tuple[str, str], ...]
+
+
+def forward(
+    program: AnalysedProgram,
+    world: World,
+    goal: Atom,
+    manner: Manner = STRICT,
+    *,
+    strategy: Strategy | None = None,
+    magic: bool | None = None,
+) -> Found:
+    """Evaluate one goal forward."""
+    inputs = {name: Outside(one) for name, one in tables(program, world, manner).items()}
+    options = Options(RESOURCES, strategy=strategy, magic=magic)
+    with evaluate(program, [goal], inputs, options) as results:
+        strategies = tuple(report.strategy for report in results.reports)
+        tried = tuple(one for report in results.reports for one in report.tried)
+        if not results.is_closed(0):
+            outcome = results.outcome(0)
+            rows = {
+                least: under(goal, outcome.rows(goal.predicate, least)) for least in (3, 2, 1, 0)
+            }
+            return Found(False, outcome.strength(goal), rows, strategies, tried)
+        certain: set[OpenRow] = {row for batch in results.batches(0) for row in batch}
+        assert len(certain) == results.count(0), "rows are distinct"
+        assert certain == under(goal, certain)
+        strength = CERTAIN if certain else ABSENT
+        return Found(True, strength, dict.fromkeys((3, 2, 1, 0), certain), strategies, tried)

@@ -1,0 +1,199 @@
+"""Queries by the forward engine: the same answers, in the same order and the same bytes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from constat import Session, Verdict
+from constat.session import choosing
+from constat.session.stored_rows import StoredRows
+from tests.cli.running import run
+from tests.examples.fixtures import shop, shop_database, still_shop
+from tests.session.querying import make_project
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from constat.session import Answers
+
+__all__ = ["shop", "shop_database", "still_shop"]
+
+THINGS_QUERIES = (
+    "thing(?a, ?b, ?c, ?d, ?e, ?f, ?g, ?h)",
+    "thing(?a, 9, _, ?d, ?e, _, ?g, ?h)",
+    "thing(_, _, ?u, _, _, _, ?at, _)",
+    "reach(?a, ?b)",
+    "reach(?x, ?x)",
+    "reach(a, ?b)",
+    "reach(a, e)",
+    "reach(?a, ?b), !pair(?a, ?b), ?a != d",
+    "ratio(?name, ?r)",
+    "thing(?a, ?n, _, _, _, _, _, _), !reach(_, ?a), ?n > 5",
+)
+SHOP_QUERIES = (
+    "is_vip(?c)",
+    "customer_revenue(?c, ?r), ?r >= 150000",
+    "is_vip(?c), !controls(_, ?c)",
+    "controls(C001, ?b)",
+    "may_leave(?c)",
+    "is_strategic(?c)",
+    "owns(?a, ?b, ?share)",
+)
+
+
+@pytest.fixture(scope="module")
+def things(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_project(tmp_path_factory.mktemp("things") / "project")
+
+
+@pytest.fixture(scope="module")
+def thing_session(things: Path) -> Iterator[Session]:
+    with Session(things) as session:
+        yield session
+
+
+def told(answers: Answers) -> tuple[object, ...]:
+    rows = [(row.values, row.verdict, row.assumptions, row.goals) for row in answers]
+    return (
+        rows,
+        answers.settled,
+        answers.columns,
+        answers.open_shapes,
+        answers.excluded,
+        answers.assumptions,
+        answers.reasons,
+        answers.stopped,
+    )
+
+
+@pytest.mark.parametrize("query", THINGS_QUERIES)
+def test_both_engines_give_the_same_answers(thing_session: Session, query: str) -> None:
+    reference = thing_session.query(query, engine="reference")
+    assert told(thing_session.query(query, engine="forward")) == told(reference)
+
+
+@pytest.mark.parametrize("query", SHOP_QUERIES)
+def test_both_engines_give_the_same_answers_about_the_shop(still_shop: Path, query: str) -> None:
+    with Session(still_shop) as session:
+        reference = session.query(query, engine="reference")
+        assert told(session.query(query, engine="forward")) == told(reference)
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl", "table"])
+@pytest.mark.parametrize("query", [*THINGS_QUERIES[:4], "ratio(?name, ?r)"])
+def test_both_engines_are_written_with_the_same_bytes(things: Path, query: str, form: str) -> None:
+    common = ("query", query, "--project", str(things), "--format", form)
+    reference = run(*common, "--engine", "reference")
+    forward = run(*common, "--engine", "forward")
+    assert (forward.out, forward.err, forward.code) == (
+        reference.out,
+        reference.err,
+        reference.code,
+    )
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        ("--order", "b:desc"),
+        ("--order", "h,b"),
+        ("--limit", "2"),
+        ("--order", "d", "--limit", "3", "--columns", "a,d"),
+        ("--verdict", "under"),
+        ("--columns", "g,e,b"),
+    ],
+)
+@pytest.mark.parametrize("form", ["csv", "jsonl", "table"])
+def test_order_limit_and_columns_are_the_same(
+    things: Path, form: str, more: tuple[str, ...]
+) -> None:
+    query = THINGS_QUERIES[0]
+    common = ("query", query, "--project", str(things), "--format", form, *more)
+    assert run(*common, "--engine", "forward").out == run(*common, "--engine", "reference").out
+
+
+def test_a_closed_set_of_answers_stays_in_the_database(thing_session: Session) -> None:
+    answers = thing_session.query("reach(?a, ?b)", engine="forward")
+    rows = answers.sure
+    assert isinstance(rows, StoredRows)
+    everything = list(rows)
+    assert everything == sorted(everything)
+    assert [rows[0], rows[-1], *rows[2:4]] == [everything[0], everything[-1], *everything[2:4]]
+    assert list(rows[3:][1:2]) == everything[4:5]
+    assert len(rows[5:2]) == 0
+    with pytest.raises(IndexError):
+        rows[len(everything)]
+    assert answers.count(Verdict.PROVED) == len(answers) == len(everything)
+
+
+def test_answers_outlive_the_session(things: Path) -> None:
+    with Session(things) as session:
+        answers = session.query("reach(?a, ?b)", engine="forward")
+        expected = session.query("reach(?a, ?b)", engine="reference")
+    assert [row.values for row in answers] == [row.values for row in expected]
+
+
+def test_data_frames_are_the_same(thing_session: Session) -> None:
+    query = THINGS_QUERIES[0]
+    forward = thing_session.query(query, engine="forward").to_pandas()
+    reference = thing_session.query(query, engine="reference").to_pandas()
+    assert forward.equals(reference)
+    assert list(forward.dtypes) == list(reference.dtypes)
+
+
+@pytest.mark.parametrize("query", THINGS_QUERIES)
+def test_what_is_too_much_is_computed_in_bulk(
+    thing_session: Session, query: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = told(thing_session.query(query))
+    monkeypatch.setattr(choosing, "MANY", 1)
+    answers = thing_session.query(query)
+    assert told(answers) == expected
+
+
+def test_a_large_source_is_never_tried_row_by_row(
+    thing_session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert not isinstance(thing_session.query("reach(?a, ?b)").sure, StoredRows)
+    monkeypatch.setattr(choosing, "MANY", 3)
+    assert isinstance(thing_session.query("reach(?a, ?b)").sure, StoredRows)
+
+
+def test_confidences_are_found_by_the_reference_engine(thing_session: Session) -> None:
+    answers = thing_session.query("reach(?a, ?b)", confidence=True, engine="auto")
+    assert {row.confidence for row in answers} == {1}
+
+
+def test_forward_and_confidences_do_not_go_together(things: Path) -> None:
+    ran = run(
+        *("query", "reach(?a, ?b)", "--project", str(things)),
+        *("--engine", "forward", "--confidence"),
+    )
+    assert ran.code == 2
+    assert "C0432" in ran.err
+
+
+def test_one_row_is_explained_as_prove_explains_it(things: Path) -> None:
+    where = ("--project", str(things))
+    explained = run("query", "reach(?a, ?b)", "--explain-row", "a, d", *where)
+    proved = run("prove", "reach(a, d)", *where)
+    assert explained.code == proved.code == 0
+    assert explained.out == proved.out
+
+
+def test_a_row_that_is_no_answer_is_disproved(things: Path) -> None:
+    where = ("--project", str(things), "--format", "json")
+    ran = run("query", "reach(?a, ?b), pair(?b, ?a)", "--explain-row", "d, a", *where)
+    assert ran.code == 5
+    assert [one["goal"] for one in ran.json["proofs"]] == ["reach(d, a)", "pair(a, d)"]
+    assert ran.json["verdict"] == "DISPROVED"
+
+
+@pytest.mark.parametrize("row", ["a", "a, b, c", "", "a, ?x", "a b"])
+def test_a_row_that_cannot_be_read_is_a_mistake(things: Path, row: str) -> None:
+    ran = run("query", "reach(?a, ?b)", "--explain-row", row, "--project", str(things))
+    assert ran.code == 2
+    assert "C0665" in ran.err

@@ -1,0 +1,63 @@
+"""The forward engine against the reference engine and the oracle, on random programs."""
+
+from __future__ import annotations
+
+from hypothesis import event, given, settings
+from hypothesis import strategies as st
+
+from constat.engine import LazyEngine
+from constat.evaluation import ABSENT, CERTAIN
+from constat.plan.forward import Strategy
+from tests.forward.running import forward
+from tests.property.coverage import under
+from tests.property.running import LIMITS, truth
+from tests.property.strategies import EXACT, Case, cases
+from tests.property.tables import Manner, tables
+
+MANNERS = st.builds(Manner, st.booleans(), st.booleans(), st.booleans(), st.booleans())
+STRATEGIES = st.sampled_from([None, *Strategy])
+MAGIC = st.sampled_from([None, False, True])
+SOME = settings(max_examples=max(1, settings().max_examples // 2))
+
+
+@SOME
+@given(cases(EXACT), STRATEGIES, MAGIC)
+def test_where_nothing_is_open_it_finds_exactly_the_model(
+    case: Case,
+    strategy: Strategy | None,
+    magic: bool | None,  # noqa: FBT001  drawn
+) -> None:
+    expected = truth(case.program, case.world)
+    found = forward(case.program, case.world, case.goal, strategy=strategy, magic=magic)
+    assert found.closed
+    assert found.strength == expected.strength(case.goal)
+    assert found.rows[CERTAIN] == under(case.goal, expected.rows(case.goal.predicate, CERTAIN))
+    for one in found.strategies:
+        event(one)
+
+
+@SOME
+@given(cases(), MANNERS, STRATEGIES, MAGIC)
+def test_it_says_what_the_reference_engine_says(
+    case: Case,
+    manner: Manner,
+    strategy: Strategy | None,
+    magic: bool | None,  # noqa: FBT001  drawn
+) -> None:
+    externals = tables(case.program, case.world, manner)
+    reference = LazyEngine().evaluate(case.program, case.goal, externals, LIMITS, exhaust=True)
+    found = forward(case.program, case.world, case.goal, manner, strategy=strategy, magic=magic)
+    event(f"closed {found.closed}")
+    assert found.strength == reference.strength(case.goal)
+    for least in (3, 2, 1, 0):
+        expected = under(case.goal, reference.rows(case.goal.predicate, least))
+        assert found.rows[least] == expected, least
+
+
+@SOME
+@given(cases(EXACT))
+def test_most_of_what_is_closed_needs_no_reference_engine(case: Case) -> None:
+    found = forward(case.program, case.world, case.goal)
+    for name, reason in found.tried:
+        event(f"{name}: {reason[:60]}")
+    assert found.strength in {CERTAIN, ABSENT}

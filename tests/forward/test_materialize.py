@@ -1,0 +1,260 @@
+"""Kept results: found by key, refused when anything they rest on has changed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import pytest
+
+from constat import ConstatError, Session
+from constat.store.materialized import KeptResult, MaterializedStore
+from tests.cli.running import run
+from tests.session.querying import make_project
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from constat.logic import Row
+
+QUERIES = (
+    "reach(a, ?b)",
+    "reach(?x, d)",
+    "reach(a, d)",
+    "reach(a, e)",
+    "reach(?p, ?q)",
+)
+
+
+@pytest.fixture
+def things(tmp_path: Path) -> Path:
+    return make_project(tmp_path / "project")
+
+
+def refused(session: Session, query: str) -> list[str]:
+    with pytest.raises(ConstatError) as caught:
+        session.materialized.query(query)
+    return [one.code for one in caught.value.diagnostics]
+
+
+def change(things: Path, statement: str) -> None:
+    with closing(sqlite3.connect(things / "db.sqlite")) as connection, connection:
+        connection.execute(statement)
+
+
+def test_kept_rows_are_the_answers(things: Path) -> None:
+    with Session(things) as session:
+        kept = session.materialized.keep("reach")
+        assert kept.result.rows == len(session.query("reach(?a, ?b)"))
+        for query in QUERIES:
+            found, expected = session.materialized.query(query), session.query(query)
+            assert [row.values for row in found] == [row.values for row in expected]
+            assert (found.settled, found.columns) == (expected.settled, expected.columns)
+            assert found.calls == ()
+
+
+def test_every_kind_of_value_comes_back(things: Path) -> None:
+    query = "thing(?a, ?b, ?c, ?d, ?e, ?f, ?g, ?h)"
+    with Session(things) as session:
+        session.materialized.keep(query)
+        expected = session.query(query)
+        found = session.materialized.query(query)
+        assert [row.values for row in found] == [row.values for row in expected]
+        assert [[type(v) for v in row.values] for row in found] == [
+            [type(v) for v in row.values] for row in expected
+        ]
+        for row in expected:
+            goal = row.goals[0]
+            assert len(session.materialized.query(goal)) == 1, goal
+
+
+def test_a_conjunction_is_kept_under_its_own_words(things: Path) -> None:
+    query = "reach(?a, ?b), !pair(?a, ?b)"
+    with Session(things) as session:
+        session.materialized.keep(query)
+        found, expected = session.materialized.query(query), session.query(query)
+        assert [row.values for row in found] == [row.values for row in expected]
+        assert refused(session, "reach(?a, ?b)") == ["C0674"]
+
+
+@pytest.mark.parametrize("query", ["pair(?a, ?b)", "reach(?a, ?b), ?a != b"])
+def test_nothing_is_made_up_where_nothing_is_kept(things: Path, query: str) -> None:
+    with Session(things) as session:
+        session.materialized.keep("reach")
+        assert refused(session, query) == ["C0674"]
+
+
+def test_a_changed_source_makes_it_stale(things: Path) -> None:
+    with Session(things) as session:
+        session.materialized.keep("reach")
+        change(things, "INSERT INTO pair VALUES ('x', 'y')")
+        assert refused(session, "reach(x, ?y)") == ["C0673"]
+        assert [bool(one.stale) for one in session.materialized.list()] == [True]
+        session.materialized.keep("reach")
+        assert len(session.materialized.query("reach(x, ?y)")) == 1
+        assert [one.stale for one in session.materialized.list()] == [""]
+
+
+def test_a_stated_fact_makes_it_stale(things: Path) -> None:
+    with Session(things) as session:
+        session.materialized.keep("reach")
+        session.facts.add("pair(x, y)", author="alice")
+        assert refused(session, "reach(a, ?b)") == ["C0673"]
+
+
+@pytest.mark.parametrize(
+    ("file", "before", "after"),
+    [
+        ("rules.dl", "reach(?a, ?b) :- pair(?a, ?b).", "reach(?b, ?a) :- pair(?a, ?b)."),
+        ("rules.dl", "SELECT a, b FROM pair", "SELECT b, a FROM pair"),
+        ("constat.yaml", "databases:", "facts:\n  pair:\n    - [p, q]\ndatabases:"),
+    ],
+)
+def test_changed_rules_or_configuration_make_it_stale(
+    things: Path, file: str, before: str, after: str
+) -> None:
+    with Session(things) as session:
+        session.materialized.keep("reach")
+    path = things / file
+    text = path.read_text(encoding="utf-8")
+    assert before in text
+    path.write_text(text.replace(before, after), encoding="utf-8")
+    with Session(things) as session:
+        assert refused(session, "reach(a, ?b)") == ["C0673"]
+
+
+def test_what_does_not_matter_leaves_it_as_it_is(things: Path) -> None:
+    with Session(things) as session:
+        session.materialized.keep("reach")
+    path = things / "rules.dl"
+    text = path.read_text(encoding="utf-8").replace(
+        "listed(x: symbol)", "listed(x: symbol) // a comment\nlisted(?x) :- pair(?x, _)."
+    )
+    path.write_text(text, encoding="utf-8")
+    with Session(things) as session:
+        assert len(session.materialized.query("reach(a, ?b)"))
+
+
+def test_open_answers_are_not_kept(things: Path) -> None:
+    with Session(things) as session, pytest.raises(ConstatError, match="C0671"):
+        session.materialized.keep("ratio")
+    assert not list((things / ".constat").rglob("*.sqlite")) or not list(
+        (things / ".constat" / "materialized").glob("*")
+    )
+
+
+def test_a_proof_never_looks_at_it(things: Path) -> None:
+    with Session(things) as session:
+        session.materialized.keep("reach")
+        change(things, "DELETE FROM pair")
+        assert session.prove("reach(a, d)").exit_code == 5
+        assert len(session.query("reach(?a, ?b)", engine="forward")) == 0
+
+
+@pytest.mark.parametrize("content", [b"", b"no database", b"\0" * 5000])
+def test_a_damaged_file_is_an_error_and_mends_by_keeping_anew(things: Path, content: bytes) -> None:
+    with Session(things) as session:
+        session.materialized.keep("reach")
+        (path,) = (session.project.state / "materialized").glob("*.sqlite")
+        path.write_bytes(content)
+        assert refused(session, "reach(a, ?b)") == ["C0670"]
+        session.materialized.keep("reach")
+        assert len(session.materialized.query("reach(a, d)")) == 1
+
+
+def test_what_fails_half_way_leaves_the_old_result(tmp_path: Path) -> None:
+    store = MaterializedStore(tmp_path)
+    about = KeptResult("p(?n)", (), 0, "", "v", ())
+
+    def rows(count: int, *, fail: bool) -> Iterator[Row]:
+        yield from ((),) * count
+        if fail:
+            raise OSError(28, "No space left on device")
+
+    assert store.keep(about, rows(1, fail=False)).rows == 1
+    with pytest.raises(ConstatError, match="No space left"):
+        store.keep(about, rows(30_000, fail=True))
+    found = store.find("p(?n)")
+    assert found is not None
+    assert list(store.rows(found, {})) == [()]
+    assert len(list((tmp_path / "materialized").iterdir())) == 1
+
+
+def test_a_reader_keeps_its_file_while_another_takes_its_place(things: Path) -> None:
+    with Session(things) as one, Session(things) as other:
+        one.materialized.keep("reach")
+        found = one.materialized.query("reach(?a, ?b)")
+        other.materialized.keep("reach")
+        assert [row.values for row in found] == [
+            row.values for row in one.materialized.query("reach(?a, ?b)")
+        ]
+        assert other.materialized.drop("reach")
+        assert not one.materialized.drop("reach(?x, ?y)")
+
+
+def test_killed_while_keeping_nothing_half_is_there(things: Path) -> None:
+    script = (
+        "import sys, time\n"
+        "from constat import Session\n"
+        "from constat.store import materialized\n"
+        "def rows(*_):\n"
+        "    yield from [()] * 20_000\n"
+        "    print('half', flush=True)\n"
+        "    time.sleep(60)\n"
+        "state = Session(sys.argv[1]).project.state\n"
+        "about = materialized.KeptResult('reach(?a, ?b)', (), 0, '', 'v', ())\n"
+        "materialized.MaterializedStore(state).keep(about, rows())\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", script, str(things)], stdout=subprocess.PIPE
+    ) as child:
+        assert child.stdout is not None
+        child.stdout.readline()
+        os.kill(child.pid, signal.SIGKILL)
+        child.wait(timeout=30)
+    with Session(things) as session:
+        assert session.materialized.list() == ()
+        session.materialized.keep("reach")
+        assert len(session.materialized.query("reach(a, d)")) == 1
+
+
+def test_the_commands_keep_list_ask_and_drop(things: Path) -> None:
+    where = ("--project", str(things))
+    assert run("materialize", "reach", *where).code == 0
+    listed = run("materialize", "--list", "--format", "json", *where)
+    assert [(one["query"], one["current"]) for one in listed.json["results"]] == [
+        ("reach(?a, ?b)", True)
+    ]
+    asked = run("query", "reach(a, ?b)", "--materialized", "--format", "json", *where)
+    assert (asked.code, len(asked.json["rows"]), asked.json["calls"]) == (0, 4, [])
+    change(things, "DELETE FROM pair")
+    stale = run("query", "reach(a, ?b)", "--materialized", *where)
+    assert (stale.code, "C0673" in stale.err) == (2, True)
+    assert run("materialize", "reach", "--drop", *where).out == "dropped\n"
+    assert run("materialize", "--list", *where).out == "nothing is kept\n"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [(), ("--list", "--drop"), ("reach", "--list"), ("--drop",)],
+)
+def test_options_that_make_no_sense_are_refused(things: Path, words: tuple[str, ...]) -> None:
+    ran = run("materialize", *words, "--project", str(things))
+    assert (ran.code, "C0432" in ran.err) == (2, True)
+
+
+@pytest.mark.parametrize("column", ["c0", "c1"])
+def test_a_point_query_finds_its_rows_by_an_index(things: Path, column: str) -> None:
+    with Session(things) as session:
+        session.materialized.keep("reach")
+        (path,) = (session.project.state / "materialized").glob("*.sqlite")
+    with closing(sqlite3.connect(path)) as connection:
+        statement = f"EXPLAIN QUERY PLAN SELECT c0, c1 FROM rows WHERE {column} = 'a'"
+        (plan,) = connection.execute(statement).fetchall()
+    assert f"USING INDEX by_{column}" in plan[-1]

@@ -1,0 +1,64 @@
+"""Fixpoints read the columns they need, so that integers can hold them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from constat.plan.forward import Sizes, Strategy
+from tests.plan.forward.programs import SOME, agree, notes, planned, stage_of
+
+if TYPE_CHECKING:
+    from constat.logic import Row
+
+HEAD = """
+.decl e(x: number, y: number, w: float)
+.input e
+.decl p(x: number, y: number)
+.decl q(x: number, y: number)
+"""
+NAME = "projection"
+PROGRAMS = {
+    "a weight nobody reads": "p(?x, ?y) :- e(?x, ?y, _)."
+    "p(?x, ?z) :- p(?x, ?y), p(?y, ?w), e(?w, ?z, _).",
+    "a weight that is compared": "p(?x, ?y) :- e(?x, ?y, ?w), ?w > 0.5."
+    "p(?x, ?z) :- p(?x, ?y), p(?y, ?v), e(?v, ?z, ?w), ?w > 0.5, ?z != ?x, ?v < 5.",
+    "two of them": "p(?x, ?y) :- e(?x, ?y, _). q(?x, ?y) :- p(?x, ?y), e(?x, ?y, 0.5)."
+    "p(?x, ?z) :- p(?x, ?y), q(?y, ?z), e(?x, _, ?w), ?w < 2.0.",
+}
+ROWS = st.lists(
+    st.tuples(st.integers(0, 4), st.integers(0, 4), st.sampled_from([0.5, 1.0, 2.0])),
+    max_size=10,
+    unique=True,
+)
+
+
+@pytest.mark.parametrize("rules", PROGRAMS.values(), ids=list(PROGRAMS))
+@settings(max_examples=SOME)
+@given(rows=ROWS)
+def test_projections_keep_the_rows(rules: str, rows: list[Row]) -> None:
+    plan = agree(HEAD + rules, "p(?x, ?y)", {"e": rows})
+    assert notes(plan, NAME) == {"e": True}
+
+
+@pytest.mark.parametrize("rules", PROGRAMS.values(), ids=list(PROGRAMS))
+def test_a_fixpoint_over_projections_is_one_of_integers(rules: str) -> None:
+    stage = stage_of(planned(HEAD + rules, "p(?x, ?y)"), "p")
+    assert Strategy.RUNS in stage.choices
+
+
+def test_a_few_nodes_reached_over_many_edges_read_them_in_place() -> None:
+    rules = "p(?x, ?y) :- q(?x, ?y). p(?x, ?z) :- p(?x, ?y), e(?y, ?z, _). q(1, 2)."
+    plan = planned(HEAD + rules, "p(?x, ?y)", sizes=Sizes({"e": 5e6}))
+    assert notes(plan, NAME) == {}
+    assert stage_of(plan, "p").strategy is Strategy.CTE
+
+
+def test_a_weight_that_a_later_step_reads_stays() -> None:
+    rules = "p(?x, ?y) :- e(?x, ?y, _)."
+    rules += "p(?x, ?z) :- p(?x, ?y), p(?y, ?z), e(?x, ?y, ?w), e(?y, ?z, ?w)."
+    plan = planned(HEAD + rules, "p(?x, ?y)")
+    assert False in notes(plan, NAME).values()

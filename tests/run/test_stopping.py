@@ -1,0 +1,67 @@
+"""A run that is stopped writes nothing and leaves nothing behind."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.run.places import ENGINES, Place, codes
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LONG = """
+.decl n(x: number)
+.input n
+.decl far(x: number, y: number)
+far(x, y) :- n(x), n(y), x * 7 + y < 3.
+far(x, z) :- far(x, y), far(y, z).
+.decl pair(x: number, y: number, z: number)
+pair(x, y, z) :- n(x), n(y), n(z), !far(x, y), x + y * z != 12.
+.output pair
+"""
+NUMBERS = "".join(f"{number}\n" for number in range(3000))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_run_ends_at_its_timeout(engine: str, tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    place.fact("n.facts", NUMBERS)
+    (tmp_path / "results" / "pair.csv").write_text("old\n", encoding="utf-8")
+    ran = place.run(LONG, "--timeout", "0.5", engine=engine)
+    assert ran.code == 2
+    assert "C0609" in codes(ran)
+    assert place.results() == {"pair.csv": "old\n"}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_an_interrupted_run_says_so_and_writes_nothing(engine: str, tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    program = tmp_path / "program.dl"
+    program.write_text(LONG.replace(".input n", ".input n(IO=stdin)"), encoding="utf-8")
+    folders = ("-F", str(tmp_path / "facts"), "-D", str(tmp_path / "results"))
+    running = subprocess.Popen(
+        [sys.executable, "-m", "constat", "run", str(program), *folders, "--engine", engine],
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={"PATH": "/usr/bin", "TMPDIR": str(tmp_path)},
+    )
+    assert running.stdin
+    # A pipe holds 64 KiB: once all of this is written, the run is under way.
+    running.stdin.write((NUMBERS * 20).encode())
+    running.stdin.close()
+    time.sleep(0.5)
+    running.send_signal(signal.SIGINT)
+    running.stdin = None
+    _, said = running.communicate(timeout=60)
+    # Where the signal meets an import, Python itself ends by it: to a shell that is 130, too.
+    assert running.returncode in {130, -signal.SIGINT}, said
+    assert b"interrupted" in said
+    assert b"Traceback" not in said
+    assert place.results() == {}
+    assert not list(tmp_path.glob("constat-*"))
