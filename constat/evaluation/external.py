@@ -171,10 +171,11 @@ class ConcurrentPredicate(ExternalPredicate, Protocol):
 class Readable:
     """A whole relation that need not become Python values: complete, certain, without doubts.
 
-    `stream` gives an object with `__arrow_c_stream__`, whose columns are those of the predicate in
-    canonical form: integers and floats as such, decimals exact, everything else as text. A row
-    that comes twice is a mistake of the source, so whoever loads them counts them. It is read once, before the read transaction of its source ends. In the evidence
-    the hash may be empty: it is that of rows nobody has looked at.
+    `stream` gives an object with `__arrow_c_stream__`, whose columns `v0`, `v1` and so on are those
+    of the predicate in canonical form: integers and floats as such, decimals exact, everything
+    else as text. A row that comes twice is a mistake of the source, so whoever loads them counts
+    them. It is read once, before the read transaction of its source ends. In the evidence the hash
+    is empty: it would be that of rows nobody has looked at.
     """
 
     predicate: Predicate

@@ -96,6 +96,18 @@ def open_total(
     return Open(place, literal.result, threshold.operator, wanted, absence, waiting)
 
 
+def certainly_exceeds(
+    walker: Slice, code: RuleCode, place: int, literal: AggregateCode, binding: Binding
+) -> bool:
+    """Tell whether rows that are certain carry the threshold of an instance."""
+    total = open_total(walker, code, place, literal, binding)
+    if total is None:
+        return False
+    for one in total.waiting:
+        total.total = add_exactly(total.total, one.value)
+    return total.reached
+
+
 def with_totals(values: tuple[Value, ...], totals: list[Open]) -> tuple[Value, ...]:
     """Return the values of an instance with the totals that its summands reach."""
     found = list(values)

@@ -8,20 +8,22 @@ of 32-bit integers is a number column; one of floats is, too, where every float 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from constat.catalog.cells import read_cell
+from constat.catalog.connection import Single, Spelled
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.evaluation import StrategyError
 from constat.logic import Kind
 from constat.sql import changes, storing, trees
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from sqlglot import exp
 
+    from constat.catalog.connection import Cell
     from constat.logic import Row
     from constat.plan.forward import Relation
     from constat.sql.relations import Relations
@@ -31,6 +33,7 @@ _BATCH: Final = 10_000
 _SIGNED: Final = frozenset({"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"})
 _INTEGERS: Final = _SIGNED | {"UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT"}
 _LONGEST: Final = 1 << 20
+_ZONED: Final = "TIMESTAMP WITH TIME ZONE"
 
 
 def load_frame(database: Relations, name: str, frame: object) -> None:
@@ -167,16 +170,33 @@ def _cells(database: Relations, relation: Relation, table: str) -> Iterator[Row]
         for label, written in zip(labels, types, strict=True)
     ]
     query = trees.select(outputs, source=trees.renamed(table, "q", labels))
+    marks = [_marks(written) for written in types]
     for batch in database.connection.stream(query, _BATCH):
         for row in batch:
             number += 1
-            yield tuple(_values(relation, number, row))
+            cells = [
+                cell if mark is None or cell is None else mark(cell)
+                for mark, cell in zip(marks, row, strict=True)
+            ]
+            yield tuple(_values(relation, number, cells))
 
 
 def _driver_value(node: exp.Expr, written: str) -> exp.Expr:
     """Let DuckDB spell what its driver would cut short: times have nanoseconds and no zone."""
-    spelled = written == "DATE" or written.startswith("TIMESTAMP")
-    return trees.cast(node, trees.typed("VARCHAR")) if spelled else node
+    if written == _ZONED:
+        return trees.cast(trees.in_utc(node), trees.typed("VARCHAR"))
+    return trees.cast(node, trees.typed("VARCHAR")) if _is_spelled(written) else node
+
+
+def _is_spelled(written: str) -> bool:
+    return written == "DATE" or written.startswith("TIMESTAMP")
+
+
+def _marks(written: str) -> Callable[[Any], Cell] | None:
+    """What tells a cell from a text, or from a float of 64 bits, that looks the same."""
+    if written == "FLOAT":
+        return Single
+    return Spelled if _is_spelled(written) else None
 
 
 def _values(relation: Relation, number: int, row: Sequence[object]) -> Iterator[int | float | str]:

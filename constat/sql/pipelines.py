@@ -27,7 +27,7 @@ from constat.plan import (
 from constat.plan.forward import Layout, Reading
 from constat.sql import trees
 from constat.sql.folding import Groups, add_fold
-from constat.sql.rows import TEXTS, Cell, Names, Rows, fails
+from constat.sql.rows import Cell, Names, Rows, fails
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -238,6 +238,3 @@ def _compute(rows: Rows, expression: Expression, layout: Layout, shown: set[int]
             place = rows.name_slot(rows.value(expression, result), result)
             if fails(expression) and place not in shown:
                 rows.force(trees.bare(f"s{place}"))
-
-
-__all__ = ["TEXTS", "HeadRows", "PipelineText", "Touched"]

@@ -93,6 +93,13 @@ def cast(node: exp.Expr, to: exp.DataType) -> exp.Expr:
     return exp.Cast(this=node, to=to)
 
 
+def in_utc(node: exp.Expr) -> exp.Expr:
+    """A moment with a time zone as the time of day there is in UTC then."""
+    from sqlglot import exp  # noqa: PLC0415  heavy library, loaded on first use
+
+    return exp.AtTimeZone(this=node, zone=text("UTC"))
+
+
 def try_cast(node: exp.Expr, to: exp.DataType) -> exp.Expr:
     """A value as another type, NULL where it does not fit."""
     from sqlglot import exp  # noqa: PLC0415  heavy library, loaded on first use

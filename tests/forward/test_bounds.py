@@ -89,6 +89,12 @@ def test_rows_are_bounded() -> None:
     stopped(COUNTING, "n(?a)", resources, strategy=Strategy.REFERENCE)
 
 
+def test_rows_of_a_stage_are_bounded_whoever_computes_it() -> None:
+    text = ".decl e(a: number)\n.input e\n.decl p(a: number)\np(?a + 1) :- e(?a).\n"
+    resources = Resources(seconds=60, memory=512 << 20, rows=2_000, threads=1)
+    assert "rows" in str(stopped(text, "p(?a)", resources))
+
+
 @pytest.fixture
 def crossing(tmp_path: Path) -> Path:
     folder = make_project(tmp_path / "project")

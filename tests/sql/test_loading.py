@@ -246,6 +246,23 @@ def test_a_stream_of_arrow_is_read_cell_by_cell_where_types_leave_doubt() -> Non
         assert rows_of(database, "r") == {(Decimal("1.5"), "2024-02-29", 3, moment)}
 
 
+def test_a_cell_means_what_it_means_in_any_source() -> None:
+    query = (
+        "SELECT 0.1::FLOAT f, TIMESTAMPTZ '2024-01-01 02:00:00+02' t, 'x'::ENUM ('x') e "
+        "UNION ALL SELECT 0.25::FLOAT, TIMESTAMPTZ '2024-06-01 00:00:00+00', 'x'"
+    )
+    with duckdb.connect() as other, Database(Resources(threads=1)) as database:
+        database.declare(relation((Kind.DECIMAL, Kind.TIMESTAMP, Kind.SYMBOL), encoded=True))
+        database.load_frame("r", other.sql(query))
+        assert rows_of(database, "r") == {
+            (Decimal("0.1"), "2024-01-01T00:00:00.000000Z", "x"),
+            (Decimal("0.25"), "2024-06-01T00:00:00.000000Z", "x"),
+        }
+        database.declare(relation((Kind.SYMBOL,), name="days"))
+        with pytest.raises(ConstatError):
+            database.load_frame("days", other.sql("SELECT DATE '2024-01-01' d"))
+
+
 @pytest.mark.parametrize(
     ("frame", "code"),
     [

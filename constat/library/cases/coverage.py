@@ -17,11 +17,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, assert_never
 
+from constat.logic import OPEN
+from constat.proof.best_totals import certainly_exceeds
 from constat.proof.instances import (
     AggregateCode,
     ComparisonCode,
     NegativeCode,
     PositiveCode,
+    decided_by_totals,
     is_ground,
     is_hole,
 )
@@ -164,7 +167,9 @@ class _Attempts:
             case NegativeCode(atom):
                 return not walker.possible(atom.predicate, atom.pattern(binding))
             case ComparisonCode():
-                return literal.truth(binding) is True
+                return literal in decided_by_totals(code) or literal.truth(binding) is True
+            case AggregateCode() if literal.threshold is not None:
+                return certainly_exceeds(walker, code, place, literal, binding)
             case AggregateCode():
                 # The result may be known from elsewhere while the value of the group is not.
                 return not is_hole(walker.aggregates.exact(code, place, literal, binding).value)
@@ -176,7 +181,10 @@ def gives_value(literal: LiteralCode, binding: Binding) -> bool:
     """Whether a literal only gives a variable its value under a binding, so that it cannot fail."""
     match literal:
         case ComparisonCode():
-            return literal.truth(binding) is None
+            # A recursive threshold is decided with its aggregate, its comparison is only read.
+            return literal.truth(binding) in {None, OPEN}
+        case AggregateCode() if literal.threshold is not None:
+            return False
         case AggregateCode():
             # The least of no rows has no value: min, max and mean can fail, sum and count cannot.
             return binding[literal.result] is None and literal.function in {"sum", "count"}
