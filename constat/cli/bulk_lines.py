@@ -115,7 +115,10 @@ class _LineWriter:
             ]
         for batch in self._rows.batches(self._rows.selected().select(*told)):
             yield "".join(
-                [str(row[0]) if row[0] is not None else by_hand(row[1:]) for row in batch]
+                [
+                    str(row[0]) if row[0] is not None else by_hand(self._rows.canonical(row[1:]))
+                    for row in batch
+                ]
             )
 
     def _is_plain(self) -> duckdb.Expression | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from itertools import islice
 from threading import Thread
 from typing import TYPE_CHECKING, Final, overload
@@ -19,8 +20,6 @@ from constat.logic import Kind, canonical_decimal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from decimal import Decimal
-
     import duckdb
 
     from constat.logic import Row
@@ -48,12 +47,22 @@ class StoredRows(Sequence["Row"]):
         return left if self.most is None else min(left, self.most)
 
     def __iter__(self) -> Iterator[Row]:
-        decimals = [place for place, kind in enumerate(self.kinds) if kind is Kind.DECIMAL]
         for batch in self.batches(self.selected()):
-            if self.kinds:
-                yield from (_canonical(row, decimals) for row in batch) if decimals else batch
-            else:
+            if not self.kinds:
                 yield from ((),) * len(batch)
+            elif Kind.DECIMAL in self.kinds:
+                yield from map(self.canonical, batch)
+            else:
+                yield from batch
+
+    def canonical(self, row: Row) -> Row:
+        """Give a row as DuckDB gives it in canonical form: its decimals have zeros at the end."""
+        return tuple(
+            [
+                canonical_decimal(Decimal(cell)) if kind is Kind.DECIMAL else cell
+                for cell, kind in zip(row, self.kinds, strict=True)
+            ]
+        )
 
     @overload
     def __getitem__(self, place: int) -> Row: ...
@@ -137,11 +146,3 @@ class StoredRows(Sequence["Row"]):
             column.desc() if wanted.get(place, False) else column.asc()
             for place, column in columns.items()
         ]
-
-
-def _canonical(row: Row, decimals: Sequence[int]) -> Row:
-    cells = list(row)
-    for place in decimals:
-        number: Decimal = cells[place]  # type: ignore[assignment]  # of kind Decimal
-        cells[place] = canonical_decimal(number)
-    return tuple(cells)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -36,6 +37,7 @@ def run(command: Command, folder: Path, last: int) -> subprocess.CompletedProces
 def test_the_commands_of_a_document_print_what_it_shows(file: Path, shop: Path) -> None:
     shown = commands(file)
     assert shown
+    shutil.copytree(ROOT / "examples" / "reach", shop.parent / "reach", dirs_exist_ok=True)
     last = 0
     for command in shown:
         ran = run(command, shop.parent.parent, last)
