@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from constat.logic import Predicate, Row
 
 STDIN: Final = Path("-")
+_SAMPLE: Final = 1 << 16
 LONGEST_LINE: Final = 1 << 24
 """How many bytes a line has at most, and a row that goes over several lines."""
 _QUOTE: Final = '"'
@@ -100,6 +101,26 @@ def is_packed(fact_file: FactFile) -> bool:
             return stream.read(2) == _GZIP
     except OSError as problem:
         raise _unreadable(fact_file, problem) from problem
+
+
+def estimated_rows(fact_file: FactFile) -> float | None:
+    """Divide the size of a file by the length of its first lines; `None` where that says nothing.
+
+    What is wrong with the file is said by whoever reads it.
+    """
+    try:
+        found = fact_file.path.stat()
+        # A pipe would block for ever.
+        if fact_file.path == STDIN or not stat.S_ISREG(found.st_mode):
+            return None
+        with fact_file.path.open("rb") as stream:
+            sample = stream.read(_SAMPLE)
+    except OSError:
+        return None
+    if sample.startswith(_GZIP):
+        return None
+    lines = sample.count(b"\n") or 1
+    return float(lines if found.st_size <= len(sample) else found.st_size * lines / len(sample))
 
 
 @contextmanager

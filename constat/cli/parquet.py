@@ -8,6 +8,7 @@ column whose values do not fit one DECIMAL(38, s) is an error that names it, not
 
 from __future__ import annotations
 
+import importlib
 import os
 import shutil
 import tempfile
@@ -20,7 +21,6 @@ from typing import TYPE_CHECKING, Final
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.logic import Kind
 from constat.session.stored_rows import StoredRows
-from constat.session.typed_rows import ArrowRows, arrow_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -71,10 +71,12 @@ def _write_stored(shown: Shown, stream: BinaryIO) -> None:
     """Let the DuckDB that holds the rows hand them to one that may write."""
     import duckdb  # noqa: PLC0415  heavy library, loaded on first use
 
-    typed = arrow_rows(shown.rows, shown.columns)
+    # Most queries start without what holds rows in a DuckDB.
+    module = importlib.import_module("constat.session.typed_rows")
+    typed = module.arrow_rows(shown.rows, shown.columns)
     names = [*(column.name for column in shown.columns), *shown.extra()]
     empty = duckdb.ConstantExpression([]).cast("VARCHAR[]").alias(names[-1])
-    whole = ArrowRows(typed.relation.select(duckdb.StarExpression(), empty), typed.database)
+    whole = module.ArrowRows(typed.relation.select(duckdb.StarExpression(), empty), typed.database)
     with tempfile.TemporaryDirectory(prefix="constat-") as folder:
         target = Path(folder) / "answers.parquet"
         with duckdb.connect() as connection:

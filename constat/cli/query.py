@@ -6,6 +6,7 @@ that stops early (`| head`) changes nothing.
 
 from __future__ import annotations
 
+import importlib
 import shutil
 import sys
 from dataclasses import dataclass
@@ -17,7 +18,6 @@ from constat.cli.answer_text import Cells, ground_text, summary
 from constat.cli.asking import asked, project_option
 from constat.cli.bulk_lines import bulk_csv_pieces, bulk_json_line_pieces, stored_rows
 from constat.cli.engines import refuse_with_another
-from constat.cli.explain_row import explain_row
 from constat.cli.files import replacing
 from constat.cli.helping import PlainCommand
 from constat.cli.output import bold, joined, note, use_utf8, write_pieces
@@ -33,6 +33,7 @@ from constat.session import Session
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from types import ModuleType
 
     from constat.session import AnswerColumn, Answers, Rows
 
@@ -156,12 +157,18 @@ def command(
         if engine == _ENGINES[-1]:
             return give_second_rows(session, goal, form=wanted.form)
         if wanted.explained is not None:
-            return explain_row(session, goal, wanted.explained, form=wanted.form)
+            code: int = _explaining().explain_row(session, goal, wanted.explained, form=wanted.form)
+            return code
         answers = _answers(session, goal, wanted, engine)
         _give(answers, wanted)
         if trace_calls:
             note(calls_text(answers.calls))
     return answers.exit_code
+
+
+def _explaining() -> ModuleType:
+    # Only this prints proofs.
+    return importlib.import_module("constat.cli.explain_row")
 
 
 def _give(answers: Answers, wanted: _Wanted) -> None:

@@ -5,13 +5,12 @@ holds numbers, or the numbers of texts in the dictionary. Knows no database.
 
 Public names: `refusal(stage, relations, strategy) -> str` (empty where this package can compute
 the stage, else why not) and `run_stage(stage, plan, relations, number_of, strategy, resources,
-...) -> (relations, StageReport)`. `load_numpy()` has been called; whoever loads numpy before this
-package may call it first.
+...) -> (relations, StageReport)`.
 """
 
 from __future__ import annotations
 
-from constat.columnar.processor import load_numpy
+from constat.evaluation.processor import load_numpy
 
 load_numpy()
 
@@ -19,4 +18,4 @@ from constat.columnar.arrays import Columns  # noqa: E402  numpy is loaded above
 from constat.columnar.refusals import refusal  # noqa: E402  as above
 from constat.columnar.stage import Tuning, run_stage  # noqa: E402  as above
 
-__all__ = ["Columns", "Tuning", "load_numpy", "refusal", "run_stage"]
+__all__ = ["Columns", "Tuning", "refusal", "run_stage"]

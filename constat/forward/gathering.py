@@ -12,6 +12,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, assert_never
 
+from constat.catalog.fact_files import estimated_rows
 from constat.evaluation import (
     Answer,
     Call,
@@ -28,6 +29,7 @@ from constat.forward.streaming import load_stream
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from constat.catalog.fact_files import FactFile
     from constat.evaluation import ExternalPredicate, Observer
     from constat.forward.demands import Wish
     from constat.forward.inputs import Input
@@ -36,7 +38,6 @@ if TYPE_CHECKING:
 
 # What costs as much is paid for by the question: nobody asks it for everything.
 DEAR: Final = 1_000
-_BYTES_A_ROW: Final = 20
 _MANY: Final = 200_000
 _FEW: Final = 5_000
 
@@ -165,11 +166,6 @@ def _distinct(answer: Answer) -> tuple[Row, ...]:
     return tuple(dict.fromkeys(row for portion in answer.portions for row in portion.rows))
 
 
-def _size(files: Iterable[object]) -> float | None:
-    total = 0.0
-    for one in files:
-        try:
-            total += one.path.stat().st_size  # type: ignore[attr-defined]  # a fact file
-        except OSError:
-            return None
-    return total / _BYTES_A_ROW
+def _size(files: Iterable[FactFile]) -> float | None:
+    counts = [estimated_rows(one) for one in files]
+    return None if None in counts else sum(count for count in counts if count is not None)

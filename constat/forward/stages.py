@@ -94,6 +94,7 @@ class StageRun:
             stage,
             strategy,
             analyze=self.options.measured,
+            stamps=self.options.stamps,
             observe=self.bounds.observe,
         )
         return report

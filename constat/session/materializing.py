@@ -11,6 +11,7 @@ state with a name, nothing can be kept. Example: `session.materialized.keep("is_
 from __future__ import annotations
 
 import hashlib
+import importlib
 import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -19,7 +20,6 @@ from constat.diagnostics import ConstatError, Diagnostic
 from constat.logic import Atom, Constant, Variable
 from constat.plan.costs import predicates_of, rules_by_head
 from constat.session.answers import Answers, Settled
-from constat.session.bulk import Asked, answer_in_bulk
 from constat.session.query_text import parse_query
 from constat.session.querying import answer_columns, compile_query, row_goals
 from constat.session.spelling import shown_goal
@@ -75,12 +75,14 @@ class MaterializedResults:
         Raises `ConstatError` where the answers are not settled for certain, or a source has no
         state with a name.
         """
+        # A point query starts without what computes.
+        bulk = importlib.import_module("constat.session.bulk")
         compiled = self._compiled(query)
         created = now()
         with self._around.evaluating(observe) as tiers:
             states = _states(compiled, tiers)
-            asked = Asked(compiled, tiers.externals, self._around.limits, created)
-            answers = answer_in_bulk(asked, self._around.observe)
+            asked = bulk.Asked(compiled, tiers.externals, self._around.limits, created)
+            answers: Answers = bulk.answer_in_bulk(asked, self._around.observe)
             if answers.settled is not Settled.FOR_CERTAIN:
                 raise ConstatError([_not_settled(answers)])
             columns = tuple((one.name, one.kind) for one in answers.columns)

@@ -12,9 +12,9 @@ import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from constat.catalog.fact_files import STDIN
+from constat.catalog.fact_files import estimated_rows
 from constat.catalog.fact_ports import input_file
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.evaluation import ResourceError, Resources, StageReport, ignore_event
@@ -34,9 +34,6 @@ if TYPE_CHECKING:
     from constat.session.querying import Compiled
     from constat.session.run_loading import RunnableProgram
     from constat.syntax import Mode
-
-_SAMPLE: Final = 1 << 16
-_PACKED: Final = b"\x1f\x8b"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +97,7 @@ def explain_program(
     program = _loaded(file, texts)
     sizes: dict[str, float] = {}
     for name, files in _files(program, file).items():
-        rows = [_estimated_rows(one) for one in files]
+        rows = [estimated_rows(one) for one in files]
         known = [one for one in rows if one is not None]
         if len(known) == len(rows):
             sizes[name] = sum(known)
@@ -146,23 +143,6 @@ def _files(program: RunnableProgram, file: ProgramFile) -> dict[str, tuple[FactF
         one = input_file(port, predicates[port.name], file.facts, file.word_size)
         found[port.name] = (*found[port.name], one)
     return found
-
-
-def _estimated_rows(file: FactFile) -> float | None:
-    """Divide the size of a file by the length of its first lines."""
-    if file.path == STDIN:
-        return None
-    try:
-        size = file.path.stat().st_size
-        with file.path.open("rb") as stream:
-            sample = stream.read(_SAMPLE)
-    except OSError:
-        # Whoever computes the plan says what is wrong with the file.
-        return None
-    if sample.startswith(_PACKED):
-        return None
-    lines = sample.count(b"\n") or 1
-    return float(lines if size <= len(sample) else size * lines / len(sample))
 
 
 def _planned(

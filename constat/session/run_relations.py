@@ -236,7 +236,7 @@ def _stopped(reason: str, notes: Sequence[str]) -> ConstatError:
                 "C0609",
                 f"the evaluation was stopped: {reason}",
                 note="; ".join([*notes, "no file is half written"]),
-                help="allow more time by `--timeout`, or make the program ask for less",
+                help="allow more by `--timeout` or `--memory`, or make the program ask for less",
             )
         ]
     )

@@ -20,6 +20,7 @@ from constat.logic import Kind, canonical_decimal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
     import duckdb
 
     from constat.logic import Row

@@ -8,8 +8,12 @@ Public names: `Database`, `run_stage`, `statements` (the text of what would run,
 
 from __future__ import annotations
 
-from constat.sql.database import Database
-from constat.sql.running import run_stage
-from constat.sql.written import statements
+from constat.evaluation.processor import load_numpy
+
+load_numpy()
+
+from constat.sql.database import Database  # noqa: E402  numpy is loaded above, in the right way
+from constat.sql.running import run_stage  # noqa: E402  as above
+from constat.sql.written import statements  # noqa: E402  as above
 
 __all__ = ["Database", "run_stage", "statements"]

@@ -140,6 +140,7 @@ class Rounds:
     _sizes: dict[str, int] = field(default_factory=dict)
     _deltas: dict[str, int] = field(default_factory=dict)
     _written: dict[tuple[str, frozenset[int]], str] = field(default_factory=dict)
+    _promotions: dict[str, tuple[str, ...]] = field(default_factory=dict)
     _variants: list[Variant] = field(default_factory=list)
 
     def compute(self) -> None:
@@ -169,6 +170,7 @@ class Rounds:
         database = self.database
         full = database.fresh_name(name)
         names = self._names[name] = Names(full, f"{full}_delta", f"{full}_new")
+        self._promotions[name] = tuple(one.sql("duckdb") for one in promotion(names))
         relation = database.relation(name)
         rows = self.stage.stated.get(name, ())
         if rows:
@@ -243,15 +245,13 @@ class Rounds:
 
     def _promote(self, name: str, count: int) -> None:
         """Make the new rows those of the last round."""
-        names, connection = self._names[name], self.database.connection
-        if count:
-            connection.run(changes.insert(names.full, trees.everything(trees.table(names.new))))
-        connection.run(changes.drop(names.delta))
-        connection.run(changes.rename(names.new, names.delta))
+        adding, *moving = self._promotions[name]
+        for written in (*((adding,) if count else ()), *moving):
+            self.database.connection.change_written(written)
         self._deltas[name] = count
         self._sizes[name] += count
         if self.stamps and count:
-            self.database.stamp(name, names.delta, self.rounds + 1)
+            self.database.stamp(name, self._names[name].delta, self.rounds + 1)
 
     def _check_bounds(self) -> None:
         resources = self.database.resources
@@ -267,6 +267,15 @@ class Rounds:
             for steps in range(len(totals)):
                 query = PipelineText(self.database, tables).count(pipeline, steps + 1)
                 totals[steps] += int(str(self.database.connection.run(query)[0][0]))
+
+
+def promotion(names: Names) -> tuple[exp.Expr, ...]:
+    """Add the new rows to all rows, and make them those of the last round."""
+    return (
+        changes.insert(names.full, trees.everything(trees.table(names.new))),
+        changes.drop(names.delta),
+        changes.rename(names.new, names.delta),
+    )
 
 
 def new_rows(relation: Relation, queries: Sequence[exp.Query], names: Names) -> exp.Select:

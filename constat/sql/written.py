@@ -22,7 +22,7 @@ from constat.plan.forward import Reading, Strategy
 from constat.sql import changes, recursive, trees
 from constat.sql.heads import all_rows, nothing, standing_alone
 from constat.sql.pipelines import PipelineText
-from constat.sql.rounds import Names, RoundTables, new_rows, variants_of
+from constat.sql.rounds import Names, RoundTables, new_rows, promotion, variants_of
 from constat.sql.rows import TEXTS
 
 if TYPE_CHECKING:
@@ -182,10 +182,8 @@ def _rounds(tables: _WrittenTables, stage: Stage) -> Iterator[tuple[str, exp.Exp
             changes.create(one.new, new_rows(tables.relation(name), queries, one)),
         )
     for name, one in names.items():
-        added = trees.everything(trees.table(one.new))
-        yield f"promote: {name}", changes.insert(one.full, added)
-        yield f"promote: {name}", changes.drop(one.delta)
-        yield f"promote: {name}", changes.rename(one.new, one.delta)
+        for tree in promotion(one):
+            yield f"promote: {name}", tree
     for name, one in names.items():
         count = [("n", trees.call("count", trees.integer(1)))]
         yield f"until 0: {name}", trees.select(count, source=trees.table(one.delta))

@@ -138,10 +138,18 @@ def control_by_a_bound_of_its_own(rng: random.Random) -> Writer:
 
 def control_unguarded(rng: random.Random) -> Writer:
     """Nothing says that shares are positive, so all rows of both groups have to be there."""
-    rules = control(FREE)
-    w, x = _proof(rng, rules, ("60", "30", "25")), ""
+    return _unguarded(rng, ("60", "30", "25"))
+
+
+def control_unguarded_with_a_share_of_nothing(rng: random.Random) -> Writer:
+    """A share of 0 takes nothing away."""
+    return _unguarded(rng, ("60", "51", "0"))
+
+
+def _unguarded(rng: random.Random, shares: tuple[str, str, str]) -> Writer:
+    w = _proof(rng, control(FREE), shares)
     x = w.tree["header"]["goal"][1][0]
-    return _bounded(w, x, [["Y1"], ["Z1"]], ("60", "30", "25"))
+    return _bounded(w, x, [["Y1"], ["Z1"]], shares)
 
 
 def control_unguarded_where_a_word_closes(rng: random.Random) -> Writer:
@@ -340,6 +348,7 @@ MORE: Final[tuple[Make, ...]] = (
     control_by_doubled_shares,
     control_by_a_bound_of_its_own,
     control_unguarded,
+    control_unguarded_with_a_share_of_nothing,
     control_unguarded_where_a_word_closes,
     control_bounded,
     control_open,

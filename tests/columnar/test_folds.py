@@ -157,3 +157,25 @@ def test_a_summand_below_zero_is_left_to_the_reference_engine() -> None:
 def test_a_threshold_whose_total_passes_64_bits_is_reached() -> None:
     found, _ = compute(case(CONTROL + SUMMED), {"own": {(1, 2, HIGH), (1, 2, 7)}})
     assert found["controls"] == {(1, 2)}
+
+
+@pytest.mark.parametrize("strategy", [Strategy.RUNS, Strategy.BITMAP])
+def test_a_group_whose_total_is_old_is_reached_when_its_binding_comes(strategy: Strategy) -> None:
+    made = case("""
+    .decl next(a: number, b: number)
+    .input next(source="t", query="q")
+    .decl given(a: number, w: number)
+    .input given(source="t", query="q")
+    .decl seen(a: number)
+    seen(0).
+    seen(?b) :- seen(?a), next(?a, ?b).
+    .decl part(a: number, w: number)
+    part(?a, ?w) :- given(?a, ?w).
+    part(?a, 1) :- big(?a).
+    .decl big(a: number)
+    big(?a) :- seen(?a), sum ?w : { part(?a, ?w) } > 5.
+    """)
+    inputs: dict[str, Rows] = {"next": {(n, n + 1) for n in range(4)}, "given": {(4, 9), (9, 9)}}
+    found, _ = compute(made, inputs, strategy)
+    assert found["big"] == {(4,)}
+    assert found["part"] == {(4, 9), (9, 9), (4, 1)}

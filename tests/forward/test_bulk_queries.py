@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -198,3 +200,17 @@ def test_a_row_that_cannot_be_read_is_a_mistake(things: Path, row: str) -> None:
     ran = run("query", "reach(?a, ?b)", "--explain-row", row, "--project", str(things))
     assert ran.code == 2
     assert "C0665" in ran.err
+
+
+def test_a_small_query_loads_nothing_of_the_forward_engine(things: Path) -> None:
+    script = (
+        "import sys\n"
+        "from constat.cli import main\n"
+        "assert main(['query', 'reach(a, ?b)', '--project', sys.argv[1]]) == 0\n"
+        "heavy = ('numpy', 'duckdb', 'pandas', 'constat.sql', 'constat.forward')\n"
+        "sys.exit(', '.join(one for one in heavy if one in sys.modules) or 0)\n"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", script, str(things)], capture_output=True, text=True, check=False
+    )
+    assert (ran.returncode, ran.stderr) == (0, "")

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import gzip
+import os
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from constat.catalog.fact_files import FactFile, read_rows
+from constat.catalog.fact_files import STDIN, FactFile, estimated_rows, read_rows
 from constat.catalog.fact_ports import OutputFile
 from constat.catalog.fact_writing import file_pieces, row_pieces
 from constat.logic import Column, Kind, Predicate, Row
@@ -54,3 +56,24 @@ def test_quoted_rows_read_back_as_they_were(rows: list[Row], delimiter: str) -> 
 def test_plain_rows_read_back_where_no_text_holds_the_delimiter(rows: list[Row]) -> None:
     for header in (True, False):
         assert written_and_read(rows, delimiter=";", quoted=False, header=header) == rows
+
+
+def _file(path: Path) -> FactFile:
+    predicate = Predicate("p", (Column("a", "number", Kind.NUMBER),))
+    return FactFile(path, path.name, predicate, (0,))
+
+
+def test_the_rows_of_a_small_file_are_counted_and_of_a_large_one_estimated(tmp_path: Path) -> None:
+    small, large = tmp_path / "small.facts", tmp_path / "large.facts"
+    small.write_text("1\n22\n333\n")
+    large.write_text("1234567\n" * 50_000)
+    assert estimated_rows(_file(small)) == 3
+    assert estimated_rows(_file(large)) == 50_000
+
+
+def test_no_rows_are_estimated_where_nothing_can_be_known(tmp_path: Path) -> None:
+    packed = tmp_path / "packed.facts"
+    packed.write_bytes(gzip.compress(b"1\n2\n"))
+    os.mkfifo(tmp_path / "pipe.facts")
+    places = (packed, tmp_path / "missing.facts", tmp_path / "pipe.facts", tmp_path, STDIN)
+    assert [estimated_rows(_file(place)) for place in places] == [None] * 5

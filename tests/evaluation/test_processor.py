@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 import subprocess
 import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
-from constat.columnar.processor import load_numpy, sorts_slowly
+from constat.evaluation.processor import load_numpy, sorts_slowly
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,13 +37,13 @@ def test_a_machine_that_does_not_describe_itself_is_left_alone(tmp_path: Path) -
 def test_numpy_that_is_loaded_is_left_alone(tmp_path: Path) -> None:
     description = tmp_path / "cpuinfo"
     description.write_text(AMD)
-    assert "numpy" in sys.modules
+    importlib.import_module("numpy")
     assert not load_numpy(description)
 
 
 def test_a_new_process_sorts_right_and_leaves_no_variable_behind() -> None:
     script = (
-        "import constat.columnar, os, numpy\n"
+        "import constat.forward, os, numpy\n"
         "print(os.environ.get('NPY_DISABLE_CPU_FEATURES'))\n"
         "print(numpy.sort(numpy.array([3, -1, 2])).tolist())\n"
     )
