@@ -390,6 +390,14 @@ def a_guard_with_a_premise(rng: random.Random) -> Tree:
     return tree
 
 
+@forgery("threshold")
+def a_summand_that_has_no_value(rng: random.Random) -> Tree:
+    """A share that cannot be doubled within its kind, and surely is beyond the bound."""
+    tree = t.control_by_doubled_shares(rng).tree
+    _change_share(tree, "51", str(2**63 - rng.randrange(1, 99)))
+    return tree
+
+
 @forgery("confidence")
 def a_total_surer_than_its_summands(rng: random.Random) -> Tree:
     tree = t.control_under_a_word(rng).tree

@@ -332,6 +332,14 @@ def premise_for_a_negation(rng: random.Random) -> Tree:
     return tree
 
 
+@forgery("premise")
+def premise_for_an_aggregate(rng: random.Random) -> Tree:
+    """The exact value of an aggregate rests on no single node."""
+    tree = c.vip_proved(rng).tree
+    tree["nodes"][1]["premises"][1] = 0
+    return tree
+
+
 @forgery("head")
 def head_of_somebody_else(rng: random.Random) -> Tree:
     tree = c.vip_proved(rng).tree

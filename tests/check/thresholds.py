@@ -338,6 +338,36 @@ def spread_past_what_a_node_shows_immune(rng: random.Random) -> Writer:
     return w.conclude("DISPROVED", "hit", x)
 
 
+def spread_despite_what_a_node_shows_immune(rng: random.Random) -> Writer:
+    """What would take something away is certainly immune, and only that look needs the node."""
+    w = Writer()
+    x = customer(rng)
+    w.outside("ill", "x:symbol")
+    w.outside("seed", "x:symbol")
+    w.outside("edge", "x:symbol y:symbol w:number")
+    w.outside("need", "x:symbol k:number")
+    w.declare("immune", "x:symbol")
+    w.declare("hit", "x:symbol")
+    had = w.rule("had", pos("immune", "x"), pos("ill", "x"))
+    first = w.rule("seed", pos("hit", "x"), pos("seed", "x"))
+    body = pos("hit", "y"), pos("edge", "y", "x", "w"), neg("immune", "y")
+    total = agg("sum", "n", "w", *body)
+    needed, compared = pos("need", "x", "k"), compare(">=", "n", "k")
+    second = w.rule("spread", pos("hit", "x"), needed, total, compared, n="number")
+    w.facts("ill", [["B1"]], covers=([0], [["A1"], ["B1"]]))
+    w.facts("seed", [["A1"]], covers=([0], [["A1"]]))
+    w.facts("edge", [["A1", x, "3"], ["B1", x, "-5"]], covers=([1], [[x]]))
+    w.facts("need", [[x, "2"]], covers=([0], [["A1"]]))
+    w.derived(had, ["B1"], {"x": "B1"}, [w.given("ill", "B1")])
+    hit = w.derived(first, ["A1"], {"x": "A1"}, [w.given("seed", "A1")])
+    listed = [[["3", "A1"], [hit, w.given("edge", "A1", x, "3"), None]]]
+    bind = {"x": x, "k": "2"}
+    w.derived(second, [x], bind, [w.given("need", x, "2"), listed, None])
+    w.entry("immune", [0], [["A1"], ["B1"]], [["B1"]])
+    w.entry("hit", [0], [["A1"]], [["A1"]])
+    return w.conclude("PROVED", "hit", x)
+
+
 MORE: Final[tuple[Make, ...]] = (
     control_by_sum,
     control_at_the_bound,
@@ -360,4 +390,5 @@ MORE: Final[tuple[Make, ...]] = (
     spread_bounded,
     spread_past_the_immune,
     spread_past_what_a_node_shows_immune,
+    spread_despite_what_a_node_shows_immune,
 )

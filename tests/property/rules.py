@@ -48,11 +48,12 @@ _ORDERINGS = ("=", "!=", "<", "<=", ">", ">=")
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What a generated case may contain."""
+    """What a generated case may contain; `totals` are thresholds inside a recursion."""
 
     open: bool = True
     assumed: bool = True
     errors: bool = True
+    totals: bool = True
 
 
 class RuleDraw:
@@ -104,7 +105,7 @@ class RuleDraw:
         if self.chance(15):
             body.append(Positive(self.ground(self.one(*self.lower))))
         body.extend(computed)
-        if self.layer and self.chance(25):
+        if self.layer and self.shape.totals and self.chance(25):
             body.extend(self.threshold())
         if self.uses_layer(body):
             self.bound = from_atoms

@@ -20,7 +20,9 @@ from tests.property.tables import tables
 if TYPE_CHECKING:
     from constat.pydatalog import PyDatalogEngine
 
-ERRING = Shape(open=False, assumed=False, errors=True)
+# What pyDatalog lacks is refused: tests/pydatalog/test_refusals.py.
+SURE = replace(EXACT, totals=False)
+ERRING = Shape(open=False, assumed=False, errors=True, totals=False)
 LIMITS = Limits(seconds=5.0)
 QUICK, FEW, MANY = 200, 80, 10_000
 
@@ -75,7 +77,7 @@ def check_counts(told: Counter[str]) -> None:
 
 
 def test_random_programs_have_the_same_answers(engine: PyDatalogEngine) -> None:
-    check_counts(compare_many(engine, EXACT, QUICK))
+    check_counts(compare_many(engine, SURE, QUICK))
 
 
 def test_an_instance_that_errs_gives_no_answer_and_never_a_wrong_one(
@@ -87,7 +89,7 @@ def test_an_instance_that_errs_gives_no_answer_and_never_a_wrong_one(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("shape", [EXACT, ERRING], ids=["exact", "erring"])
+@pytest.mark.parametrize("shape", [SURE, ERRING], ids=["exact", "erring"])
 def test_ten_thousand_random_programs_have_the_same_answers(
     engine: PyDatalogEngine, shape: Shape
 ) -> None:
