@@ -1,11 +1,14 @@
 """What a project is: its folder, its `constat.yaml`, its connections, facts and limits.
 
-In: a folder. Out: a `Project`. Nothing here opens a connection or reads a rule.
+In: a folder. Out: a `Project`. Nothing here opens a connection or reads a rule. What reads YAML is
+loaded with the first project: a program over files has none.
 """
 
 from __future__ import annotations
 
-from constat.project.loading import load_project
+import importlib
+from typing import TYPE_CHECKING
+
 from constat.project.places import CONFIGURATION, find_project, inside
 from constat.project.project import (
     BUILT_IN_TIERS,
@@ -19,6 +22,9 @@ from constat.project.project import (
 )
 from constat.project.suggesting import suggestion
 from constat.project.variables import Expanded
+
+if TYPE_CHECKING:
+    from constat.project.loading import load_project
 
 __all__ = [
     "BUILT_IN_TIERS",
@@ -36,3 +42,12 @@ __all__ = [
     "load_project",
     "suggestion",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Find `load_project` in its module; `AttributeError` for any name that is not here."""
+    if name != "load_project":
+        message = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(message)
+    value: object = importlib.import_module("constat.project.loading").load_project
+    return value

@@ -1,0 +1,58 @@
+"""What the reference engine found of a program that is run as a whole.
+
+In: an outcome. Out: the rows of a relation, or the mistake that keeps them from being all rows.
+Invariant: a relation that is not whole is never taken for one. Example: a division by zero is
+C0608, with the rule and the values.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from constat.diagnostics import ConstatError, Diagnostic
+from constat.evaluation import ACCEPTED
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from constat.evaluation import Failure, Outcome
+    from constat.logic import Row
+
+_MOST_SHOWN: Final = 10
+
+
+def whole(outcome: Outcome, predicate: str) -> list[Row]:
+    """Give the rows of an outcome, sorted; raise where it is not the whole relation."""
+    if outcome.failures:
+        raise ConstatError([_failed(outcome, one) for one in outcome.failures[:_MOST_SHOWN]])
+    if outcome.stopped:
+        raise stopped(outcome.stopped, ())
+    rows: list[Row] = list(outcome.rows(predicate, ACCEPTED))  # type: ignore[arg-type]  # nothing is open here
+    return sorted(rows)
+
+
+def _failed(outcome: Outcome, failure: Failure) -> Diagnostic:
+    rule = outcome.program.rules[failure.rule]
+    bindings = ", ".join(f"?{name} = {value}" for name, value in failure.bindings.items())
+    return Diagnostic(
+        "C0608",
+        f"rule `{rule.id}` cannot be evaluated: {failure.reason}",
+        rule.span,
+        label=f"with {bindings}" if bindings else "",
+        note="a relation without these rows would look whole, so nothing was written",
+        help="leave the values out that it is not defined for, for example by `?y != 0`",
+    )
+
+
+def stopped(reason: str, notes: Sequence[str]) -> ConstatError:
+    """Say that a bound was reached, and what was finished by then."""
+    return ConstatError(
+        [
+            Diagnostic(
+                "C0609",
+                f"the evaluation was stopped: {reason}",
+                note="; ".join([*notes, "no file is half written"]),
+                help="allow more by `--timeout` or `--memory`, or make the program ask for less",
+            )
+        ]
+    )
