@@ -24,6 +24,7 @@ from constat.session import Result, Session
 @click.command(name="prove", cls=PlainCommand)
 @click.argument("goal")
 @click.option("--all", "exhaust", is_flag=True, help="Look for better proofs after the first.")
+@click.option("--lowest", is_flag=True, help="Show a proof of least height, of the best ones.")
 @format_option
 @click.option("--certificate", metavar="FILE", help="Write the certificate to FILE.")
 @click.option("--trace-calls", is_flag=True, help="Print what was asked outside.")
@@ -37,6 +38,7 @@ def command(  # noqa: PLR0913  one argument for each option
     goal: str,
     *,
     exhaust: bool,
+    lowest: bool,
     form: str,
     certificate: str | None,
     trace_calls: bool,
@@ -57,6 +59,7 @@ def command(  # noqa: PLR0913  one argument for each option
       constat prove "is_vip(customer = C002)" --format json     # exits with 5
       constat prove "in_vip_group(C032)" --certificate c032.json
       constat prove "is_vip(C004)" --trace-calls --depth 2      # exits with 5
+      constat prove "in_vip_group(C032)" --lowest
       constat prove "is_vip(C001)" --keep --no-cache
       constat prove "is_vip(C001)" --engine pydatalog
 
@@ -64,12 +67,12 @@ def command(  # noqa: PLR0913  one argument for each option
     5 disproved, 6 disproved under assumptions, 2 bad usage.
     With --engine pydatalog: 0 yes, 5 no, 4 no answer, 78 a construct that it lacks.
     """
-    refuse_with_another(engine, "exhaust", "certificate", "trace_calls", "depth", "keep")
+    refuse_with_another(engine, "exhaust", "lowest", "certificate", "trace_calls", "depth", "keep")
     with Session(project, cache=not anew) as session, asked(session, goal=goal):
         if engine != OWN:
             return give_second_opinion(session, goal, form=form, quiet=quiet)
         with watching() as observe:
-            result = session.prove(goal, exhaust=exhaust, observe=observe)
+            result = session.prove(goal, exhaust=exhaust, lowest=lowest, observe=observe)
         if form == "json":
             write_json(result_json(result, json.loads(tree_to_json(result.tree))))
         else:

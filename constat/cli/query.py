@@ -104,7 +104,7 @@ class _Wanted:
     "--explain-row",
     "explained",
     metavar="VALUES",
-    help="Prove one row of the answers, given as in a goal: C001, 150.",
+    help="Prove one row of the answers, given as in a goal: C001, 150; by a proof of least height.",
 )
 @click.option(
     "--engine",

@@ -2,15 +2,17 @@
 
 In: a reading and the facts to prove.  Out: for every fact a best derivation, found over all rule
 instances whose premises are certain.  Invariant: a conclusion is never more confident than a
-premise, so taking facts in falling confidence finds the best ones first and never in a circle
-(Knuth, A generalization of Dijkstra's algorithm, 1977).
+premise, and it is higher, so taking facts in falling confidence and, of equal ones, in rising
+height finds the best ones first and never in a circle (Knuth, A generalization of Dijkstra's
+algorithm, 1977).  Height is that of the proof tree: where all confidences are equal, no proof is
+lower than the one that is found; its height is the round in which bulk evaluation finds the fact.
 """
 
 from __future__ import annotations
 
 import heapq
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from constat.proof.best_totals import Open, Waiting, facts_of, open_total, with_totals
 from constat.proof.confidence import MILLION, millionths, rule_confidence
@@ -36,7 +38,10 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class _Way:
-    """One way to derive a fact; ``waits`` counts the premises that are not settled yet."""
+    """One way to derive a fact; ``waits`` counts the premises that are not settled yet.
+
+    ``height`` is that of the proof tree, as far as its premises are settled.
+    """
 
     fact: Fact
     node: Node
@@ -44,7 +49,8 @@ class _Way:
     factor: int
     premises: tuple[Fact, ...]
     totals: list[Open] = field(default_factory=list)
-    waits: int = field(default=0)
+    waits: int = 0
+    height: int = 0
 
     def finished(self) -> Node:
         """Return the node, with the summands that were settled first."""
@@ -52,6 +58,10 @@ class _Way:
             return self.node
         listed = tuple((one.place, one.listed()) for one in self.totals)
         return replace(self.node, values=with_totals(self.node.values, self.totals), totals=listed)
+
+
+_Entry: TypeAlias = tuple[int, int, int, _Way]
+"""Falling confidence, height, arrival, way."""
 
 
 def best_nodes(reading: Reading, facts: tuple[Fact, ...], steps: int) -> dict[Fact, Node]:
@@ -176,7 +186,7 @@ class _Search:
         """Take facts in falling confidence, each by the way that reached it first."""
         users: dict[Fact, list[_Way]] = {}
         summands: dict[Fact, list[tuple[_Way, Open, Waiting]]] = {}
-        heap: list[tuple[int, int, _Way]] = []
+        heap: list[_Entry] = []
         for way in (way for ways in self.ways.values() for way in ways):
             way.waits = len(way.premises) + sum(not one.reached for one in way.totals)
             for premise in way.premises:
@@ -191,34 +201,36 @@ class _Search:
 
     def settled(
         self,
-        heap: list[tuple[int, int, _Way]],
+        heap: list[_Entry],
         users: dict[Fact, list[_Way]],
         summands: dict[Fact, list[tuple[_Way, Open, Waiting]]],
     ) -> dict[Fact, Node]:
         """Settle facts until no way is left."""
         chosen: dict[Fact, Node] = {}
         while heap:
-            falling, _, way = heapq.heappop(heap)
+            falling, _, _, way = heapq.heappop(heap)
             if way.fact in chosen:
                 continue
             chosen[way.fact] = way.finished()
             for user in users.get(way.fact, ()):
-                self.served(heap, user, -falling)
+                self.served(heap, user, way, -falling)
             for user, total, one in summands.get(way.fact, ()):
                 if not total.reached:
                     total.settle(one)
                     if total.reached:
-                        self.served(heap, user, -falling)
+                        self.served(heap, user, way, -falling)
         return chosen
 
-    def served(self, heap: list[tuple[int, int, _Way]], way: _Way, confidence: int) -> None:
-        """Take note that a way waits for one thing less."""
+    def served(self, heap: list[_Entry], way: _Way, premise: _Way, confidence: int) -> None:
+        """Take note that a way waits for one thing less, which was settled by `premise`."""
         way.waits -= 1
         way.cap = min(way.cap, confidence)
+        way.height = max(way.height, premise.height + 1)
         if not way.waits:
             self.push(heap, way)
 
-    def push(self, heap: list[tuple[int, int, _Way]], way: _Way) -> None:
+    def push(self, heap: list[_Entry], way: _Way) -> None:
         """Put a way whose premises are settled on the heap; of equal ones the first wins."""
         self.pushed += 1
-        heapq.heappush(heap, (-rule_confidence(way.cap, way.factor), self.pushed, way))
+        confidence = rule_confidence(way.cap, way.factor)
+        heapq.heappush(heap, (-confidence, way.height, self.pushed, way))

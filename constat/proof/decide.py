@@ -88,13 +88,20 @@ def decide(  # noqa: PLR0913  # the engine's own arguments, handed through
     limits: Limits,
     *,
     exhaust: bool = False,
+    lowest: bool = False,
     observe: Observer = ignore_event,
 ) -> Decision:
-    """Evaluate a goal once and say what follows."""
+    """Evaluate a goal once and say what follows.
+
+    With `exhaust` the most confident proof is looked for; with `lowest`, of those the proof of
+    least height, within a bound of steps.
+    """
+    exhaust = exhaust or lowest
     projected = with_projections(program)
     outcome = engine.evaluate(projected, goal, externals, limits, exhaust=exhaust, observe=observe)
     budget = Budget(seconds=min(limits.seconds, _REPLAY_SECONDS))
-    deciding = _Deciding(Replay(engine, outcome, externals, limits, budget), outcome, exhaust)
+    replay = Replay(engine, outcome, externals, limits, budget)
+    deciding = _Deciding(replay, outcome, exhaust, lowest)
     strength = outcome.strength(goal)
     if strength != POSSIBLE and outcome.stopped not in {"", "settled"}:
         return _decided_or_open(deciding, strength)
@@ -129,6 +136,7 @@ class _Deciding:
     replay: Replay
     outcome: Outcome
     exhaust: bool
+    lowest: bool
 
     def proved(self) -> Decision:
         """Decide PROVED in the hard reading."""
@@ -165,7 +173,8 @@ class _Deciding:
             raise UnsupportedError("a goal is called proved, and no row of it is certain")
         proof = Proof(reading, self.outcome.goal)
         proof.show(answers, bounded=False)
-        if not self.exhaust or confidence_of(proof) == MILLION:
+        certain = confidence_of(proof) == MILLION
+        if not self.exhaust or (certain and not self.lowest):
             return proof, None
         try:
             nodes = best_nodes(reading, answers, _BEST_STEPS)
@@ -174,7 +183,7 @@ class _Deciding:
         better = Proof(reading, self.outcome.goal)
         better.prefer(nodes)
         better.show(answers, bounded=False)
-        return better, confidence_of(better)
+        return better, None if certain else confidence_of(better)
 
     def bounded(self, reading: Reading) -> Proof:
         """Show that nothing that matches the goal is possible."""

@@ -118,15 +118,23 @@ class Session:
         found: MaterializedResults = keeping.MaterializedResults(around)
         return found
 
-    def prove(self, goal: str, *, exhaust: bool = False, observe: Observer | None = None) -> Result:
+    def prove(
+        self,
+        goal: str,
+        *,
+        exhaust: bool = False,
+        lowest: bool = False,
+        observe: Observer | None = None,
+    ) -> Result:
         """Prove or disprove a goal such as `is_vip(C001)`.
 
-        With `exhaust` better proofs are looked for after the first. `observe` receives the events
-        of this evaluation. Raises `ConstatError` for mistakes of goal, rules and configuration.
+        With `exhaust` better proofs are looked for after the first; with `lowest` also lower ones.
+        `observe` receives the events of this evaluation. Raises `ConstatError` for mistakes of
+        goal, rules and configuration.
         """
         analysed = self.program
         atom = check_goal(parse_goal(goal, analysed.program), analysed)
-        return self._decide(atom, exhaust=exhaust, observe=observe)
+        return self._decide(atom, exhaust=exhaust, lowest=lowest, observe=observe)
 
     def query(
         self,
@@ -171,12 +179,13 @@ class Session:
     ) -> tuple[Result, ...]:
         """Prove one row of a query's answers, `row` being its values as in a goal: `C001, 150`.
 
-        Gives a result for each positive atom of the query. Raises `ConstatError` as `prove` does.
+        Gives a result for each positive atom of the query, with a proof of least height. Raises
+        `ConstatError` as `prove` does.
         """
         _, compiled = self._compiled(query)
         rows = importlib.import_module("constat.session.query_rows")
         goals: tuple[str, ...] = rows.goals_of_row(compiled, row)
-        return tuple(self.prove(goal, observe=observe) for goal in goals)
+        return tuple(self.prove(goal, lowest=True, observe=observe) for goal in goals)
 
     def explain_plan(
         self, query: str, question: PlanQuestion, *, analyze: bool, observe: Observer | None = None
@@ -332,7 +341,14 @@ class Session:
             self._observe = ignore_event
             tiers.release()
 
-    def _decide(self, goal: Atom, *, exhaust: bool, observe: Observer | None = None) -> Result:
+    def _decide(
+        self,
+        goal: Atom,
+        *,
+        exhaust: bool,
+        lowest: bool = False,
+        observe: Observer | None = None,
+    ) -> Result:
         created = now()
         with self._evaluating(observe) as tiers:
             decision = decide(
@@ -342,6 +358,7 @@ class Session:
                 tiers.externals,
                 self._limits(),
                 exhaust=exhaust,
+                lowest=lowest,
                 observe=self._tell,
             )
         predicates = self.program.program.predicates

@@ -277,6 +277,8 @@ FUNCTIONS: Final[tuple[tuple[str, tuple[str, ...], str, tuple[str, ...], str | N
     ("to_float", (D,), F, ("0.1",), x(0.1)),
     ("to_float", (F,), F, (x(0.1),), x(0.1)),
     ("to_decimal", (N,), D, (LOW,), LOW),
+    ("to_decimal", (N,), D, (str(2**53 + 1),), str(2**53 + 1)),
+    ("to_decimal", (D,), D, ("0.1",), "0.1"),
     ("to_decimal", (F,), D, (x(0.5),), "0.5"),
     ("to_decimal", (F,), D, (x(0.1),), None),
     ("to_decimal", (D,), D, ("1.5",), "1.5"),

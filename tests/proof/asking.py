@@ -130,12 +130,21 @@ def ask(
     tables: dict[str, Table],
     *,
     exhaust: bool = False,
+    lowest: bool = False,
     limits: Limits | None = None,
 ) -> Decision:
     """Decide a goal, and have its certificate checked."""
     atom = check_goal(parse_goal(goal, program.program), program)
     externals = {name: tables.get(name, Table()) for name in program.external}
-    decision = decide(LazyEngine(), program, atom, externals, limits or Limits(), exhaust=exhaust)
+    decision = decide(
+        LazyEngine(),
+        program,
+        atom,
+        externals,
+        limits or Limits(),
+        exhaust=exhaust,
+        lowest=lowest,
+    )
     report = checked(certificate(decision))
     assert report.verdict == decision.verdict.value
     return decision
