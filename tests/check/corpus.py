@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 GOLDEN: Final = Path(__file__).parent / "golden"
 SEEDS: Final = 2
 SAMPLE: Final = 149
+FEW_DIGITS: Final = (12, 26)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +123,7 @@ def unmet_by_the_good(checker: Checker) -> Iterator[str]:
     """Yield what is not met by good certificates, functions, limits and spellings."""
     yield from _accepted(checker.load("checking").check_certificate)
     yield from _functions(checker.load("functions"))
+    yield from _powers(checker)
     yield from _limits(checker)
     yield from _spellings(checker)
 
@@ -232,6 +234,21 @@ def _functions(functions: Any) -> Iterator[str]:  # noqa: ANN401  the module of 
             yield f"comparison {operator} {left} {right}"[:60]
     yield from (f"{case}" for case in tables.OPERATORS if not functions.operator_holds(*case))
     yield from (f"{case}" for case in tables.NO_OPERATORS if functions.operator_holds(*case))
+
+
+def _powers(checker: Checker) -> Iterator[str]:
+    """Few digits to begin with change no power: where they decide nothing, there are more."""
+    names = vars(checker.load("powers"))
+    call, usual = checker.load("functions").call, names["_FIRST_DIGITS"]
+    cases = [one for one in tables.FUNCTIONS if (one[0], one[2]) == ("^", tables.F)]
+    try:
+        for digits in FEW_DIGITS:
+            names["_FIRST_DIGITS"] = digits
+            for name, kinds, result, args, expected in cases:
+                if call(name, kinds, result, args) != expected:
+                    yield f"power {args!r}"[:60]
+    finally:
+        names["_FIRST_DIGITS"] = usual
 
 
 def _spellings(checker: Checker) -> Iterator[str]:

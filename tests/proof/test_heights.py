@@ -82,3 +82,19 @@ def test_confidence_comes_before_height() -> None:
     decision = ask(program, "path(1, 3)", {"edge": table}, lowest=True)
     assert str(decision.confidence) == "0.9"
     assert height(decision, ("path", (1, 3))) == 2
+
+
+def test_of_equally_confident_proofs_the_lower_one_is_shown() -> None:
+    # Everything sure is settled first: the high proof by the doubtful rule is ready before the
+    # person's word is looked at.
+    text = (
+        EDGES
+        + ".decl far(a: number, b: number)\nfar(?a, ?c) :- edge(?a, ?b), edge(?b, ?c).\n"
+        + ".decl goal(a: number, b: number)\n@[confidence = 0.5]\ngoal(?a, ?b) :- far(?a, ?b).\n"
+        + '.decl said(a: number, b: number)\n.input said(source = "s", query = "q")\n'
+        + "goal(?a, ?b) :- said(?a, ?b).\n"
+    )
+    tables = {"edge": Table(((1, 2), (2, 3))), "said": Table(said=(((1, 3), "0.5"),))}
+    decision = ask(analysed(text), "goal(1, 3)", tables, lowest=True)
+    assert str(decision.confidence) == "0.5"
+    assert height(decision, ("goal", (1, 3))) == 1
