@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
-from constat.evaluation import CERTAIN, StrategyError
+from constat.evaluation import CERTAIN
 from constat.logic import Constant, Variable
 
 if TYPE_CHECKING:
@@ -60,11 +60,7 @@ class Results:
             return sum(len(batch) for batch in self.batches(place))
         if _is_free(self.wanted[place]):
             return self.database.count(self.relation(place))
-        try:
-            return int(str(self.select(place).aggregate("count(*)").fetchall()[0][0]))
-        except StrategyError:
-            # The atom has a constant that no column can hold.
-            return 0
+        return int(str(self.select(place).aggregate("count(*)").fetchall()[0][0]))
 
     def batches(self, place: int) -> Iterator[list[Row]]:
         """Yield the certain rows that match a wanted atom, in canonical form, without an order."""

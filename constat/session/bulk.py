@@ -66,7 +66,13 @@ def answer_in_bulk(asked: Asked, observe: Observer) -> Answers:
         with results:
             outcome = results.outcome(0)
             return outcome_answers(compiled, outcome, created=asked.created, confidence=False)
-    return _answers(asked, results, _stored(compiled, results))
+    try:
+        stored = _stored(compiled, results)
+    except BaseException:
+        # Nobody holds the rows yet who would take away what was spilled.
+        results.close()
+        raise
+    return _answers(asked, results, stored)
 
 
 def _stored(compiled: Compiled, results: Results) -> StoredRows:

@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
 from constat.evaluation import StrategyError
-from constat.logic import Constant, Kind, Variable, canonical_decimal
+from constat.logic import Constant, Kind, Value, Variable, canonical_decimal
 from constat.sql import trees
 from constat.sql.dictionary import spelled_rows
 from constat.sql.distinct import make_distinct
@@ -55,7 +55,10 @@ def stamped_rows(database: Relations, name: str, table: str) -> Iterator[list[tu
 
 
 def select(database: Relations, name: str, atom: Atom) -> duckdb.DuckDBPyRelation:
-    """Give the rows that match an atom as a relation of DuckDB, with texts and not numbers."""
+    """Give the rows that match an atom as a relation of DuckDB, with texts and not numbers.
+
+    A constant that no column can hold matches no row.
+    """
     query = trees.everything(trees.nested(_spelled(database, name), "q"))
     kinds = database.relation(name).kinds
     conditions: list[exp.Expr] = []
@@ -64,7 +67,7 @@ def select(database: Relations, name: str, atom: Atom) -> duckdb.DuckDBPyRelatio
         node = trees.column("q", f"c{place}")
         match term:
             case Constant(value=value):
-                conditions.append(trees.binary("=", node, trees.constant(value, kinds[place])))
+                conditions.append(_is_value(node, value, kinds[place]))
             case Variable(name=variable) if variable in first:
                 same = trees.column("q", f"c{first[variable]}")
                 conditions.append(trees.binary("=", node, same))
@@ -77,6 +80,15 @@ def select(database: Relations, name: str, atom: Atom) -> duckdb.DuckDBPyRelatio
     written = query.sql("duckdb")
     driver = database.connection.driver
     return database.guarded(lambda: driver.sql(written))
+
+
+def _is_value(node: exp.Expr, value: Value, kind: Kind) -> exp.Expr:
+    try:
+        wanted = trees.constant(value, kind)
+    except StrategyError:
+        # No row was loaded or computed that would have needed such a column either.
+        return trees.binary("=", trees.integer(0), trees.integer(1))
+    return trees.binary("=", node, wanted)
 
 
 def write_separated(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.bench import bench_point, bench_recursion, bench_start
+from tests.bench import bench_columnar, bench_point, bench_recursion, bench_start
 from tests.bench.measuring import Timing, figure, table
 from tests.bench.peers.generate import Size, write
 from tests.examples.shop import build_database, copy_shop
@@ -28,6 +28,7 @@ def test_the_figures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         *bench_start.measure(shop, tmp_path / "bytecode"),
         *bench_recursion.measure(chain),
         *bench_point.measure(orders, tmp_path / "projects", tmp_path / "bytecode"),
+        *bench_columnar.measure(),
     ]
     with capsys.disabled():
         sys.stdout.write("\n" + table(figures))

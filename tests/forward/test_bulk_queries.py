@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tempfile
 from typing import TYPE_CHECKING
 
 import pytest
 
 from constat import Session, Verdict
-from constat.session import choosing
+from constat.evaluation import StrategyError
+from constat.session import bulk, choosing
 from constat.session.stored_rows import StoredRows
 from tests.cli.running import run
 from tests.examples.fixtures import shop, shop_database, still_shop
-from tests.session.querying import make_project
+from tests.session.querying import THINGS, make_project
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -137,6 +139,34 @@ def test_answers_outlive_the_session(things: Path) -> None:
         answers = session.query("reach(?a, ?b)", engine="forward")
         expected = session.query("reach(?a, ?b)", engine="reference")
     assert [row.values for row in answers] == [row.values for row in expected]
+
+
+@pytest.mark.parametrize("name", ["dear", "price"])
+def test_a_constant_that_no_column_holds_has_no_answer(tmp_path: Path, name: str) -> None:
+    project = make_project(tmp_path / "project", THINGS[:1])
+    rules = project / "rules.dl"
+    stated = ".decl dear(d: Decimal)\ndear(1.5).\n.decl price(d: Decimal)\nprice(?d) :- dear(?d).\n"
+    rules.write_text(rules.read_text(encoding="utf-8") + stated, encoding="utf-8")
+    query = f"{name}(0.0000000000001)"
+    with Session(project) as session:
+        answers = session.query(query, engine="forward")
+        assert told(answers) == told(session.query(query, engine="reference"))
+        assert not list(answers)
+
+
+def test_rows_that_cannot_be_handed_out_leave_nothing_behind(
+    things: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> None:
+        raise StrategyError("no rows")
+
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(scratch))
+    monkeypatch.setattr(bulk, "_stored", fails)
+    with Session(things) as session, pytest.raises(StrategyError):
+        session.query("reach(?a, ?b)", engine="forward")
+    assert list(scratch.iterdir()) == []
 
 
 def test_data_frames_are_the_same(thing_session: Session) -> None:

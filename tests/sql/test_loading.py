@@ -312,6 +312,15 @@ def test_rows_that_match_an_atom_are_selected() -> None:
         assert database.select("r", text).fetchall() == [("b", "b", 2)]
 
 
+@pytest.mark.parametrize("value", ["0.0000000000001", "99999999999999999999999999999999999999"])
+def test_a_constant_that_no_column_holds_matches_no_row(value: str) -> None:
+    with Database(Resources(threads=1)) as database:
+        database.declare(relation((Kind.DECIMAL,)))
+        database.load_rows("r", [(Decimal("1.5"),), (Decimal(0),)])
+        atom = Atom("r", (Constant(Decimal(value), Kind.DECIMAL),))
+        assert database.select("r", atom).fetchall() == []
+
+
 def test_rows_are_written_as_separated_texts(tmp_path: Path) -> None:
     with Database(Resources(threads=1)) as database:
         database.declare(relation((Kind.SYMBOL, Kind.FLOAT, Kind.DECIMAL), encoded=True))

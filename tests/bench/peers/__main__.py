@@ -66,6 +66,7 @@ def _compare(
         options.rounds,
         environment,
         lambda name: WORKLOADS[name].answers if full else None,
+        options.seconds,
     ):
         results.append(result)
         seconds = "" if result.outcome else f"{result.clock:.2f} s"
@@ -79,6 +80,7 @@ def _options(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("workloads", nargs="*", metavar="W", choices=[[], *WORKLOADS])
     parser.add_argument("--engines", nargs="*", help="names as in the table (default: all)")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=60.0, help="the most for one run")
     parser.add_argument("--size", choices=[one.value for one in Size], default="full")
     parser.add_argument("--data", help="a folder whose inputs are kept for the next run")
     parser.add_argument("--output", default="build/bench", help="where table and plot are written")

@@ -1,26 +1,30 @@
 """Compare engines: the same questions to all, the same measure for all.
 
 In: engines, workloads and rounds. Out: a `Result` for each pair. Invariants: runs follow one
-another, never side by side; an engine is run again only where its first run took under a quarter
-of its time; answers that disagree with the known cardinalities are an outcome of their own.
+another, never side by side; an engine is run again only where its first run took under 15 s;
+answers that disagree with the known cardinalities are an outcome of their own.
 """
 
 from __future__ import annotations
 
 import statistics
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from functools import partial
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from tests.bench.peers.running import Run, run
 from tests.bench.peers.workloads import WORKLOADS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
     from tests.bench.peers.engines import Engine
 
-SECONDS: Final = 60.0
+
+Measured: TypeAlias = Callable[[list[str]], Run]
+_WORTH_REPEATING: Final = 15.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +67,11 @@ def compare(
     rounds: int,
     environment: Mapping[str, str],
     known: Callable[[str], Mapping[str, int] | None],
+    seconds: float = 60.0,
 ) -> Iterator[Result]:
     """Yield a result for each workload of `folders` and each engine.
 
+    A run that takes longer than `seconds` is ended.
     `known` gives the right cardinalities of a workload, or nothing where the first engine that
     answers says what the others must agree with.
     """
@@ -73,7 +79,13 @@ def compare(
     for workload, folder in folders.items():
         right = known(workload)
         for engine in chosen:
-            result = _result(engine, workload, folder, rounds, environment)
+            result = _result(
+                engine,
+                workload,
+                folder,
+                rounds,
+                partial(run, seconds=seconds, environment=environment),
+            )
             if not result.outcome:
                 right = right or result.runs[0].answers
                 if any(not _agrees(one, workload, right) for one in result.runs):
@@ -81,13 +93,11 @@ def compare(
             yield result
 
 
-def _result(
-    engine: Engine, workload: str, folder: Path, rounds: int, environment: Mapping[str, str]
-) -> Result:
+def _result(engine: Engine, workload: str, folder: Path, rounds: int, measured: Measured) -> Result:
     command = engine.command(workload, folder)
-    runs = [run(command, SECONDS, environment)]
-    while not runs[-1].outcome and len(runs) < rounds and runs[0].clock < SECONDS / 4:
-        runs.append(run(command, SECONDS, environment))
+    runs = [measured(command)]
+    while not runs[-1].outcome and len(runs) < rounds and runs[0].clock < _WORTH_REPEATING:
+        runs.append(measured(command))
     return Result(engine.name, workload, runs[-1].outcome, tuple(runs))
 
 

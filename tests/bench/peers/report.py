@@ -87,7 +87,7 @@ def plot(results: Sequence[Result], path: Path) -> bool:
     axes.set_yscale("log")
     axes.set_ylabel("seconds, whole process")
     axes.set_xticks(range(len(workloads)), workloads)
-    axes.set_title("Time to answer; no bar: did not end in 60 s, or cannot say it")
+    axes.set_title("Time to answer; no bar: did not end in time, or cannot say it")
     axes.legend(fontsize=8)
     figure.tight_layout()
     figure.savefig(path)
