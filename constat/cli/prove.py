@@ -77,14 +77,14 @@ def command(  # noqa: PLR0913  one argument for each option
             write_json(result_json(result, json.loads(tree_to_json(result.tree))))
         else:
             print_result(result, depth=depth, quiet=quiet, trace_calls=trace_calls)
+        told = []
         if certificate is not None:
             write_file(certificate, result.certificate)
-            if not quiet:
-                note(f"certificate written to {certificate}")
+            told.append(f"certificate written to {certificate}")
         if keep:
-            kept = session.keep(result)
-            if not quiet:
-                note(f"certificate kept as {kept.name}")
+            told.append(f"certificate kept as {session.keep(result).name}")
+        for line in () if quiet else told:
+            note(line)
     return result.exit_code
 
 

@@ -10,9 +10,9 @@ the stage, else why not) and `run_stage(stage, plan, relations, number_of, strat
 
 from __future__ import annotations
 
-from constat.evaluation.processor import load_numpy
+import constat.evaluation.processor as _processor
 
-load_numpy()
+_processor.load_numpy()
 
 from constat.columnar.arrays import Columns  # noqa: E402  numpy is loaded above, in the right way
 from constat.columnar.refusals import refusal  # noqa: E402  as above

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import tempfile
 import weakref
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,7 +25,7 @@ from constat.session.stored_rows import StoredRows
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from constat.evaluation import Externals, Limits, Observer
+    from constat.evaluation import Call, Externals, Limits, Observer, Outcome
     from constat.forward import Results
     from constat.logic import Row
     from constat.session.querying import Compiled
@@ -65,7 +65,8 @@ def answer_in_bulk(asked: Asked, observe: Observer) -> Answers:
     if not results.is_closed(0):
         with results:
             outcome = results.outcome(0)
-            return outcome_answers(compiled, outcome, created=asked.created, confidence=False)
+            found = outcome_answers(compiled, outcome, created=asked.created, confidence=False)
+            return replace(found, calls=_calls_outside(asked, results, outcome))
     try:
         stored = _stored(compiled, results)
     except BaseException:
@@ -73,6 +74,16 @@ def answer_in_bulk(asked: Asked, observe: Observer) -> Answers:
         results.close()
         raise
     return _answers(asked, results, stored)
+
+
+def _calls_outside(asked: Asked, results: Results, outcome: Outcome) -> tuple[Call, ...]:
+    """Give the calls for whole relations, then those for what is open.
+
+    Relations that were computed on the way are no sources, though the reference engine asks them.
+    """
+    later = [one for one in outcome.calls if one.demand.predicate.name in asked.externals]
+    both = enumerate((*results.calls, *later), start=1)
+    return tuple(replace(one, number=number) for number, one in both)
 
 
 def _stored(compiled: Compiled, results: Results) -> StoredRows:

@@ -161,19 +161,16 @@ def _computed(
     observe: Observer,
 ) -> ExplainedPlan:
     started = time.perf_counter()
-    with tempfile.TemporaryDirectory(prefix="constat-", ignore_cleanup_errors=True) as scratch:
-        resources = Resources(seconds=question.seconds, scratch=Path(scratch))
-        options = Options(resources, question.strategy, question.magic, measured=True)
-        try:
-            results = evaluate(program, wanted, inputs, options, observe)
-        except ResourceError as problem:
-            raise _stopped(problem) from problem
-        with results:
-            seconds = time.perf_counter() - started
-            plan = results.plan
-            unsettled = tuple(
-                atom for place, atom in enumerate(wanted) if not results.is_closed(place)
-            )
+    resources = Resources(seconds=question.seconds, scratch=Path(tempfile.gettempdir()))
+    options = Options(resources, question.strategy, question.magic, measured=True)
+    try:
+        results = evaluate(program, wanted, inputs, options, observe)
+    except ResourceError as problem:
+        raise _stopped(problem) from problem
+    with results:
+        seconds = time.perf_counter() - started
+        plan = results.plan
+        unsettled = tuple(atom for place, atom in enumerate(wanted) if not results.is_closed(place))
     known = frozenset(plan.inputs)
     return ExplainedPlan(plan, known, 0.0, results.reports, seconds, unsettled)
 

@@ -78,22 +78,21 @@ def computed(computation: Computation, engine: str) -> Iterator[Relations]:
     forward = importlib.import_module("constat.forward")
     inputs = {name: _input(forward, files) for name, files in computation.given.items()}
     # Where more is computed than the memory holds, it is spilled here.
-    with tempfile.TemporaryDirectory(prefix="constat-", ignore_cleanup_errors=True) as scratch:
-        resources = replace(computation.resources, scratch=Path(scratch))
-        try:
-            results: Results = forward.evaluate(
-                computation.program,
-                [computation.goal(name) for name in computation.wanted],
-                inputs,
-                forward.Options(resources=resources, strategy=computation.strategy),
-                computation.observe,
-            )
-            with results:
-                # Also sorting and writing what was computed can reach a bound.
-                yield _Forward(computation, results)
-        except ResourceError as problem:
-            notes: list[str] = getattr(problem, "__notes__", [])
-            raise stopped(str(problem), notes) from problem
+    resources = replace(computation.resources, scratch=Path(tempfile.gettempdir()))
+    try:
+        results: Results = forward.evaluate(
+            computation.program,
+            [computation.goal(name) for name in computation.wanted],
+            inputs,
+            forward.Options(resources=resources, strategy=computation.strategy),
+            computation.observe,
+        )
+        with results:
+            # Also sorting and writing what was computed can reach a bound.
+            yield _Forward(computation, results)
+    except ResourceError as problem:
+        notes: list[str] = getattr(problem, "__notes__", [])
+        raise stopped(str(problem), notes) from problem
 
 
 def _input(forward: object, files: tuple[FactFile, ...]) -> object:

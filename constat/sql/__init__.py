@@ -8,9 +8,9 @@ Public names: `Database`, `run_stage`, `statements` (the text of what would run,
 
 from __future__ import annotations
 
-from constat.evaluation.processor import load_numpy
+import constat.evaluation.processor as _processor
 
-load_numpy()
+_processor.load_numpy()
 
 from constat.sql.database import Database  # noqa: E402  numpy is loaded above, in the right way
 from constat.sql.running import run_stage  # noqa: E402  as above

@@ -10,21 +10,20 @@ https://duckdb.org/docs/stable/operations_manual/securing_duckdb/overview
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor, wait
-from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from constat.catalog.deadline import Deadline
 from constat.evaluation import ResourceError
 from constat.sql import changes, trees
 from constat.sql.failure import meaning
+from constat.sql.scratch import Scratch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     import duckdb
     from sqlglot import exp
@@ -50,7 +49,7 @@ class Connection:
         self._cancelled = False
         self._guard = threading.Lock()
         self._worker: ThreadPoolExecutor | None = None
-        self._scratch = _private_folder(resources.scratch)
+        self._scratch = None if resources.scratch is None else Scratch(resources.scratch)
         self.memory = resources.memory or usual_memory()
         self._sealed = False
         self._cursors: list[duckdb.DuckDBPyConnection] = []
@@ -77,7 +76,7 @@ class Connection:
             "error_on_division_by_zero": "true",
             "memory_limit": f"{max(self.memory // 1024, 1)}KiB",
             "threads": str(self._resources.threads or os.cpu_count() or 1),
-            "temp_directory": "" if self._scratch is None else str(self._scratch),
+            "temp_directory": "" if self._scratch is None else str(self._scratch.path),
         }
 
     def seal(self, allowed: Sequence[Path] = ()) -> None:
@@ -229,16 +228,9 @@ class Connection:
 
     def _remove_scratch(self) -> None:
         if self._scratch is not None:
-            shutil.rmtree(self._scratch, ignore_errors=True)
+            self._scratch.close()
 
 
 def usual_memory() -> int:
     """How many bytes one evaluation may use where nobody said so."""
     return int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * _SHARE_OF_MEMORY)
-
-
-def _private_folder(scratch: Path | None) -> Path | None:
-    if scratch is None:
-        return None
-    scratch.mkdir(parents=True, exist_ok=True)
-    return Path(tempfile.mkdtemp(prefix="constat-", dir=scratch))

@@ -298,6 +298,20 @@ def a_total_compared_twice(rng: random.Random) -> Tree:
 
 
 @forgery("strata")
+def a_total_that_another_aggregate_takes(rng: random.Random) -> Tree:
+    """Another aggregate asks for the value of the total, in what it takes the greatest of."""
+    tree = t.control_by_sum(rng).tree
+    rule = tree["rules"][SUM]
+    held = pos("own", ["v", "x"], ["v", "y"], ["v", "q"])
+    rule["body"].append(agg(rng.choice(["max", "sum"]), "t", "s", held))
+    place = [name for name, _ in rule["variables"]].index("s")
+    rule["variables"].insert(place + 1, ["t", "number"])
+    rule["variables"].append(["q", "number"])
+    tree["nodes"] = []
+    return tree
+
+
+@forgery("strata")
 def a_total_in_the_head(rng: random.Random) -> Tree:
     """The value of a total would be known, and it is only a lower bound."""
     w = Writer()

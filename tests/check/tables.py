@@ -138,9 +138,17 @@ FUNCTIONS: Final[tuple[tuple[str, tuple[str, ...], str, tuple[str, ...], str | N
     ("^", (F, F), F, (x(10.0), x(308.0)), x(1e308)),
     ("^", (F, F), F, (x(10.0), x(309.0)), None),
     ("^", (F, F), F, (x(MOST), x(1.0)), x(MOST)),
+    # Above the greatest float, and nearer to it than to the next one.
+    ("^", (F, F), F, ("0x1.3622e00000000p+13", "0x1.348250b649f98p+6"), x(MOST)),
     ("^", (F, F), F, (x(2.0), x(1e300)), None),
     ("^", (F, F), F, (x(2.0), x(-1e300)), x(0.0)),
     ("^", (F, F), F, (x(2.0), x(1e-300)), x(1.0)),
+    ("^", (F, F), F, (x(1.0), x(2.5)), x(1.0)),
+    ("^", (F, F), F, (x(1.0), x(-2.5)), x(1.0)),
+    ("^", (F, F), F, (x(-1.0), x(3.0)), x(-1.0)),
+    # Whether these lie between two floats would take millions of digits to tell exactly.
+    ("^", (F, F), F, (x(1.0000001), x(1000000.5)), "0x1.1aec7c0b80abdp+0"),
+    ("^", (F, F), F, (x(1.5), x(3 * 2.0**-40)), "0x1.0000000001376p+0"),
     # Exactly between two floats: to the even one.
     ("^", (F, F), F, (x(94906267.0), x(2.0)), x(9007199515875288.0)),
     ("^", (F, F), F, (x(208067.0), x(3.0)), x(208067.0**3)),

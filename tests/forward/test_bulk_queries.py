@@ -12,6 +12,7 @@ import pytest
 from constat import Session, Verdict
 from constat.evaluation import StrategyError
 from constat.session import bulk, choosing
+from constat.session.answers import Settled
 from constat.session.stored_rows import StoredRows
 from tests.cli.running import run
 from tests.examples.fixtures import shop, shop_database, still_shop
@@ -152,6 +153,16 @@ def test_a_constant_that_no_column_holds_has_no_answer(tmp_path: Path, name: str
         answers = session.query(query, engine="forward")
         assert told(answers) == told(session.query(query, engine="reference"))
         assert not list(answers)
+
+
+def test_calls_of_an_open_query_are_those_that_went_outside(still_shop: Path) -> None:
+    with Session(still_shop) as session:
+        answers = session.query("may_leave(?c)", engine="forward")
+        assert answers.settled is not Settled.FOR_CERTAIN
+        asked = [call.demand.predicate.name for call in answers.calls]
+        assert asked
+        assert set(asked) <= set(session.externals)
+        assert [call.number for call in answers.calls] == list(range(1, len(asked) + 1))
 
 
 def test_rows_that_cannot_be_handed_out_leave_nothing_behind(

@@ -1,0 +1,56 @@
+"""Folders for what is spilled: there while they are used, gone afterwards, whatever happened."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+from constat.sql.scratch import Scratch
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from constat.sql.scratch import Scratch
+scratch = Scratch(Path(sys.argv[1]))
+(scratch.path / "spilled").write_text("rows")
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_folder_goes_when_it_is_closed(tmp_path: Path) -> None:
+    scratch = Scratch(tmp_path / "deep" / "below")
+    (scratch.path / "spilled").write_text("rows", encoding="utf-8")
+    scratch.close()
+    scratch.close()
+    assert list((tmp_path / "deep" / "below").iterdir()) == []
+
+
+def test_what_a_killed_process_left_goes_with_the_next(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-c", KILLED, str(tmp_path)], check=False, timeout=60)
+    left = list(tmp_path.iterdir())
+    assert len(left) == 1
+    assert (left[0] / "spilled").exists()
+    scratch = Scratch(tmp_path)
+    assert list(tmp_path.iterdir()) == [scratch.path]
+    scratch.close()
+
+
+def test_a_folder_in_use_and_what_is_not_ours_stay(tmp_path: Path) -> None:
+    used = Scratch(tmp_path)
+    other = tmp_path / "constat-of-somebody"
+    other.mkdir()
+    (other / "kept").write_text("text", encoding="utf-8")
+    target = tmp_path / "target"
+    target.mkdir()
+    (target / "in-use").touch()
+    (tmp_path / "constat-link").symlink_to(target)
+    later = Scratch(tmp_path)
+    assert used.path.exists()
+    assert (other / "kept").exists()
+    assert (target / "in-use").exists()
+    for one in (used, later):
+        one.close()
