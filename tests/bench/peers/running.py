@@ -7,21 +7,20 @@ and its children when they have ended.
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
 import sys
 import tempfile
-import threading
-import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-_BYTES: Final = 1 if sys.platform == "darwin" else 1024
-"""What one of `ru_maxrss` stands for."""
+_LAUNCHER: Final = Path(__file__).with_name("launcher.py")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,28 +40,32 @@ class Run:
 
 def run(command: Sequence[str], seconds: float, environment: Mapping[str, str]) -> Run:
     """Run a command to its end, or to the end of its time."""
-    with tempfile.TemporaryFile() as printed, tempfile.TemporaryFile() as complained:
-        started = time.perf_counter()
+    with (
+        tempfile.TemporaryFile() as printed,
+        tempfile.TemporaryFile() as complained,
+        tempfile.NamedTemporaryFile() as told,
+    ):
         # Files and no pipes: nobody needs to read while the process works.
         child = subprocess.Popen(
-            command,
+            [sys.executable, "-I", str(_LAUNCHER), told.name, *command],
             stdout=printed,
             stderr=complained,
             env={**os.environ, **environment},
             start_new_session=True,
         )
-        killer = threading.Timer(seconds, os.killpg, (child.pid, signal.SIGKILL))
-        killer.start()
-        _, status, usage = os.wait4(child.pid, 0)
-        clock = time.perf_counter() - started
-        late = killer.finished.is_set()
-        killer.cancel()
-        child.returncode = os.waitstatus_to_exitcode(status)
+        late = False
+        try:
+            child.wait(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            late = True
+            os.killpg(child.pid, signal.SIGKILL)
+            child.wait()
+        used = json.loads(told.read() or "{}")
         return Run(
-            _outcome(child.returncode, late=late),
-            clock,
-            usage.ru_utime + usage.ru_stime,
-            usage.ru_maxrss * _BYTES / 2**20,
+            _outcome(used.get("code", 1), late=late),
+            used.get("clock", seconds),
+            used.get("processor", 0.0),
+            used.get("memory", 0.0),
             answers_of(_text(printed)),
             _text(complained)[-300:],
         )
