@@ -1040,6 +1040,8 @@ def every_construct(_: random.Random) -> Writer:
         compare("<=", "m", con("Decimal", "10.5")),
         compare("=", "y", fun("as", "number", "m")),
         compare(">=", "y", con("number", "2")),
+        compare("<", fun("bnot", "number", "x"), fun("lnot", "number", "y")),
+        compare("=", fun("band", "number", "x", "y"), con("number", "0")),
         agg("count", "n", None, pos("r", "z"), compare("<", "z", "n2")),
         agg("max", "n2", fun("*", "number", "k", con("number", "2")), pos("r", "k"), neg("r", "x")),
         y="number",
