@@ -77,15 +77,21 @@ def command(  # noqa: PLR0913  one argument for each option
             write_json(result_json(result, json.loads(tree_to_json(result.tree))))
         else:
             print_result(result, depth=depth, quiet=quiet, trace_calls=trace_calls)
-        told = []
-        if certificate is not None:
-            write_file(certificate, result.certificate)
-            told.append(f"certificate written to {certificate}")
-        if keep:
-            told.append(f"certificate kept as {session.keep(result).name}")
+        told = _put_away(session, result, certificate, keep=keep)
         for line in () if quiet else told:
             note(line)
     return result.exit_code
+
+
+def _put_away(session: Session, result: Result, file: str | None, *, keep: bool) -> list[str]:
+    """Write and keep the certificate as asked for; give what to say of it."""
+    told = []
+    if file is not None:
+        write_file(file, result.certificate)
+        told.append(f"certificate written to {file}")
+    if keep:
+        told.append(f"certificate kept as {session.keep(result).name}")
+    return told
 
 
 def print_result(
