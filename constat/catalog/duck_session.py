@@ -12,17 +12,17 @@ from __future__ import annotations
 import os
 import re
 import threading
-from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 from constat.catalog.connection import Single, Spelled
 from constat.catalog.deadline import Deadline
 from constat.catalog.duck_failure import cannot_open, stopped, trouble
 from constat.catalog.duck_types import DuckColumn
 from constat.catalog.failure import QueryMistakeError, SourceFailureError
+from constat.catalog.interruptible import Worker
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
     from constat.catalog.connection import Cell, Question, RawRow, ReadBounds
 
-_Result = TypeVar("_Result")
 _BATCH: Final = 1_000
 _MEMORY: Final = "2GB"
 _MOST_THREADS: Final = 4
@@ -49,7 +48,7 @@ class DuckSession:
         self._deadline: Deadline | None = None
         self._guard = threading.Lock()
         self._in_transaction = False
-        self._worker: ThreadPoolExecutor | None = None
+        self._worker = Worker(self.cancel)
         try:
             self._connection = duckdb.connect(
                 ":memory:" if database is None else str(database),
@@ -102,7 +101,7 @@ class DuckSession:
         try:
             with self.bounded(seconds) as connection:
                 try:
-                    return self._beside(lambda: connection.execute(statement).fetchall())
+                    return self._worker.run(lambda: connection.execute(statement).fetchall())
                 except self._duckdb.Error as problem:
                     raise explain(str(problem)) or problem from None
         except QueryMistakeError as problem:
@@ -121,7 +120,7 @@ class DuckSession:
         self._check_kind(query)
         prepared = f"SELECT * FROM (\n{query}\n) LIMIT 0"  # noqa: S608  guarded
         with self.bounded(_SECONDS_TO_PREPARE) as connection:
-            described = self._beside(lambda: connection.execute(prepared).description)
+            described = self._worker.run(lambda: connection.execute(prepared).description)
         return tuple(DuckColumn(name, kind.id, str(kind)) for name, kind, *_ in described)
 
     def stream(self, query: str) -> ArrowRows:
@@ -148,14 +147,14 @@ class DuckSession:
         """Run a query; raises at its bounds, after the rows that came before them."""
         left = bounds.rows
         with self.bounded(bounds.seconds) as connection:
-            self._beside(lambda: connection.execute(question.text, question.parameters))
+            self._worker.run(lambda: connection.execute(question.text, question.parameters))
             convert = _conversions(connection.description, question.spelled)
             rows = iter(connection.fetchone, None)
             while True:
                 batch: list[RawRow] = []
                 try:
                     # Unlike `fetchmany`, this keeps the rows that came before an interruption.
-                    self._beside(partial(batch.extend, islice(rows, _BATCH)))
+                    self._worker.run(partial(batch.extend, islice(rows, _BATCH)))
                 except self._duckdb.Error:
                     yield _converted(batch[:left], convert)
                     raise
@@ -182,8 +181,7 @@ class DuckSession:
         """End the transaction and close."""
         self._roll_back()
         self._connection.close()
-        if self._worker is not None:
-            self._worker.shutdown()
+        self._worker.close()
 
     @contextmanager
     def bounded(self, seconds: float) -> Iterator[duckdb.DuckDBPyConnection]:
@@ -203,24 +201,6 @@ class DuckSession:
         finally:
             with self._guard:
                 self._deadline = None
-
-    def _beside(self, work: Callable[[], _Result]) -> _Result:
-        """Run a part of a `bounded` block in a thread, while this one listens for Ctrl-C.
-
-        DuckDB looks for signals only between its tasks, of which one may take minutes.
-        """
-        if threading.current_thread() is not threading.main_thread():
-            return work()
-        if self._worker is None:
-            self._worker = ThreadPoolExecutor(1, "duckdb")
-        future = self._worker.submit(work)
-        try:
-            wait([future])
-        except BaseException:
-            self.cancel()
-            wait([future])
-            raise
-        return future.result()
 
     def _told(self, problem: duckdb.Error) -> SourceFailureError | QueryMistakeError:
         """Give our error for one inside a block of `bounded`, or outside of any."""

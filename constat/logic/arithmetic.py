@@ -97,7 +97,8 @@ def _finite(function: Callable[..., float]) -> Callable[..., Value]:
     return compute
 
 
-def _quotient(left: int, right: int) -> int:
+def quotient(left: int, right: int) -> int:
+    """Divide integers of any size, truncating towards zero."""
     # `//` rounds down; the contract truncates towards zero.
     if not right:
         raise EvaluationError("division by zero")
@@ -105,7 +106,8 @@ def _quotient(left: int, right: int) -> int:
     return size if (left < 0) == (right < 0) else -size
 
 
-def _remainder(left: int, right: int) -> int:
+def remainder(left: int, right: int) -> int:
+    """Give the remainder of `quotient`, with the sign of the dividend."""
     if not right:
         raise EvaluationError("division by zero")
     size = abs(left) % abs(right)
@@ -149,8 +151,8 @@ _INTEGERS = MappingProxyType[str, Callable[..., int]](
         "+": operator.add,
         "-": operator.sub,
         "*": operator.mul,
-        "/": _quotient,
-        "%": _remainder,
+        "/": quotient,
+        "%": remainder,
         "^": integer_power,
         "neg": operator.neg,
     }

@@ -20,6 +20,7 @@ import struct
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, cast
 
+from constat.logic.arithmetic import quotient, remainder
 from constat.logic.failure import EvaluationError
 from constat.logic.values import Kind, Value
 
@@ -140,20 +141,6 @@ def _unchanged(value: int) -> int:
     return value
 
 
-def _quotient(left: int, right: int) -> int:
-    if not right:
-        raise EvaluationError("division by zero")
-    size = abs(left) // abs(right)
-    return size if (left < 0) == (right < 0) else -size
-
-
-def _remainder(left: int, right: int) -> int:
-    if not right:
-        raise EvaluationError("division by zero")
-    size = abs(left) % abs(right)
-    return -size if left < 0 else size
-
-
 def _shift_left(kind: Kind, width: int) -> Callable[..., Value]:
     return lambda value, bits: wrap(value << (bits & (width - 1)), kind, width)
 
@@ -175,8 +162,8 @@ _EXACT: Final = MappingProxyType[str, "Callable[..., int]"](
         "+": operator.add,
         "-": operator.sub,
         "*": operator.mul,
-        "/": _quotient,
-        "%": _remainder,
+        "/": quotient,
+        "%": remainder,
         "neg": operator.neg,
         "bnot": operator.invert,
     }

@@ -12,10 +12,10 @@ from __future__ import annotations
 import os
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from constat.catalog.deadline import Deadline
+from constat.catalog.interruptible import Worker
 from constat.evaluation import ResourceError
 from constat.sql import changes, trees
 from constat.sql.failure import meaning
@@ -48,7 +48,7 @@ class Connection:
         self._deadline: Deadline | None = None
         self._cancelled = False
         self._guard = threading.Lock()
-        self._worker: ThreadPoolExecutor | None = None
+        self._worker = Worker(self.interrupt)
         self._scratch = None if resources.scratch is None else Scratch(resources.scratch)
         self.memory = resources.memory or usual_memory()
         self._sealed = False
@@ -156,7 +156,7 @@ class Connection:
         self._deadline = deadline
         try:
             with deadline:
-                return self._beside(work)
+                return self._worker.run(work)
         except self._interrupted:
             raise self._stopped(deadline) from None
         except self._error as problem:
@@ -192,26 +192,7 @@ class Connection:
                 one.close()
         finally:
             self._remove_scratch()
-            if self._worker is not None:
-                self._worker.shutdown()
-
-    def _beside(self, work: Callable[[], _Result]) -> _Result:
-        """Work in a thread, while this one listens for Ctrl-C.
-
-        DuckDB looks for signals only between its tasks, of which one may take minutes.
-        """
-        if threading.current_thread() is not threading.main_thread():
-            return work()
-        if self._worker is None:
-            self._worker = ThreadPoolExecutor(1, "duckdb")
-        future = self._worker.submit(work)
-        try:
-            wait([future])
-        except BaseException:
-            self.interrupt()
-            wait([future])
-            raise
-        return future.result()
+            self._worker.close()
 
     def _interrupt_driver(self) -> None:
         for one in (self.driver, *self._cursors):
