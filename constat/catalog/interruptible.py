@@ -40,6 +40,10 @@ class Worker:
         return future.result()
 
     def close(self) -> None:
-        """End the thread."""
+        """Let the thread end; without waiting for it.
+
+        A collection of garbage may close anywhere, also where a thread is just being started, which
+        holds the lock that a thread needs to end.
+        """
         if self._pool is not None:
-            self._pool.shutdown()
+            self._pool.shutdown(wait=False)
