@@ -11,7 +11,7 @@ def test_closing_never_waits_for_the_thread() -> None:
     # Closed by the collector while a thread is being started, it would wait for ever.
     gate, worker = threading.Event(), Worker(lambda: None)
     assert worker.run(lambda: 7) == 7
-    pool = worker._pool  # noqa: SLF001  the thread is kept busy behind the worker's back
+    pool = worker._pool  # the thread is kept busy behind the worker's back
     assert pool is not None
     pool.submit(gate.wait)
     closing = threading.Thread(target=worker.close)
