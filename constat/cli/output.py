@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final, TextIO
 from constat.diagnostics import render, to_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from constat.diagnostics import ConstatError, Diagnostic
 
@@ -110,6 +110,34 @@ def write_pieces(pieces: Iterable[str]) -> None:
     for chunk in joined(pieces):
         if not _put(sys.stdout, chunk):
             return
+
+
+class Pipe:
+    """Stdout for bytes, which remembers that its reader has gone; what writes may tell it anew."""
+
+    def __init__(self) -> None:
+        self.broken = False
+
+    def write(self, content: bytes) -> int:
+        """Write all of it; raises `BrokenPipeError`."""
+        try:
+            return sys.stdout.buffer.write(content)
+        except BrokenPipeError:
+            self.broken = True
+            raise
+
+
+def write_bytes(fill: Callable[[Pipe], None]) -> None:
+    """Let `fill` write a result that is no text on stdout; a reader that has gone ends it."""
+    pipe = Pipe()
+    try:
+        fill(pipe)
+        sys.stdout.buffer.flush()
+    except Exception as problem:
+        # Libraries put errors of their own in the place of a broken pipe.
+        if not (pipe.broken or isinstance(problem, BrokenPipeError)):
+            raise
+        silence(sys.stdout)
 
 
 def joined(pieces: Iterable[str]) -> Iterator[str]:

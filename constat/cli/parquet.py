@@ -1,154 +1,30 @@
 """Answers as a Parquet file, written by DuckDB.
 
-In: the rows to write. Out: a file with exact types: BIGINT, UBIGINT, DOUBLE, VARCHAR, DATE,
-TIMESTAMP WITH TIME ZONE (microseconds, UTC), BOOLEAN, and DECIMAL(38, s) with as many places as the
-values of the column have. Invariants: no value changes; the file appears whole or not at all. A
-column whose values do not fit one DECIMAL(38, s) is an error that names it, not a rounded number.
+In: the rows to write. Out: a file with the exact types of `typed_answers`. Invariants: no value
+changes; the file appears whole or not at all.
 """
 
 from __future__ import annotations
 
-import importlib
 import os
 import shutil
 import tempfile
-from decimal import Decimal
-from itertools import islice
 from pathlib import Path
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from constat.diagnostics import ConstatError, Diagnostic
-from constat.logic import Kind
-from constat.session.stored_rows import StoredRows
+from constat.cli.typed_answers import typed_answers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from typing import BinaryIO
 
-    import duckdb
-
     from constat.cli.row_formats import Shown
-    from constat.session import AnswerRow
-
-_BATCH: Final = 20_000
-_DIGITS: Final = 38
-_TYPES: Final = MappingProxyType(
-    {
-        Kind.NUMBER: "BIGINT",
-        Kind.UNSIGNED: "UBIGINT",
-        Kind.FLOAT: "DOUBLE",
-        Kind.SYMBOL: "VARCHAR",
-        Kind.DATE: "DATE",
-        Kind.TIMESTAMP: "TIMESTAMPTZ",
-        Kind.BOOL: "BOOLEAN",
-    }
-)
 
 
 def write_parquet(shown: Shown, stream: BinaryIO) -> None:
     """Write the rows to a stream, by way of a temporary folder."""
-    import duckdb  # noqa: PLC0415  heavy library, loaded on first use
-
-    if isinstance(shown.rows.values, StoredRows) and not shown.confidence:
-        _write_stored(shown, stream)
-        return
-    types = [_type(shown, place) for place in range(len(shown.columns))]
-    types += ["VARCHAR", *(["DECIMAL(7, 6)"] if shown.confidence else []), "VARCHAR[]"]
-    names = [*(column.name for column in shown.columns), *shown.extra()]
-    with tempfile.TemporaryDirectory(prefix="constat-") as folder:
+    with tempfile.TemporaryDirectory(prefix="constat-") as folder, typed_answers(shown) as holder:
         target = Path(folder) / "answers.parquet"
-        # On disk, so that a million rows need not be held twice.
-        with duckdb.connect(os.fspath(Path(folder) / "answers.duckdb")) as connection:
-            _fill(connection, shown, names, types)
-            quoted = os.fspath(target).replace("'", "''")
-            connection.execute(f"COPY answers TO '{quoted}' (FORMAT parquet)")
+        quoted = os.fspath(target).replace("'", "''")
+        holder.execute(f"COPY answers TO '{quoted}' (FORMAT parquet)")
         with target.open("rb") as made:
             shutil.copyfileobj(made, stream, 1 << 20)
-
-
-def _write_stored(shown: Shown, stream: BinaryIO) -> None:
-    """Let the DuckDB that holds the rows hand them to one that may write."""
-    import duckdb  # noqa: PLC0415  heavy library, loaded on first use
-
-    # Most queries start without what holds rows in a DuckDB.
-    module = importlib.import_module("constat.session.typed_rows")
-    typed = module.arrow_rows(shown.rows, shown.columns)
-    names = [*(column.name for column in shown.columns), *shown.extra()]
-    empty = duckdb.ConstantExpression([]).cast("VARCHAR[]").alias(names[-1])
-    whole = module.ArrowRows(typed.relation.select(duckdb.StarExpression(), empty), typed.database)
-    with tempfile.TemporaryDirectory(prefix="constat-") as folder:
-        target = Path(folder) / "answers.parquet"
-        with duckdb.connect() as connection:
-            connection.execute("SET TimeZone = 'UTC'")
-            connection.register("answers", whole)
-            quoted = os.fspath(target).replace("'", "''")
-            connection.execute(f"COPY answers TO '{quoted}' (FORMAT parquet)")
-        with target.open("rb") as made:
-            shutil.copyfileobj(made, stream, 1 << 20)
-
-
-def _fill(
-    connection: duckdb.DuckDBPyConnection, shown: Shown, names: list[str], types: list[str]
-) -> None:
-    connection.execute("SET TimeZone = 'UTC'")
-    columns = ", ".join(f"{_quoted(name)} {kind}" for name, kind in zip(names, types, strict=True))
-    connection.execute(f"CREATE TABLE answers ({columns})")
-    # Lists travel as they are: no text is made of a value that DuckDB would have to read again.
-    wanted = ", ".join(_unnested(kind) for kind in types)
-    statement = f"INSERT INTO answers SELECT {wanted}"
-    rows = iter(shown.rows)
-    while batch := list(islice(rows, _BATCH)):
-        connection.execute(statement, _columns(shown, batch))
-
-
-def _columns(shown: Shown, batch: list[AnswerRow]) -> list[list[object]]:
-    values = [shown.values(row) for row in batch]
-    found: list[list[object]] = []
-    for place, column in enumerate(shown.columns):
-        cells = [row[place] for row in values]
-        texts = column.kind in {Kind.DECIMAL, Kind.BOOL, Kind.TIMESTAMP, Kind.DATE}
-        found.append([str(cell) for cell in cells] if texts else list(cells))
-    found.append([row.verdict.value for row in batch])
-    if shown.confidence:
-        found.append([None if row.confidence is None else str(row.confidence) for row in batch])
-    found.append([[one.text for one in row.assumptions] for row in batch])
-    return found
-
-
-def _unnested(kind: str) -> str:
-    match kind:
-        case "VARCHAR[]":
-            return "unnest(CAST(? AS VARCHAR[][]))"
-        case "BIGINT" | "UBIGINT" | "DOUBLE" | "VARCHAR":
-            return f"unnest(CAST(? AS {kind}[]))"
-        case _:
-            return f"CAST(unnest(CAST(? AS VARCHAR[])) AS {kind})"
-
-
-def _type(shown: Shown, place: int) -> str:
-    column = shown.columns[place]
-    if column.kind is not Kind.DECIMAL:
-        return _TYPES[column.kind]
-    whole, places = 1, 0
-    for value in _decimals(shown, place):
-        _, digits, exponent = value.as_tuple()
-        after = max(0, -exponent) if isinstance(exponent, int) else 0
-        places = max(places, after)
-        whole = max(whole, len(digits) - after)
-    if whole + places > _DIGITS:
-        message = f"the values of `?{column.name}` do not fit one column of 38 digits in Parquet"
-        note = f"they have up to {whole} digits before and {places} behind the point"
-        raise ConstatError(
-            [Diagnostic("C0433", message, note=note, help="write `--format csv` or `jsonl`")]
-        )
-    return f"DECIMAL(38, {places})"
-
-
-def _decimals(shown: Shown, place: int) -> Iterator[Decimal]:
-    for row in shown.rows:
-        yield Decimal(shown.values(row)[place])
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'

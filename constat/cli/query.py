@@ -10,17 +10,20 @@ import importlib
 import shutil
 import sys
 from dataclasses import dataclass
+from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 import click
 
 from constat.cli.answer_text import Cells, ground_text, summary
+from constat.cli.arrow import write_arrow
 from constat.cli.asking import asked, project_option
 from constat.cli.bulk_lines import bulk_csv_pieces, bulk_json_line_pieces, stored_rows
 from constat.cli.engines import refuse_with_another
 from constat.cli.files import replacing
 from constat.cli.helping import PlainCommand
-from constat.cli.output import bold, joined, note, use_utf8, write_pieces
+from constat.cli.output import bold, joined, note, use_utf8, write_bytes, write_pieces
 from constat.cli.parquet import write_parquet
 from constat.cli.progress import watching
 from constat.cli.results import calls_text
@@ -37,7 +40,7 @@ if TYPE_CHECKING:
 
     from constat.session import AnswerColumn, Answers, Rows
 
-_FORMATS: Final = ("table", "csv", "json", "jsonl", "parquet")
+_FORMATS: Final = ("table", "csv", "json", "jsonl", "parquet", "arrow")
 _VERDICTS: Final = (
     ("proved", Verdict.PROVED),
     ("under", Verdict.PROVED_UNDER),
@@ -55,6 +58,7 @@ _NEEDING_VERDICTS: Final = (
     "explained",
     "materialized",
 )
+_BINARY: Final = MappingProxyType({"parquet": write_parquet, "arrow": write_arrow})
 _ENGINES: Final = ("auto", "reference", "forward", "pydatalog")
 
 
@@ -132,8 +136,9 @@ def command(
 
     Formats: JSON writes integers beyond 2^53 - 1 and all decimals as texts (`constat schema
     query`); jsonl is the rows of it, one on a line; csv is RFC 4180 in UTF-8 with values as they
-    are; parquet has exact types and needs --output. Except with table and json, what is known of
-    the answers as a whole is written to stderr.
+    are; parquet and arrow (the IPC stream) have exact types; parquet needs --output, arrow that or
+    a pipe. Except with table and json, what is known of the answers as a whole is written to
+    stderr.
 
     Examples:
       constat query "is_vip(?c)" --limit 5
@@ -194,8 +199,10 @@ def _require_sense(wanted: _Wanted, engine: str) -> None:
     if wanted.materialized and (wanted.confidence or wanted.explained is not None):
         message = "`--materialized` gives kept rows, without confidences and proofs"
         found.append(Diagnostic("C0432", message, help="leave `--materialized` out"))
-    if wanted.form == "parquet" and not wanted.output:
-        found.append(Diagnostic("C0432", "Parquet is not text", help="add `--output FILE`"))
+    terminal = wanted.form == "arrow" and sys.stdout.isatty()
+    if not wanted.output and (wanted.form == "parquet" or terminal):
+        message = f"{wanted.form.capitalize()} is not text"
+        found.append(Diagnostic("C0432", message, help="add `--output FILE`"))
     if wanted.spreadsheet and wanted.form != "csv":
         found.append(Diagnostic("C0432", "`--spreadsheet` is about CSV", help="add `--format csv`"))
     if found:
@@ -243,9 +250,11 @@ def _column(answers: Answers, name: str) -> AnswerColumn:
 
 
 def _write(shown: Shown, left_out: int, wanted: _Wanted) -> None:
-    if wanted.form == "parquet" and wanted.output:
+    if wanted.form in _BINARY and wanted.output:
         with replacing(wanted.output) as stream:
-            write_parquet(shown, stream)
+            _BINARY[wanted.form](shown, stream)
+    elif wanted.form == "arrow":
+        write_bytes(partial(write_arrow, shown))
     elif wanted.output:
         with replacing(wanted.output) as stream:
             for chunk in joined(_pieces(shown, left_out, wanted)):

@@ -12,6 +12,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import duckdb
+import nanoarrow
 import pytest
 
 from tests.cli.running import Ran, run, run_process
@@ -133,15 +134,16 @@ def test_json_lines_are_the_rows_of_json(things: Path) -> None:
     assert "7 answers, all proved" in ran.err
 
 
-def test_parquet_has_exact_types(things: Path, tmp_path: Path) -> None:
-    file = tmp_path / "it's.parquet"
+@pytest.mark.parametrize("form", ["parquet", "arrow"])
+def test_files_of_other_programs_have_exact_types(things: Path, tmp_path: Path, form: str) -> None:
+    file = tmp_path / f"it's.{form}"
     goal = "thing(?name, ?n, ?u, ?f, ?d, ?day, ?at, ?ok), ?d > -1.0"
-    ran = query(things, goal, "--format", "parquet", "--output", file)
+    ran = query(things, goal, "--format", form, "--output", file)
     assert (ran.code, ran.out) == (0, "")
     assert f"6 rows written to {file}" in ran.err
     with duckdb.connect() as connection:
         connection.execute("SET TimeZone = 'UTC'")
-        relation = connection.from_parquet(str(file))
+        relation = read_typed(connection, file)
         types = dict(zip(relation.columns, map(str, relation.types), strict=True))
         assert types == {
             "name": "VARCHAR",
@@ -155,15 +157,35 @@ def test_parquet_has_exact_types(things: Path, tmp_path: Path) -> None:
             "verdict": "VARCHAR",
             "assumptions": "VARCHAR[]",
         }
-        found = connection.sql(
-            "SELECT name, n, u, f, CAST(d AS VARCHAR), CAST(day AS VARCHAR), "
-            f"epoch_us(\"at\"), ok, verdict FROM '{str(file).replace(chr(39), chr(39) * 2)}'"
+        found = relation.project(
+            'name, n, u, f, CAST(d AS VARCHAR), CAST(day AS VARCHAR), epoch_us("at"), ok, verdict'
         ).fetchall()
     by_name = {row[0]: row for row in found}
     assert set(by_name) == {thing[0] for thing in THINGS} - {"low"}
     assert by_name["big"][1:5] == (2**63 - 1, 2**64 - 1, -1e300, "0.00000000001")
     assert by_name["plain"][5:8] == ("2025-01-31", 1_738_317_600_000_001, True)
     assert by_name["big"][5] == "0001-01-01"
+
+
+def read_typed(connection: duckdb.DuckDBPyConnection, file: Path) -> duckdb.DuckDBPyRelation:
+    if file.suffix == ".parquet":
+        return connection.from_parquet(str(file))
+    return connection.from_arrow(nanoarrow.ArrayStream.from_path(file))
+
+
+def test_an_arrow_stream_goes_through_a_pipe(things: Path, tmp_path: Path) -> None:
+    file = tmp_path / "same.arrow"
+    assert query(things, EVERYTHING, "--format", "arrow", "--output", file).code == 0
+    command = [sys.executable, "-m", "constat", "query", EVERYTHING, "--format", "arrow"]
+    command += ["--project", str(things)]
+    piped = subprocess.run(command, capture_output=True, check=True)
+    assert piped.stdout == file.read_bytes()
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as gone:
+        assert gone.stdout is not None
+        gone.stdout.close()
+        assert gone.stderr is not None
+        assert b"Traceback" not in gone.stderr.read()
+    assert gone.returncode == 0
 
 
 def test_parquet_rounds_nothing(things: Path, tmp_path: Path) -> None:
@@ -189,15 +211,13 @@ def test_parquet_needs_a_file(things: Path) -> None:
     assert "error[C0432]" in query(things, EVERYTHING, "--spreadsheet").err
 
 
-@pytest.mark.parametrize(("form", "of_none"), [("csv", "csv"), ("parquet", "parquet")])
-def test_no_rows_are_a_file_with_columns(
-    things: Path, tmp_path: Path, form: str, of_none: str
-) -> None:
-    file = tmp_path / f"none.{of_none}"
+@pytest.mark.parametrize("form", ["csv", "parquet", "arrow"])
+def test_no_rows_are_a_file_with_columns(things: Path, tmp_path: Path, form: str) -> None:
+    file = tmp_path / f"none.{form}"
     assert query(things, "pair(?x, zz)", "--format", form, "--output", file).code == 0
     with duckdb.connect() as connection:
-        read = connection.read_csv if form == "csv" else connection.read_parquet
-        assert read(str(file)).columns[:2] == ["x", "verdict"]
+        read = connection.read_csv(file) if form == "csv" else read_typed(connection, file)
+        assert read.columns[:2] == ["x", "verdict"]
 
 
 def test_rows_are_ordered_by_kind(things: Path) -> None:
@@ -238,7 +258,7 @@ def test_a_column_that_is_not_there_names_the_nearest(things: Path, option: str)
     assert query(things, "pair(?x, ?y)", "--order", "x:up").code == 2
 
 
-@pytest.mark.parametrize("form", ["table", "csv", "json", "jsonl", "parquet"])
+@pytest.mark.parametrize("form", ["table", "csv", "json", "jsonl", "parquet", "arrow"])
 def test_a_file_is_written_whole_or_not_at_all(things: Path, tmp_path: Path, form: str) -> None:
     file = tmp_path / "out"
     file.write_text("old")

@@ -124,7 +124,8 @@ ENTRIES: Final = (
     Entry(
         "C0432",
         "an output that the options do not allow",
-        "Parquet is not text, so it is written to a file only; `--spreadsheet` is about CSV.",
+        "Parquet is not text, so it is written to a file only, and an Arrow stream to a file or a "
+        "pipe; `--spreadsheet` is about CSV.",
         wrong='constat query "is_vip(?c)" --format parquet',
         right='constat query "is_vip(?c)" --format parquet --output vips.parquet',
         kind="text",
@@ -136,6 +137,14 @@ ENTRIES: Final = (
         "together, before and behind the point, would have to be rounded; nothing is rounded here.",
         wrong='constat query "measure(?x)" --format parquet --output x.parquet',
         right='constat query "measure(?x)" --format csv --output x.csv',
+        kind="text",
+    ),
+    Entry(
+        "C0434",
+        "a library for this format is not installed",
+        "Arrow streams are written by nanoarrow, which comes with the extra `arrow`.",
+        wrong='constat query "is_vip(?c)" --format arrow --output vips.arrow',
+        right='constat query "is_vip(?c)" --format parquet --output vips.parquet',
         kind="text",
     ),
     Entry(
