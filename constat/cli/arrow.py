@@ -7,6 +7,7 @@ https://arrow.apache.org/docs/format/Columnar.html#ipc-streaming-format
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING
 
 from constat.cli.typed_answers import typed_answers
@@ -29,10 +30,8 @@ def write_arrow(shown: Shown, stream: BinaryIO | Pipe) -> None:
 
 def _library() -> ModuleType:
     try:
-        import nanoarrow.ipc as found  # noqa: PLC0415  an extra, loaded on first use
+        return importlib.import_module("nanoarrow.ipc")
     except ImportError:
         message = "Arrow streams are written by a library that is not installed"
         help_ = "run `pip install 'constat[arrow]'`, or write `--format parquet`"
         raise ConstatError([Diagnostic("C0434", message, help=help_)]) from None
-    module: ModuleType = found
-    return module

@@ -1,0 +1,54 @@
+"""JSON as adapters keep it: texts of what they do not read, and errors that say where.
+
+In: values of a provider's log.  Out: compact JSON texts, and values that were checked for their
+type.  Invariant: reading what was written gives the same value; members keep their order.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from constat.memory.messages import MessageFormatError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def text_of(value: object) -> str:
+    """Return a value as compact JSON; raises ``MessageFormatError`` for what JSON cannot say."""
+    try:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        raise MessageFormatError("a log holds a value that JSON cannot say") from None
+
+
+def value_of(text: str) -> Any:  # noqa: ANN401  any JSON
+    """Return the value of a text that ``text_of`` has written."""
+    return json.loads(text)
+
+
+def rest_of(members: Mapping[str, object], *known: str) -> str:
+    """Return the members that are not known as JSON; empty where there are none."""
+    rest = {name: value for name, value in members.items() if name not in known}
+    return text_of(rest) if rest else ""
+
+
+def with_rest(members: dict[str, Any], extra: str) -> dict[str, Any]:
+    """Return members together with those that ``rest_of`` has put aside."""
+    return {**members, **value_of(extra)} if extra else members
+
+
+def member(members: Mapping[str, object], name: str, kind: type, where: str) -> Any:  # noqa: ANN401
+    """Return a member of that type; raises ``MessageFormatError`` where it is missing."""
+    found = members.get(name)
+    if not isinstance(found, kind):
+        raise MessageFormatError(f"{where}: `{name}` is missing or has another type")
+    return found
+
+
+def an_object(value: object, where: str) -> Mapping[str, object]:
+    """Return a value that has to be an object; raises ``MessageFormatError``."""
+    if not isinstance(value, dict):
+        raise MessageFormatError(f"{where} is not an object")
+    return value
