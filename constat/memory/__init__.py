@@ -1,13 +1,15 @@
 """Message history as ground facts: what was said, by whom, where, and what of it still matters.
 
 In: messages of a provider.  Out (as far as it is built): our messages, the places where they may
-be cut, what they cost, and the leaves of what tools answered with their exact bytes.  Invariants:
-a log is written again as it was read; nothing is summarised, for nothing is lost.
+be cut, what they cost, the leaves of what tools answered with their exact bytes, and an archive of
+it all.  Invariants: a log is written again as it was read; nothing is summarised, for nothing is
+lost.
 """
 
 from __future__ import annotations
 
 from constat.memory.anthropic_messages import from_anthropic, to_anthropic
+from constat.memory.archive import Archive
 from constat.memory.attachments import Attachments, HeldAttachments
 from constat.memory.calls import Strays, safe_cuts, strays
 from constat.memory.json_spans import JsonSpanError, Leaf, json_leaves
@@ -27,6 +29,7 @@ from constat.memory.openai_messages import from_openai, to_openai
 from constat.memory.tokens import Calibration, composition, estimate
 
 __all__ = [
+    "Archive",
     "Attachments",
     "Block",
     "Calibration",
