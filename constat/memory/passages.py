@@ -1,0 +1,114 @@
+"""The texts of a conversation with what is known about them: who, where, in answer to what.
+
+In: messages.  Out: passages, in order.  Invariants: a passage is one whole text of the archive;
+the answer of a tool knows the call it answers, by id; what stands in a tool's answer is the tool's
+word, whatever role the provider gave its message.
+
+Example: the answer to ``get_order(id=7)`` has the subject ``get_order({"id":7})``.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+from constat.memory.facts import Author, Span
+from constat.memory.messages import Call, Result, Role, Text
+from constat.memory.spelling import digest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from constat.memory.messages import Message
+
+
+class Place(Enum):
+    """What a passage is in its message."""
+
+    SAID = "said"
+    ARGUMENTS = "arguments"
+    ANSWER = "answer"
+
+
+@dataclass(frozen=True)
+class Passage:
+    """One text; ``subject`` is the call that it belongs to, ``""`` for what was said."""
+
+    text: str
+    author: Author
+    place: Place
+    message: int
+    call: str = ""
+    tool: str = ""
+    subject: str = ""
+    failed: bool = False
+
+    @cached_property
+    def content(self) -> bytes:
+        """The text as it lies in the archive."""
+        return self.text.encode("utf-8", "surrogatepass")
+
+    @cached_property
+    def archive(self) -> str:
+        """The name of the text in the archive."""
+        return digest(self.content)
+
+    @cached_property
+    def _wide(self) -> tuple[list[int], list[int]]:
+        """The places of characters beyond ASCII, and how many bytes more there are behind each."""
+        places = [at for at, one in enumerate(self.text) if one > "\x7f"]
+        more = (len(self.text[at].encode("utf-8", "surrogatepass")) - 1 for at in places)
+        return places, [0, *accumulate(more)]
+
+    def span(self, start: int, end: int) -> Span:
+        """Return the bytes of characters ``start`` to ``end``."""
+        return Span(self.archive, self._byte(start), self._byte(end))
+
+    def _byte(self, character: int) -> int:
+        if len(self.content) == len(self.text):
+            return character
+        places, more = self._wide
+        return character + more[bisect_right(places, character - 1)]
+
+
+def passages_of(messages: Sequence[Message], first: int = 0) -> Iterator[Passage]:
+    """Yield the texts of messages that are numbered from ``first``; thinking is nobody's word."""
+    calls: dict[str, Call] = {}
+    for number, message in enumerate(messages, first):
+        for block in message.blocks:
+            match block:
+                case Text(text) if message.role is not Role.TOOL:
+                    yield Passage(text, _author(message.role), Place.SAID, number)
+                case Call():
+                    calls[block.id] = block
+                    yield _passage(block, block.arguments, Place.ARGUMENTS, number)
+                case Result():
+                    yield from _answers(block, calls.get(block.call), number)
+
+
+def _answers(result: Result, call: Call | None, number: int) -> Iterator[Passage]:
+    asked = call or Call(result.call, "", "")
+    for part in result.parts:
+        if isinstance(part, Text):
+            failed = result.failed
+            yield _passage(asked, part.text, Place.ANSWER, number, failed=failed)
+
+
+def _passage(call: Call, text: str, place: Place, number: int, *, failed: bool = False) -> Passage:
+    author = Author.TOOL if place is Place.ANSWER else Author.ASSISTANT
+    subject = f"{call.name}({call.arguments})" if call.name else ""
+    return Passage(text, author, place, number, call.id, call.name, subject, failed)
+
+
+def _author(role: Role) -> Author:
+    match role:
+        case Role.SYSTEM:
+            return Author.SYSTEM
+        case Role.USER:
+            return Author.HUMAN
+        case Role.ASSISTANT | Role.TOOL:
+            return Author.ASSISTANT
