@@ -1,0 +1,115 @@
+/*
+ * What an aggregate is worth: its exact value, and for thresholds the most that it can be.
+ *
+ * In: a rule, the index of an aggregate, and an assignment of its outer variables.  Out: a value as
+ * text, NOTHING, or null where there is no exact one, with its confidence and grounds.  Invariant: a
+ * value is given only where every assignment it is made of is certain and no other is possible.
+ * Example: a sum over a row that is only possible is null.
+ */
+
+class Totals {
+  constructor(world) {
+    this.world = world;
+    this.known = new Map();
+  }
+
+  /** Return the outer variables' values, or null where one is unknown. */
+  outerValues(aggregate, assignment) {
+    const values = aggregate.outers.map((slot) => assignment.values[slot]);
+    if (values.includes(undefined)) {
+      reject("unbound", "a variable of an aggregate is not bound where it is evaluated");
+    }
+    return values.includes(null) ? null : values;
+  }
+
+  /** Return `{value, confidence, grounds}`; the value is null where there is no exact one. */
+  exact(rule, index, assignment) {
+    const outer = this.outerValues(rule.body[index], assignment);
+    if (outer === null) {
+      return { value: null, confidence: 0, grounds: new Grounds() };
+    }
+    const { world } = this;
+    const key = `${rule.index} ${index} ${keyOf(outer)}`;
+    let found = this.known.get(key);
+    if (found === undefined) {
+      const others = world.grounds;
+      world.grounds = new Grounds();
+      found = this.evaluate(rule, index, outer);
+      found.grounds = world.grounds;
+      world.grounds = others;
+      this.known.set(key, found);
+    }
+    world.budget.charge(found.grounds.keys.size >> 3);
+    world.grounds.addAll(found.grounds);
+    return found;
+  }
+
+  evaluate(rule, index, outer) {
+    const [summary] = rule.body[index].summaries.get(keyOf(outer)) || [];
+    if (summary === undefined) {
+      return this.enumerated(rule, index, outer, null);
+    }
+    summary.used = true;
+    checkInlineRows(rule, index, outer, this.world, summary);
+    try {
+      return this.enumerated(rule, index, outer, summary.totals);
+    } catch (problem) {
+      if (!(problem instanceof Rejection && problem.code === "unserved")) {
+        throw problem;
+      }
+    }
+    this.world.grounds.add(RERUNNABLE);
+    const value = fold(rule.body[index], summary.totals);
+    return { value: value === ERROR ? null : value, confidence: summary.confidence };
+  }
+
+  /** Return the value that the rows inline give; a summary must not say otherwise. */
+  enumerated(rule, index, outer, summarised) {
+    const group = new Group(rule, index, this.world, outer);
+    const totals = group.totals();
+    if (summarised !== null && (totals === null || !sameTotals(totals, summarised))) {
+      refuseSummary("the rows that are inline say otherwise");
+    }
+    const value = totals === null ? ERROR : fold(group.aggregate, totals);
+    return { value: value === ERROR ? null : value, confidence: group.confidence };
+  }
+
+  /** Return the most that the total of a recursive threshold can be, a fraction, or null. */
+  most(rule, index, assignment) {
+    const outer = this.outerValues(rule.body[index], assignment);
+    if (outer === null) {
+      return null;
+    }
+    const group = new Group(rule, index, this.world, outer);
+    const targets = group.targets();
+    // A row with an unknown value stands for any number of rows, whatever its target is.
+    if (group.openTargets.length > 0 || !targets.every(isKnown)) {
+      return null;
+    }
+    return exactSum(targetKind(rule.body[index]), targets.filter((text) => !text.startsWith("-")));
+  }
+
+  /** Reject unless no possible summand of a group is negative or unknown. */
+  refuseNegative(rule, index, assignment) {
+    const outer = this.outerValues(rule.body[index], assignment);
+    const group = new Group(rule, index, this.world, outer);
+    const targets = [...group.targets(), ...group.openTargets];
+    if (!targets.every((target) => isKnown(target) && !target.startsWith("-"))) {
+      reject("threshold", "a summand may be negative, or nobody knows it");
+    }
+  }
+}
+
+function isKnown(target) {
+  return typeof target === "string";
+}
+
+function targetKind(aggregate) {
+  return aggregate.target === null ? "number" : aggregate.target.kind;
+}
+
+/** Tell whether a sum is beyond the bound of a threshold. */
+function isBeyond(sum, threshold, kind, bound) {
+  const order = compareFractions(sum, fractionOf(kind, bound));
+  return order > 0 || (order === 0 && !threshold.strict);
+}

@@ -1,0 +1,162 @@
+/*
+ * The header, and whether its verdict follows.
+ *
+ * In: `header`, `missing` and `record`; nodes and possible rows.  Out: nothing, or a rejection.
+ * Invariant: PROVED has a node, DISPROVED an upper bound without the goal, UNRESOLVED both a possible
+ * row and no certain one; and every assumption that is accepted was needed.
+ * Example: a header that accepts an assumption which nothing rests on is rejected.
+ */
+
+const EXIT_CODES = new Map([
+  ["PROVED", 0],
+  ["PROVED_UNDER", 3],
+  ["UNRESOLVED", 4],
+  ["DISPROVED", 5],
+  ["DISPROVED_UNDER", 6],
+]);
+const HEADER_MEMBERS = [
+  "goal", "verdict", "under", "confidence", "search", "program", "level", "as_of", "snapshot",
+  "decision", "supersedes", "libraries", "approvals",
+];
+const RECORD_MEMBERS = ["created", "engine", "executed", "host", "signatures"];
+
+function readGoal(value, predicates) {
+  listOf(value, 2);
+  const predicate = declared(predicates, value[0]);
+  return { predicate, row: openRowOf(value[1], predicate.kinds) };
+}
+
+function readHeader(value, predicates, assumptions) {
+  objectOf(value, HEADER_MEMBERS);
+  const goal = inside("goal", () => readGoal(value.goal, predicates));
+  choiceOf(value.verdict, [...EXIT_CODES.keys()]);
+  inside("under", () => ascendingIndices(value.under, assumptions.length, "header"));
+  choiceOf(value.search, ["exhausted", "stopped"]);
+  hashOf(value.program);
+  if (value.level !== null) {
+    choiceOf(value.level, ["C0", "C1", "C2", "C3", "C4"]);
+  }
+  [value.decision, value.supersedes].forEach(textOrNull);
+  if (value.as_of !== null) {
+    inside("as_of", () => timeOf(value.as_of));
+  }
+  if (value.snapshot !== null) {
+    choiceOf(value.snapshot, ["one", "not one snapshot"]);
+  }
+  [value.libraries, value.approvals].forEach(textsOf);
+  if (value.verdict.endsWith("_UNDER") !== value.under.length > 0) {
+    reject("verdict", "assumptions are named exactly where the verdict is under them");
+  }
+  return {
+    goal,
+    verdict: value.verdict,
+    under: value.under,
+    confidence: confidenceOf(value.confidence),
+    search: value.search,
+    program: value.program,
+    level: value.level,
+    snapshot: value.snapshot,
+  };
+}
+
+function readRecord(value, sources) {
+  objectOf(value, RECORD_MEMBERS);
+  timeOf(value.created);
+  textOf(value.engine);
+  textOrNull(value.host);
+  each("executed", listOf(value.executed, sources.length), (at) => (at === null ? at : timeOf(at)));
+  listOf(value.signatures, 0);
+}
+
+/** Return the pattern of a goal: undefined stands for any value. */
+function patternOf({ row }) {
+  return row.map((value) => (value === null ? undefined : value));
+}
+
+class VerdictChecker {
+  constructor(header, nodes, world) {
+    this.header = header;
+    this.nodes = nodes;
+    this.world = world;
+    this.pattern = patternOf(header.goal);
+    this.grounds = null;
+  }
+
+  check() {
+    const { verdict, confidence } = this.header;
+    let found;
+    if (verdict.startsWith("PROVED")) {
+      found = this.proved();
+    } else if (verdict.startsWith("DISPROVED")) {
+      found = this.disproved();
+    } else {
+      found = this.unresolved();
+    }
+    if (found !== confidence) {
+      reject("confidence", `it should be ${spellConfidence(found)}`, "header");
+    }
+  }
+
+  proved() {
+    const { predicate } = this.header.goal;
+    const own = this.nodes.filter(
+      (node) => node.predicate === predicate && matchesPattern(node.row, this.pattern),
+    );
+    if (own.length === 0) {
+      reject("verdict", "no node is the goal", "header");
+    }
+    own.forEach((node) => {
+      node.used = true;
+    });
+    return own.reduce((most, node) => Math.max(most, node.confidence), 0);
+  }
+
+  possible() {
+    const { world } = this;
+    world.grounds = new Grounds();
+    const rows = inside("header.goal", () =>
+      world.possible(this.header.goal.predicate, this.pattern, false),
+    );
+    return rows;
+  }
+
+  disproved() {
+    if (this.possible().length > 0) {
+      reject("verdict", "the goal is possible", "header");
+    }
+    this.grounds = this.world.grounds;
+    return this.world.absence;
+  }
+
+  unresolved() {
+    if (this.world.hasCertain(this.header.goal.predicate, this.pattern)) {
+      reject("verdict", "the goal is certain", "header");
+    }
+    if (this.possible().length === 0) {
+      reject("verdict", "the goal is not possible", "header");
+    }
+    return 0;
+  }
+
+  checkMissing(value, predicates) {
+    if (listOf(value).length > 0 && this.header.verdict !== "UNRESOLVED") {
+      reject("verdict", "nothing is missing where the goal is decided");
+    }
+    each("missing", value, (one) => {
+      const goal = readGoal(one, predicates);
+      const pattern = patternOf(goal);
+      const { open, facts } = goal.predicate;
+      const isOpen = open.find(pattern).length > 0;
+      if (!isOpen && !facts.find(pattern).some(({ group }) => !group.holds)) {
+        reject("missing", "nothing of this shape is open");
+      }
+    });
+  }
+
+  checkUnder() {
+    const unused = this.header.under.find((index) => !this.world.usedAssumptions.has(index));
+    if (unused !== undefined) {
+      reject("under", `nothing rests on assumption ${unused}`, "header.under");
+    }
+  }
+}

@@ -1,0 +1,208 @@
+/*
+ * What may be true and what is certain, under the reading of a certificate.
+ *
+ * In: evidence, nodes, the closure, and the assumptions that the verdict accepts.  Out: possible rows
+ * of patterns and the confidence of certain rows.  Invariant: a pattern that nothing serves is
+ * rejected, never empty; and what a look-up rests on is remembered as used.
+ * Example: without coverage of `blocked` for C1 there is no saying that C1 is not blocked.
+ */
+
+/** The levels of completeness of section 6a; the weakest is the least. */
+const DECLARED = 0;
+const RERUNNABLE = 1;
+const INLINE = 3;
+const DERIVED = 4;
+
+/** What look-ups rest on: their weakest level, and the keys of the closure that they met. */
+class Grounds {
+  constructor() {
+    this.level = null;
+    this.keys = new Set();
+    /** Of a key of the closure: the weakest level below it; found when the closure is checked. */
+    this.weakest = null;
+  }
+
+  add(level) {
+    this.level = this.level === null ? level : Math.min(this.level, level);
+  }
+
+  addAll(grounds) {
+    if (grounds.level !== null) {
+      this.add(grounds.level);
+    }
+    grounds.keys.forEach((key) => this.keys.add(key));
+  }
+}
+
+function levelOfCoverage(coverage) {
+  if (!coverage.authority) {
+    return null;
+  }
+  return coverage.named.every(({ inline }) => inline) ? INLINE : RERUNNABLE;
+}
+
+class World {
+  constructor(predicates, evidence, assumptions, under, budget) {
+    this.budget = budget;
+    this.under = new Set(under);
+    this.usedAssumptions = new Set();
+    this.grounds = new Grounds();
+    this.absence = MILLION;
+    for (const index of under) {
+      if (["closure", "fall-through"].includes(assumptions[index].kind)) {
+        this.absence = Math.min(this.absence, assumptions[index].confidence);
+      }
+    }
+    for (const predicate of predicates.values()) {
+      predicate.facts = new Relation(budget);
+      predicate.open = new Relation(budget);
+      predicate.bounds = new Relation(budget);
+      predicate.coverage = new Serving(budget);
+      predicate.entries = new Serving(budget);
+      predicate.certainFacts = new Map();
+      predicate.nodes = new Map();
+    }
+    evidence.groups.forEach((group) => this.addGroup(group));
+    evidence.open.forEach((open) => open.predicate.open.add(open));
+    evidence.coverage.forEach((coverage) => {
+      coverage.keys.forEach((key) => coverage.predicate.coverage.add(coverage.columns, key, coverage));
+    });
+  }
+
+  addGroup(group) {
+    const { predicate, source, rows } = group;
+    group.resting = source.imported.map(([index]) => index);
+    if (group.assumption !== null) {
+      group.resting.push(group.assumption);
+    }
+    group.holds = group.resting.every((index) => this.under.has(index));
+    for (const row of rows) {
+      predicate.facts.add({ row, group });
+      if (group.holds) {
+        const key = keyOf(row);
+        const known = predicate.certainFacts.get(key);
+        if (known === undefined || known.source.confidence < source.confidence) {
+          predicate.certainFacts.set(key, group);
+        }
+      }
+    }
+  }
+
+  addNode(node) {
+    const { predicate, row } = node;
+    const key = keyOf(row);
+    if (predicate.nodes.has(key)) {
+      reject("node", "another node has this fact");
+    }
+    predicate.nodes.set(key, node);
+  }
+
+  use(assumptions) {
+    assumptions.forEach((index) => this.usedAssumptions.add(index));
+  }
+
+  /** Return the confidence of a certain row, or null; what makes it certain is used. */
+  certain(predicate, row) {
+    const key = keyOf(row);
+    const node = predicate.nodes.get(key);
+    const group = predicate.certainFacts.get(key);
+    if (node !== undefined) {
+      node.used = true;
+      const other = group === undefined ? 0 : group.source.confidence;
+      return Math.max(node.confidence, other);
+    }
+    if (group === undefined) {
+      return null;
+    }
+    this.use(group.resting);
+    return group.source.confidence;
+  }
+
+  /** Tell whether a certain row that is shown matches; the first that does is used. */
+  hasCertain(predicate, pattern) {
+    if (!pattern.includes(undefined)) {
+      return this.certain(predicate, pattern) !== null;
+    }
+    const shown = [...predicate.facts.find(pattern), ...predicate.bounds.find(pattern)];
+    this.budget.charge(shown.length);
+    return shown.some(({ row }) => !row.includes(null) && this.certain(predicate, row) !== null);
+  }
+
+  /**
+   * Return the possible rows of a pattern.
+   *
+   * `starred` tells that a bound value is unknown, so that undefined stands for it, too.
+   */
+  possible(predicate, pattern, starred) {
+    const found = [];
+    const isKnown =
+      (!predicate.external || this.addOutside(predicate, pattern, starred, found)) &&
+      (predicate.rules.length === 0 || this.addBounds(predicate, pattern, starred, found));
+    if (isKnown) {
+      return found;
+    }
+    const node = starred ? undefined : this.nodeOf(predicate, pattern);
+    if (node === undefined) {
+      reject("unserved", `nothing says what rows of ${predicate.name} there are`);
+    }
+    // A ground pattern has one row only, and this one is known to be true.
+    node.used = true;
+    return [pattern];
+  }
+
+  nodeOf(predicate, pattern) {
+    return pattern.includes(undefined) ? undefined : predicate.nodes.get(keyOf(pattern));
+  }
+
+  /** Tell whether a pattern whose values are all known or free can be looked up. */
+  isServed(predicate, pattern) {
+    const outside = !predicate.external || predicate.coverage.find(pattern).length > 0;
+    const derived = predicate.rules.length === 0 || predicate.entries.find(pattern).length > 0;
+    return (outside && derived) || this.nodeOf(predicate, pattern) !== undefined;
+  }
+
+  /** Add what stands for a part that nothing serves, where a bound value is unknown: one row. */
+  addUnserved(pattern, starred, found) {
+    if (starred) {
+      found.push(pattern.map((value) => (value === undefined ? null : value)));
+    }
+    return starred;
+  }
+
+  addOutside(predicate, pattern, starred, found) {
+    const serving = predicate.coverage.find(pattern);
+    if (serving.length === 0) {
+      return this.addUnserved(pattern, starred, found);
+    }
+    const levels = serving.map(levelOfCoverage).filter((level) => level !== null);
+    if (levels.length > 0) {
+      this.grounds.add(levels.reduce((a, b) => Math.max(a, b)));
+    }
+    this.addShown(predicate, pattern, found);
+    return true;
+  }
+
+  /** Add the rows from outside that the certificate shows, and those that may exist. */
+  addShown(predicate, pattern, found) {
+    predicate.facts.find(pattern).forEach(({ row }) => found.push(row));
+    for (const { row, assumption } of predicate.open.find(pattern)) {
+      if (assumption !== null && this.under.has(assumption)) {
+        this.usedAssumptions.add(assumption);
+        this.grounds.add(DECLARED);
+      } else {
+        found.push(row);
+      }
+    }
+  }
+
+  addBounds(predicate, pattern, starred, found) {
+    const serving = predicate.entries.find(pattern);
+    if (serving.length === 0) {
+      return this.addUnserved(pattern, starred, found);
+    }
+    this.grounds.add(DERIVED);
+    this.grounds.keys.add(serving[0]);
+    predicate.bounds.find(pattern).forEach(({ row }) => found.push(row));
+    return true;
+  }
+}
