@@ -1,0 +1,278 @@
+"""A certificate in the order people read it: the one account that reports and drawings share.
+
+In: the bytes of a certificate.  Out: an ``Account``: the question, the answer, the steps numbered
+from the answers down, what each comparison said, and for a goal without an answer how far its rules
+get.  Invariant: every step has one number, a step that rests on others is numbered before those
+that are met through it, and all texts are printable and not endless.
+
+Example: of ``is_vip(C001)`` step 1 is "C001 is a VIP", and the steps below it are 2, 3 and so on.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from constat.logic import OPEN, Comparison, Kind, Open
+from constat.proof.decoding import decode_instance, decode_row
+from constat.proof.export.attempts import attempts_at
+from constat.proof.export.document import Document
+from constat.proof.export.lookups import Lookups
+from constat.proof.export.steps import (
+    ABSENCE,
+    AGGREGATE,
+    CLOSURE,
+    FACT,
+    ROW,
+    RULE,
+    steps_of,
+)
+from constat.proof.export.wording import shortened
+from constat.proof.instances import ComparisonCode, opened
+from constat.proof.render import printable
+from constat.proof.sentences import deny_fact, describe_comparison, describe_fact, show_value
+from constat.syntax import print_literal, print_row
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from constat.logic import OpenRow, Predicate
+    from constat.proof.export.document import Members
+    from constat.proof.export.steps import Step
+    from constat.proof.whynot import Attempt
+
+_ORDERINGS: Final = frozenset({"<", "<=", ">", ">="})
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A comparison of a rule: as a sentence, and as the rule has it with the values of both."""
+
+    label: str
+    sentence: str
+    shown: str
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """What is missing, as a goal to paste, and why it is not known."""
+
+    goal: str
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """Everything a report says.
+
+    ``order`` lists the steps as people read them and ``numbers`` is its inverse, from 1.  ``roots``
+    are the steps that decide the goal; ``others`` are those that only closed sets rest on.
+    ``taken`` are the assumptions that each step itself rests on.
+    """
+
+    document: Document
+    steps: tuple[Step, ...]
+    roots: tuple[int, ...]
+    others: tuple[int, ...]
+    order: tuple[int, ...]
+    numbers: tuple[int, ...]
+    taken: tuple[tuple[int, ...], ...]
+    question: str
+    answer: str
+    attempts: tuple[Attempt, ...]
+    gaps: tuple[Gap, ...]
+    lookups: Lookups
+
+    def node(self, step: Step) -> Members | None:
+        """Return the certificate's node of a step; ``None`` for what lies between nodes."""
+        place = self.place(step)
+        return None if place is None else self.document.nodes[place]
+
+    def place(self, step: Step) -> int | None:
+        """Return the index of a step's node."""
+        number = step.name.removeprefix("node")
+        return int(number) if number.isdecimal() else None
+
+    def bindings(self, step: Step) -> tuple[tuple[str, str], ...]:
+        """Return the substitution of a rule step, variable by variable."""
+        node = self.node(step)
+        if node is None or step.kind != RULE:
+            return ()
+        instance = decode_instance(self.document.program, node)
+        return tuple(
+            (printable(name), shortened(show_value(slot, instance.kinds[name], name)))
+            for name, slot in instance.values.items()
+        )
+
+    def tests(self, step: Step) -> tuple[Compared, ...]:
+        """Say each comparison of a rule step with its values, whatever a template leaves out."""
+        node = self.node(step)
+        if node is None or step.kind != RULE:
+            return ()
+        instance = decode_instance(self.document.program, node)
+        binding, code = self.lookups.binding(node), self.lookups.code(node["rule"])
+        found = []
+        for literal, compiled in zip(instance.rule.body, code.body, strict=True):
+            if isinstance(literal, Comparison) and isinstance(compiled, ComparisonCode):
+                sides = opened((compiled.left.evaluate(binding), compiled.right.evaluate(binding)))
+                left, right = (show_value(side, compiled.left.kind) for side in sides)
+                shown = f"{print_literal(literal)}, here {left} and {right}"
+                said = describe_comparison(instance, literal)
+                label = "Threshold" if literal.operator in _ORDERINGS else "Compared"
+                found.append(Compared(label, shortened(said), shortened(shown)))
+        return tuple(found)
+
+
+@contextmanager
+def reading_certificate() -> Iterator[None]:
+    """Turn what goes wrong where a certificate has another shape into a ``ValueError``."""
+    try:
+        yield
+    except (KeyError, IndexError, TypeError, AttributeError):
+        raise ValueError("this is no certificate: a member has another shape") from None
+
+
+@reading_certificate()
+def account_of(certificate: bytes) -> Account:
+    """Tell a certificate; ``ValueError`` for what is none."""
+    document = Document(certificate)
+    told = steps_of(document)
+    order, others = _reading_order(told.steps, told.answers)
+    numbers = [0] * len(order)
+    for number, step in enumerate(order, start=1):
+        numbers[step] = number
+    lookups = Lookups(document)
+    predicate, row = goal_of(document)
+    decided = bool(document.answers())
+    return Account(
+        document,
+        told.steps,
+        told.answers,
+        others,
+        order,
+        tuple(numbers),
+        _all_taken(document, told.steps),
+        _question(predicate, row),
+        _answer(document, told.steps, told.answers),
+        () if decided else attempts_at(document, lookups),
+        _gaps(document),
+        lookups,
+    )
+
+
+def _all_taken(document: Document, steps: tuple[Step, ...]) -> tuple[tuple[int, ...], ...]:
+    under = frozenset(document.header["under"])
+    accepted = [one for one in document.members["open"] if one["assumption"] in under]
+    return tuple(tuple(dict.fromkeys(_taken(document, step, accepted))) for step in steps)
+
+
+def _taken(document: Document, step: Step, accepted: Sequence[Members]) -> Iterator[int]:
+    """Yield the assumptions that a step rests on by itself, those of a nested proof included."""
+    if step.assumption is not None:
+        yield step.assumption
+    if step.kind in {FACT, ROW}:
+        for source in step.sources:
+            proof = document.sources[source].get("proof")
+            yield from proof["assumptions"] if proof else ()
+    elif step.kind != RULE:
+        yield from _closed(document, step, accepted)
+
+
+def _closed(document: Document, step: Step, accepted: Sequence[Members]) -> Iterator[int]:
+    """Yield what was declared complete or fallen through: open rows that count no more."""
+    names: Sequence[str] = (step.predicate,)
+    if step.kind == CLOSURE:
+        names = document.reads(step.predicate)
+    elif step.kind == AGGREGATE:
+        node, _, literal = step.name.removeprefix("aggregate").partition("_")
+        names = document.literal_predicates(document.nodes[int(node)], int(literal) - 1)
+    for one in accepted:
+        met = one["predicate"] in names
+        if met and (step.kind != ABSENCE or _meets(one["row"], step.row)):
+            yield one["assumption"]
+
+
+def goal_of(document: Document) -> tuple[Predicate, OpenRow]:
+    """Return the goal's predicate and pattern as values."""
+    name, pattern = document.header["goal"]
+    predicate = document.program.program.predicates[name]
+    return predicate, decode_row(pattern, predicate.kinds)
+
+
+def described(predicate: Predicate, row: OpenRow, *, holds: bool = True) -> str:
+    """Say a row whose open columns go by their names: ``?customer is a VIP``."""
+    columns, slots = list(predicate.columns), list(row)
+    for place, slot in enumerate(row):
+        if isinstance(slot, Open):
+            columns[place] = replace(columns[place], kind=Kind.SYMBOL)
+            slots[place] = f"?{columns[place].name}"
+    say = describe_fact if holds else deny_fact
+    return shortened(say(replace(predicate, columns=tuple(columns)), tuple(slots)))
+
+
+def _reading_order(
+    steps: tuple[Step, ...], answers: tuple[int, ...]
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Order the steps from the answers down, each once; then what no answer rests on."""
+    met: dict[int, None] = {}
+    others: list[int] = []
+    for root in (*answers, *reversed(range(len(steps)))):
+        if root in met:
+            continue
+        if root not in answers:
+            others.append(root)
+        waiting = [root]
+        while waiting:
+            step = waiting.pop()
+            if step not in met:
+                met[step] = None
+                waiting += [premise.step for premise in reversed(steps[step].premises)]
+    return tuple(met), tuple(others)
+
+
+def _question(predicate: Predicate, row: OpenRow) -> str:
+    wanted = [
+        column.name for column, slot in zip(predicate.columns, row, strict=True) if slot is OPEN
+    ]
+    said = described(predicate, row)
+    if not wanted:
+        return f"Is it true that {said}?"
+    return f"For which {printable(' and '.join(wanted))} is it true that {said}?"
+
+
+def _answer(document: Document, steps: tuple[Step, ...], answers: tuple[int, ...]) -> str:
+    """Return the verdict as a sentence."""
+    verdict, under = document.header["verdict"], document.header["under"]
+    many = "an assumption is" if len(under) == 1 else f"{len(under)} assumptions are"
+    condition = f", if {many} accepted" if under else ""
+    said = described(*goal_of(document))
+    if verdict.startswith("PROVED"):
+        found = [steps[answer].sentence for answer in answers]
+        rest = f", and {len(found) - 1:,} more" if len(found) > 1 else ""
+        return f"Yes{condition}: {shortened(found[0]) if found else said}{rest}."
+    if verdict.startswith("DISPROVED"):
+        return f"No{condition}: {described(*goal_of(document), holds=False)}."
+    return "It cannot be decided from what is known."
+
+
+def _gaps(document: Document) -> tuple[Gap, ...]:
+    """Return what is missing as goals, with the reasons of the open rows that match."""
+    found = []
+    for name, pattern in document.members["missing"]:
+        predicate = document.program.program.predicates[name]
+        row = decode_row(pattern, predicate.kinds)
+        reasons = dict.fromkeys(
+            shortened(one["reason"])
+            for one in document.members["open"]
+            if one["predicate"] == name and _meets(one["row"], pattern)
+        )
+        found.append(Gap(shortened(print_row(predicate, row)), tuple(reasons)))
+    return tuple(found)
+
+
+def _meets(row: Sequence[str | None], pattern: Sequence[str | None]) -> bool:
+    return all(
+        mine is None or cell is None or mine == cell
+        for mine, cell in zip(row, pattern, strict=True)
+    )

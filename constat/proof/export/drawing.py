@@ -1,0 +1,196 @@
+"""What a picture of a proof shows: one figure per step and source, and what rests on what.
+
+In: an ``Account``.  Out: a ``Drawing``, which SVG, DOT and Mermaid write each in its way.
+Invariant: every step is a figure, but for the rows of an aggregate beyond the first few, which are
+counted in a figure of their own; edges lead from what is concluded to what it rests on.
+
+Example: of ``is_vip(C001)`` the figure of the goal leads to those of revenue and threshold.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from constat.proof.export.steps import ABSENCE, AGGREGATE, CLOSURE, FACT, ROW, RULE
+from constat.proof.export.wording import counted, origin_of, shortened
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from constat.proof.export.account import Account
+    from constat.proof.export.steps import Step
+
+ROWS_DRAWN: Final = 5
+SOURCE: Final = "source"
+QUESTION: Final = "question"
+MISSING: Final = "missing"
+MORE: Final = "more"
+
+KINDS: Final = (
+    (RULE, "concluded by a rule"),
+    (FACT, "given by a source"),
+    (ABSENCE, "is not so"),
+    (AGGREGATE, "folded from rows"),
+    (CLOSURE, "all that can be"),
+    (SOURCE, "source"),
+    (QUESTION, "the question"),
+    (MISSING, "not known"),
+    (MORE, "more rows"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One box: ``label`` says what it is, ``text`` what it says; ``number`` is its step's."""
+
+    name: str
+    kind: str
+    label: str
+    text: str
+    number: int | None = None
+    node: int | None = None
+    root: bool = False
+    assumed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """Figures by place, and edges between places."""
+
+    title: str
+    description: str
+    figures: tuple[Figure, ...]
+    edges: tuple[tuple[int, int], ...]
+
+
+def drawing_of(account: Account) -> Drawing:
+    """Return the picture of an account."""
+    sketch = _Sketch(account)
+    if not account.roots:
+        sketch.question()
+    for step in account.order:
+        sketch.step(step)
+    sketch.join()
+    verdict = account.document.header["verdict"].replace("_", " ")
+    kinds = [figure.kind for figure in sketch.figures]
+    counted = ", ".join(f"{kinds.count(kind)} {said}" for kind, said in KINDS if kind in kinds)
+    return Drawing(
+        f"{verdict}: {account.question}",
+        f"{len(kinds)} boxes ({counted}); each line leads from a conclusion to what it rests on.",
+        tuple(sketch.figures),
+        tuple(dict.fromkeys(sketch.edges)),
+    )
+
+
+@dataclass(slots=True)
+class _Sketch:
+    account: Account
+    figures: list[Figure] = field(default_factory=list)
+    edges: list[tuple[int, int]] = field(default_factory=list)
+    places: dict[object, int] = field(default_factory=dict)
+    folded: Mapping[int, int] = field(init=False)
+    left_out: Counter[int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.folded = rows_folded(self.account)
+        self.left_out = Counter(self.folded.values())
+
+    def add(self, key: object, figure: Figure) -> int:
+        self.places[key] = len(self.figures)
+        self.figures.append(figure)
+        return self.places[key]
+
+    def question(self) -> None:
+        """Draw an undecided goal, and what is missing under it."""
+        goal = Figure("goal", QUESTION, "not decided", self.account.question, root=True)
+        top = self.add("goal", goal)
+        for at, gap in enumerate(self.account.gaps):
+            missing = Figure(f"missing{at}", MISSING, "not known", gap.goal)
+            self.edges.append((top, self.add(("missing", at), missing)))
+
+    def step(self, place: int) -> None:
+        if place in self.folded:
+            return
+        step = self.account.steps[place]
+        figure = Figure(
+            step.name,
+            FACT if step.kind == ROW else step.kind,
+            self.label(step),
+            shortened(step.sentence),
+            self.account.numbers[place],
+            self.account.place(step),
+            root=place in self.account.roots,
+            assumed=bool(self.account.taken[place]),
+        )
+        self.add(place, figure)
+
+    def label(self, step: Step) -> str:
+        match step.kind:
+            case "rule" if step.rule is not None:
+                return f"rule {shortened(self.account.document.rules[step.rule]['id'], 24)}"
+            case "absence":
+                return "not so"
+            case "aggregate":
+                return "folded from rows"
+            case "closure":
+                return "closed set"
+            case _:
+                return "given"
+
+    def join(self) -> None:
+        """Draw the edges, and the sources they end in."""
+        for place, step in enumerate(self.account.steps):
+            here = self.places.get(place)
+            if here is None:
+                continue
+            for premise in step.premises:
+                below = self.places.get(premise.step)
+                if below is not None:
+                    self.edges.append((here, below))
+            self.more(place, here)
+            for source in step.sources:
+                self.edges.append((here, self.source(source)))
+        for place in self.account.others:
+            if "goal" in self.places and place in self.places:
+                self.edges.append((self.places["goal"], self.places[place]))
+
+    def more(self, place: int, here: int) -> None:
+        """Draw the rows of an aggregate that are left out as one figure."""
+        count = self.left_out[place]
+        if count:
+            figure = Figure(f"more{place}", MORE, "given", f"and {counted(count, 'more row')}")
+            self.edges.append((here, self.add(("more", place), figure)))
+
+    def source(self, number: int) -> int:
+        known = self.places.get(("source", number))
+        if known is not None:
+            return known
+        source = self.account.document.sources[number]
+        name = shortened(source["name"] or source["tier"], 60)
+        time = self.account.document.record["executed"][number] or ""
+        rows = counted(source["rows"], "row")
+        text = f"{name}, {rows}" + (f", {time[:10]} {time[11:19]}Z" if time else "")
+        label = origin_of(source)
+        assumed = source["origin"] not in {"CONFIG", "DATABASE", "DERIVED"}
+        figure = Figure(f"source{number}", SOURCE, label, text, assumed=assumed)
+        return self.add(("source", number), figure)
+
+
+def rows_folded(account: Account) -> Mapping[int, int]:
+    """Return the rows that pictures and outlines count instead of showing, each with its owner."""
+    used: dict[int, int] = {}
+    for step in account.steps:
+        for premise in step.premises:
+            used[premise.step] = used.get(premise.step, 0) + 1
+    found: dict[int, int] = {}
+    for place, step in enumerate(account.steps):
+        rows = [
+            premise.step
+            for premise in step.premises
+            if account.steps[premise.step].kind == ROW and used[premise.step] == 1
+        ]
+        if step.kind == AGGREGATE and len(rows) > ROWS_DRAWN + 1:
+            found.update(dict.fromkeys(rows[ROWS_DRAWN:], place))
+    return found

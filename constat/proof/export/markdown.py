@@ -1,0 +1,159 @@
+r"""Write a proof as Markdown, to be pasted into a ticket.
+
+In: the bytes of a certificate.  Out: one document: the question, the verdict, what it rests on,
+then numbered steps.  Invariant: data is text and nothing else: it makes no heading, no link, no
+mention, no HTML, whatever flavour of Markdown reads it.  See CommonMark 0.31, "Backslash escapes".
+
+Example: ``escaped("*a* @b") == r"\*a\* &#64;b"``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+from constat.proof.export.account import account_of, reading_certificate
+from constat.proof.export.drawing import rows_folded
+from constat.proof.export.steps import RULE
+from constat.proof.export.wording import counted, isolated, origin_of, shortened, shortened_lines
+
+if TYPE_CHECKING:
+    from constat.proof.export.account import Account
+
+# What begins markup anywhere, what links, mentions and HTML are made of, and what begins a block.
+_MARKUP: Final = re.compile(r"([\\`*_\[\]{}|~^=$])")
+_CODED: Final = re.compile(r"[&<>@#]|(?<=[A-Za-z]):(?=/)|(?<=www)\.")
+_BLOCK: Final = re.compile(r"\A[-+ ]|\A[0-9]{1,9}(?=[.)](?:\s|\Z))")
+_FENCE: Final = re.compile(r"`+")
+
+
+@reading_certificate()
+def to_markdown(certificate: bytes) -> str:
+    """Return the proof as Markdown; ``ValueError`` for what is no certificate."""
+    account = account_of(certificate)
+    parts = (_head(account), _rests(account), _undecided(account), _steps(account), _rules(account))
+    identity = (
+        f"Proof {_code(account.document.identity)}. Check the certificate with `constat verify`."
+    )
+    return "\n\n".join([*(part for part in parts if part), identity]) + "\n"
+
+
+def escaped(data: str) -> str:
+    """Return data as text of Markdown, wherever in a line it stands."""
+    marked = _MARKUP.sub(r"\\\1", isolated(shortened(data)))
+    coded = _CODED.sub(lambda found: f"&#{ord(found.group())};", marked)
+    return _BLOCK.sub(lambda found: f"&#{ord(found.group()[0])};{found.group()[1:]}", coded)
+
+
+def _code(data: str) -> str:
+    """Return data as code: between more backticks than it holds."""
+    data = isolated(shortened(data))
+    fence = "`" * (max(map(len, _FENCE.findall(data)), default=0) + 1)
+    pad = " " if data.startswith("`") or data.endswith("`") else ""
+    return f"{fence}{pad}{data}{pad}{fence}"
+
+
+def _head(account: Account) -> str:
+    header = account.document.header
+    sure = header["search"] == "exhausted" or header["confidence"] == "1"
+    confidence = f"{'' if sure else 'at least '}{header['confidence']}"
+    lines = [
+        f"# {escaped(account.question)}",
+        "",
+        f"**{header['verdict'].replace('_', ' ')}** {escaped(account.answer)}",
+        "",
+        f"- Goal: {_code(account.document.goal())}",
+    ]
+    if header["verdict"] != "UNRESOLVED":
+        lines.append(f"- Confidence: {confidence} (the weakest link, not a probability)")
+    taken = [account.document.assumptions[place] for place in header["under"]]
+    lines.append("- Assumptions: none" if not taken else "- Assumptions:")
+    lines += [
+        f"  - {escaped(one['text'])} (confidence {escaped(one['confidence'])})" for one in taken
+    ]
+    return "\n".join(lines)
+
+
+def _rests(account: Account) -> str:
+    """List the sources, each with query, rows and time."""
+    document = account.document
+    lines = []
+    for place, source in enumerate(document.sources):
+        time = document.record["executed"][place]
+        when = f", read {escaped(time)}" if time else ""
+        who = f", stated by {escaped(source['author'])}" if source["author"] else ""
+        query = " ".join((source["query"] or "").split())
+        asked = f": {_code(query[:300])}" if query else ""
+        kind = escaped(origin_of(source))
+        name = escaped(source["name"] or source["tier"])
+        lines.append(
+            f"{place}. {name} ({kind}), {counted(source['rows'], 'row')}{who}{when}{asked}"
+        )
+    return "\n".join(["## Rests on", "", *lines]) if lines else ""
+
+
+def _undecided(account: Account) -> str:
+    """Say what is missing, and how far each rule gets."""
+    lines: list[str] = []
+    if account.gaps:
+        lines += ["## Missing", ""]
+        for gap in account.gaps:
+            reasons = "; ".join(map(escaped, gap.reasons))
+            lines.append(f"- {_code(gap.goal)}{f': {reasons}' if reasons else ''}")
+    if account.attempts:
+        lines += (
+            ["", "## How far each rule gets", ""] if lines else ["## How far each rule gets", ""]
+        )
+    for attempt in account.attempts:
+        stopped = f", stopped at {_code(attempt.literal)}" if attempt.literal else ""
+        reason = f": {escaped(attempt.sentence)}" if attempt.sentence else ""
+        reached = f"{attempt.reached} of {attempt.of} literals"
+        lines.append(f"- {escaped(attempt.rule)} ({attempt.state}), {reached}{stopped}{reason}")
+    return "\n".join(lines)
+
+
+def _steps(account: Account) -> str:
+    """Number the steps from the answer down."""
+    folded = rows_folded(account)
+    left_out = Counter(folded.values())
+    lines = []
+    for place in account.order:
+        if place in folded:
+            continue
+        step = account.steps[place]
+        below = [account.numbers[one.step] for one in step.premises if one.step not in folded]
+        more = left_out[place]
+        parts = [f"{account.numbers[place]}. {escaped(step.sentence)}", *_why(account, place)]
+        if below:
+            parts.append(f"rests on {', '.join(map(str, below))}")
+        if more:
+            parts.append(f"and {counted(more, 'more row')}")
+        lines.append("; ".join(parts) + ".")
+    return "\n".join(["## Steps", "", *lines]) if lines else ""
+
+
+def _why(account: Account, place: int) -> list[str]:
+    step = account.steps[place]
+    found = []
+    if step.kind == RULE and step.rule is not None:
+        rule = escaped(account.document.rules[step.rule]["id"])
+        found.append(f"by rule {rule}, because {escaped(step.reasoning)}")
+        found += [escaped(one.sentence) for one in account.tests(step)]
+    elif step.sources:
+        found.append(f"from source {', '.join(map(str, step.sources))}")
+    if step.level:
+        found.append(f"completeness {step.level}")
+    taken = (account.document.assumptions[one]["text"] for one in account.taken[place])
+    found += [f"**assumed**: {escaped(one)}" for one in taken]
+    return found
+
+
+def _rules(account: Account) -> str:
+    """Print the rules that were used, from what a checker checks."""
+    used = sorted({step.rule for step in account.steps if step.rule is not None})
+    if not used:
+        return ""
+    shown = "\n\n".join(shortened_lines(account.document.rule_texts[place]) for place in used)
+    fence = "`" * max(3, max(map(len, _FENCE.findall(shown)), default=0) + 1)
+    return f"## Rules\n\n{fence}prolog\n{shown}\n{fence}"

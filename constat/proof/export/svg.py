@@ -1,0 +1,207 @@
+"""Draw a proof as SVG: text that is text, a title, and a shape for each kind of step.
+
+In: a ``Drawing``, or the bytes of a certificate.  Out: one SVG element or document.  Invariant: no
+script, no reference to anything outside, all data escaped; equal certificates give equal bytes.
+See SVG 1.1 (second edition); the shapes are those of flow charts.
+
+Example: a conclusion is a round box, a given fact a sheet with a folded corner, a source a drum.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from html import escape
+from typing import TYPE_CHECKING, Final
+
+from constat.diagnostics import ConstatError, Diagnostic
+from constat.proof.export.account import account_of, reading_certificate
+from constat.proof.export.drawing import KINDS, drawing_of
+from constat.proof.export.layout import Box, layered
+from constat.proof.export.palette import DARK, LIGHT, resolved
+from constat.proof.export.wording import isolated
+
+if TYPE_CHECKING:
+    from constat.proof.export.drawing import Drawing, Figure
+    from constat.proof.export.layout import Layout, Point
+
+MOST_DRAWN: Final = 250
+BOX: Final = Box(width=232, height=62, beside=16, between=56)
+
+_INSET: Final = 18
+_TEXT_SIZE: Final = 12.5
+_LINE: Final = 15
+_SHAPES: Final = (
+    ("rule", '<rect width="232" height="62" rx="11"/>'),
+    ("fact", '<path d="M0 0H218L232 14V62H0ZM218 0V14H232"/>'),
+    ("absence", '<path d="M13 0H219L232 13V49L219 62H13L0 49V13Z"/>'),
+    ("aggregate", '<path d="M14 0H218L232 31L218 62H14L0 31Z"/>'),
+    ("closure", '<path d="M0 0H232V62H0ZM5 5H227V57H5Z"/>'),
+    (
+        "source",
+        '<path d="M0 7C0-2 232-2 232 7V55C232 64 0 64 0 55ZM0 7C0 16 232 16 232 7"/>',
+    ),
+    ("question", '<rect width="232" height="62" rx="31"/>'),
+    ("missing", '<rect width="232" height="62" rx="31"/>'),
+    ("more", '<path d="M0 6H226V62H0ZM6 6V0H232V56H226"/>'),
+)
+STYLE: Final = (
+    ".g text{font:12.5px system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,"
+    "sans-serif;fill:var(--ink)}"
+    ".g .k{font-size:10px;font-weight:600;letter-spacing:.04em;fill:var(--quiet)}"
+    ".g .b{fill:var(--fact-ground);stroke:var(--fact);stroke-width:1.25}"
+    ".g .rule .b{fill:var(--rule-ground);stroke:var(--rule)}.g .rule .k{fill:var(--rule)}"
+    ".g .absence .b{fill:var(--absence-ground);stroke:var(--absence);stroke-dasharray:5 3}"
+    ".g .absence .k{fill:var(--absence)}"
+    ".g .aggregate .b{fill:var(--aggregate-ground);stroke:var(--aggregate)}"
+    ".g .aggregate .k{fill:var(--aggregate)}"
+    ".g .closure .b{fill:var(--absence-ground);stroke:var(--absence)}"
+    ".g .source .b{fill:var(--source-ground);stroke:var(--source)}"
+    ".g .question .b,.g .missing .b{fill:var(--open-ground);stroke:var(--open)}"
+    ".g .missing .b{stroke-dasharray:5 3}"
+    ".g .assumed .b{stroke:var(--warn);stroke-width:2}.g .assumed .k{fill:var(--warn)}"
+    ".g .root .b{stroke-width:2.75}.g .root .t{font-weight:600}"
+    ".g .e{fill:none;stroke:var(--edge);stroke-width:1.25}.g .h{fill:var(--edge)}"
+)
+
+
+@reading_certificate()
+def to_svg(certificate: bytes) -> str:
+    """Return the proof as an SVG document; ``ValueError`` for what is no certificate."""
+    drawing = drawing_of(account_of(certificate))
+    if len(drawing.figures) > MOST_DRAWN:
+        raise ConstatError([too_large(len(drawing.figures), MOST_DRAWN)])
+    light, dark = resolved(STYLE, LIGHT), resolved(STYLE, DARK)
+    style = f"<style>{light}@media (prefers-color-scheme:dark){{{dark}}}</style>"
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + svg_of(drawing, style=style) + "\n"
+
+
+def too_large(count: int, most: int) -> Diagnostic:
+    """Return what to tell who asks for a picture nobody could read."""
+    return Diagnostic(
+        "C0780",
+        f"the proof has {count:,} boxes, and a picture of more than {most} cannot be read",
+        help="take `--to html`, which has an outline of any length, or `--to dot` for Graphviz",
+    )
+
+
+def svg_of(drawing: Drawing, *, style: str = "", links: bool = False) -> str:
+    """Return the drawing as an SVG element; with ``links`` its boxes lead to steps of a page."""
+    layout = layered(len(drawing.figures), drawing.edges, BOX)
+    width, height = f"{layout.width:.0f}", f"{layout.height:.0f}"
+    present = {figure.kind for figure in drawing.figures}
+    shapes = "".join(
+        shape.replace(" ", f' id="b-{kind}" ', 1) for kind, shape in _SHAPES if kind in present
+    )
+    opening = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="g" width="{width}" height="{height}"'
+        f' viewBox="0 0 {width} {height}" role="{"group" if links else "img"}"'
+        ' aria-labelledby="g-title g-desc">'
+    )
+    head = (
+        '<marker id="g-head" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7"'
+        ' markerHeight="7" orient="auto"><path class="h" d="M0 1L8 4L0 7Z"/></marker>'
+    )
+    figures = zip(drawing.figures, layout.corners, strict=True)
+    parts = [
+        opening,
+        f'<title id="g-title">{_text(drawing.title)}</title>',
+        f'<desc id="g-desc">{_text(drawing.description)}</desc>{style}',
+        f"<defs>{shapes}{head}</defs>",
+        *_lines(layout),
+        *(_figure(figure, corner, links=links) for figure, corner in figures),
+        "</svg>",
+    ]
+    return "\n".join(parts)
+
+
+def _text(data: str) -> str:
+    return escape(isolated(data))
+
+
+def _lines(layout: Layout) -> list[str]:
+    """Return the edges; what several of them share is drawn once."""
+    pieces: dict[str, None] = {}
+    for line in layout.lines:
+        for at in range(len(line) - 1):
+            last = at == len(line) - 2
+            curve = _curve(line[at], line[at + 1], across=layout.across)
+            head = ' marker-end="url(#g-head)"' if last else ""
+            pieces[f'<path class="e" d="{curve}"{head}/>'] = None
+    return list(pieces)
+
+
+def _curve(start: Point, end: Point, *, across: bool) -> str:
+    (x1, y1), (x2, y2) = start, end
+    if (y1 == y2) if across else (x1 == x2):
+        return f"M{x1:g} {y1:g}L{x2:g} {y2:g}"
+    if across:
+        half = (x1 + x2) / 2
+        return f"M{x1:g} {y1:g}C{half:g} {y1:g} {half:g} {y2:g} {x2:g} {y2:g}"
+    half = (y1 + y2) / 2
+    return f"M{x1:g} {y1:g}C{x1:g} {half:g} {x2:g} {half:g} {x2:g} {y2:g}"
+
+
+def _figure(figure: Figure, corner: Point, *, links: bool) -> str:
+    classes = [figure.kind]
+    classes += ["root"] if figure.root else []
+    classes += ["assumed"] if figure.assumed else []
+    said = f"{_kind(figure)}: {figure.text}"
+    label = figure.label if figure.number is None else f"{figure.number} · {figure.label}"
+    label += " · assumed" if figure.assumed else ""
+    lines = wrapped(figure.text, BOX.width - 2 * _INSET)
+    # The lid of a drum takes room at the top.
+    lid = 6 if figure.kind == "source" else 0
+    first = (39 if len(lines) == 1 else 34) + lid
+    texts = "".join(
+        f'<text class="t" x="{_INSET}" y="{first + (_LINE - lid // 4) * at}">{_text(line)}</text>'
+        for at, line in enumerate(lines)
+    )
+    body = (
+        f'<g class="{" ".join(classes)}" transform="translate({corner[0]:g} {corner[1]:g})">'
+        f'<title>{_text(said)}</title><use class="b" href="#b-{figure.kind}"/>'
+        f'<text class="k" x="{_INSET}" y="{18 + lid}">{_text(label)}</text>{texts}</g>'
+    )
+    if not links or figure.number is None:
+        return body
+    return f'<a href="#s{figure.number}">{body}</a>'
+
+
+def _kind(figure: Figure) -> str:
+    return dict(KINDS)[figure.kind]
+
+
+def wrapped(text: str, width: float, most: int = 2) -> list[str]:
+    """Break a text into at most so many lines of a width; what does not fit ends in an ellipsis."""
+    lines: list[str] = []
+    rest = text.strip()
+    while rest:
+        line = _fitting(rest, width)
+        if line != rest and len(lines) == most - 1:
+            return [*lines, _fitting(rest, width - _breadth("…"), words=False).rstrip() + "…"]
+        lines.append(line.strip())
+        rest = rest[len(line) :].strip()
+    return lines or [""]
+
+
+def _fitting(text: str, width: float, *, words: bool = True) -> str:
+    """Return the longest beginning that fits, up to a blank where there is one."""
+    used = 0.0
+    for at, one in enumerate(text):
+        used += _breadth(one)
+        if used > width:
+            blank = text.rfind(" ", 0, at) if words else -1
+            return text[: blank if blank > at // 2 else max(at, 1)]
+    return text
+
+
+def _breadth(one: str) -> float:
+    """Estimate the breadth of a character in a common sans-serif face."""
+    if unicodedata.east_asian_width(one) in {"W", "F"}:
+        share = 1.0
+    elif one in "iljtf.,:;'|!()[] ":
+        share = 0.34
+    elif one in "mwMW@%&—…":
+        share = 0.95
+    else:
+        share = 0.7 if one.isupper() else 0.58
+    return share * _TEXT_SIZE

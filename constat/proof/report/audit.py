@@ -1,0 +1,345 @@
+"""The audit: every step, rule, source and row that a certificate holds, with nothing folded away.
+
+In: an ``Account``.  Out: HTML.  Invariant: every node of the certificate is listed with its rule,
+its substitution, its premises and its confidence, every rule is printed from what a checker checks,
+and every source has its query, parameters, count and hash.
+
+Example: step 1, ``nodes[4]``, by rule VIP1 with c = C001, rests on steps 2, 9 and 10.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from constat.proof.export.drawing import rows_folded
+from constat.proof.export.steps import ROW
+from constat.proof.export.wording import counted
+from constat.proof.report.markup import (
+    assumption_link,
+    block,
+    code,
+    listed,
+    moment,
+    owner,
+    source_name,
+    terms,
+    text,
+)
+
+if TYPE_CHECKING:
+    from constat.proof.export.account import Account
+    from constat.proof.export.document import Members
+    from constat.proof.export.steps import Step
+
+_MOST_ROWS: Final = 50
+_MOST_KEYS: Final = 20
+
+
+def audit(account: Account) -> str:
+    """Return the audit."""
+    parts = (
+        ("Steps", "steps", _steps(account)),
+        ("Rules", "rules", _rules(account)),
+        ("Sources", "sources", _sources(account)),
+        ("Rows, and what else may be", "rows", _rows(account)),
+        ("Closed sets", "closed", _closure(account)),
+        ("Certificates inside", "inside", _proofs(account)),
+        ("The certificate's head", "head", _head(account)),
+    )
+    return "".join(
+        f'<section aria-labelledby="{name}"><h3 id="{name}">{title}</h3>{body}</section>'
+        for title, name, body in parts
+        if body
+    )
+
+
+# ---------------------------------------------------------------------- steps
+
+
+def _steps(account: Account) -> str:
+    """Return one row for each step: what it is, by what, resting on what, how sure."""
+    if not account.steps:
+        return ""
+    folded = rows_folded(account)
+    names = ("Step", "Fact", "By", "Rests on", "Level", "Confidence")
+    head = "".join(f"<th scope=col>{name}" for name in names)
+    rows = "\n".join(_step(account, place, told=place not in folded) for place in account.order)
+    return (
+        '<div class="scroll" tabindex="0" role="region" aria-label="Steps of the proof">'
+        f"<table><thead><tr>{head}<tbody>{rows}</table></div>"
+    )
+
+
+def _step(account: Account, place: int, *, told: bool) -> str:
+    """Return a row; it leads to the explanation where the step is told there."""
+    step, number = account.steps[place], account.numbers[place]
+    by = "<br>".join(part for part in (_basis(account, place), _bindings(account, step)) if part)
+    cells = (
+        f"<a href=#s{number}>{number}</a>" if told else str(number),
+        text(step.fact) + _where(account, step),
+        by,
+        _premises(account, step),
+        text(step.level),
+        text(step.confidence),
+    )
+    return f"<tr id=a{number}>{''.join(f'<td>{one}' for one in cells)}"
+
+
+def _where(account: Account, step: Step) -> str:
+    """Say where in the certificate a step stands."""
+    if step.kind == ROW:
+        group, _, row = step.name.removeprefix("row").partition("_")
+        return f"<br>facts[{group}].rows[{row}]"
+    node = account.node(step)
+    if node is None:
+        above = owner(account, step)
+        return "" if above is None else f"<br>in nodes[{above}]"
+    found = f"<br>nodes[{account.place(step)}]"
+    if node["kind"] != "fact":
+        return found
+    return f"{found}, facts[{int(node['facts'])}].rows[{int(node['row'])}]"
+
+
+def _basis(account: Account, place: int) -> str:
+    """Say by which rule, from which sources and under which assumptions."""
+    step = account.steps[place]
+    parts = []
+    if step.rule is not None:
+        name = text(account.document.rules[step.rule]["id"])
+        parts.append(f"rule <a href=#r{step.rule}>{name}</a>")
+    if step.sources:
+        links = [_source_link(account, one) for one in step.sources]
+        parts.append(f"source {listed(links, _MOST_KEYS)}")
+    parts += [f"assuming {assumption_link(account, one)}" for one in account.taken[place]]
+    if step.note:
+        parts.append(text(step.note))
+    return "<br>".join(parts)
+
+
+def _bindings(account: Account, step: Step) -> str:
+    """Return the substitution, and what its comparisons compare."""
+    pairs = ", ".join(f"{text(name)} = {text(said)}" for name, said in account.bindings(step))
+    tests = [text(one.shown) for one in account.tests(step)]
+    return "<br>".join(one for one in [pairs, *tests] if one)
+
+
+def _premises(account: Account, step: Step) -> str:
+    """List the premises, each after the place of the literal in the body that it stands for."""
+    found: dict[int, list[str]] = {}
+    for one in step.premises:
+        number = account.numbers[one.step]
+        found.setdefault(one.place, []).append(f"<a href=#a{number}>{number}</a>")
+    return "<br>".join(
+        f"{f'{place}: ' if place else ''}{listed(links, _MOST_ROWS)}"
+        for place, links in found.items()
+    )
+
+
+def _source_link(account: Account, place: int) -> str:
+    return f"<a href=#q{place}>{source_name(account.document.sources[place])} {place}</a>"
+
+
+# ---------------------------------------------------------------------- rules and sources
+
+
+def _rules(account: Account) -> str:
+    """Print the rules from what is checked, never from a text beside it."""
+    document = account.document
+    return "".join(
+        f'<article id="r{place}"><h4>{text(rule["id"])}</h4>{block(shown)}</article>'
+        for place, (rule, shown) in enumerate(zip(document.rules, document.rule_texts, strict=True))
+    )
+
+
+def _sources(account: Account) -> str:
+    """Return the sources; those that were asked one query stand together."""
+    groups: dict[tuple[str, str, str, str | None], list[int]] = {}
+    for place, source in enumerate(account.document.sources):
+        key = (source["tier"], source["origin"], source["name"], source["query"])
+        groups.setdefault(key, []).append(place)
+    return "".join(_asked(account, places) for places in groups.values())
+
+
+def _asked(account: Account, places: list[int]) -> str:
+    document = account.document
+    first = document.sources[places[0]]
+    readings = {
+        place: _reading(document.sources[place], document.record["executed"][place])
+        for place in places
+    }
+    # What all readings have in common is said once.
+    common = [
+        name for name, said in readings[places[0]].items() if _is_common(name, said, readings)
+    ]
+    shared = terms(
+        (
+            ("Tier and origin", f"{text(first['tier'])}, {text(first['origin'])}"),
+            ("Query", block(first["query"]) if first["query"] else ""),
+            *((name, readings[places[0]][name]) for name in common),
+        )
+    )
+    names = [name for name in readings[places[0]] if name not in common]
+    head = "".join(f"<th scope=col>{name}" for name in ("Source", *names))
+    rows = "\n".join(
+        f"<tr id=q{place}><td>{place}{''.join(f'<td>{said[name]}' for name in names)}"
+        for place, said in readings.items()
+    )
+    name = source_name(first)
+    return (
+        f'<article><h4>{name}</h4>{shared}<div class="scroll" tabindex="0" role="region" '
+        f'aria-label="Readings of {name}, from {places[0]}"><table><thead><tr>{head}<tbody>{rows}'
+        "</table></div></article>"
+    )
+
+
+def _reading(source: Members, time: str | None) -> dict[str, str]:
+    """Return what is said of one reading of a source, by heading."""
+    return {
+        "Parameters": listed([code(one, 200) for one in source["parameters"]], _MOST_ROWS),
+        "Rows": f"{source['rows']:,}",
+        "Hash of the rows": code(source["hash"]),
+        "Read": moment(time),
+        "Snapshot": text(source["snapshot"] or ""),
+        "Stated by": text(source["author"] or ""),
+        "Confidence": text(source["confidence"]),
+    }
+
+
+def _is_common(name: str, said: str, readings: dict[int, dict[str, str]]) -> bool:
+    unlike = {"Parameters", "Rows", "Hash of the rows"}
+    return name not in unlike and all(one[name] == said for one in readings.values())
+
+
+# ---------------------------------------------------------------------- rows
+
+
+def _rows(account: Account) -> str:
+    document = account.document
+    told = _told(account)
+    parts = [_group(account, place, told.get(place, set())) for place in range(len(document.facts))]
+    for place, one in enumerate(document.members["open"]):
+        shown = _atoms(account, one["predicate"], [one["row"]])
+        parts.append(f"<p>{code(f'open[{place}]')}: {shown} may be: {text(one['reason'])}")
+    parts += [_coverage(account, one) for one in document.members["coverage"]]
+    parts += [_summary(place, one) for place, one in enumerate(document.members["summaries"])]
+    return "".join(parts)
+
+
+def _atoms(account: Account, predicate: str, rows: list[list[str | None]]) -> str:
+    """Return rows of a predicate in the spelling of the certificate."""
+    shown = [code(account.document.atom(predicate, row), 300) for row in rows[:_MOST_KEYS]]
+    return listed([*shown, *[""] * (len(rows) - len(shown))], _MOST_KEYS)
+
+
+def _told(account: Account) -> dict[int, set[int]]:
+    """Return the rows of each fact group that are steps."""
+    told: dict[int, set[int]] = {}
+    for step in account.steps:
+        node = account.node(step)
+        if step.kind == ROW:
+            group, _, row = step.name.removeprefix("row").partition("_")
+            told.setdefault(int(group), set()).add(int(row))
+        elif node is not None and node["kind"] == "fact":
+            told.setdefault(node["facts"], set()).add(node["row"])
+    return told
+
+
+def _group(account: Account, place: int, told: set[int]) -> str:
+    """Return the rows of a fact group that are no steps; of many the first."""
+    group = account.document.facts[place]
+    rows = [row for at, row in enumerate(group["rows"]) if at not in told]
+    if not rows:
+        return ""
+    shown = [code(account.document.atom(group["predicate"], row), 300) for row in rows[:_MOST_ROWS]]
+    more = len(rows) - len(shown)
+    rest = f"<li>and {more:,} more, in the certificate" if more > 0 else ""
+    source = _source_link(account, group["source"])
+    title = (
+        f"{code(f'facts[{place}]')} from {source}, {counted(len(rows), 'row')} besides the steps"
+    )
+    return f"<p>{title}:<ul>{''.join(f'<li>{one}' for one in shown)}{rest}</ul>"
+
+
+def _coverage(account: Account, one: Members) -> str:
+    """Say for which keys everything was asked."""
+    arity = len(account.document.columns.get(one["predicate"], ()))
+    patterns = []
+    for key in one["keys"]:
+        pattern: list[str | None] = [None] * arity
+        for column, value in zip(one["columns"], key, strict=True):
+            pattern[column] = value
+        patterns.append(pattern)
+    sources = ", ".join(_source_link(account, source) for source in one["sources"])
+    asked = _atoms(account, one["predicate"], patterns)
+    return f"<p>Asked in full: {asked}, answered by {sources or 'nobody'}"
+
+
+def _summary(place: int, one: Members) -> str:
+    chunks = len(one["chunks"])
+    return (
+        f"<p>{code(f'summaries[{place}]')}: {one['count']:,} rows of an aggregate are not in the "
+        f"certificate; {counted(chunks, 'chunk')}, hash {code(one['hash'])}"
+    )
+
+
+def _closure(account: Account) -> str:
+    """Say what can be of each derived predicate that was asked about."""
+    closure = account.document.members["closure"]
+    rows = dict(closure["rows"])
+    parts = []
+    for entry in closure["entries"]:
+        name = entry["predicate"]
+        can = _atoms(account, name, rows.get(name, [])) or "no row"
+        orders = "; ".join(_order(account, *order) for order in entry["orders"])
+        keys = counted(len(entry["keys"]), "key")
+        parts.append(f"<p>Of {code(name)} for {keys} there can be {can}. Rules: {orders}")
+    return "".join(parts)
+
+
+def _order(account: Account, rule: int, order: list[int]) -> str:
+    """Say in which order the body of a rule was followed."""
+    places = ", ".join(str(at + 1) for at in order)
+    name = f'<a href="#r{rule}">{text(account.document.rules[rule]["id"])}</a>'
+    return f"{name}, literals {places}" if places else name
+
+
+def _proofs(account: Account) -> str:
+    """List the certificates that facts of this one rest on."""
+    parts = []
+    for place, proof in enumerate(account.document.members.get("proofs", ())):
+        header = proof["header"]
+        name, row = header["goal"]
+        goal = f"{name}({', '.join(row)})"
+        under = counted(len(header["under"]), "assumption")
+        parts.append(
+            f"<p>{code(f'proofs[{place}]')}: {text(header['verdict'])} {code(goal)} under {under}, "
+            f"confidence {text(header['confidence'])}, {counted(len(proof['nodes']), 'node')}, "
+            f"identity {code(proof['identity'])}"
+        )
+    return "".join(parts)
+
+
+# ---------------------------------------------------------------------- head
+
+
+def _head(account: Account) -> str:
+    document = account.document
+    header, record = document.header, document.record
+    return terms(
+        (
+            ("Format", code(document.members["format"])),
+            ("Identity of the proof", code(document.identity)),
+            ("Digest of the file", code(document.members["digest"])),
+            ("Pin of the rules", code(header["program"])),
+            ("Completeness", text(header["level"] or "")),
+            ("Search", text(header["search"])),
+            ("Snapshot", text(header["snapshot"] or "")),
+            ("Valid as of", text(header["as_of"] or "")),
+            ("Decision", text(header["decision"] or "")),
+            ("Supersedes", text(header["supersedes"] or "")),
+            ("Libraries", ", ".join(code(one) for one in header["libraries"])),
+            ("Approvals", ", ".join(code(one) for one in header["approvals"])),
+            ("Written", f"{moment(record['created'])} by {text(record['engine'])}"),
+            ("Host", text(record["host"] or "")),
+        )
+    )

@@ -1,0 +1,257 @@
+"""The explanation: an outline of sentences, what is folded counted, and thresholds always said.
+
+In: an ``Account``.  Out: HTML.  Invariant: each step is told once and named where it is met again;
+a proof of any depth is written without recursion, nested while it is shallow and as a flat list
+beyond.
+
+Example: "C001 is a VIP", because "revenue ($150,000) exceeds ...", over the steps it rests on.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+from constat.proof.export.drawing import rows_folded
+from constat.proof.export.steps import CLOSURE, RULE
+from constat.proof.export.wording import counted
+from constat.proof.report.markup import (
+    assumption_link,
+    capital,
+    checked_by,
+    code,
+    kinds,
+    source_kind,
+    source_name,
+    step_link,
+    text,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from constat.proof.export.account import Account
+    from constat.proof.export.steps import Step
+    from constat.proof.whynot import Attempt
+
+_Item = tuple[int, int, bool] | str
+"""A step, its level and whether it is folded; or a text that closes what was opened."""
+
+# A deeper outline walks off the page and is no outline any more.
+DEEPEST: Final = 14
+_ALL_OPEN: Final = 14
+_OPEN_LEVELS: Final = 2
+
+
+def explanation(account: Account) -> str:
+    """Return the explanation of a verdict."""
+    parts = [_missing(account), _attempts(account)]
+    if account.steps:
+        outline = _Outline(account)
+        parts.append(outline.nested() if outline.height <= DEEPEST else outline.flat())
+    return "".join(parts) or "<p>Nothing was needed to decide it.</p>"
+
+
+class _Outline:
+    """Writes the steps, with a list of its own in place of recursion."""
+
+    def __init__(self, account: Account) -> None:
+        self.account = account
+        self.folded: Mapping[int, int] = rows_folded(account)
+        self.left_out = Counter(self.folded.values())
+        self.inside = self._counted()
+        self.height = self._height()
+
+    def _height(self) -> int:
+        """Return the longest way down; premises stand before what rests on them."""
+        heights: list[int] = []
+        for step in self.account.steps:
+            heights.append(1 + max((heights[one.step] for one in step.premises), default=0))
+        return max(heights, default=0)
+
+    def _counted(self) -> list[int]:
+        """Return for each step how many are told under it, which is where they are met first."""
+        under = [0] * len(self.account.steps)
+        parent: dict[int, int] = {}
+        met: set[int] = set()
+        order: list[int] = []
+        for root in (*self.account.roots, *self.account.others):
+            waiting = [(root, -1)]
+            while waiting:
+                place, above = waiting.pop()
+                if place in met or place in self.folded:
+                    continue
+                met.add(place)
+                parent[place] = above
+                order.append(place)
+                premises = self.account.steps[place].premises
+                waiting += [(one.step, place) for one in reversed(premises)]
+        for place in reversed(order):
+            if parent[place] >= 0:
+                under[parent[place]] += under[place] + 1
+        return under
+
+    # ------------------------------------------------------------------ shapes
+
+    def nested(self) -> str:
+        """Write lists within lists."""
+        parts: list[str] = []
+        folded = 0
+        told: set[int] = set()
+        all_open = len(self.account.steps) <= _ALL_OPEN
+        waiting = self._roots()
+        while waiting:
+            item = waiting.pop()
+            if isinstance(item, str):
+                parts.append(item)
+                continue
+            place, level, hidden = item
+            if place in told:
+                parts.append(self.again(place))
+                continue
+            told.add(place)
+            folded += hidden
+            below = [one.step for one in self.account.steps[place].premises]
+            below = [one for one in below if one not in self.folded]
+            opened = all_open or level < _OPEN_LEVELS
+            parts.append(self.item(place, opened=opened, leaf=not below))
+            if below:
+                parts.append("<ul>")
+                waiting.append("</ul></details>")
+                inside = hidden or not opened
+                waiting += [(one, level + 1, inside) for one in reversed(below)]
+        head = self.head(len(told), folded)
+        return f'{head}<ul class="tree">{"".join(parts)}</ul>'
+
+    def _roots(self) -> list[_Item]:
+        found: list[_Item] = [(one, 0, False) for one in reversed(self.account.roots)]
+        if not self.account.others:
+            return found
+        title = '<li class="part">What closed sets and sums rest on besides:'
+        others: list[_Item] = [
+            (one, 1, False) for one in reversed(self.account.others) if one not in self.folded
+        ]
+        return [*others, title, *found] if self.account.roots else others
+
+    def flat(self) -> str:
+        """Write one list in reading order, each step with the numbers of what it rests on."""
+        parts = []
+        for place in self.account.order:
+            if place in self.folded:
+                continue
+            step = self.account.steps[place]
+            links = [
+                step_link(self.account, one.step)
+                for one in step.premises
+                if one.step not in self.folded
+            ]
+            rests = f"<p class=q>Rests on step {', '.join(links)}." if links else ""
+            parts.append(f"{self.item(place, opened=True, leaf=True)}{rests}")
+        head = self.head(len(parts), 0)
+        note = (
+            f"<p>The proof is {self.height:,} steps deep, so it is told as a list: each step names "
+            "the steps it rests on."
+        )
+        return f'{head}{note}<ul class="tree flat">{"".join(parts)}</ul>'
+
+    def head(self, told: int, folded: int) -> str:
+        """Say how much there is, and how much of it is folded."""
+        rows = len(self.folded)
+        more = f" {counted(rows, 'more row')} of sums are counted, not told." if rows else ""
+        return (
+            f'<p class="counts"><span id="counts" data-told="{told}">{counted(told, "step")}, '
+            f"{folded:,} of them folded.</span>{more} "
+            '<span class="js" hidden><button type="button" id="unfold">Unfold all</button> '
+            '<button type="button" id="fold">Fold all</button></span></p>'
+        )
+
+    # ------------------------------------------------------------------ steps
+
+    def item(self, place: int, *, opened: bool, leaf: bool) -> str:
+        """Write a step; what stands under it follows unless it is a leaf."""
+        step, number = self.account.steps[place], self.account.numbers[place]
+        title = f"<b>{number}</b> <span>{text(capital(step.sentence))}</span>"
+        body = self.body(place, step, number)
+        css = f"id=s{number} class={kinds(self.account, place)}{checked_by(self.account, step)}"
+        if leaf:
+            return f"\n<li {css}><div>{title}</div>{body}"
+        inside = counted(self.inside[place], "step")
+        shown = " open" if opened else ""
+        return (
+            f"\n<li {css}><details{shown}><summary>{title} <small>{inside} inside</small></summary>"
+            f"{body}"
+        )
+
+    def again(self, place: int) -> str:
+        said = text(capital(self.account.steps[place].sentence))
+        there = f"<span>(told at step {self.account.numbers[place]})</span>"
+        return f"\n<li class=again>{step_link(self.account, place)} {said} {there}"
+
+    def body(self, place: int, step: Step, number: int) -> str:
+        """Say why: the rule's sentence, its comparisons, the source, the assumption."""
+        account = self.account
+        said: list[str] = []
+        if step.reasoning:
+            said.append(f"Because {text(step.reasoning)}.")
+        said += [f"{one.label}: {text(one.sentence)}." for one in account.tests(step)]
+        if step.kind == CLOSURE:
+            said.append("Every rule was followed as far as it goes; there can be no other row.")
+        more = self.left_out[place]
+        if more:
+            said.append(f"And {counted(more, 'more row')}, which the certificate lists.")
+        if step.note:
+            said.append(f"{text(capital(step.note))}.")
+        links = [assumption_link(account, one) for one in account.taken[place]]
+        said += [f"<strong>Assumed:</strong> {link}" for link in links]
+        said.append(f"{self.origin(step)} <a href=#a{number}>Audit {number}</a>")
+        return "".join(f"<p>{one}" for one in said[:-1]) + f"<p class=q>{said[-1]}"
+
+    def origin(self, step: Step) -> str:
+        """Say in few words where a step comes from."""
+        document = self.account.document
+        if step.kind == RULE and step.rule is not None:
+            return f"By rule {text(document.rules[step.rule]['id'])}."
+        if not step.sources:
+            return ""
+        source = document.sources[step.sources[0]]
+        more = f" and {counted(len(step.sources) - 1, 'other')}" if len(step.sources) > 1 else ""
+        level = f" Completeness {step.level}." if step.level else ""
+        return f"From {source_name(source)} ({source_kind(source)}){more}.{level}"
+
+
+def _missing(account: Account) -> str:
+    """Return what is missing, as goals to paste back."""
+    if not account.gaps:
+        return ""
+    items = "".join(
+        f"<li>{code(gap.goal)}{''.join(f'<p>Not known: {text(one)}.' for one in gap.reasons)}"
+        for gap in account.gaps
+    )
+    return (
+        "<h3>What is missing</h3><p>Any of these, stated as a fact or asked as a goal, brings the "
+        f'question further:</p><ul class="missing">{items}</ul>'
+    )
+
+
+def _attempts(account: Account) -> str:
+    """Return how far each rule of the goal gets."""
+    if not account.attempts:
+        return ""
+    items = "".join(map(_attempt, account.attempts))
+    return f'<h3>How far each rule gets</h3><ol class="attempts">{items}</ol>'
+
+
+def _attempt(attempt: Attempt) -> str:
+    states = {
+        "failed": "✗ does not give it",
+        "open": "? may give it, but something is unknown",
+    }
+    state = states.get(attempt.state, "○ was not followed: too many possibilities")
+    reached = f"{attempt.reached} of {counted(attempt.of, 'literal')} can hold together."
+    stopped = f"Stopped at {code(attempt.literal)}." if attempt.literal else ""
+    actual, needed = code(attempt.actual), code(attempt.required)
+    actual = f"There is {actual}; needed is {needed}." if attempt.actual else ""
+    distance = f"Apart by {code(attempt.distance)}." if attempt.distance else ""
+    reason = f"{text(capital(attempt.sentence))}." if attempt.sentence else ""
+    said = " ".join(part for part in (reached, stopped, actual, distance) if part)
+    return f'<li><p><b>Rule {text(attempt.rule)}</b> {state}</p><p>{reason}<p class="quiet">{said}'

@@ -1,0 +1,173 @@
+"use strict";
+(() => {
+  const all = (selector) => Array.from(document.querySelectorAll(selector));
+  const at = (id) => document.getElementById(id);
+  const certificate = at("certificate").textContent;
+  const marks = all(".tree li[id], #audit tr[id^=a]").map((step) => {
+    const mark = document.createElement("i");
+    mark.className = "m";
+    mark.textContent = "○ unverified";
+    if (step.cells) step.cells[0].append(" ", mark);
+    else step.querySelector("span").after(" ", mark);
+    // A row of the audit without a step in the outline is a row of a sum.
+    const told = step.cells ? at(`s${step.id.slice(1)}`) : step;
+    return told ? { mark, node: told.dataset.n, kind: kind(told.classList) } : { mark, kind: "recorded" };
+  });
+  const folds = all(".tree details");
+  const SAYS = {
+    checked: ["ok", "✓ checked"],
+    recorded: ["ok", "✓ as recorded"],
+    assumed: ["as", "▲ assumed"],
+  };
+
+  for (const one of all(".js")) one.hidden = false;
+
+  // Colours: as the system says, or turned by hand; nothing is stored.
+  const THEMES = [["", "as the system"], ["light", "light"], ["dark", "dark"]];
+  let theme = 0;
+  at("theme").addEventListener("click", () => {
+    theme = (theme + 1) % THEMES.length;
+    const [name, said] = THEMES[theme];
+    if (name) document.documentElement.dataset.theme = name;
+    else delete document.documentElement.dataset.theme;
+    at("theme").textContent = `Colours: ${said}`;
+  });
+
+  // What is folded is counted, whoever folds it.
+  const counts = at("counts");
+  function recount() {
+    const closed = folds.filter((one) => !one.open);
+    const hidden = new Set();
+    for (const one of closed) for (const item of one.querySelectorAll("li[id]")) hidden.add(item);
+    const told = Number(counts.dataset.told);
+    counts.textContent = `${told} ${told === 1 ? "step" : "steps"}, ${hidden.size} of them folded.`;
+  }
+  let counting = false;
+  function recountSoon() {
+    if (counting) return;
+    counting = true;
+    requestAnimationFrame(() => {
+      counting = false;
+      recount();
+    });
+  }
+  if (counts) {
+    for (const one of folds) one.addEventListener("toggle", recountSoon);
+    const foldAll = (open) => () => folds.forEach((one) => { one.open = open; });
+    at("unfold").addEventListener("click", foldAll(true));
+    at("fold").addEventListener("click", foldAll(false));
+  }
+
+  // A link into what is folded unfolds it.
+  function reveal() {
+    const target = location.hash && at(decodeURIComponent(location.hash.slice(1)));
+    if (!target) return;
+    for (let one = target.parentElement; one; one = one.parentElement) {
+      if (one.tagName === "DETAILS") one.open = true;
+    }
+    const own = target.querySelector(":scope > details");
+    if (own) own.open = true;
+    target.scrollIntoView();
+  }
+  addEventListener("hashchange", reveal);
+  reveal();
+
+  let closedForPrint = [];
+  addEventListener("beforeprint", () => {
+    closedForPrint = folds.filter((one) => !one.open);
+    for (const one of closedForPrint) one.open = true;
+  });
+  addEventListener("afterprint", () => {
+    for (const one of closedForPrint) one.open = false;
+  });
+
+  at("save").addEventListener("click", () => {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([certificate], { type: "application/json" }));
+    link.download = "certificate.json";
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+  });
+
+  // ------------------------------------------------------------------ verification
+  function show(mark, tone, said) {
+    mark.className = `m ${tone}`;
+    mark.textContent = said;
+  }
+
+  function tell(tone, title, said) {
+    const state = at("state");
+    const mark = document.createElement("span");
+    show(mark, tone, title);
+    // What stands between backticks is a command.
+    const parts = said.split("`").map((part, at) => {
+      if (at % 2 === 0) return part;
+      const code = document.createElement("code");
+      code.textContent = part;
+      return code;
+    });
+    state.replaceChildren(mark, " ", ...parts);
+  }
+
+  function kind(classes) {
+    if (classes.contains("assumed")) return "assumed";
+    return classes.contains("fact") || classes.contains("row") ? "recorded" : "checked";
+  }
+
+  function accepted(report) {
+    for (const one of marks) show(one.mark, ...SAYS[one.kind]);
+    const checked = report.nodes.length;
+    tell("ok", `✓ verified in this page: ${report.verdict.replace("_", " ")}`,
+      `A second checker, which is part of this page, accepts the certificate in it ` +
+      `(${checked} ${checked === 1 ? "node" : "nodes"}). The rows of the sources are taken ` +
+      "as recorded; `constat verify --source` reads them again.");
+  }
+
+  // A reason may quote the certificate, and its backticks are no marks of ours.
+  const shown = (text) => String(text).replaceAll("`", "'");
+
+  function rejected(report) {
+    const nodes = report.nodes || [];
+    for (const { mark, node } of marks) {
+      if (node && nodes[node] && nodes[node].ok === false) show(mark, "no", "✗ rejected");
+      else show(mark, "", "○ not confirmed");
+    }
+    tell("no", "✗ REJECTED", `The certificate in this page does not prove its verdict: ` +
+      `${shown(report.reason)}${report.place ? ` (at ${shown(report.place)})` : ""}. Do not rely on this page.`);
+  }
+
+  function verify() {
+    if (typeof globalThis.constatCheck !== "function") {
+      tell("", "○ not verified here",
+        "This page holds no checker. Save the certificate and run `constat verify FILE`.");
+      document.documentElement.dataset.verified = "done";
+      return;
+    }
+    try {
+      const report = globalThis.constatCheck(certificate, {});
+      if (report.accepted) accepted(report);
+      else rejected(report);
+    } catch (error) {
+      tell("", "○ not verified here", "The checker of this page stopped on the certificate. " +
+        "Save the certificate and run `constat verify FILE`.");
+    }
+    document.documentElement.dataset.verified = "done";
+  }
+
+  const LARGE = 2000000;
+  if (certificate.length <= LARGE) {
+    tell("", "○ being verified", "One moment.");
+    setTimeout(verify, 30);
+  } else {
+    // A check of many seconds is begun by whoever wants it.
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = "Verify now";
+    button.addEventListener("click", () => {
+      tell("", "○ being verified", "This takes a while.");
+      setTimeout(verify, 50);
+    });
+    tell("", "○ not verified here", "The certificate is large: ");
+    at("state").append(button);
+  }
+})();

@@ -1,0 +1,108 @@
+"""Write a report as PDF/A-3 with the certificate inside.
+
+In: the bytes of a certificate.  Out: the bytes of a PDF.  Invariant: equal certificates give equal
+bytes with one version of WeasyPrint and its fonts; nothing is fetched while it is made; the
+attached file is the certificate, byte for byte.
+
+Example: the attachment ``certificate.json`` of ``to_pdf(content)`` is ``content``; see ISO 19005-3.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+from contextlib import contextmanager
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from constat.proof.export.account import account_of, reading_certificate
+from constat.proof.export.extras import missing_package
+from constat.proof.report.audit import audit
+from constat.proof.report.boundary import boundary
+from constat.proof.report.explanation import explanation
+from constat.proof.report.opening import opening
+from constat.proof.report.page import page_title, paper_style, picture
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from constat.proof.export.account import Account
+
+# See reproducible-builds.org, "SOURCE_DATE_EPOCH".
+_CLOCK: Final = "SOURCE_DATE_EPOCH"
+
+
+@reading_certificate()
+def to_pdf(certificate: bytes) -> bytes:
+    """Return the report as PDF; ``ValueError`` for what is no certificate."""
+    account = account_of(certificate)
+    weasyprint = _weasyprint()
+    created = account.document.record["created"]
+    attachment = weasyprint.Attachment(
+        string=certificate,
+        name="certificate.json",
+        description="The certificate that this report was written from",
+        relationship="Source",
+        created=_time(created),
+        modified=_time(created),
+    )
+    # Nothing may be fetched: the page holds all it needs, and data may name any address.
+    fetcher = weasyprint.urls.URLFetcher(allowed_protocols=())
+    page = weasyprint.HTML(string=paper(account), base_url="about:blank", url_fetcher=fetcher)
+    with _stopped_clock(created):
+        content: bytes = page.write_pdf(
+            pdf_variant="pdf/a-3u",
+            pdf_identifier=account.document.identity.encode(),
+            attachments=[attachment],
+        )
+    return content
+
+
+def paper(account: Account) -> str:
+    """Return the page that is printed: everything unfolded, no scripts."""
+    parts = (
+        ("Explanation", explanation(account)),
+        ("Picture", picture(account, paper=True)),
+        ("Model boundary", boundary(account)),
+        ("Audit", audit(account)),
+    )
+    body = "".join(
+        f'<section class="view" id="{title.split()[-1].lower()}"><h2>{title}</h2>{said}</section>'
+        for title, said in parts
+    )
+    created = account.document.record["created"]
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        f"<title>{page_title(account)}</title>"
+        f'<meta name="dcterms.created" content="{created[:19]}Z">'
+        f'<meta name="dcterms.modified" content="{created[:19]}Z">'
+        f"<style>{paper_style()}</style></head><body><main>{opening(account, paper=True)}{body}"
+        "</main></body></html>"
+    )
+
+
+@contextmanager
+def _stopped_clock(created: str) -> Iterator[None]:
+    """Let the fonts in the file bear the certificate's time; this variable is all they go by."""
+    before = os.environ.get(_CLOCK)
+    os.environ[_CLOCK] = str(int(_time(created).timestamp()))
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[_CLOCK]
+        else:
+            os.environ[_CLOCK] = before
+
+
+def _time(created: str) -> datetime:
+    return datetime.fromisoformat(created)
+
+
+def _weasyprint() -> Any:  # noqa: ANN401  the module has no types of its own
+    """Load the writer of PDF, or say how to get it."""
+    try:
+        return importlib.import_module("weasyprint")
+    except (ImportError, OSError):
+        # OSError: the Python part is there, and the library Pango is not.
+        raise missing_package("weasyprint", "pdf") from None

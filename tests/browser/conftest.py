@@ -1,0 +1,43 @@
+"""A browser for the tests of reports; without one they are skipped with the reason."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from playwright.sync_api import Error, sync_playwright
+
+from tests.browser.finding import HOW, find_browser
+from tests.browser.pages import Pages
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from playwright.sync_api import Browser
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    found = find_browser()
+    if found is None:
+        pytest.skip(f"no browser was found: {HOW}")
+    with sync_playwright() as playwright:
+        environment: dict[str, Any] = dict(found.environment)
+        try:
+            started = playwright.chromium.launch(
+                executable_path=found.program,
+                args=list(found.arguments),
+                env=environment or None,
+            )
+        except Error as problem:
+            pytest.skip(f"{found.program} does not start: {str(problem).splitlines()[0]}")
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def pages(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pages]:
+    """Open reports, each in a context of its own, and watch what they do."""
+    opener = Pages(browser, tmp_path_factory.mktemp("reports"))
+    yield opener
+    opener.close()
