@@ -1,4 +1,4 @@
-"""A certificate as exports read it: labels for facts, rules, sources.
+"""A certificate as exports read it: its members, its labels, and who speaks for what.
 
 In: bytes.  Out: a ``Document``.  Invariant: labels are printable, so no export carries control
 characters of data.  ``ValueError`` for what is no certificate; whether it is *right* is for the
@@ -8,14 +8,20 @@ checker to say, not for an export.
 from __future__ import annotations
 
 import json
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from constat.proof.decoding import decode_program
 from constat.proof.render import printable
+from constat.syntax import print_rule
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from constat.analysis import AnalysedProgram
+
 Members = dict[str, Any]
+TextRow = tuple[str | None, ...]
 
 
 class Document:
@@ -36,6 +42,7 @@ class Document:
             self.sources: list[Members] = members["sources"]
             self.facts: list[Members] = members["facts"]
             self.record: Members = members["record"]
+            self.assumptions: list[Members] = members["assumptions"]
             self.identity: str = members["identity"]
             self.columns = {
                 one["name"]: [name for name, _ in one["columns"]] for one in members["declarations"]
@@ -43,9 +50,40 @@ class Document:
         except (KeyError, TypeError, ValueError):
             raise ValueError("this is no certificate: a member is missing") from None
 
+    @cached_property
+    def program(self) -> AnalysedProgram:
+        """The rules and declarations as values of the logic."""
+        return decode_program(self.members)
+
+    @cached_property
+    def rule_texts(self) -> list[str]:
+        """The rules as text, printed from what a checker checks."""
+        return [print_rule(rule) for rule in self.program.rules]
+
     def goal(self) -> str:
         """Return the goal as text."""
         return self.atom(*self.header["goal"])
+
+    def verdict(self) -> str:
+        """Return the verdict and the goal as people read them."""
+        return f"{self.header['verdict'].replace('_', ' ')}: {self.goal()}"
+
+    def answers(self) -> list[int]:
+        """Return the nodes that the goal's pattern matches."""
+        predicate, pattern = self.header["goal"]
+        return [
+            place
+            for place, node in enumerate(self.nodes)
+            if node["fact"][0] == predicate and matches(pattern, node["fact"][1])
+        ]
+
+    def holds(self, group: Members) -> bool:
+        """Tell whether the rows of a fact group hold in the certificate's reading."""
+        under = self.header["under"]
+        proof = self.sources[group["source"]].get("proof")
+        imported = proof["assumptions"] if proof else ()
+        assumption = group["assumption"]
+        return (assumption is None or assumption in under) and all(one in under for one in imported)
 
     def atom(self, predicate: str, row: Sequence[str | None]) -> str:
         """Return an atom as text; what is open or a variable is its column with a ``?``."""
@@ -89,11 +127,84 @@ class Document:
 
     def sources_of(self, predicate: str) -> list[int]:
         """Return the sources that speak for a predicate."""
-        found: dict[int, None] = {}
-        for coverage in self.members["coverage"]:
-            if coverage["predicate"] == predicate:
-                found.update(dict.fromkeys(coverage["sources"]))
-        return list(found)
+        return list(self._speaking.get(predicate, ()))
+
+    def reads(self, predicate: str) -> tuple[str, ...]:
+        """Return the predicates that the rules of a predicate speak about, through others too."""
+        found: dict[str, None] = {}
+        waiting = [predicate]
+        while waiting:
+            name = waiting.pop()
+            if name not in found:
+                found[name] = None
+                waiting += self._below.get(name, ())
+        return tuple(found)
+
+    @cached_property
+    def _below(self) -> dict[str, list[str]]:
+        """For each derived predicate those its rules mention."""
+        found: dict[str, list[str]] = {}
+        for rule in self.rules:
+            mentioned = found.setdefault(rule["head"][0], [])
+            for literal in rule["body"]:
+                inner = literal[4] if literal[0] == "a" else [literal]
+                mentioned += [one[1][0] for one in inner if one[0] != "?"]
+        return found
+
+    def coverages(self, predicate: str, pattern: Sequence[str | None]) -> list[list[int]]:
+        """Return the sources of each coverage that serves a pattern."""
+        return [
+            sources
+            for columns, keys in self._coverage.get(predicate, ())
+            for sources in keys.get(tuple([pattern[column] for column in columns]), ())
+        ]
+
+    def has_closed_set(self, predicate: str) -> bool:
+        """Tell whether the closure speaks about a predicate."""
+        return predicate in self._closed
+
+    def is_closed(self, predicate: str, pattern: Sequence[str | None]) -> bool:
+        """Tell whether an entry of the closure serves a pattern."""
+        return any(
+            tuple([pattern[column] for column in columns]) in keys
+            for columns, keys in self._closed.get(predicate, ())
+        )
+
+    def speakers(self, predicate: str, pattern: Sequence[str | None]) -> list[int]:
+        """Return the sources whose answers say that these are all rows of a pattern."""
+        return next((list(sources) for sources in self.coverages(predicate, pattern)), [])
+
+    @cached_property
+    def _speaking(self) -> dict[str, dict[int, None]]:
+        """The sources that coverages name, by predicate."""
+        found: dict[str, dict[int, None]] = {}
+        for one in self.members["coverage"]:
+            found.setdefault(one["predicate"], {}).update(dict.fromkeys(one["sources"]))
+        return found
+
+    @cached_property
+    def _closed(self) -> dict[str, list[tuple[tuple[int, ...], frozenset[TextRow]]]]:
+        """The closure's entries by predicate: columns and keys."""
+        found: dict[str, list[tuple[tuple[int, ...], frozenset[TextRow]]]] = {}
+        for one in self.members["closure"]["entries"]:
+            keys = frozenset(tuple(key) for key in one["keys"])
+            found.setdefault(one["predicate"], []).append((tuple(one["columns"]), keys))
+        return found
+
+    @cached_property
+    def _coverage(self) -> dict[str, list[tuple[tuple[int, ...], dict[TextRow, list[list[int]]]]]]:
+        """The coverage by predicate: columns, and for each of their keys the sources of each."""
+        found: dict[str, dict[tuple[int, ...], dict[TextRow, list[list[int]]]]] = {}
+        for one in self.members["coverage"]:
+            keys = found.setdefault(one["predicate"], {}).setdefault(tuple(one["columns"]), {})
+            for key in one["keys"]:
+                keys.setdefault(tuple(key), []).append(one["sources"])
+        return {name: list(shapes.items()) for name, shapes in found.items()}
+
+
+def matches(pattern: Sequence[str | None], row: Sequence[str | None]) -> bool:
+    """Tell whether a row has the pattern's values."""
+    return all(cell is None or cell == mine for cell, mine in zip(pattern, row, strict=True))
 
 
 def _term(term: list[Any], values: dict[str, str | None]) -> str:

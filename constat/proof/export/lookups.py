@@ -1,0 +1,262 @@
+"""What a certificate's rows say about a pattern: the look-ups behind aggregates and absences.
+
+In: a ``Document``.  Out: the rows an aggregate counts, and the level of completeness on which a
+literal rests (check/FORMAT.md, section 6a).  Invariant: only rows that the certificate shows are
+looked at, and never more than ``MOST_LOOKED_AT`` of them for one aggregate.
+
+These are the ``Rows`` of ``constat.proof.groups``, read from a file in place of an evaluation.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+from constat.logic import OPEN, format_value
+from constat.proof.decoding import decode_row, decode_value
+from constat.proof.groups import Group
+from constat.proof.instances import (
+    AggregateCode,
+    ComparisonCode,
+    NegativeCode,
+    PositiveCode,
+    compile_rule,
+    is_ground,
+)
+from constat.proof.relation import Relation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from constat.logic import OpenRow, Row
+    from constat.proof.export.document import Document, Members, TextRow
+    from constat.proof.groups import Exact
+    from constat.proof.instances import Binding, Pattern, RuleCode, Test
+
+MOST_LOOKED_AT: Final = 200_000
+_AUTHORITIES: Final = frozenset({"CONFIG", "DATABASE"})
+
+
+class TooManyRowsError(ValueError):
+    """The rows of an aggregate are too many to be listed."""
+
+
+class Lookups:
+    """The rows of a certificate, found by any columns."""
+
+    def __init__(self, document: Document) -> None:
+        self.document = document
+        predicates = document.program.program.predicates
+        self._kinds = {name: predicate.kinds for name, predicate in predicates.items()}
+        self._codes: dict[int, RuleCode] = {}
+        self._relations: dict[str, Relation] = {}
+        self._left = MOST_LOOKED_AT
+        self._met: list[str] = []
+
+    def code(self, rule: int) -> RuleCode:
+        """Return a rule made ready."""
+        found = self._codes.get(rule)
+        if found is None:
+            found = self._codes[rule] = compile_rule(self.document.program, rule)
+        return found
+
+    def binding(self, node: Members) -> Binding:
+        """Return the substitution of a rule node; what it leaves open is unbound."""
+        values = decode_row(node["bind"], self.code(node["rule"]).kinds)
+        return [None if value is OPEN else value for value in values]
+
+    def counted(self, node: Members, place: int) -> tuple[Exact, str]:
+        """Return what an aggregate of a node counts, and the level it rests on.
+
+        ``TooManyRowsError`` where it counts too many rows.
+        """
+        literal, start = self._group(node, place)
+        found = Group(self, literal).exact(start)
+        return found, weakest(self._met)
+
+    def threshold_level(self, node: Members, place: int) -> str:
+        """Return the level on which a recursive threshold of a node rests; empty for none.
+
+        It rests on what its summands negate, and, where its text allows negative summands, on the
+        rows that may be summands.
+        """
+        literal, start = self._group(node, place)
+        if literal.threshold is not None and not literal.threshold.proven:
+            Group(self, literal).distinct(start)
+        kinds = self.code(node["rule"]).kinds
+        for values, _ in node["premises"][place]:
+            binding = list(start)
+            for slot, text in zip(literal.inner, values, strict=True):
+                binding[slot] = decode_value(text, kinds[slot])
+            for test in literal.body:
+                if isinstance(test, NegativeCode):
+                    self._meet(test.atom.predicate, test.atom.pattern(binding))
+        return weakest(self._met)
+
+    def _group(self, node: Members, place: int) -> tuple[AggregateCode, Binding]:
+        """Return an aggregate and the binding of its group, and begin to count look-ups."""
+        code = self.code(node["rule"])
+        literal = code.body[place]
+        if not isinstance(literal, AggregateCode):
+            raise TypeError(literal)
+        start: Binding = [None] * len(code.names)
+        given = self.binding(node)
+        for slot in literal.outer:
+            start[slot] = given[slot]
+        self._left, self._met = MOST_LOOKED_AT, []
+        return literal, start
+
+    def texts(self, predicate: str, pattern: Pattern) -> TextRow:
+        """Return a pattern in the spelling of certificates."""
+        return tuple(
+            [
+                format_value(cell, kind) if is_ground((cell,)) else None  # type: ignore[arg-type]  # ground
+                for cell, kind in zip(pattern, self._kinds[predicate], strict=True)
+            ]
+        )
+
+    def level(self, predicate: str, texts: Sequence[str | None]) -> str:
+        """Return the level on which "these are all rows of the pattern" rests; empty for none."""
+        parts = []
+        if predicate in self.document.program.external:
+            parts.append(self._level_outside(predicate, texts))
+        if self.document.is_closed(predicate, texts):
+            parts.append("C4")
+        return weakest(parts)
+
+    def _level_outside(self, predicate: str, texts: Sequence[str | None]) -> str:
+        opened = self._accepted.get(predicate, ())
+        if any(_may_match(one, texts) for one in opened):
+            return "C0"
+        found = [
+            "C3" if all(source in self._inline for source in sources) else "C1"
+            for sources in self.document.coverages(predicate, texts)
+            if any(self.document.sources[one]["origin"] in _AUTHORITIES for one in sources)
+        ]
+        return max(found, default="")
+
+    # ------------------------------------------------------- what ``Group`` asks of its owner
+
+    def tested(self, literal: Test, binding: Binding) -> Iterator[Binding]:
+        """Return the bindings under which a literal may be true."""
+        if isinstance(literal, PositiveCode):
+            pattern = literal.atom.pattern(binding)
+            for row in self.possible(literal.atom.predicate, pattern):
+                extended = literal.atom.unify(pattern, row, binding)
+                if extended is not None:
+                    yield extended
+        elif isinstance(literal, ComparisonCode):
+            truth = literal.truth(binding)
+            assigned = literal.assigned(binding) if truth is None else None
+            if truth is not False:
+                yield assigned or binding
+        else:
+            negated = literal.atom.pattern(binding)
+            if not self.is_certain(literal.atom.predicate, negated):  # type: ignore[arg-type]  # ground
+                yield binding
+
+    def possible(self, predicate: str, pattern: Pattern) -> list[OpenRow]:
+        """Return the rows that match a pattern."""
+        columns = tuple(place for place, cell in enumerate(pattern) if is_ground((cell,)))
+        key: Row = tuple(pattern[place] for place in columns)  # type: ignore[misc]  # ground
+        found = self._relation(predicate).matching(columns, key)
+        self._left -= len(found) + 1
+        if self._left < 0:
+            raise TooManyRowsError("an aggregate reads more rows than can be listed")
+        self._meet(predicate, pattern)
+        return found
+
+    def is_recorded(self, predicate: str, pattern: Pattern) -> bool:
+        """Tell whether all that matches a pattern was asked for."""
+        if predicate not in self.document.program.external:
+            return True
+        return bool(self.document.coverages(predicate, self.texts(predicate, pattern)))
+
+    def is_certain(self, predicate: str, row: OpenRow) -> bool:
+        """Tell whether a row is certain."""
+        return row in self._certain.get(predicate, ())
+
+    # ------------------------------------------------------------------------------- inside
+
+    def _meet(self, predicate: str, pattern: Pattern) -> None:
+        self._met.append(self.level(predicate, self.texts(predicate, pattern)))
+
+    def _relation(self, predicate: str) -> Relation:
+        found = self._relations.get(predicate)
+        if found is None:
+            found = self._relations[predicate] = Relation(self._rows(predicate))
+        return found
+
+    def _rows(self, predicate: str) -> Iterator[OpenRow]:
+        kinds = self._kinds[predicate]
+        yield from self._certain.get(predicate, ())
+        for texts in self._listed.get(predicate, ()):
+            yield decode_row(texts, kinds)
+
+    @cached_property
+    def _certain(self) -> dict[str, dict[OpenRow, None]]:
+        """Rows that hold: those of fact groups that hold, and the facts of nodes."""
+        document = self.document
+        found: dict[str, dict[OpenRow, None]] = {}
+        for group in document.facts:
+            if document.holds(group):
+                self._note(found, group["predicate"], group["rows"])
+        for node in document.nodes:
+            self._note(found, node["fact"][0], (node["fact"][1],))
+        return found
+
+    def _note(
+        self, found: dict[str, dict[OpenRow, None]], predicate: str, rows: Iterable[TextRow]
+    ) -> None:
+        kinds = self._kinds[predicate]
+        found.setdefault(predicate, {}).update((decode_row(row, kinds), None) for row in rows)
+
+    @cached_property
+    def _listed(self) -> dict[str, list[TextRow]]:
+        """All rows that may be: of facts, of open rows that count, of the closure."""
+        members = self.document.members
+        under = frozenset(self.document.header["under"])
+        found: dict[str, list[TextRow]] = {}
+        for group in self.document.facts:
+            found.setdefault(group["predicate"], []).extend(group["rows"])
+        for one in members["open"]:
+            if one["assumption"] not in under:
+                found.setdefault(one["predicate"], []).append(one["row"])
+        for predicate, rows in members["closure"]["rows"]:
+            found.setdefault(predicate, []).extend(rows)
+        return found
+
+    @cached_property
+    def _accepted(self) -> dict[str, list[TextRow]]:
+        """Open rows that count no more, because their assumption is accepted."""
+        under = frozenset(self.document.header["under"])
+        found: dict[str, list[TextRow]] = {}
+        for one in self.document.members["open"]:
+            if one["assumption"] in under:
+                found.setdefault(one["predicate"], []).append(one["row"])
+        return found
+
+    @cached_property
+    def _inline(self) -> frozenset[int]:
+        """Sources all of whose rows are shown, of one predicate."""
+        shown: dict[int, dict[str, int]] = {}
+        for group in self.document.facts:
+            rows = shown.setdefault(group["source"], {})
+            rows[group["predicate"]] = rows.get(group["predicate"], 0) + len(group["rows"])
+        return frozenset(
+            place
+            for place, source in enumerate(self.document.sources)
+            if (list(shown.get(place, {}).values()) or [0]) == [source["rows"]]
+        )
+
+
+def weakest(levels: Iterable[str]) -> str:
+    """Return the weakest level; empty where there is none."""
+    return min((level for level in levels if level), default="")
+
+
+def _may_match(row: Sequence[str | None], pattern: Sequence[str | None]) -> bool:
+    return all(
+        mine is None or cell is None or mine == cell
+        for mine, cell in zip(row, pattern, strict=True)
+    )
