@@ -2,8 +2,8 @@
 
 In: templates from ``@[says]`` with placeholders ``{name}``, or nothing; predicates, rules and
 values. Out: one sentence.  Invariant: a default sentence names every value of what it speaks
-about, so no comparison and no threshold is left out.  Numbers have thousands separators, times are
-plain.
+about, so no comparison and no threshold is left out.  How numbers and days are written, and in
+which language templates are taken, is told by a ``Speech``.
 
 Example: ``fill("{c} is a VIP", {"c": "C001"}) == "C001 is a VIP"``.
 """
@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
 from constat.logic import (
@@ -22,11 +21,11 @@ from constat.logic import (
     Constant,
     Kind,
     Negative,
-    Open,
     Positive,
     Variable,
     display_value,
 )
+from constat.proof.speech import PLAIN, Speech
 from constat.syntax import print_term
 
 if TYPE_CHECKING:
@@ -35,19 +34,11 @@ if TYPE_CHECKING:
     from constat.logic import Atom, Literal, OpenRow, Predicate, Rule, Slot, Term
 
 _PLACEHOLDER: Final = re.compile(r"\{([?A-Za-z_][A-Za-z0-9_]*)\}")
-# A year or a number that only names something is not written with separators.
-_NAMING: Final = re.compile(r"(^|_)(id|ids|key|no|nr|number|code|year|zip)$", re.IGNORECASE)
-_GROUPED_FROM: Final = 1_000
 
 
-def show_value(slot: Slot, kind: Kind, name: str = "") -> str:
+def show_value(slot: Slot, kind: Kind, name: str = "", speech: Speech = PLAIN) -> str:
     """Write a value for people; ``name`` is the column or variable it stands in."""
-    if isinstance(slot, Open):
-        return "something unknown"
-    if not kind.numeric or kind is Kind.FLOAT or _NAMING.search(name):
-        return display_value(slot, kind)
-    number = Decimal(slot)
-    return f"{number:,f}" if abs(number) >= _GROUPED_FROM else display_value(slot, kind)
+    return speech.value(slot, kind, name)
 
 
 def fill(template: str, values: Mapping[str, str]) -> str:
@@ -95,13 +86,10 @@ def show_fact(predicate: Predicate, row: OpenRow, *, holds: bool = True) -> str:
     return f"{predicate.name}{inside} = {display_value(row[place], predicate.columns[place].kind)}"
 
 
-def describe_fact(predicate: Predicate, row: OpenRow) -> str:
+def describe_fact(predicate: Predicate, row: OpenRow, speech: Speech = PLAIN) -> str:
     """Say a fact in a sentence: by its template, else with all its values."""
-    shown = {
-        column.name: show_value(slot, column.kind, column.name)
-        for column, slot in zip(predicate.columns, row, strict=True)
-    }
-    template = predicate.attributes.get("says")
+    shown = _shown(predicate, row, speech)
+    template = speech.template(predicate.attributes, "says")
     if template:
         return fill(template, shown)
     place = value_column(predicate)
@@ -116,6 +104,29 @@ def describe_fact(predicate: Predicate, row: OpenRow) -> str:
     if not names:
         return f"{subject} holds"
     return f"{subject} holds for {_listed([f'{words(name)} {shown[name]}' for name in names])}"
+
+
+def deny_fact(predicate: Predicate, row: OpenRow, speech: Speech = PLAIN) -> str:
+    """Say that a fact is absent: by ``@[says_not]``, else by the sentence of the fact."""
+    template = speech.template(predicate.attributes, "says_not")
+    if template:
+        return fill(template, _shown(predicate, row, speech))
+    return f"it is not so that {describe_fact(predicate, row, speech)}"
+
+
+def doubt_fact(predicate: Predicate, row: OpenRow, speech: Speech = PLAIN) -> str:
+    """Say that a fact is not known: by ``@[says_unknown]``, else by the sentence of the fact."""
+    template = speech.template(predicate.attributes, "says_unknown")
+    if template:
+        return fill(template, _shown(predicate, row, speech))
+    return f"it is not known whether {describe_fact(predicate, row, speech)}"
+
+
+def _shown(predicate: Predicate, row: OpenRow, speech: Speech) -> dict[str, str]:
+    return {
+        column.name: speech.value(slot, column.kind, column.name)
+        for column, slot in zip(predicate.columns, row, strict=True)
+    }
 
 
 def _unary(subject: str, value: str) -> str:
@@ -138,20 +149,34 @@ class Instance:
     values: Mapping[str, Slot]
     kinds: Mapping[str, Kind]
     predicates: Mapping[str, Predicate]
+    speech: Speech = PLAIN
 
     def shown(self) -> dict[str, str]:
-        """Return the values as people read them, by variable."""
-        return {
-            name: show_value(slot, self.kinds[name], name) for name, slot in self.values.items()
+        """Return the values as people read them, by variable and by column of the head."""
+        head = self.predicates[self.rule.head.predicate]
+        columns = {
+            column.name: self.term(term)
+            for column, term in zip(head.columns, self.rule.head.terms, strict=True)
         }
+        return columns | {
+            name: self.speech.value(slot, self.kinds[name], name)
+            for name, slot in self.values.items()
+        }
+
+    def knows(self, names: Sequence[str]) -> bool:
+        """Tell whether variables and columns of the head have values."""
+        head = self.predicates[self.rule.head.predicate]
+        columns = zip(head.columns, self.row(self.rule.head), strict=True)
+        slots = {column.name: slot for column, slot in columns} | dict(self.values)
+        return all(slots.get(name.removeprefix("?"), OPEN) is not OPEN for name in names)
 
     def term(self, term: Term) -> str:
         """Write a term: a value where it has one, else as in the rule."""
         match term:
             case Variable(name=name) if name in self.values:
-                return show_value(self.values[name], self.kinds[name], name)
+                return self.speech.value(self.values[name], self.kinds[name], name)
             case Constant(value=value, kind=kind):
-                return show_value(value, kind)
+                return self.speech.value(value, kind)
             case _:
                 return print_term(term)
 
@@ -181,7 +206,7 @@ _OPERATOR_WORDS: Final = (
 
 def explain(instance: Instance) -> str:
     """Say why a rule instance gives its head: by its template, else literal by literal."""
-    template = instance.rule.attributes.get("says")
+    template = instance.speech.template(instance.rule.attributes, "says")
     if template:
         return fill(template, instance.shown())
     compared: set[int] = set()
@@ -202,10 +227,11 @@ def explain(instance: Instance) -> str:
 def _literal(instance: Instance, literal: Literal) -> str:
     match literal:
         case Positive(atom):
-            return describe_fact(instance.predicates[atom.predicate], instance.row(atom))
+            declared = instance.predicates[atom.predicate]
+            return describe_fact(declared, instance.row(atom), instance.speech)
         case Negative(atom):
-            row = instance.row(atom)
-            return f"it is not so that {describe_fact(instance.predicates[atom.predicate], row)}"
+            declared = instance.predicates[atom.predicate]
+            return deny_fact(declared, instance.row(atom), instance.speech)
         case Aggregate():
             return describe_aggregate(instance, literal)
         case Comparison():
@@ -251,10 +277,21 @@ def _is_lower_bound(instance: Instance, side: Term) -> bool:
     )
 
 
+def describe_comparison(instance: Instance, literal: Comparison) -> str:
+    """Say that a comparison holds, with its values."""
+    return _comparison(instance, literal, set())
+
+
 def refute_comparison(instance: Instance, literal: Literal) -> str:
-    """Say that a comparison does not hold, with its values; empty for other literals."""
+    """Say that a comparison does not hold, with its values; empty for other literals.
+
+    The rule's ``@[says_not]`` says it, where every value that it names is known.
+    """
     if not isinstance(literal, Comparison):
         return ""
+    template = instance.speech.template(instance.rule.attributes, "says_not")
+    if template and instance.knows(_PLACEHOLDER.findall(template)):
+        return fill(template, instance.shown())
     return _comparison(instance, literal, set(), holds=False)
 
 

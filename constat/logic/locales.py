@@ -1,0 +1,102 @@
+"""How numbers and days are written in a place: a table of our own, never the process's locale.
+
+In: the name of a locale, such as `de_DE`. Out: a `Locale`, which writes decimal numbers and days.
+Invariant: the same locale writes the same text on every machine; only the spelling differs, no
+digit is lost. Blanks between groups are plain ones: typographic blanks do not print everywhere.
+Example: `find_locale("de_DE")` writes 1234.5 as `1.234,5` and 2025-01-31 as `31.01.2025`.
+Reference: Unicode CLDR, number symbols and short dates with four digits of the year.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Final
+
+_GROUP: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Locale:
+    """A locale; `group` stands between groups of digits from `least` digits on.
+
+    `day` is the order of a date, with `Y`, `m` and `d`. `groups` is the size of the groups behind
+    the first three digits.
+    """
+
+    name: str
+    group: str
+    mark: str
+    day: str
+    groups: int = _GROUP
+    least: int = 4
+
+    @property
+    def language(self) -> str:
+        """The language: `de` of `de_DE`."""
+        return self.name.partition("_")[0]
+
+    def number(self, number: Decimal) -> str:
+        """Write a number with groups; the digits behind the point are all there."""
+        # `abs` would round to the digits of the context.
+        whole, _, part = f"{number.copy_abs():f}".partition(".")
+        sign = "-" if number < 0 else ""
+        shown = self._grouped(whole) if len(whole) >= self.least else whole
+        return f"{sign}{shown}{self.mark}{part}" if part else f"{sign}{shown}"
+
+    def plain(self, text: str) -> str:
+        """Write a number that is a text already, with the mark of this locale."""
+        return text.replace(".", self.mark)
+
+    def date(self, text: str) -> str:
+        """Write a day, given as `YYYY-MM-DD`."""
+        year, month, day = text.split("-")
+        return self.day.replace("Y", year).replace("m", month).replace("d", day)
+
+    def moment(self, text: str) -> str:
+        """Write a time, given as a `Timestamp` for people: the day, then the time in UTC."""
+        day, _, time = text.removesuffix("Z").partition("T")
+        clock, _, fraction = time.partition(".")
+        return f"{self.date(day)} {clock}{self.mark + fraction if fraction else ''} UTC"
+
+    def _grouped(self, digits: str) -> str:
+        head, parts = digits[:-_GROUP], [digits[-_GROUP:]]
+        while head:
+            head, last = head[: -self.groups], head[-self.groups :]
+            parts.append(last)
+        return self.group.join(reversed(parts))
+
+
+# Poland, Portugal and Spain write no group in numbers of four digits.
+LOCALES: Final = (
+    Locale("cs_CZ", " ", ",", "d. m. Y"),
+    Locale("da_DK", ".", ",", "d.m.Y"),
+    Locale("de_AT", ".", ",", "d.m.Y"),
+    Locale("de_CH", "'", ".", "d.m.Y"),
+    Locale("de_DE", ".", ",", "d.m.Y"),
+    Locale("en_CA", ",", ".", "Y-m-d"),
+    Locale("en_GB", ",", ".", "d/m/Y"),
+    Locale("en_IE", ",", ".", "d/m/Y"),
+    Locale("en_IN", ",", ".", "d/m/Y", groups=2),
+    Locale("en_US", ",", ".", "m/d/Y"),
+    Locale("es_ES", ".", ",", "d/m/Y", least=5),
+    Locale("fi_FI", " ", ",", "d.m.Y"),
+    Locale("fr_CH", " ", ",", "d.m.Y"),
+    Locale("fr_FR", " ", ",", "d/m/Y"),
+    Locale("it_CH", "'", ".", "d.m.Y"),
+    Locale("it_IT", ".", ",", "d/m/Y"),
+    Locale("ja_JP", ",", ".", "Y/m/d"),
+    Locale("ko_KR", ",", ".", "Y. m. d."),
+    Locale("nb_NO", " ", ",", "d.m.Y"),
+    Locale("nl_NL", ".", ",", "d-m-Y"),
+    Locale("pl_PL", " ", ",", "d.m.Y", least=5),
+    Locale("pt_BR", ".", ",", "d/m/Y"),
+    Locale("pt_PT", " ", ",", "d/m/Y", least=5),
+    Locale("sv_SE", " ", ",", "Y-m-d"),
+    Locale("zh_CN", ",", ".", "Y/m/d"),
+)
+
+
+def find_locale(name: str) -> Locale | None:
+    """Return a locale; `de-DE` is the same as `de_DE`."""
+    return {one.name: one for one in LOCALES}.get(name.replace("-", "_"))
