@@ -1,0 +1,241 @@
+"""Judge the openings of a certificate against signed snapshots, without source and project.
+
+In: a certificate that the checker accepted, snapshots, and openings from anywhere. Out: an
+`OpeningReport`. Invariant: a certificate passes only when every row of a committed predicate that
+rests on a source is one of the snapshot, from the same source and the same query, and every key
+that the certificate calls complete has in the snapshot the rows that it shows and no other.
+Example: with one order dropped the reason is that the snapshot has a row which is not shown.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from constat.diagnostics import ConstatError, Diagnostic
+from constat.proof.signing import SigningError
+from constat.proof.signing.envelope import members, read_object
+from constat.proof.signing.openings import Opening, OpeningError, opened_rows
+from constat.proof.signing.trust import VALID
+from constat.session.signing import said
+from constat.session.signing_snapshots import FORMAT, Committed, Texts, serves, wanted_keys
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+MOST_BYTES: Final = 1 << 26
+_MEMBERS: Final = ("predicate", "root", "columns", "key", "start", "rows", "path")
+_TRUE_ORIGINS: Final = frozenset({"CONFIG", "DATABASE"})
+
+
+class _RejectedError(Exception):
+    """The certificate does not show what the snapshots have."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpeningReport:
+    """What became of the leaves. `opened` counts rows by predicate, `not_opened` are the others."""
+
+    reason: str
+    signers: tuple[tuple[str, str], ...]
+    opened: Mapping[str, int]
+    not_opened: tuple[str, ...]
+
+    @property
+    def whole(self) -> bool:
+        """Whether every leaf that rests on a source was opened."""
+        return not self.reason and not self.not_opened
+
+    def to_lines(self) -> list[str]:
+        """Give the report for people."""
+        lines = [f"snapshot of {name}: {signer}" for name, signer in self.signers]
+        if self.reason:
+            return lines
+        lines += [
+            f"opened: {name}, {count:,} {'row' if count == 1 else 'rows'}"
+            for name, count in self.opened.items()
+        ]
+        if self.not_opened:
+            lines.append(f"not opened, taken as they stand: {', '.join(self.not_opened)}")
+        return lines
+
+    def to_json(self) -> dict[str, object]:
+        """Give the report as a JSON object."""
+        return {
+            "accepted": not self.reason,
+            "signed": [{"predicate": name, "by": signer} for name, signer in self.signers],
+            "opened": [{"predicate": name, "rows": rows} for name, rows in self.opened.items()],
+            "not_opened": list(self.not_opened),
+        }
+
+
+Openings = dict[tuple[str, str, Texts, Texts], Opening]
+
+
+def read_openings(content: bytes) -> Openings:
+    """Read openings, by predicate, root, columns and key; raises `ConstatError` for other files."""
+    try:
+        return _openings(content)
+    except SigningError as problem:
+        message = f"these are no openings: {problem.reason}"
+        raise ConstatError([Diagnostic("C0761", message)]) from None
+
+
+def _openings(content: bytes) -> Openings:
+    if len(content) > MOST_BYTES:
+        raise SigningError("the file is too large")
+    document = read_object(content, "the file")
+    members(document, ("format", "openings"), "the file")
+    if document["format"] != FORMAT or not isinstance(document["openings"], list):
+        raise SigningError(f"the file is not of the format {FORMAT}")
+    return dict(map(_opening, document["openings"]))
+
+
+def _opening(one: Any) -> tuple[tuple[str, str, Texts, Texts], Opening]:  # noqa: ANN401  any JSON value
+    members(one, _MEMBERS, "an opening")
+    rows, lists = one["rows"], (one["columns"], one["key"], one["path"])
+    if not isinstance(rows, list) or type(one["start"]) is not int:
+        raise SigningError("an opening has no rows, or no place")
+    if not all(_is_texts(part) for part in (*lists, *rows)):
+        raise SigningError("a row, a key or a path is no list of texts")
+    if not isinstance(one["predicate"], str) or not isinstance(one["root"], str):
+        raise SigningError("an opening has no predicate or no root")
+    columns, key, path = map(tuple, lists)
+    place = (one["predicate"], one["root"], columns, key)
+    return place, Opening(one["start"], tuple(map(tuple, rows)), path)
+
+
+def _is_texts(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(one, str) for one in value)
+
+
+def check_openings(
+    certificate: bytes, snapshots: Sequence[Committed], openings: Openings
+) -> OpeningReport:
+    """Compare the leaves of an accepted certificate with the snapshots."""
+    document = json.loads(certificate)
+    signers = tuple((one.predicate, said(one.finding)) for one in snapshots)
+    opened: dict[str, int] = {}
+    reason = ""
+    for name in dict.fromkeys(one.predicate for one in snapshots):
+        of_name = [one for one in snapshots if one.predicate == name]
+        try:
+            opened[name] = _Comparison(document, of_name, openings).compare()
+        except (_RejectedError, OpeningError) as problem:
+            reason = f"{name}: {problem}"
+            break
+    return OpeningReport(reason, signers, opened, tuple(_others(document, opened)))
+
+
+def _others(document: Mapping[str, Any], opened: Mapping[str, int]) -> Iterator[str]:
+    """Yield what rests on a source and was not opened."""
+    found = {
+        entry["predicate"]
+        for part in ("facts", "coverage")
+        for entry in document[part]
+        if entry["predicate"] not in opened
+    }
+    yield from sorted(found)
+    if document["summaries"]:
+        yield f"{len(document['summaries']):,} summaries of aggregates"
+    if document.get("proofs"):
+        yield f"{len(document['proofs']):,} nested certificates"
+
+
+class _Comparison:
+    """One predicate of one certificate and its snapshots, which differ in their order."""
+
+    def __init__(
+        self, document: Mapping[str, Any], snapshots: Sequence[Committed], openings: Openings
+    ) -> None:
+        self.document = document
+        self.snapshots = snapshots
+        self.openings = openings
+        self.name = snapshots[0].predicate
+        self.sources = document["sources"]
+        self.rows: set[Texts] = set()
+        self.stated: set[Texts] = set()
+
+    def compare(self) -> int:
+        """Give how many rows were opened; raises where one does not fit."""
+        for one in self.snapshots:
+            self._check_snapshot(one)
+        self._collect()
+        in_root: set[Texts] = set()
+        for one in self.snapshots:
+            names = [name for name, _ in one.columns]
+            for columns, key in wanted_keys(self.document, one):
+                places = tuple(names.index(name) for name in columns)
+                opening = self.openings.get((self.name, one.commitment.root, columns, key))
+                if opening is None:
+                    raise _RejectedError(f"no opening of {_key(columns, key)}")
+                found = opened_rows(one.commitment, places, key, opening)
+                in_root.update(found)
+                self._compare_key(found)
+        self._check_keys()
+        if more := sorted(self.rows - in_root):
+            raise _RejectedError(f"the snapshot has no row ({', '.join(more[0])})")
+        return len(self.rows)
+
+    def _check_snapshot(self, one: Committed) -> None:
+        if one.finding.status != VALID:
+            raise _RejectedError(f"the snapshot does not count: {one.finding.reason}")
+        declared = next(
+            (d["columns"] for d in self.document["declarations"] if d["name"] == self.name), None
+        )
+        if declared is None:
+            raise _RejectedError("the certificate does not speak of it")
+        if declared != [list(pair) for pair in one.columns]:
+            raise _RejectedError("the certificate declares other columns than the snapshot")
+
+    def _collect(self) -> None:
+        """Gather the rows that rest on the source, and those that are somebody's word."""
+        for group in self.document["facts"]:
+            if group["predicate"] != self.name:
+                continue
+            rows = {tuple(row) for row in group["rows"]}
+            if self.sources[group["source"]]["origin"] in _TRUE_ORIGINS:
+                self._check_source(group["source"])
+                self.rows |= rows
+            else:
+                self.stated |= rows
+        for coverage in self.document["coverage"]:
+            for source in coverage["sources"] if coverage["predicate"] == self.name else ():
+                if self.sources[source]["origin"] in _TRUE_ORIGINS:
+                    self._check_source(source)
+
+    def _check_source(self, number: int) -> None:
+        """The source that the certificate names is the one that committed, and so is the query."""
+        source, one = self.sources[number], self.snapshots[0]
+        if (source["origin"], source["name"]) != (one.origin, one.source):
+            told = f"{source['origin']} {source['name']}"
+            raise _RejectedError(
+                f"its rows are said to be of {told}, not {one.origin} {one.source}"
+            )
+        relation = one.query.rpartition("\nSELECT ")[0] or one.query
+        if not (source["query"] or "").startswith(relation):
+            raise _RejectedError("its rows are said to come from another query")
+
+    def _compare_key(self, found: Sequence[Texts]) -> None:
+        """All rows that the snapshot has of a key are shown."""
+        if missing := sorted(set(found) - self.rows - self.stated):
+            row = ", ".join(missing[0])
+            raise _RejectedError(f"the snapshot has a row that is not shown, ({row})")
+
+    def _check_keys(self) -> None:
+        """Each coverage is opened in one of the snapshots."""
+        for coverage in self.document["coverage"]:
+            columns = coverage["columns"]
+            if coverage["predicate"] == self.name and not any(
+                serves(one, columns) for one in self.snapshots
+            ):
+                names = [self.snapshots[0].columns[c][0] for c in columns]
+                raise _RejectedError(
+                    f"no snapshot is sorted by {', '.join(names)} first, so that nothing shows "
+                    "that all its rows are there"
+                )
+
+
+def _key(columns: Texts, key: Texts) -> str:
+    return ", ".join(f"{name}={value}" for name, value in zip(columns, key, strict=True)) or "all"
