@@ -1,0 +1,358 @@
+"""One step of abduction: take the readiest task of a state, give the states in which it is done.
+
+In: a state with tasks.  Out: states with other tasks, each with its cost.  Invariant: a state's
+world is the real one with the facts it supposes and without those it takes away; a literal that
+depends on what is still to be chosen becomes a condition.  What cannot be searched ends the branch
+and is named in ``unsolved``.
+
+Example: ``!blocked(C004)``, where the row is there and removable, gives the state without it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final, assert_never
+
+from constat.evaluation import ABSENT, CONCEIVABLE, RuleDerivation
+from constat.logic import (
+    OPEN,
+    Aggregate,
+    Comparison,
+    Negative,
+    Positive,
+    Variable,
+)
+from constat.proof.abduction_groups import grouped, is_group_bound
+from constat.proof.abduction_state import (
+    Deny,
+    Equate,
+    Show,
+    State,
+    Supposed,
+    Task,
+    constrained,
+    unified,
+    with_holes,
+    with_rule,
+)
+from constat.proof.symbolic import (
+    Binding,
+    Cell,
+    Hole,
+    Linear,
+    UnsolvedError,
+    as_linear,
+    evaluated,
+    is_value,
+    kind_of,
+    scaled,
+)
+from constat.syntax import print_literal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from constat.analysis import AnalysedProgram
+    from constat.logic import Atom, Literal, OpenRow, Row
+    from constat.proof.abducibles import Abducibles
+    from constat.proof.abduction_state import Conclusion
+    from constat.proof.worlds import Worlds
+
+MOST_ROWS: Final = 50
+MOST_DEPTH: Final = 30
+
+# Ranks of tasks: what tests or binds comes first, what has many answers late.
+_TEST, _BINDING, _ABSENCE, _ATOM, _UNBOUND, _CONDITION, _GROUP, _LATE = 0, 1, 2, 3, 20, 30, 40, 99
+
+
+@dataclass(slots=True)
+class Expander:
+    """Expands states; ``relevant`` conclusions may change by what may be supposed.
+
+    ``unsolved`` names what was not searched; ``bounded`` what matters only where nothing is found.
+    """
+
+    worlds: Worlds
+    costs: Abducibles
+    unsolved: set[str] = field(default_factory=set)
+    bounded: set[str] = field(default_factory=set)
+    relevant: frozenset[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        wanted = {*self.costs.added, *self.costs.removed}
+        self.relevant = _reaching(self.worlds.program, wanted)
+
+    def expanded(self, state: State) -> Iterator[State]:
+        """Yield the states in which the readiest task is done."""
+        try:
+            place = self.readiest(state)
+            rest = state.tasks[:place] + state.tasks[place + 1 :]
+            yield from self.done(state.tasks[place], replace(state, tasks=rest))
+        except UnsolvedError as problem:
+            self.unsolved.add(str(problem))
+
+    def done(self, task: Task, state: State) -> Iterator[State]:
+        """Yield the states in which a task is done."""
+        if isinstance(task, Deny):
+            yield from self.denied(task.predicate, task.row, state)
+            return
+        if isinstance(task, Equate):
+            yield from _only(self.equated(task, state))
+            return
+        match task.literal:
+            case Comparison() as literal:
+                yield from _only(self.compared(literal, task, state))
+            case Negative(atom):
+                yield self.absent(_cells(atom, task.env, state), atom.predicate, state)
+            case Aggregate() as literal:
+                yield from grouped(self, literal, task, state)
+            case Positive(atom):
+                cells = _cells(atom, task.env, state)
+                if task.fresh:
+                    yield from _only(self.supposed(atom.predicate, cells, state))
+                else:
+                    yield from self.shown(atom.predicate, cells, task, state)
+            case _:
+                assert_never(task.literal)
+
+    # ------------------------------------------------------------------ which task is next
+
+    def readiest(self, state: State) -> int:
+        """Choose the task of least rank, the first of equal ones."""
+        rank, place = min((self.rank(task, state), at) for at, task in enumerate(state.tasks))
+        task = state.tasks[place]
+        if rank >= _LATE and isinstance(task, Show):
+            shown = print_literal(task.literal)
+            raise UnsolvedError(f"`{shown}` for values that are to be chosen")
+        return place
+
+    def rank(self, task: Task, state: State) -> int:
+        """Rank a task; `_LATE` where it cannot be done yet."""
+        binding = state.binding
+        match task:
+            case Deny():
+                return _ABSENCE
+            case Equate(target=target, env=env):
+                ready = target is None or _is_ready(evaluated(target, env, binding), binding)
+                return _TEST if ready else _LATE
+            case Show(literal=Comparison() as literal, env=env):
+                return _rank_of_comparison(literal, env, binding)
+            case Show(literal=Aggregate() as literal, env=env):
+                return _GROUP if is_group_bound(literal, env, binding) else _LATE
+            case Show(literal=Negative(atom) | Positive(atom) as literal, env=env):
+                cells = [evaluated(term, env, binding) for term in atom.terms]
+                if isinstance(literal, Negative):
+                    return _ABSENCE if all(_is_ready(one, binding) for one in cells) else _LATE
+                return self.rank_of_atom(atom.predicate, cells)
+            case _:
+                return _LATE
+
+    def rank_of_atom(self, predicate: str, cells: list[Cell | None]) -> int:
+        """Rank an atom: the fewer unbound columns the better, sources before conclusions."""
+        known = [cell for cell in cells if cell is not None]
+        if len(known) != len(cells):
+            return _LATE
+        unbound = sum(not is_value(cell) for cell in known)
+        if known and unbound == len(known):
+            return _UNBOUND + (predicate in self.relevant)
+        return _ATOM + 2 * min(unbound, 7) + (predicate in self.relevant)
+
+    # ------------------------------------------------------------------ comparisons
+
+    def compared(self, literal: Comparison, task: Show, state: State) -> State | None:
+        """Test a comparison, bind a side of ``=``, or note a condition."""
+        left = _cell(evaluated(literal.left, task.env, state.binding))
+        right = _cell(evaluated(literal.right, task.env, state.binding))
+        if literal.operator == "=":
+            return unified(state, (left,), (right,))
+        kind = kind_of(literal.left, task.env, state.binding)
+        return constrained(state, literal.operator, left, right, kind)
+
+    def equated(self, task: Equate, state: State) -> State | None:
+        """Bind the value of an aggregate in which a supposed row takes part."""
+        kind = state.kinds[task.hole]
+        if task.target is None:
+            return unified(state, (Hole(task.hole),), (int(task.offset),))
+        cell = as_linear(_cell(evaluated(task.target, task.env, state.binding)), state.binding)
+        found: State | None = state
+        if task.than is not None:
+            found = constrained(state, task.than[0], cell, task.than[1], kind)
+        if found is None:
+            return None
+        return unified(found, (Hole(task.hole),), (scaled(cell, task.factor, task.offset, kind),))
+
+    # ------------------------------------------------------------------ atoms
+
+    def shown(
+        self, name: str, cells: tuple[Cell, ...], task: Show, state: State
+    ) -> Iterator[State]:
+        """Take rows of the world, rows supposed before, a new row, or the rules."""
+        rows = self.worlds.rows(name, _shape(cells), state.delta)
+        if len(rows) > MOST_ROWS:
+            self.unsolved.add(f"rows of {name} beyond the first {MOST_ROWS}")
+        for row in rows[:MOST_ROWS]:
+            yield from _only(unified(state, cells, row))
+        if rows and all(map(is_value, cells)):
+            # It holds: nothing that shows it otherwise costs less.
+            return
+        for one in state.added:
+            if one.predicate == name:
+                yield from _only(unified(state, cells, one.cells))
+        yield from _only(self.supposed(name, cells, state))
+        if name in self.relevant:
+            yield from self.by_rules(name, cells, task, state)
+
+    def supposed(self, name: str, cells: tuple[Cell, ...], state: State) -> State | None:
+        """Suppose a row; columns that nothing binds become values to be chosen."""
+        cost = self.costs.added.get(name)
+        if cost is None:
+            return None
+        if any(isinstance(cell, Linear) and not cell.plain for cell in cells):
+            raise UnsolvedError("a supposed row with a value that is made of another")
+        free = state.free | {cell.number for cell in cells if isinstance(cell, Hole)}
+        added = (*state.added, Supposed(name, cells))
+        return replace(state, cost=state.cost + cost, free=free, added=added)
+
+    def by_rules(
+        self, name: str, cells: tuple[Cell, ...], task: Show, state: State
+    ) -> Iterator[State]:
+        """Try the rules of a conclusion; one that serves itself is not tried again."""
+        here = (name, tuple(cell if is_value(cell) else None for cell in cells))
+        if here in task.above:
+            return
+        if len(task.above) >= MOST_DEPTH:
+            raise UnsolvedError(f"rules nested more than {MOST_DEPTH} deep")
+        for number in self.worlds.program.rule_numbers(name):
+            env, opened = with_rule(state, self.worlds.program, number)
+            yield from _only(self.by_rule(number, (env, opened), cells, (*task.above, here)))
+
+    def by_rule(
+        self,
+        number: int,
+        fresh: tuple[dict[str, int], State],
+        cells: tuple[Cell, ...],
+        above: tuple[Conclusion, ...],
+    ) -> State | None:
+        """Take over the body of one rule, its head joined with what is to be shown."""
+        rule = self.worlds.program.rules[number]
+        env, state = fresh
+        kinds = self.worlds.program.program.predicates[rule.head.predicate].kinds
+        # The head may calculate: then its value is compared once its variables are bound.
+        named = {
+            f".{place}": kind
+            for place, (term, kind) in enumerate(zip(rule.head.terms, kinds, strict=True))
+            if not isinstance(term, Variable)
+        }
+        heads, state = with_holes(state, named)
+        sides = [
+            Hole(env[term.name] if isinstance(term, Variable) else heads[f".{place}"])
+            for place, term in enumerate(rule.head.terms)
+        ]
+        equal = [Comparison("=", Variable(name), rule.head.terms[int(name[1:])]) for name in heads]
+        tasks = [Show(one, {**env, **heads}, number, above) for one in (*equal, *rule.body)]
+        joined = unified(state, sides, cells)
+        return None if joined is None else replace(joined, tasks=(*joined.tasks, *tasks))
+
+    # ------------------------------------------------------------------ absence
+
+    def absent(self, cells: tuple[Cell, ...], name: str, state: State) -> State:
+        """See to it that a row is absent."""
+        if not all(map(is_value, cells)):
+            # It depends on what is chosen: whether the choice is right shows when it is tried.
+            return state
+        return replace(state, tasks=(Deny(name, cells), *state.tasks))  # type: ignore[arg-type]
+
+    def denied(self, name: str, row: Row, state: State) -> Iterator[State]:
+        """Take a row away, or one premise of its derivation, until nothing gives it."""
+        if (name, row) in state.delta.added:
+            return
+        if self.worlds.strength(name, row, state.delta) in {ABSENT, CONCEIVABLE}:
+            yield state
+            return
+        again = replace(state, tasks=(Deny(name, row), *state.tasks))
+        derivation = self.worlds.derivation(name, row, state.delta)
+        if isinstance(derivation, RuleDerivation):
+            yield from self.broken(derivation, again)
+        elif name in self.costs.removed and (name, row) not in state.removed:
+            cost = state.cost + self.costs.removed[name]
+            yield replace(again, cost=cost, removed=state.removed | {(name, row)})
+
+    def broken(self, derivation: RuleDerivation, state: State) -> Iterator[State]:
+        """Break one literal of a derivation."""
+        program = self.worlds.program
+        rule = program.rules[derivation.rule]
+        for literal, premise in zip(rule.body, derivation.premises, strict=True):
+            if isinstance(literal, Positive) and premise is not None:
+                name = literal.atom.predicate
+                if name in self.costs.removed or name in self.relevant:
+                    yield replace(state, tasks=(Deny(name, premise), *state.tasks))
+            elif isinstance(literal, Negative):
+                env, opened = with_rule(state, program, derivation.rule)
+                bound = {env[one]: value for one, value in derivation.bindings.items()}
+                shown = Show(Positive(literal.atom), env, derivation.rule)
+                tasks = (shown, *opened.tasks)
+                yield replace(opened, bound={**opened.bound, **bound}, tasks=tasks)
+            elif isinstance(literal, Aggregate) and self.may_change(literal):
+                self.unsolved.add(f"changing an aggregate of rule {rule.id} so that it fails")
+
+    def may_change(self, literal: Aggregate) -> bool:
+        """Tell whether what may be supposed can change an aggregate."""
+        names = {one.atom.predicate for one in literal.body if not isinstance(one, Comparison)}
+        return bool(names & {*self.costs.added, *self.costs.removed, *self.relevant})
+
+
+def _only(state: State | None) -> Iterator[State]:
+    if state is not None:
+        yield state
+
+
+def _cell(cell: Cell | None) -> Cell:
+    if cell is None:
+        raise UnsolvedError("a function before its variables are bound")
+    return cell
+
+
+def _cells(atom: Atom, env: Mapping[str, int], state: State) -> tuple[Cell, ...]:
+    return tuple(_cell(evaluated(term, env, state.binding)) for term in atom.terms)
+
+
+def _shape(cells: tuple[Cell, ...]) -> OpenRow:
+    return tuple(cell if is_value(cell) else OPEN for cell in cells)  # type: ignore[misc]
+
+
+def _is_ready(cell: Cell | None, binding: Binding) -> bool:
+    return cell is not None and (is_value(cell) or binding.is_free(cell))
+
+
+def _rank_of_comparison(literal: Comparison, env: Mapping[str, int], binding: Binding) -> int:
+    left = evaluated(literal.left, env, binding)
+    right = evaluated(literal.right, env, binding)
+    if left is None or right is None:
+        return _LATE
+    ready = (_is_ready(left, binding), _is_ready(right, binding))
+    if all(ready):
+        # A condition on what is chosen waits: a row of the world may still bind it.
+        return _TEST if is_value(left) and is_value(right) else _CONDITION
+    return _BINDING if literal.operator == "=" and any(ready) else _LATE
+
+
+def _reaching(program: AnalysedProgram, wanted: set[str]) -> frozenset[str]:
+    """Return the conclusions whose rules mention the wanted predicates, however deep."""
+    users: dict[str, set[str]] = {}
+    for rule in program.rules:
+        for literal in rule.body:
+            for name in _mentioned(literal):
+                users.setdefault(name, set()).add(rule.head.predicate)
+    found: set[str] = set()
+    waiting = list(wanted)
+    while waiting:
+        for name in users.get(waiting.pop(), ()):
+            if name not in found:
+                found.add(name)
+                waiting.append(name)
+    return frozenset(found)
+
+
+def _mentioned(literal: Literal) -> Iterator[str]:
+    inner = literal.body if isinstance(literal, Aggregate) else (literal,)
+    return (one.atom.predicate for one in inner if not isinstance(one, Comparison | Aggregate))

@@ -1,0 +1,261 @@
+"""What stands in a rule's way: a literal that fails under a binding, in values and words.
+
+In: a slice, a compiled rule, a literal and a binding under which it cannot hold.  Out: an
+``Obstacle``: what is there, what would be needed, how far a comparison is off, and the literal with
+its values, as it can be checked.  Invariant: nothing is said that the recorded answers do not give.
+
+Example: ``?total > ?x`` under 10 and 100,000 has the actual value 10, needs ``> 100,000`` and is
+99,990 off.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, assert_never
+
+from constat.logic import OPEN, Aggregate, Constant
+from constat.proof.distances import FARTHEST, Distance, distance
+from constat.proof.instances import (
+    AggregateCode,
+    ComparisonCode,
+    NegativeCode,
+    PositiveCode,
+    is_hole,
+    opened,
+)
+from constat.proof.sentences import Instance, describe_fact, refute_comparison, show_value
+from constat.proof.substituting import substituted
+from constat.proof.unprojected import original_literal, original_row
+from constat.syntax import print_literal, print_row, print_term
+
+if TYPE_CHECKING:
+    from constat.logic import Kind, Literal, OpenRow, Slot
+    from constat.proof.instances import (
+        AtomCode,
+        Binding,
+        Cell,
+        LiteralCode,
+        Pattern,
+        RuleCode,
+        ThresholdCode,
+    )
+    from constat.proof.slices import Slice
+
+MOST_NEAR = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Obstacle:
+    """A literal that fails.
+
+    ``place`` is its place in the rule's body; ``kind`` is ``comparison``, ``lacking`` (a row that
+    is not there), ``present`` (a row that must not be there), ``aggregate`` or ``threshold``.
+    ``claim`` is the literal with its values.  ``gap`` ranks: 0 is nearest to holding, 1 farthest.
+    ``atom`` is the predicate and the shape of the row that is lacking or present.
+    """
+
+    place: int
+    kind: str
+    literal: str
+    claim: str
+    actual: str = ""
+    required: str = ""
+    distance: str = ""
+    sentence: str = ""
+    gap: Fraction = FARTHEST
+    atom: tuple[str, OpenRow] | None = None
+
+
+class Describing:
+    """Describes the literals of one rule."""
+
+    def __init__(self, walker: Slice, code: RuleCode) -> None:
+        self.walker = walker
+        self.program = walker.program
+        self.code = code
+        self.rule = self.program.rules[code.number]
+        self.predicates = self.program.program.predicates
+
+    def instance(self, binding: Binding) -> Instance:
+        """Return the rule with the values of a binding; ⋆ stays, holes are left out."""
+        kinds = dict(zip(self.code.names, self.code.kinds, strict=True))
+        return Instance(self.rule, self.values(binding), kinds, self.predicates)
+
+    def values(self, binding: Binding) -> dict[str, Slot]:
+        """Return what is bound, by variable."""
+        return {
+            name: cell  # type: ignore[misc]  # holes but ⋆ are left out
+            for name, cell in zip(self.code.names, binding, strict=True)
+            if cell is OPEN or not is_hole(cell)
+        }
+
+    def text(self, code: LiteralCode) -> str:
+        """Return a literal as the rule has it."""
+        literal = self.rule.body[self.code.body.index(code)]
+        return print_literal(original_literal(self.program, literal))
+
+    def claim(self, place: int, binding: Binding) -> str:
+        """Return a literal with its values."""
+        kinds = dict(zip(self.code.names, self.code.kinds, strict=True))
+        values = {
+            name: Constant(value, kinds[name])
+            for name, value in self.values(binding).items()
+            if value is not OPEN
+        }
+        literal = original_literal(self.program, substituted(self.rule.body[place], values))
+        text = print_literal(literal)
+        if isinstance(literal, Aggregate) and literal.result.name in values:
+            # The result of an aggregate is a variable in the tree, and may be a value in a text.
+            shown = print_term(values[literal.result.name])
+            return shown + text.removeprefix(print_term(literal.result))
+        return text
+
+    def head(self, binding: Binding) -> str:
+        """Return the conclusion of the rule with its values."""
+        declared = self.predicates[self.rule.head.predicate]
+        return print_row(declared, opened(self.code.head.pattern(binding)))
+
+    def is_configured(self, predicate: str) -> bool:
+        """Tell whether the configuration lists a predicate's rows."""
+        source = self.predicates[predicate].source
+        return source is not None and source.name == "config"
+
+    def gap(self, place: int, binding: Binding) -> Fraction:
+        """Return how near a literal that fails is to holding, without describing it."""
+        code = self.code.body[place]
+        if not isinstance(code, ComparisonCode):
+            return FARTHEST
+        left, right = code.left.evaluate(binding), code.right.evaluate(binding)
+        if is_hole(left) or is_hole(right):
+            return FARTHEST
+        return _distance(code.operator, left, right, code.left.kind).gap
+
+    def obstacle(self, place: int, binding: Binding) -> Obstacle:
+        """Describe a literal that fails."""
+        literal, code = self.rule.body[place], self.code.body[place]
+        claim = self.claim(place, binding)
+        match code:
+            case ComparisonCode():
+                found = Obstacle(place, "comparison", print_literal(literal), claim)
+                return self.compared(found, code, binding, literal)
+            case AggregateCode():
+                found = Obstacle(place, "aggregate", print_literal(literal), claim)
+                return self.aggregated(found, code, binding)
+            case PositiveCode(atom):
+                found = Obstacle(place, "lacking", print_literal(literal), claim)
+                return self.lacking(found, atom, binding)
+            case NegativeCode(atom):
+                found = Obstacle(place, "present", self.text(code), claim)
+                return self.present(found, atom, binding)
+            case _:
+                assert_never(code)
+
+    def compared(
+        self, found: Obstacle, code: ComparisonCode, binding: Binding, literal: Literal
+    ) -> Obstacle:
+        """Say what the two sides are."""
+        left, right = code.left.evaluate(binding), code.right.evaluate(binding)
+        if is_hole(left) or is_hole(right):
+            return found
+        kind = code.left.kind
+        off = _distance(code.operator, left, right, kind)
+        return replace(
+            found,
+            actual=_shown(left, kind),
+            required=f"{code.operator} {_shown(right, kind)}",
+            sentence=refute_comparison(self.instance(binding), literal),
+            distance=off.text,
+            gap=off.gap,
+        )
+
+    def aggregated(self, found: Obstacle, code: AggregateCode, binding: Binding) -> Obstacle:
+        """Say what an aggregate comes to."""
+        if code.threshold is not None:
+            return self.below(found, code, code.threshold, binding)
+        exact = self.walker.aggregates.exact(self.code, found.place, code, binding)
+        if exact.value is None:
+            sentence = f"there is no {code.function} of no rows"
+            return replace(found, actual="no rows", sentence=sentence)
+        kind, wanted = self.code.kinds[code.result], binding[code.result]
+        actual = _shown(exact.value, kind)
+        said = replace(found, actual=actual, sentence=f"the {code.function} is {actual}")
+        if is_hole(wanted) or is_hole(exact.value):
+            return said
+        off = _distance("=", exact.value, wanted, kind)
+        required = f"= {_shown(wanted, kind)}"
+        return replace(said, required=required, distance=off.text, gap=off.gap)
+
+    def below(
+        self, found: Obstacle, code: AggregateCode, threshold: ThresholdCode, binding: Binding
+    ) -> Obstacle:
+        """Say how far a recursive total stays from its bound."""
+        kind = self.code.kinds[code.result]
+        top = self.walker.growth.top(self.code, found.place, code, binding)
+        bound = threshold.bound.evaluate(binding)
+        if top.total is None or is_hole(bound):
+            return found
+        total, least = _shown(top.total, kind), _shown(bound, kind)
+        wanted = "more than" if threshold.operator == ">" else "at least"
+        off = _distance(threshold.operator, top.total, bound, kind)
+        return replace(
+            found,
+            kind="threshold",
+            claim=f"{found.claim}, {self.claim(threshold.place, binding)}",
+            literal=print_literal(self.rule.body[threshold.place]),
+            actual=total,
+            required=f"{threshold.operator} {least}",
+            sentence=f"the {code.function} is {total} at most, and {wanted} {least} is needed",
+            distance=off.text,
+            gap=off.gap,
+        )
+
+    def lacking(self, found: Obstacle, atom: AtomCode, binding: Binding) -> Obstacle:
+        """Say which row is not there, and which rows are near it."""
+        declared = self.predicates[atom.predicate]
+        pattern = atom.pattern(binding)
+        unbound = [slot for slot, cell in zip(atom.slots, pattern, strict=True) if is_hole(cell)]
+        if len(unbound) != len(set(unbound)):
+            # Rows of its shape may be there: only none with two equal values.
+            return replace(found, required=found.claim, sentence=f"there is no {found.claim}")
+        shape = opened(pattern)
+        wanted = print_row(declared, shape)
+        near = self.near(atom.predicate, pattern)
+        return replace(
+            found,
+            required=wanted,
+            sentence=f"there is no {wanted}",
+            actual=", ".join(print_row(declared, row) for row in near),
+            atom=(atom.predicate, shape),
+        )
+
+    def near(self, predicate: str, pattern: Pattern) -> list[OpenRow]:
+        """Return recorded rows that differ from the pattern in its last bound column only."""
+        bound = [place for place, cell in enumerate(pattern) if not is_hole(cell)]
+        if len(bound) < 2 or predicate not in self.program.external:  # noqa: PLR2004  one to differ
+            return []
+        columns = tuple(bound[:-1])
+        key = tuple([pattern[column] for column in columns])
+        rows = self.walker.outside.side(predicate).rows.matching(columns, key)  # type: ignore[arg-type]
+        return [row for row in rows if OPEN not in row][:MOST_NEAR]
+
+    def present(self, found: Obstacle, atom: AtomCode, binding: Binding) -> Obstacle:
+        """Say which row is there and must not be."""
+        name, row = original_row(self.program, atom.predicate, opened(atom.pattern(binding)))
+        declared = self.predicates[name]
+        shown = print_row(declared, row)
+        return replace(
+            found,
+            actual=shown,
+            required=f"no {shown}",
+            sentence=describe_fact(declared, row) if OPEN not in row else f"there is {shown}",
+            atom=(name, row),
+        )
+
+
+def _shown(cell: Cell, kind: Kind) -> str:
+    return show_value(cell, kind)  # type: ignore[arg-type]  # callers have looked for holes
+
+
+def _distance(operator: str, left: Cell, right: Cell, kind: Kind) -> Distance:
+    return distance(operator, left, right, kind)  # type: ignore[arg-type]  # no holes

@@ -1,0 +1,201 @@
+"""External predicates under suppositions: rows added, rows hidden, rules that do not stand.
+
+In: external predicates and an ``Overlay``.  Out: external predicates that answer as the others do,
+but for what is supposed.  Invariant: each supposition is an assumption.  Without it the world is
+open there, so a verdict that needs no supposition is the verdict of the real world, and one that
+needs some is UNDER them and names them; nothing is written anywhere.
+
+Example: with ``blocked(C003)`` hidden, that row is possible until "supposed: there is no
+blocked(C003)" is accepted; then it is gone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from constat.evaluation import Answer, Assumption, Evidence, Opening, Origin, Portion
+from constat.logic import OPEN
+from constat.syntax import print_row
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from constat.analysis import AnalysedProgram
+    from constat.evaluation import Demand, ExternalPredicate, Externals
+    from constat.logic import OpenRow, Predicate, Row
+
+SUPPOSED: Final = "supposed"
+"""The tier of supposed rows, and how the text of every supposition begins."""
+
+STANDS: Final = "rule.stands"
+"""The predicate that guards a rule which is supposed not to hold; no program can declare it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """Rows of a predicate that are supposed not to be; ⋆ stands for any value."""
+
+    predicate: str
+    pattern: OpenRow
+
+
+@dataclass(frozen=True, slots=True)
+class Overlay:
+    """What is supposed: rows that are there besides, rows that are not, rules that do not stand."""
+
+    added: tuple[tuple[str, Row], ...] = ()
+    removed: tuple[Removal, ...] = ()
+    dropped: tuple[str, ...] = ()
+
+    @property
+    def predicates(self) -> frozenset[str]:
+        """The predicates whose rows are supposed to be others."""
+        return frozenset(
+            [*(name for name, _ in self.added), *(one.predicate for one in self.removed)]
+        )
+
+
+def supposed_fact(predicate: Predicate, row: Row) -> Assumption:
+    """Give the assumption that a row is there."""
+    atom = print_row(predicate, row)
+    return Assumption("fact", atom, f"{SUPPOSED}: {atom}")
+
+
+def supposed_absence(predicate: Predicate, pattern: OpenRow) -> Assumption:
+    """Give the assumption that no row of a shape is there."""
+    atom = print_row(predicate, pattern)
+    return Assumption("closure", predicate.name, f"{SUPPOSED}: there is no {atom}")
+
+
+def dropped_rule(rule: str) -> Assumption:
+    """Give the assumption that a rule does not stand."""
+    return Assumption("closure", STANDS, f"{SUPPOSED}: rule {rule} does not stand")
+
+
+def overlaid(externals: Externals, program: AnalysedProgram, overlay: Overlay) -> Externals:
+    """Give external predicates under suppositions; those nothing is supposed of stay as they are.
+
+    A predicate that nobody answers for, because a supposed rule brought it, is answered too.
+    """
+    predicates = program.program.predicates
+    found = dict(externals)
+    for name in overlay.predicates | (program.external - externals.keys()):
+        found[name] = _Supposed(externals.get(name), predicates[name], overlay)
+    if STANDS in program.external:
+        found[STANDS] = _Stands()
+    return found
+
+
+class _Stands:
+    """Of no rule that is asked for it is known that it stands; supposed is that it does not."""
+
+    cost = 1
+
+    def answer(self, demand: Demand) -> Answer:
+        """Answer: nothing, under the suppositions."""
+        openings = []
+        for key in demand.keys:
+            rule = str(key[0]) if key else "that was changed"
+            opening = Opening(key or (OPEN,), "a rule is supposed", SUPPOSED, dropped_rule(rule))
+            openings.append(opening)
+        return Answer((), tuple(openings), frozenset(demand.keys))
+
+
+@dataclass(frozen=True, slots=True)
+class _Absence:
+    """A shape that is supposed empty, and the assumption that it is."""
+
+    pattern: OpenRow
+    assumption: Assumption
+
+    def holds(self, row: OpenRow) -> bool:
+        """Tell whether everything of a row's shape is supposed not to be."""
+        return all(
+            wanted is OPEN or wanted == slot for wanted, slot in zip(self.pattern, row, strict=True)
+        )
+
+
+class _Supposed:
+    """One external predicate under suppositions."""
+
+    def __init__(
+        self, inner: ExternalPredicate | None, predicate: Predicate, overlay: Overlay
+    ) -> None:
+        self.cost = 1 if inner is None else inner.cost
+        self._inner = inner
+        name = predicate.name
+        rows = dict.fromkeys(row for one, row in overlay.added if one == name)
+        self._added = {row: _portion(predicate, row) for row in rows}
+        patterns = [one.pattern for one in overlay.removed if one.predicate == name]
+        # A supposition stands above all tiers: per key value it shadows them (semantics 5).
+        patterns += [_of_key(row, predicate.key) for row in rows if predicate.key]
+        self._absences = tuple(
+            _Absence(pattern, supposed_absence(predicate, pattern))
+            for pattern in dict.fromkeys(patterns)
+        )
+
+    def answer(self, demand: Demand) -> Answer:
+        """Answer one batch."""
+        inner = Answer() if self._inner is None else self._inner.answer(demand)
+        portions: list[Portion] = []
+        openings: dict[Opening, None] = {}
+        plain: set[Row] = set()
+        for portion in inner.portions:
+            kept = self._kept(portion.rows, openings)
+            if kept:
+                portions.append(Portion(tuple(kept), portion.evidence, portion.assumption))
+                plain.update(kept if portion.assumption is None else ())
+        for opening in inner.openings:
+            absence = self._absence(opening.row)
+            openings[opening if absence is None else _opening(opening.row, absence)] = None
+        answered = set(inner.answered)
+        for key in demand.keys:
+            shape = _shape(demand, key)
+            absence = self._absence(shape)
+            if key not in answered and absence is not None:
+                answered.add(key)
+                openings[_opening(shape, absence)] = None
+        portions += [self._added[row] for row in self._wanted(demand) if row not in plain]
+        return Answer(tuple(portions), tuple(openings), frozenset(answered), inner.authorities)
+
+    def _kept(self, rows: Iterable[Row], openings: dict[Opening, None]) -> list[Row]:
+        """Give the rows that are not hidden; the others become open until that is accepted."""
+        kept = []
+        for row in rows:
+            absence = None if row in self._added else self._absence(row)
+            if absence is None:
+                kept.append(row)
+            else:
+                openings[_opening(row, absence)] = None
+        return kept
+
+    def _absence(self, row: OpenRow) -> _Absence | None:
+        return next((one for one in self._absences if one.holds(row)), None)
+
+    def _wanted(self, demand: Demand) -> Iterator[Row]:
+        keys = set(demand.keys)
+        for row in self._added:
+            if tuple(row[column] for column in demand.columns) in keys:
+                yield row
+
+
+def _portion(predicate: Predicate, row: Row) -> Portion:
+    # The word of whoever supposes: no authority, so the row never holds without its assumption.
+    evidence = Evidence(
+        SUPPOSED, Origin.USER_PROVIDED, "what-if", "", query=print_row(predicate, row), row_count=1
+    )
+    return Portion((row,), evidence, supposed_fact(predicate, row))
+
+
+def _opening(row: OpenRow, absence: _Absence) -> Opening:
+    return Opening(row, absence.assumption.text, SUPPOSED, absence.assumption)
+
+
+def _of_key(row: Row, key: tuple[int, ...]) -> OpenRow:
+    return tuple(slot if place in key else OPEN for place, slot in enumerate(row))
+
+
+def _shape(demand: Demand, key: Row) -> OpenRow:
+    places = dict(zip(demand.columns, key, strict=True))
+    return tuple(places.get(place, OPEN) for place in range(demand.predicate.arity))

@@ -1,0 +1,378 @@
+"""Why a goal does not hold, down to what its rules rest on: a tree of attempts, kept flat.
+
+In: a decision, and a way to evaluate further goals in the same world.  Out: a ``Refutation``:
+conclusions by number, each with the attempts of its rules and the sources that were asked; an
+attempt that stops at a conclusion which is lacking names its number, one that stops at a row that
+must not be there names the proof of that row.  Invariants: each conclusion is evaluated for itself,
+so "there is none" is said only where the engine says it; each stands once, so recursion ends; what
+is beyond the bound is counted.
+
+Example: ``in_vip_group(C999)`` stops at ``controls(?owner, C999)``, which stops at ``owns``.
+"""
+
+from __future__ import annotations
+
+import heapq
+import time
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final
+
+from constat.analysis.abducing import reason_codes
+from constat.evaluation import ABSENT, ACCEPTED, CERTAIN, CONCEIVABLE, Limits
+from constat.logic import OPEN, Atom, Constant, Variable
+from constat.proof.attempting import MOST_STEPS, engine_order, walk_rule
+from constat.proof.besides import besides
+from constat.proof.completeness import level_of, weakest
+from constat.proof.decide import decide
+from constat.proof.instances import is_hole
+from constat.proof.obstacles import MOST_NEAR, Describing, Obstacle
+from constat.proof.outside import Usage
+from constat.proof.reading import accepting_reading, hard_reading
+from constat.proof.slices import Slice
+from constat.proof.tree import SourceShown, Tree, proof_tree, source_shown
+from constat.proof.unprojected import original_literal
+from constat.proof.whynot import what_is_unknown
+from constat.syntax import print_literal, print_row
+
+if TYPE_CHECKING:
+    from constat.evaluation import Engine, Externals, Outcome
+    from constat.logic import OpenRow, Row
+    from constat.proof.attempting import Halt
+    from constat.proof.decide import Decision
+    from constat.proof.instances import Binding, Pattern
+    from constat.proof.reading import Reading
+
+Shape = tuple[str, "OpenRow"]
+
+_MOST_PROBES: Final = 300
+_PROBE_SECONDS: Final = 5.0
+_MOST_PROOFS: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A binding that got as far as any: the conclusion it would give, and what stops it."""
+
+    fact: str
+    obstacle: Obstacle
+
+
+@dataclass(frozen=True, slots=True)
+class RuleAttempt:
+    """How far a rule gets.
+
+    ``state`` is ``failed``, ``open`` or ``not tried``.  ``holds`` are the literals that can hold
+    together, with their values; ``stop`` is the one that fails (of the nearest candidate),
+    ``others`` what fails besides behind it.  ``candidates`` are the nearest, ``tried`` counts all
+    that got there.  ``level`` says what the "no" rests on.  ``below`` are numbers of conclusions
+    that are lacking, ``because`` numbers of proofs of what must not be there.
+    """
+
+    rule: str
+    rule_text: str
+    state: str
+    reached: int
+    of: int
+    tried: int = 0
+    level: str = ""
+    holds: tuple[str, ...] = ()
+    stop: Obstacle | None = None
+    others: tuple[Obstacle, ...] = ()
+    candidates: tuple[Candidate, ...] = ()
+    sentence: str = ""
+    below: tuple[int, ...] = ()
+    because: tuple[int, ...] = ()
+    codes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Lacking:
+    """A conclusion or row that is not there.
+
+    ``state`` is ``absent``, ``open`` (it may be there) or ``there``.  ``sources`` were asked for it
+    and ``nearest`` are rows of theirs that differ in one column.
+    """
+
+    fact: str
+    state: str
+    level: str
+    sources: tuple[SourceShown, ...]
+    nearest: tuple[str, ...]
+    attempts: tuple[RuleAttempt, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Refutation:
+    """The tree: ``lacking[0]`` is the goal.  ``left`` counts conclusions not looked into."""
+
+    lacking: tuple[Lacking, ...]
+    proofs: tuple[Tree, ...]
+    left: int
+
+
+def refute(
+    engine: Engine, decision: Decision, externals: Externals, limits: Limits, *, most: int = 40
+) -> Refutation:
+    """Say why a decided goal does not hold; at most so many conclusions are looked into."""
+    prober = Prober(engine, decision, externals, limits)
+    return _Refuting(prober, decision, most).run()
+
+
+@dataclass(slots=True)
+class Prober:
+    """Evaluates further goals in the world of a decision, within a budget."""
+
+    engine: Engine
+    decision: Decision
+    externals: Externals
+    limits: Limits
+    left: int = _MOST_PROBES
+    started: float = field(default_factory=time.monotonic)
+
+    def is_spent(self) -> bool:
+        """Tell whether nothing more may be evaluated."""
+        return self.left <= 0 or time.monotonic() - self.started > _PROBE_SECONDS
+
+    def atom(self, shape: Shape) -> Atom:
+        """Return the goal that asks for a shape."""
+        predicate = self.decision.outcome.program.program.predicates[shape[0]]
+        terms = [
+            Variable(f"c{place}") if slot is OPEN else Constant(slot, kind)
+            for place, (slot, kind) in enumerate(zip(shape[1], predicate.kinds, strict=True))
+        ]
+        return Atom(shape[0], tuple(terms))
+
+    def outcome(self, shape: Shape) -> Outcome | None:
+        """Evaluate a goal; ``None`` when the budget is spent."""
+        if self.is_spent():
+            return None
+        self.left -= 1
+        program = self.decision.outcome.program
+        limits = replace(self.limits, seconds=min(self.limits.seconds, _PROBE_SECONDS))
+        return self.engine.evaluate(program, self.atom(shape), self.externals, limits)
+
+    def proof(self, shape: Shape) -> Tree | None:
+        """Prove a row that is there; ``None`` where that is not possible."""
+        if self.is_spent():
+            return None
+        self.left -= 1
+        program = self.decision.outcome.program
+        found = decide(self.engine, program, self.atom(shape), self.externals, self.limits)
+        return proof_tree(found) if found.answers else None
+
+
+def reading_of(outcome: Outcome, goal: Atom) -> Reading:
+    """Return the reading that decides a goal, as a decision chooses it."""
+    accepted = outcome.strength(goal) in {ACCEPTED, CONCEIVABLE}
+    return accepting_reading(outcome) if accepted else hard_reading(outcome)
+
+
+class _Refuting:
+    """Looks into conclusions one after the other, the goal first."""
+
+    def __init__(self, prober: Prober, decision: Decision, most: int) -> None:
+        self.prober = prober
+        self.decision = decision
+        self.most = most
+        self.numbers: dict[Shape, int] = {}
+        self.waiting: list[Shape] = []
+        self.proofs: list[Tree] = []
+        self.proved: dict[Shape, int] = {}
+        self.left: set[Shape] = set()
+
+    def run(self) -> Refutation:
+        """Look into the goal and what it rests on, breadth first."""
+        pattern = self.decision.proof.pattern
+        shape = tuple(OPEN if is_hole(cell) else cell for cell in pattern)
+        root: Shape = (self.decision.goal.predicate, shape)  # type: ignore[assignment]  # no holes
+        self.number(root)
+        found: list[Lacking] = []
+        while self.waiting:
+            one = self.waiting.pop(0)
+            outcome, reading = self.world(one, is_root=one == root)
+            if outcome is None or reading is None:
+                self.left.add(one)
+                found.append(_unexplored(self.shown(one)))
+            else:
+                found.append(_Looking(self, one, outcome, reading).lacking())
+        return Refutation(tuple(found), tuple(self.proofs), len(self.left))
+
+    def world(self, shape: Shape, *, is_root: bool) -> tuple[Outcome | None, Reading | None]:
+        if is_root:
+            return self.decision.outcome, self.decision.reading
+        outcome = self.prober.outcome(shape)
+        if outcome is None:
+            return None, None
+        return outcome, reading_of(outcome, self.prober.atom(shape))
+
+    def number(self, shape: Shape) -> int | None:
+        """Return the number of a conclusion that is or will be looked into; bounded."""
+        known = self.numbers.get(shape)
+        if known is None:
+            if len(self.numbers) >= self.most:
+                self.left.add(shape)
+                return None
+            known = self.numbers[shape] = len(self.numbers)
+            self.waiting.append(shape)
+        return known
+
+    def because(self, shape: Shape) -> int | None:
+        """Return the number of the proof of a row that must not be there."""
+        known = self.proved.get(shape)
+        if known is None and len(self.proofs) < _MOST_PROOFS:
+            tree = self.prober.proof(shape)
+            if tree is not None:
+                known = self.proved[shape] = len(self.proofs)
+                self.proofs.append(tree)
+        return known
+
+    def shown(self, shape: Shape) -> str:
+        return print_row(self.decision.outcome.program.program.predicates[shape[0]], shape[1])
+
+
+def _unexplored(fact: str) -> Lacking:
+    return Lacking(fact, "not tried", "", (), (), ())
+
+
+class _Looking:
+    """Looks into one conclusion."""
+
+    def __init__(
+        self, refuting: _Refuting, shape: Shape, outcome: Outcome, reading: Reading
+    ) -> None:
+        self.refuting = refuting
+        self.shape = shape
+        self.outcome = outcome
+        self.walker = Slice(reading, steps=MOST_STEPS)
+        self.program = reading.program
+        self.columns = tuple(p for p, slot in enumerate(shape[1]) if slot is not OPEN)
+        self.key: Row = tuple(shape[1][c] for c in self.columns)  # type: ignore[misc]  # ground
+
+    def lacking(self) -> Lacking:
+        """Say what was asked for it and how far its rules get."""
+        name, _ = self.shape
+        self.walker.outside.usage = usage = Usage()
+        sources: tuple[SourceShown, ...] = ()
+        nearest: tuple[str, ...] = ()
+        if name in self.program.external:
+            self.walker.outside.possible(name, self.pattern())
+            sources = self.sources(usage)
+            nearest = tuple(self.nearest())
+        attempts = tuple(self.attempt(number) for number in self.program.rule_numbers(name))
+        state = self.state()
+        levels = [one.level for one in attempts]
+        if name in self.program.external:
+            levels.append(level_of(self.walker.outside, usage))
+        level = weakest(levels) or "derived"
+        return Lacking(
+            self.refuting.shown(self.shape),
+            state,
+            level if state == "absent" else "",
+            sources,
+            nearest,
+            attempts,
+        )
+
+    def pattern(self) -> Pattern:
+        return tuple(None if slot is OPEN else slot for slot in self.shape[1])
+
+    def state(self) -> str:
+        strength = self.outcome.strength(self.refuting.prober.atom(self.shape))
+        if strength in {ABSENT, CONCEIVABLE}:
+            return "absent"
+        return "there" if strength in {CERTAIN, ACCEPTED} else "open"
+
+    def sources(self, usage: Usage) -> tuple[SourceShown, ...]:
+        found: dict[SourceShown, None] = {}
+        for covered in sorted(usage.covered, key=str):
+            for evidence in self.walker.outside.sources(covered):
+                found[source_shown(evidence)] = None
+        return tuple(found)
+
+    def nearest(self) -> list[str]:
+        """Ask for rows that differ in one column: outside the key, else the last that is bound."""
+        declared = self.program.program.predicates[self.shape[0]]
+        free = [column for column in self.columns if column not in declared.key]
+        if not free or len(self.columns) < 2:  # noqa: PLR2004  one column to differ, one to stay
+            return []
+        relaxed = tuple(
+            OPEN if place == free[-1] else slot for place, slot in enumerate(self.shape[1])
+        )
+        outcome = self.refuting.prober.outcome((self.shape[0], relaxed))
+        if outcome is None:
+            return []
+        rows = [row for row in outcome.rows(self.shape[0], ACCEPTED) if OPEN not in row]
+        stay = [column for column in self.columns if column != free[-1]]
+        near = [row for row in rows if all(row[column] == relaxed[column] for column in stay)]
+        return [print_row(declared, row) for row in sorted(near, key=str)[:MOST_NEAR]]
+
+    def attempt(self, number: int) -> RuleAttempt:
+        """Walk one rule and describe where it stops."""
+        order = engine_order(self.outcome.demands, self.shape[0], number, self.columns)
+        self.walker.outside.usage = usage = Usage()
+        halt = walk_rule(self.walker, number, self.columns, self.key, order)
+        level = level_of(self.walker.outside, usage)
+        rule = self.program.rules[number]
+        body = (original_literal(self.program, literal) for literal in rule.body)
+        text = ", ".join(map(print_literal, body))
+        made = RuleAttempt(
+            rule.id,
+            text,
+            halt.state,
+            len(halt.held),
+            len(rule.body),
+            codes=reason_codes(rule.attributes),
+        )
+        if halt.state == "open":
+            return replace(made, sentence=what_is_unknown(self.walker, halt))
+        if halt.place is None:
+            headless = "its head is about other values" if halt.state == "failed" else ""
+            return replace(made, sentence=headless)
+        return self.stopped(replace(made, level=level), halt)
+
+    def stopped(self, made: RuleAttempt, halt: Halt) -> RuleAttempt:
+        """Describe the literal that stops a rule, for its nearest bindings."""
+        describing = Describing(self.walker, halt.code)
+        place = halt.place or 0
+        nearest = nearest_bindings(describing, place, halt.bindings)
+        obstacles = [describing.obstacle(place, binding) for binding in nearest]
+        candidates = tuple(
+            Candidate(describing.head(binding), obstacle)
+            for binding, obstacle in zip(nearest, obstacles, strict=True)
+        )
+        others = tuple(besides(describing, self.refuting.prober, nearest[0], halt.behind))
+        below, because = self.under(obstacles, others)
+        return replace(
+            made,
+            tried=halt.tried,
+            holds=tuple(describing.claim(one, nearest[0]) for one in halt.held),
+            stop=obstacles[0],
+            others=others,
+            candidates=candidates if halt.tried > 1 else (),
+            sentence=obstacles[0].sentence,
+            below=below,
+            because=because,
+        )
+
+    def under(
+        self, obstacles: list[Obstacle], others: tuple[Obstacle, ...]
+    ) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Number what is lacking, and the proofs of what must not be there."""
+        below: dict[int, None] = {}
+        because: dict[int, None] = {}
+        for one in (*obstacles, *others):
+            if one.atom is None:
+                continue
+            into = below if one.kind == "lacking" else because
+            look = self.refuting.number if one.kind == "lacking" else self.refuting.because
+            number = look(one.atom)
+            if number is not None:
+                into[number] = None
+        return tuple(below), tuple(because)
+
+
+def nearest_bindings(
+    describing: Describing, place: int, bindings: tuple[Binding, ...]
+) -> list[Binding]:
+    """Return the bindings under which a literal is nearest to holding; ties in the order met."""
+    return heapq.nsmallest(MOST_NEAR, bindings, key=lambda one: describing.gap(place, one))

@@ -1,0 +1,229 @@
+"""Write a refutation as text for people, or as values for JSON.
+
+In: a ``Refutation`` and ranked reasons.  Out: the goal with its rules, then each conclusion that is
+lacking under its number; depth is in the numbers, so nothing recurses and nothing walks off the
+page. Invariant: no control character of data reaches a terminal.
+
+JSON: ``lacking`` (objects with the fields of ``Lacking``, attempts with those of ``RuleAttempt``),
+``proofs`` (trees as ``constat prove`` gives them), ``not_looked_into`` and ``reasons``.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Final
+
+from constat.proof.render import begin_sentence, printable, source_lines, tree_to_json
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from constat.proof.obstacles import Obstacle
+    from constat.proof.reasons import Reason
+    from constat.proof.refutation import Candidate, Lacking, Refutation, RuleAttempt
+    from constat.proof.tree import SourceShown, Tree
+
+_INDENT: Final = "  "
+_MOST_ROOTS: Final = 3
+_LEVELS: Final = (
+    ("declared", "declared: somebody vouches that nothing is missing"),
+    ("re-runnable", "re-runnable: the source's query can be run again"),
+    ("inline", "inline: every row that the sources answered was looked at"),
+    ("derived", "derived: no rule gives more"),
+)
+_STATES: Final = (
+    ("absent", "does not hold"),
+    ("open", "may hold, something is unknown"),
+    ("there", "holds"),
+    ("not tried", "was not looked into"),
+)
+
+
+def render_refutation(
+    refutation: Refutation, reasons: Sequence[Reason] = (), *, moment: str = ""
+) -> str:
+    """Return the tree as text; with a moment rows from the cache say how old they were then."""
+    writer = _Writer(refutation, moment)
+    writer.reasons(reasons)
+    for number, lacking in enumerate(refutation.lacking):
+        writer.lacking(number, lacking)
+    if refutation.left:
+        writer.line(0, f"and {refutation.left:,} more conclusions that were not looked into")
+    return "\n".join(writer.lines) + "\n"
+
+
+class _Writer:
+    """Collects lines."""
+
+    def __init__(self, refutation: Refutation, moment: str) -> None:
+        self.refutation = refutation
+        self.moment = moment
+        self.lines: list[str] = []
+
+    def line(self, level: int, text: str) -> None:
+        self.lines.append(_INDENT * level + printable(text))
+
+    def reasons(self, reasons: Sequence[Reason]) -> None:
+        """Write the principal reasons, the first first."""
+        if not reasons:
+            return
+        self.line(0, "principal reasons:")
+        for place, reason in enumerate(reasons, start=1):
+            said = begin_sentence(reason.obstacle.sentence, reason.obstacle.claim)
+            off = f" (distance {reason.obstacle.distance})" if reason.obstacle.distance else ""
+            self.line(1, f"{place}. {reason.code}: {said}{off}")
+            self.line(2, f"rule: {reason.rule}, literal {reason.place + 1}")
+
+    def lacking(self, number: int, lacking: Lacking) -> None:
+        """Write one conclusion and what became of its rules."""
+        mark = f"[{number}] " if number else ""
+        self.line(0, f"{mark}{lacking.fact} {dict(_STATES)[lacking.state]}")
+        if lacking.level:
+            self.line(1, f"rests on: {dict(_LEVELS)[lacking.level]}")
+        if lacking.nearest:
+            self.line(1, f"nearest: {', '.join(lacking.nearest)}")
+        for source in lacking.sources:
+            self.source(source)
+        for attempt in lacking.attempts:
+            self.attempt(attempt, lacking.fact)
+
+    def source(self, source: SourceShown) -> None:
+        for text in source_lines(source, self.moment):
+            self.line(1, text)
+
+    def attempt(self, attempt: RuleAttempt, fact: str) -> None:
+        """Write how far a rule gets."""
+        if attempt.state == "open":
+            self.line(1, f"rule {attempt.rule}: may give it, but something is unknown")
+        elif attempt.state != "failed":
+            self.line(1, f"rule {attempt.rule}: was not looked at: too many possibilities")
+        elif attempt.stop is None:
+            self.line(1, f"rule {attempt.rule}: does not give it")
+        else:
+            self.line(1, f"rule {attempt.rule} stops at: {attempt.stop.literal}")
+            self.stop(attempt, attempt.stop)
+        if attempt.stop is None and attempt.sentence:
+            self.line(2, f"reasoning: {begin_sentence(attempt.sentence, fact)}")
+        for candidate in attempt.candidates:
+            self.candidate(candidate)
+        if attempt.tried > len(attempt.candidates) > 0:
+            self.line(2, f"and {attempt.tried - len(attempt.candidates):,} more candidates")
+        for other in attempt.others:
+            self.line(2, f"fails besides: {other.literal}{_because(other)}")
+        for proof in attempt.because:
+            self.proof(self.refutation.proofs[proof])
+        if attempt.below:
+            numbers = ", ".join(f"[{number}]" for number in attempt.below)
+            self.line(2, f"lacking: {numbers}")
+
+    def stop(self, attempt: RuleAttempt, stop: Obstacle) -> None:
+        self.line(
+            2, f"literals that can hold together before it: {attempt.reached} of {attempt.of}"
+        )
+        for name in ("required", "actual", "distance"):
+            text = getattr(stop, name)
+            if text:
+                self.line(2, f"{name}: {text}")
+        if stop.sentence:
+            self.line(2, f"reasoning: {begin_sentence(stop.sentence, stop.claim)}")
+
+    def candidate(self, candidate: Candidate) -> None:
+        self.line(2, f"near: {candidate.fact}{_because(candidate.obstacle)}")
+
+    def proof(self, tree: Tree) -> None:
+        """Say in one line why a row is there that must not be."""
+        for root in tree.roots[:_MOST_ROOTS]:
+            step = tree.steps[root]
+            by = f", by rule {step.rule}" if step.rule else ""
+            said = step.reasoning or step.sentence
+            self.line(2, f"because {tree.goal} holds{by}: {said}")
+            for source in step.sources[:1]:
+                for text in source_lines(source, self.moment):
+                    self.line(3, text)
+
+
+def _because(obstacle: Obstacle) -> str:
+    parts = []
+    if obstacle.kind in {"lacking", "present"}:
+        parts.append(obstacle.sentence)
+    elif obstacle.actual and obstacle.required:
+        parts.append(f"{obstacle.actual} where {obstacle.required} is needed")
+    if obstacle.distance:
+        parts.append(f"distance {obstacle.distance}")
+    return f": {', '.join(parts)}" if parts else ""
+
+
+def refutation_json(refutation: Refutation, reasons: Sequence[Reason] = ()) -> dict[str, object]:
+    """Return the refutation as values for JSON; gaps are decimals with six places."""
+    return {
+        "lacking": [_lacking_json(one) for one in refutation.lacking],
+        "proofs": [json.loads(tree_to_json(tree)) for tree in refutation.proofs],
+        "not_looked_into": refutation.left,
+        "reasons": [
+            {
+                "code": one.code,
+                "rule": one.rule,
+                "literal_number": one.place + 1,
+                "gap": f"{float(one.gap):.6f}",
+                **_obstacle_json(one.obstacle),
+            }
+            for one in reasons
+        ],
+    }
+
+
+def _lacking_json(lacking: Lacking) -> dict[str, object]:
+    return {
+        "fact": lacking.fact,
+        "state": lacking.state,
+        "level": lacking.level,
+        "nearest": list(lacking.nearest),
+        "sources": [_source_json(one) for one in lacking.sources],
+        "attempts": [_attempt_json(one) for one in lacking.attempts],
+    }
+
+
+def _source_json(source: SourceShown) -> dict[str, object]:
+    return {
+        "tier": source.tier,
+        "origin": source.origin,
+        "name": source.name,
+        "query": source.query,
+        "parameters": list(source.parameters),
+        "executed_at": source.executed_at,
+        "rows": source.rows,
+        "author": source.author,
+    }
+
+
+def _attempt_json(attempt: RuleAttempt) -> dict[str, object]:
+    return {
+        "rule": attempt.rule,
+        "rule_text": attempt.rule_text,
+        "state": attempt.state,
+        "reached": attempt.reached,
+        "of": attempt.of,
+        "tried": attempt.tried,
+        "level": attempt.level,
+        "sentence": attempt.sentence,
+        "holds": list(attempt.holds),
+        "stop": None if attempt.stop is None else _obstacle_json(attempt.stop),
+        "fails_besides": [_obstacle_json(one) for one in attempt.others],
+        "candidates": [
+            {"fact": one.fact, **_obstacle_json(one.obstacle)} for one in attempt.candidates
+        ],
+        "below": list(attempt.below),
+        "because": list(attempt.because),
+    }
+
+
+def _obstacle_json(obstacle: Obstacle) -> dict[str, object]:
+    return {
+        "kind": obstacle.kind,
+        "literal": obstacle.literal,
+        "claim": obstacle.claim,
+        "actual": obstacle.actual,
+        "required": obstacle.required,
+        "distance": obstacle.distance,
+        "sentence": obstacle.sentence,
+    }
