@@ -5,6 +5,7 @@ The verdict is printed before the certificate is written, so a full disk never h
 
 from __future__ import annotations
 
+import importlib
 import json
 
 import click
@@ -12,40 +13,35 @@ import click
 from constat.cli.asking import asked, project_option
 from constat.cli.engines import OWN, engine_option, give_second_opinion, refuse_with_another
 from constat.cli.files import write_file
-from constat.cli.helping import PlainCommand, format_option
-from constat.cli.output import GREEN, RED, YELLOW, note, write, write_heading, write_json
+from constat.cli.helping import PlainCommand
+from constat.cli.log_options import log_options
+from constat.cli.output import note, write_json
 from constat.cli.progress import watching
-from constat.cli.results import calls_text, result_json
-from constat.evaluation import Verdict
-from constat.proof import render_tree, tree_to_json
+from constat.cli.prove_options import NEEDS_PROOFS, Search, Shown, prove_options
+from constat.cli.results import result_json
+from constat.cli.speaking import locale_option
+from constat.cli.verdict_text import print_result
+from constat.proof import tree_to_json
 from constat.session import Result, Session
+from constat.session.log_as import LogAs
 
 
 @click.command(name="prove", cls=PlainCommand)
 @click.argument("goal")
-@click.option("--all", "exhaust", is_flag=True, help="Look for better proofs after the first.")
-@click.option("--lowest", is_flag=True, help="Show a proof of least height, of the best ones.")
-@format_option
-@click.option("--certificate", metavar="FILE", help="Write the certificate to FILE.")
-@click.option("--trace-calls", is_flag=True, help="Print what was asked outside.")
-@click.option("--depth", type=click.IntRange(min=0), help="Print the proof down to this depth.")
-@click.option("--quiet", "-q", is_flag=True, help="Print the verdict only.")
-@click.option("--keep", is_flag=True, help="Keep the certificate for `constat stale`.")
+@prove_options
 @click.option("--no-cache", "anew", is_flag=True, help="Ask all sources anew, and keep that.")
+@locale_option
+@log_options
 @engine_option
 @project_option
-def command(  # noqa: PLR0913  one argument for each option
+def command(  # noqa: PLR0913  one argument for each group of options
     goal: str,
     *,
-    exhaust: bool,
-    lowest: bool,
-    form: str,
-    certificate: str | None,
-    trace_calls: bool,
-    depth: int | None,
-    quiet: bool,
-    keep: bool,
+    search: Search,
+    shown: Shown,
     anew: bool,
+    locale: str | None,
+    log: LogAs | None,
     engine: str,
     project: str | None,
 ) -> int:
@@ -59,59 +55,57 @@ def command(  # noqa: PLR0913  one argument for each option
       constat prove "is_vip(customer = C002)" --format json     # exits with 5
       constat prove "in_vip_group(C032)" --certificate c032.json
       constat prove "is_vip(C004)" --trace-calls --depth 2      # exits with 5
-      constat prove "in_vip_group(C032)" --lowest
+      constat prove "in_vip_group(C032)" --minimal height
+      constat prove "in_vip_group(C032)" --top-k 2 --depth 1
+      constat prove "is_vip(C001)" --all --quiet
       constat prove "is_vip(C001)" --keep --no-cache
+      constat prove "is_vip(C001)" --as-of 2026-01-31           # exits with 4
+      constat prove "is_vip(C001)" --log --by alice
+      constat prove "is_vip(C001)" --locale de_DE --depth 1
       constat prove "is_vip(C001)" --engine pydatalog
 
     Exit codes: 0 proved, 3 proved under assumptions, 4 unresolved,
     5 disproved, 6 disproved under assumptions, 2 bad usage.
     With --engine pydatalog: 0 yes, 5 no, 4 no answer, 78 a construct that it lacks.
     """
-    refuse_with_another(engine, "exhaust", "lowest", "certificate", "trace_calls", "depth", "keep")
-    with Session(project, cache=not anew) as session, asked(session, goal=goal):
+    refuse_with_another(engine, *NEEDS_PROOFS)
+    with Session(project, cache=not anew, locale=locale) as session, asked(session, goal=goal):
         if engine != OWN:
-            return give_second_opinion(session, goal, form=form, quiet=quiet)
-        with watching() as observe:
-            result = session.prove(goal, exhaust=exhaust, lowest=lowest, observe=observe)
-        if form == "json":
-            write_json(result_json(result, json.loads(tree_to_json(result.tree))))
-        else:
-            print_result(result, depth=depth, quiet=quiet, trace_calls=trace_calls)
-        told = _put_away(session, result, certificate, keep=keep)
-        for line in () if quiet else told:
-            note(line)
+            return give_second_opinion(session, goal, form=shown.form, quiet=shown.quiet)
+        if search.several:
+            # Loaded on first use: most goals are asked for one proof.
+            many = importlib.import_module("constat.cli.prove_many")
+            code: int = many.prove_many(session, goal, search, shown, log)
+            return code
+        return _prove_one(session, goal, search, shown, log)
+
+
+def _prove_one(session: Session, goal: str, search: Search, shown: Shown, log: LogAs | None) -> int:
+    with watching() as observe:
+        result = session.prove(
+            goal,
+            exhaust=search.minimal is not None,
+            minimal=None if search.minimal == "confidence" else search.minimal,
+            as_of=search.as_of,
+            observe=observe,
+            log=log,
+        )
+    if shown.form == "json":
+        write_json(result_json(result, json.loads(tree_to_json(result.tree))))
+    else:
+        print_result(result, depth=shown.depth, quiet=shown.quiet, trace_calls=shown.trace_calls)
+    told = _put_away(session, result, shown.certificate, keep=shown.keep)
+    for line in () if shown.quiet else told:
+        note(line)
     return result.exit_code
 
 
 def _put_away(session: Session, result: Result, file: str | None, *, keep: bool) -> list[str]:
     """Write and keep the certificate as asked for; give what to say of it."""
-    told = []
+    told = [] if result.logged is None else [f"written down as entry {result.logged} of the log"]
     if file is not None:
         write_file(file, result.certificate)
         told.append(f"certificate written to {file}")
     if keep:
         told.append(f"certificate kept as {session.keep(result).name}")
     return told
-
-
-def print_result(
-    result: Result, *, depth: int | None = None, quiet: bool = False, trace_calls: bool = False
-) -> None:
-    """Print a verdict and its proof for people."""
-    write_heading(f"{result.verdict.label}: {result.goal}", _style(result.verdict))
-    if not quiet:
-        # The rendered proof begins with a heading of its own.
-        _, _, proof = render_tree(result.tree, depth=depth, moment=result.created).partition("\n")
-        write(proof.rstrip("\n"))
-    if trace_calls:
-        write(calls_text(result.calls))
-
-
-def _style(verdict: Verdict) -> str:
-    match verdict:
-        case Verdict.PROVED:
-            return GREEN
-        case Verdict.DISPROVED:
-            return RED
-        case _:
-            return YELLOW

@@ -8,7 +8,7 @@ are kept, since fewer rows say the same.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, cast
 
 from constat.logic import add_exactly, is_beyond
@@ -17,6 +17,8 @@ from constat.proof.growth import Listed, Number, Summand, premises_of, summand
 from constat.proof.instances import ComparisonCode, NegativeCode, is_ground, is_hole
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from constat.logic import Row, Value
     from constat.proof.instances import AggregateCode, Binding, RuleCode, ThresholdCode
     from constat.proof.outside import Fact
@@ -44,6 +46,11 @@ class Open:
     waiting: list[Waiting]
     ready: list[Waiting] = field(default_factory=list)
     total: Number = 0
+
+    def fresh(self) -> Open:
+        """Return the same total with nothing settled."""
+        waiting = [replace(one, waits=len(facts_of(one))) for one in self.waiting]
+        return replace(self, waiting=waiting, ready=[], total=0)
 
     @property
     def reached(self) -> bool:
@@ -108,11 +115,13 @@ def certainly_exceeds(
     return total.reached
 
 
-def with_totals(values: tuple[Value, ...], totals: list[Open]) -> tuple[Value, ...]:
-    """Return the values of an instance with the totals that its summands reach."""
+def with_totals(
+    values: tuple[Value, ...], totals: Iterable[tuple[Open, Listed]]
+) -> tuple[Value, ...]:
+    """Return the values of an instance with the totals that the chosen summands reach."""
     found = list(values)
-    for one in totals:
-        found[one.result] = one.listed().total
+    for one, chosen in totals:
+        found[one.result] = chosen.total
     return tuple(found)
 
 

@@ -23,7 +23,7 @@ from constat.evaluation import (
 )
 from constat.logic import OPEN, Constant, Variable
 from constat.proof.acceptance import Budget, Replay, minimal_reading
-from constat.proof.best import best_nodes
+from constat.proof.best import first_nodes
 from constat.proof.confidence import MILLION
 from constat.proof.missing import Gap, find_gaps
 from constat.proof.projection import with_projections
@@ -37,11 +37,16 @@ if TYPE_CHECKING:
     from constat.evaluation import Assumption, Engine, Externals, Limits, Observer, Outcome
     from constat.logic import Atom, OpenRow
     from constat.proof.outside import Fact
+    from constat.proof.topk import Ranking
 
 
 _BEST_STEPS = 2_000_000
 # Minimal sets are a service, not the verdict: they may not take longer than a person waits.
 _REPLAY_SECONDS = 3.0
+_TOO_LARGE = (
+    "what shows the goal is too large to write down and to check; "
+    "bind more of the goal, or prove what it rests on by itself"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +56,8 @@ class Decision:
     ``confidence`` has at most six places and is 0 for UNRESOLVED; ``exact`` tells whether no better
     proof exists.  ``assumptions`` are those the verdict accepts, ``minimal`` whether none of them
     can be left out.  ``gaps`` say what would decide an unresolved goal.  ``answers`` are the
-    certain rows of the goal.
+    certain rows of the goal.  ``limit`` says why a goal that evaluation decides is left open: what
+    shows it is too large to write down and to check.
     """
 
     goal: Atom
@@ -63,6 +69,7 @@ class Decision:
     gaps: tuple[Gap, ...]
     outcome: Outcome
     proof: Proof
+    limit: str = ""
 
     @property
     def missing(self) -> tuple[tuple[str, OpenRow], ...]:
@@ -88,24 +95,27 @@ def decide(  # noqa: PLR0913  # the engine's own arguments, handed through
     limits: Limits,
     *,
     exhaust: bool = False,
-    lowest: bool = False,
+    ranking: Ranking | None = None,
     observe: Observer = ignore_event,
 ) -> Decision:
     """Evaluate a goal once and say what follows.
 
-    With `exhaust` the most confident proof is looked for; with `lowest`, of those the proof of
-    least height, within a bound of steps.
+    With `exhaust` the most confident proof is looked for; with a `ranking` the first by it: of
+    those the lowest or the smallest, within a bound of steps.
     """
-    exhaust = exhaust or lowest
+    exhaust = exhaust or ranking is not None
     projected = with_projections(program)
     outcome = engine.evaluate(projected, goal, externals, limits, exhaust=exhaust, observe=observe)
     budget = Budget(seconds=min(limits.seconds, _REPLAY_SECONDS))
     replay = Replay(engine, outcome, externals, limits, budget)
-    deciding = _Deciding(replay, outcome, exhaust, lowest)
+    deciding = _Deciding(replay, outcome, exhaust, ranking)
     strength = outcome.strength(goal)
-    if strength != POSSIBLE and outcome.stopped not in {"", "settled"}:
-        return _decided_or_open(deciding, strength)
-    return _decided(deciding, strength)
+    try:
+        if strength != POSSIBLE and outcome.stopped not in {"", "settled"}:
+            return _decided_or_open(deciding, strength)
+        return _decided(deciding, strength)
+    except TooLargeError:
+        return _undecided(outcome, _nothing_claimed(outcome), limit=_TOO_LARGE)
 
 
 def _decided_or_open(deciding: _Deciding, strength: int) -> Decision:
@@ -136,7 +146,7 @@ class _Deciding:
     replay: Replay
     outcome: Outcome
     exhaust: bool
-    lowest: bool
+    ranking: Ranking | None
 
     def proved(self) -> Decision:
         """Decide PROVED in the hard reading."""
@@ -174,10 +184,10 @@ class _Deciding:
         proof = Proof(reading, self.outcome.goal)
         proof.show(answers, bounded=False)
         certain = confidence_of(proof) == MILLION
-        if not self.exhaust or (certain and not self.lowest):
+        if not self.exhaust or (certain and self.ranking is None):
             return proof, None
         try:
-            nodes = best_nodes(reading, answers, _BEST_STEPS)
+            nodes = first_nodes(reading, answers, _BEST_STEPS, self.ranking)
         except TooLargeError:
             return proof, None
         better = Proof(reading, self.outcome.goal)
@@ -204,7 +214,7 @@ class _Deciding:
             verdict=verdict,
             confidence=Decimal(confidence) / MILLION,
             exact=confidence in {MILLION, best},
-            assumptions=proof.used_assumptions(),
+            assumptions=proof.accepted_assumptions(),
             minimal=minimal,
             gaps=(),
             outcome=self.outcome,
@@ -221,16 +231,24 @@ def confidence_of(proof: Proof) -> int:
 
 def _unresolved(replay: Replay) -> Decision:
     outcome = replay.outcome
-    proof: Proof | None = None
-    gaps: tuple[Gap, ...] = ()
-    if outcome.stopped in {"", "settled"}:
-        proof = _possible(hard_reading(outcome))
+    if outcome.stopped not in {"", "settled"}:
+        return _undecided(outcome, _nothing_claimed(outcome))
+    proof = _possible(hard_reading(outcome))
     if proof is None:
-        # A limit cut something off, or the slice is too large to show: then nothing is claimed.
-        proof = Proof(hard_reading(UnknownOutcome(outcome)), outcome.goal)
-        proof.show((), bounded=True)
-    else:
-        gaps = find_gaps(replay, proof)
+        return _undecided(outcome, _nothing_claimed(outcome), limit=_TOO_LARGE)
+    return _undecided(outcome, proof, gaps=find_gaps(replay, proof))
+
+
+def _nothing_claimed(outcome: Outcome) -> Proof:
+    """Return a proof that everything is possible: a limit, or its size, cut the real one off."""
+    proof = Proof(hard_reading(UnknownOutcome(outcome)), outcome.goal)
+    proof.show((), bounded=True)
+    return proof
+
+
+def _undecided(
+    outcome: Outcome, proof: Proof, *, gaps: tuple[Gap, ...] = (), limit: str = ""
+) -> Decision:
     return Decision(
         goal=outcome.goal,
         verdict=Verdict.UNRESOLVED,
@@ -241,6 +259,7 @@ def _unresolved(replay: Replay) -> Decision:
         gaps=gaps,
         outcome=outcome,
         proof=proof,
+        limit=limit,
     )
 
 

@@ -33,6 +33,11 @@ def order_of(rule: RuleCode, columns: Sequence[int]) -> tuple[int, ...]:
     return tuple(order)
 
 
+def is_ready(literal: LiteralCode, bound: set[int]) -> bool:
+    """Tell whether what a literal must read is bound."""
+    return _rank(literal, bound) < _LATE
+
+
 def _rank(literal: LiteralCode, bound: set[int]) -> int:
     match literal:
         case ComparisonCode(left=left, right=right):
@@ -46,8 +51,10 @@ def _rank(literal: LiteralCode, bound: set[int]) -> int:
             if any(term.slot < 0 and not term.reads <= bound for term in atom.terms):
                 return _LATE
             return 2 + sum(not term.reads <= bound for term in atom.terms)
-        case AggregateCode(outer=outer):
-            return 2 if set(outer) <= bound else _LATE
+        case AggregateCode(outer=outer, threshold=threshold):
+            # A recursive threshold is held against its bound where it is taken.
+            needs = set(outer) | (threshold.bound.reads if threshold is not None else set())
+            return 2 if needs <= bound else _LATE
 
 
 def _assigns(left: TermCode, right: TermCode, bound: set[int]) -> bool:

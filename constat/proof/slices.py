@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from constat.proof.reading import Reading
     from constat.proof.relation import Columns
 
+MOST_STEPS = 50_000_000
+"""How much of the world a proof may look at; a checker counts steps of its own."""
 _MOST_PASSES = 10_000
 
 
@@ -50,7 +52,7 @@ class TooLargeError(Exception):
 class Slice:
     """Everything a verdict rests on, found by walking from its roots."""
 
-    def __init__(self, reading: Reading, steps: int = 50_000_000) -> None:
+    def __init__(self, reading: Reading, steps: int | None = None) -> None:
         self.reading = reading
         self.program = reading.program
         self.codes: dict[int, RuleCode] = {}
@@ -60,7 +62,7 @@ class Slice:
         self.aggregates = Aggregates(self)
         self.growth = Growth(self)
         self.consulted: dict[Fact, None] = {}
-        self.steps = steps
+        self.steps = MOST_STEPS if steps is None else steps
         self._by_node: dict[Fact, None] = {}
         self._not_by_node: set[Fact] = set()
         # An upper bound needs no look at what is negated; whoever asks what is missing does.
@@ -106,10 +108,14 @@ class Slice:
         if predicate in self.derived:
             rows = self.inside.possible(predicate, pattern)
             found = rows if found is None else found + rows
-        self.steps -= 1 + len(found or ())
+        self.spend(1 + len(found or ()))
+        return found or []
+
+    def spend(self, steps: int) -> None:
+        """Take steps; raises ``TooLargeError`` where there are no more."""
+        self.steps -= steps
         if self.steps < 0:
             raise TooLargeError
-        return found or []
 
     def _is_shown_by_node(self, predicate: str, row: Row) -> bool:
         """Tell whether a node stands for all that a ground pattern may match.

@@ -1,0 +1,315 @@
+"""Recording what sources said, and reading it back as it stood at a time.
+
+In: the calls of an evaluation. Out: records; and from them external predicates that ask nobody.
+Invariants: facts that people state are not recorded here, they have a history of their own; what
+was not recorded at a time, nor kept by the cache, is unknown, and never read from a source; a
+person's word about a predicate with a key counts only where the record says that nobody above says
+otherwise. Example: what `record` took from calls, `as_of_externals` answers again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Final
+
+from constat.evaluation import Answer, Opening, Origin, Portion
+from constat.logic import OPEN
+from constat.session.recording_cached import CachedAt
+from constat.store.facts_at import FactsAt
+from constat.store.recorded import FreshRecord, RecordStore
+from constat.tiers.cache_age import age_allowed
+from constat.tiers.cache_text import answer_text, key_text, read_answer
+from constat.tiers.matching import key_of, openings_for, rows_for
+from constat.tiers.user import USER, UserFacts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from constat.analysis import AnalysedProgram
+    from constat.evaluation import Call, Demand, Evidence, Externals
+    from constat.logic import OpenRow, Predicate, Row
+    from constat.project import Project
+    from constat.session.recording_cached import Told
+    from constat.store.recorded import Recorded
+
+RECORD: Final = "record"
+_NOBODY_ABOVE: Final = "it is not recorded whether a source says otherwise"
+_TRUE: Final = "true"
+# Keeping a proof may not take longer than finding it: whoever wants more says so.
+_MOST_ROWS: Final = 100_000
+
+
+def is_recorded(predicate: Predicate, project: Project) -> bool:
+    """Tell whether answers about a predicate are recorded whenever it is asked about."""
+    source = predicate.source
+    wish = source.parameters.get(RECORD) if source else None
+    if wish is not None:
+        return wish == _TRUE
+    return project.record.covers(source.name if source and source.name else "config")
+
+
+def record(project: Project, calls: Iterable[Call], moment: str, *, every: bool = False) -> int:
+    """Record what was answered; without `every` only for what the project records.
+
+    With `every` answers that are not too large as well. Gives how many answers are new. Raises
+    `AnswerStoreError` where the record cannot be written.
+    """
+    fresh = [
+        one
+        for call in calls
+        if is_recorded(call.demand.predicate, project) or (every and _is_small(call))
+        for one in _fresh(call)
+    ]
+    return RecordStore(project.state).add(fresh, moment, _oldest(project.record.days, moment))
+
+
+def _is_small(call: Call) -> bool:
+    return sum(len(portion.rows) for portion in call.answer.portions) <= _MOST_ROWS
+
+
+def _oldest(days: int | None, moment: str) -> str:
+    """Give the time before which records leave."""
+    if days is None:
+        return ""
+    then = datetime.fromisoformat(moment).astimezone(UTC) - timedelta(days=days)
+    return then.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def _fresh(call: Call) -> Iterator[FreshRecord]:
+    demand, answer = call.demand, _without_people(call.answer)
+    predicate = demand.predicate
+    nested = any(portion.evidence.proved is not None for portion in answer.portions)
+    told = answer.portions or demand.columns
+    if nested or (not told and any(one.row_count for one in answer.authorities)):
+        # Certificates are kept by themselves; a relation that never became values is not here.
+        return
+    kinds = [predicate.kinds[column] for column in demand.columns]
+    yield FreshRecord(
+        predicate=predicate.name,
+        shape=_shape(predicate),
+        pattern=",".join(map(str, demand.columns)),
+        source=predicate.source.name if predicate.source else "",
+        keys={key_text(key, kinds): key in answer.answered for key in demand.keys},
+        rows=sum(len(portion.rows) for portion in answer.portions),
+        content=_content(answer, demand),
+        body=answer_text(answer, predicate, demand.columns),
+    )
+
+
+def _without_people(answer: Answer) -> Answer:
+    """Leave out what people stated."""
+    return replace(
+        answer,
+        portions=tuple(
+            one for one in answer.portions if one.evidence.origin is not Origin.USER_PROVIDED
+        ),
+        openings=tuple(one for one in answer.openings if one.tier != USER),
+    )
+
+
+def _content(answer: Answer, demand: Demand) -> str:
+    """Hash what an answer says, without when it was fetched and from which state."""
+    timeless = {id(one): replace(one, executed_at="", snapshot=None) for one in _evidence(answer)}
+    bare = replace(
+        answer,
+        portions=tuple(
+            replace(one, evidence=timeless[id(one.evidence)]) for one in answer.portions
+        ),
+        authorities=tuple(timeless[id(one)] for one in answer.authorities),
+    )
+    document = json.loads(answer_text(bare, demand.predicate, demand.columns))
+    document["answered"].sort()
+    text = json.dumps(document, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _evidence(answer: Answer) -> Iterator[Evidence]:
+    yield from (portion.evidence for portion in answer.portions)
+    yield from answer.authorities
+
+
+def _shape(predicate: Predicate) -> str:
+    """Name the declaration that recorded texts fit."""
+    return ",".join(kind.value for kind in predicate.kinds)
+
+
+class AsOf:
+    """One predicate as it was recorded at a time; `cost` is that of its sources.
+
+    So a plan is what it was, and asks for what was asked for then.
+    """
+
+    def __init__(
+        self,
+        predicate: Predicate,
+        store: RecordStore,
+        people: UserFacts,
+        moment: str,
+        *,
+        cost: int,
+        kept: CachedAt | None,
+    ) -> None:
+        self.cost = cost
+        self._kept = kept
+        self._predicate = predicate
+        self._store = store
+        self._people = people
+        self._moment = moment
+        self._patterns = store.patterns(predicate.name, _shape(predicate))
+        self.damaged = False
+
+    def answer(self, demand: Demand) -> Answer:
+        """Answer what the record answers."""
+        recorded = self._recorded(demand.columns, demand.keys)
+        stated = self._people.answer(demand)
+        if not stated.portions and not stated.openings:
+            return recorded
+        portions, openings = list(recorded.portions), list(recorded.openings)
+        openings += stated.openings
+        for portion in stated.portions:
+            self._state(portion, demand, recorded, portions, openings)
+        return replace(recorded, portions=tuple(portions), openings=tuple(dict.fromkeys(openings)))
+
+    def _recorded(self, columns: tuple[int, ...], keys: tuple[Row, ...]) -> Answer:
+        """Give what is recorded about keys, or was kept for them; the others are open."""
+        told = self._told(columns, keys)
+        portions: list[Portion] = []
+        openings = {self._unknown(columns, key): None for key in keys if key not in told}
+        answered: set[Row] = set()
+        authorities: dict[int, Evidence] = {}
+        by_answer: dict[int, list[Row]] = {}
+        for key, (answer, _) in told.items():
+            by_answer.setdefault(id(answer), []).append(key)
+        for wanted in by_answer.values():
+            answer, places = told[wanted[0]]
+            for portion in answer.portions:
+                rows = rows_for(portion.rows, columns, wanted)
+                portions += [replace(portion, rows=rows)] if rows else []
+            openings.update(dict.fromkeys(openings_for(answer.openings, columns, set(wanted))))
+            complete = [k for k in wanted if _narrowed(k, columns, places) in answer.answered]
+            answered.update(complete)
+            if complete:
+                authorities.update((id(one), one) for one in answer.authorities)
+        return Answer(
+            tuple(portions), tuple(openings), frozenset(answered), tuple(authorities.values())
+        )
+
+    def _told(self, columns: tuple[int, ...], keys: tuple[Row, ...]) -> dict[Row, Told]:
+        """Give for each key the answer that speaks of it, in the order of the keys."""
+        last = self._last(columns, keys)
+        read = {one.id: self._read(one) for one in last.values()}
+        found: dict[Row, Told] = {}
+        for key, one in last.items():
+            told = read[one.id]
+            if told is not None:
+                found[key] = told
+        missing = [key for key in keys if key not in found]
+        if missing and self._kept is not None:
+            found.update(self._kept.answers(columns, missing))
+        return {key: found[key] for key in keys if key in found}
+
+    def _last(self, columns: tuple[int, ...], keys: tuple[Row, ...]) -> Mapping[Row, Recorded]:
+        """Give for each key the last answer that speaks of it, or of a wider pattern."""
+        found: dict[Row, Recorded] = {}
+        for pattern in self._patterns:
+            places = _columns(pattern)
+            if not set(places) <= set(columns):
+                continue
+            kinds = [self._predicate.kinds[place] for place in places]
+            texts = {key: key_text(_narrowed(key, columns, places), kinds) for key in keys}
+            place = (self._predicate.name, _shape(self._predicate), pattern)
+            told = self._store.find(place, list(dict.fromkeys(texts.values())), self._moment)
+            for key, text in texts.items():
+                one, before = told.get(text), found.get(key)
+                if one is not None and (before is None or _better(one, before)):
+                    found[key] = one
+        return found
+
+    def _read(self, one: Recorded) -> Told | None:
+        places = _columns(one.pattern)
+        if one.whole:
+            try:
+                return read_answer(one.body, self._predicate, places), places
+            except ValueError:
+                pass
+        self.damaged = True
+        return None
+
+    def _unknown(self, columns: tuple[int, ...], key: Row) -> Opening:
+        bound = dict(zip(columns, key, strict=True))
+        row: OpenRow = tuple(bound.get(place, OPEN) for place in range(self._predicate.arity))
+        return Opening(row, f"not recorded at {self._moment}", RECORD)
+
+    def _state(
+        self,
+        portion: Portion,
+        demand: Demand,
+        recorded: Answer,
+        portions: list[Portion],
+        openings: list[Opening],
+    ) -> None:
+        """Add what a person stated, unless somebody above says something for its key."""
+        key = self._predicate.key
+        if not key:
+            portions.append(portion)
+            return
+        for row in portion.rows:
+            above = recorded
+            value = key_of(row, key)
+            bound: Row = key_of(row, demand.columns)
+            if not set(key) <= set(demand.columns):
+                above, bound = self._recorded(key, (value,)), value
+            if any(key_of(one, key) == value for told in above.portions for one in told.rows):
+                continue
+            if bound in above.answered and not any(
+                opening.assumption is None for opening in openings_for(above.openings, key, {value})
+            ):
+                portions.append(replace(portion, rows=(row,)))
+            else:
+                openings.append(Opening(row, _NOBODY_ABOVE, RECORD))
+
+
+def as_of_externals(
+    project: Project, analysed: AnalysedProgram, moment: str, live: Externals
+) -> dict[str, AsOf]:
+    """Give the external predicates of a project as they were recorded at a time.
+
+    `live` are those of the present, which are not asked.
+    """
+    store = RecordStore(project.state)
+    people = UserFacts(FactsAt(project.state, moment))
+    predicates = analysed.program.predicates
+    return {
+        name: AsOf(
+            predicates[name],
+            store,
+            people,
+            moment,
+            cost=live[name].cost,
+            kept=CachedAt(predicates[name], project, moment)
+            if age_allowed(predicates[name])
+            else None,
+        )
+        for name in sorted(analysed.external)
+        if name in predicates
+    }
+
+
+def _columns(pattern: str) -> tuple[int, ...]:
+    return tuple(int(place) for place in pattern.split(",") if place)
+
+
+def _narrowed(key: Row, columns: tuple[int, ...], places: tuple[int, ...]) -> Row:
+    return tuple(key[columns.index(place)] for place in places)
+
+
+def _better(one: Recorded, other: Recorded) -> bool:
+    """Tell whether an answer counts before another: complete, later, about a narrower pattern."""
+    return _rank(one) > _rank(other)
+
+
+def _rank(one: Recorded) -> tuple[bool, str, int, int]:
+    return one.answered, one.recorded_at, len(one.pattern), one.id
