@@ -163,11 +163,16 @@ class Whole:
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """All rows: how many, the query that gives them, and what runs it."""
+    """All rows: how many, the query that gives them, and what runs it.
+
+    `holes` are the rows that it leaves out, because a cell is NULL and is to be called unknown:
+    each with its number, and with cells in canonical form.
+    """
 
     rows: int
     query: str
     open: Callable[[], object]
+    holes: tuple[tuple[int, Sequence[object]], ...] = ()
 
 
 @runtime_checkable

@@ -78,9 +78,12 @@ class DuckReading:
             # The guard and the description passed it; what it meets in the rows is no mistake.
             raise SourceFailureError(problem.reason) from None
         count = counted(told[0])
-        if count is None or count > bounds.rows:
+        if count is None or sum(count) > bounds.rows:
             return None
-        return Stream(count, queries.give, lambda: session.stream(queries.give))
+        rows, holes = count
+        found = session.rows(queries.holes, bounds.seconds, lambda _: None) if holes else []
+        numbered = tuple((int(str(number)), cells) for number, *cells in found)
+        return Stream(rows, queries.give, lambda: session.stream(queries.give), numbered)
 
     def estimate(self, guarded: Guarded) -> float | None:
         """Guess how many rows a query gives, without running it."""

@@ -1,10 +1,11 @@
 """Which predicates are computed in bulk, and which the reference engine has to look at.
 
-In: a program, the wanted atoms and the predicates that are known to be open. Out: a `Division`.
-Invariants: whatever depends on something open is open, so that everything a bulk stage reads is a
-whole, certain relation; a recursive component is wholly open or wholly closed. Example: where
-`risk` is open and `flagged(?c) :- risk(?c), region_of(?c, "north").`, `flagged` is open, and
-`region_of` is computed in bulk and handed to the reference engine as a given relation.
+In: a program, the wanted atoms, the predicates that only the reference engine can say, and those
+that are not closed and can be graded (see `grading`). Out: a `Division`. Invariants: whatever
+depends on something that only the reference engine can say is left to it; what it is handed is a
+whole, certain relation; a recursive component is wholly on one side. Example: where `risk` is open
+and cannot be graded, and `flagged(?c) :- risk(?c), region_of(?c, "north").`, `flagged` is left to
+the reference engine, and `region_of` is computed in bulk and handed to it as a given relation.
 """
 
 from __future__ import annotations
@@ -22,36 +23,52 @@ from constat.plan.costs import predicates_of, rules_by_head
 class Division:
     """How a program is divided.
 
-    `bulk` are the atoms to compute in bulk: the wanted ones that are closed, then those of the
-    `frontier`, the closed derived predicates that open rules read. `given` are the predicates
-    from outside that they rest on, `wishes` say which of their rows. `open_rules` are the
-    predicates whose rules are left to the reference engine.
+    `bulk` are the atoms to compute in bulk: the wanted ones that are closed or graded, then those
+    of the `frontier`, the closed derived predicates that the reference engine reads. `given` are
+    the predicates from outside that they rest on, `wishes` say which of their rows, `below` are all
+    predicates they rest on. `open_rules` are the predicates whose rules are left to the reference
+    engine.
     """
 
     bulk: tuple[Atom, ...]
     open_wanted: tuple[Atom, ...]
     frontier: tuple[str, ...]
     given: frozenset[str]
+    below: frozenset[str]
     open_rules: frozenset[str]
     wishes: Mapping[str, Wish] = field(default_factory=dict, hash=False)
 
 
-def divide(program: AnalysedProgram, wanted: Sequence[Atom], opened: Collection[str]) -> Division:
-    """Divide a program; `opened` are the predicates that are open by themselves."""
+def divide(
+    program: AnalysedProgram,
+    wanted: Sequence[Atom],
+    opened: Collection[str],
+    doubtful: Collection[str] = (),
+) -> Division:
+    """Divide a program.
+
+    `opened` are left to the reference engine by themselves, `doubtful` are not closed.
+    """
     uses = used_by_head(program)
-    assumed = {rule.head.predicate for rule in program.rules if rule.assumed}
-    open_names = dependents(uses, {*opened, *assumed})
+    open_names = dependents(uses, opened)
+    # What is graded for one wanted atom is the reference engine's own for another.
+    unsettled = dependents(uses, {*opened, *doubtful, *assumed_heads(program)})
     open_wanted = tuple(atom for atom in wanted if atom.predicate in open_names)
-    below = _reached({atom.predicate for atom in open_wanted}, uses, open_names)
-    open_rules = frozenset(below & open_names)
-    frontier = tuple(sorted(name for name in below - open_names if name in uses))
+    read = _reached({atom.predicate for atom in open_wanted}, uses, unsettled)
+    open_rules = frozenset(read & unsettled)
+    frontier = tuple(sorted(name for name in read - unsettled if name in uses))
     bulk = [atom for atom in wanted if atom.predicate not in open_names]
     bulk += [free_atom(program.program.predicates[name]) for name in frontier]
-    closed = _reached({atom.predicate for atom in bulk}, uses, set(uses))
-    given = frozenset(closed & program.external)
-    every = wishes(program, closed, bulk)
+    below = frozenset(_reached({atom.predicate for atom in bulk}, uses, set(uses)))
+    given = below & program.external
+    every = wishes(program, below, bulk)
     needed = {name: every.get(name, EVERYTHING) for name in given}
-    return Division(tuple(bulk), open_wanted, frontier, given, open_rules, needed)
+    return Division(tuple(bulk), open_wanted, frontier, given, below, open_rules, needed)
+
+
+def assumed_heads(program: AnalysedProgram) -> set[str]:
+    """Name the predicates that a rule derives under an assumption."""
+    return {rule.head.predicate for rule in program.rules if rule.assumed}
 
 
 def used_by_head(program: AnalysedProgram) -> dict[str, frozenset[str]]:

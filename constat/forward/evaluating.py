@@ -1,28 +1,42 @@
 """Evaluate a program forward: plan, load, compute stage by stage.
 
 In: an analysed program, the wanted atoms, an input for each given predicate. Out: `Results`.
-Invariant: a closed relation is computed in bulk and means what the reference engine means by it;
-what turns out to be open is left to the reference engine, and the rest is planned anew without it.
+Invariant: what is computed in bulk, closed or graded, means what the reference engine means by it;
+what turns out to be more than that is left to the reference engine, and the rest is planned anew
+without it.
 Example: `evaluate(program, [goal], {"edge": Rows(edges)}).count(0)`.
 """
 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Final, assert_never
 
 from constat.catalog.fact_files import read_rows
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.evaluation import ResourceError, StrategyError, ignore_event
-from constat.forward.division import Division, dependents, divide, used_by_head
+from constat.forward.division import (
+    Division,
+    assumed_heads,
+    dependents,
+    divide,
+    used_by_head,
+)
+from constat.forward.erring import Errors, lookings
 from constat.forward.gathering import Gathering
+from constat.forward.grades import graded_name
+from constat.forward.grading import grade_program
 from constat.forward.inputs import Files, Frame, Options, Outside, Rows
+from constat.forward.placeholders import asked_for
 from constat.forward.reference import Bounds, GivenRows, OpenStageError, open_outcomes
 from constat.forward.results import Results
-from constat.forward.stages import StageRun
+from constat.forward.stages import ErringStageError, StageRun
 from constat.forward.stored import StoredRelations
+from constat.forward.tasks import Task
+from constat.logic import OPEN
 from constat.plan.forward import PlanOptions, Sizes, plan_forward
 from constat.sql import Database
 
@@ -32,11 +46,13 @@ if TYPE_CHECKING:
     from constat.analysis import AnalysedProgram
     from constat.catalog.fact_files import FactFile
     from constat.evaluation import ExternalPredicate, Observer, StageReport
+    from constat.forward.grades import Grade
     from constat.forward.inputs import Input
     from constat.logic import Atom, Row
     from constat.plan.forward import ForwardPlan, Stage
 
 _DEFAULT: Final = Options()
+_NOT_CLOSED: Final = "it is not closed"
 
 
 def evaluate(
@@ -46,7 +62,7 @@ def evaluate(
     options: Options = _DEFAULT,
     observe: Observer = ignore_event,
 ) -> Results:
-    """Compute the wanted atoms. The results must be closed.
+    """Compute the wanted atoms. Whoever takes the results closes them.
 
     Raises `ResourceError` at a bound of the resources, with the finished stages as notes, and
     `ConstatError` where an input is damaged.
@@ -63,72 +79,156 @@ class _Evaluation:
     observe: Observer
 
     def run(self) -> Results:
-        """Plan and compute; again without what turned out to be open."""
+        """Plan and compute; again without what turned out to be more than bulk can say."""
         resources = self.options.resources
         until = time.monotonic() + resources.seconds
         calls = self.options.calls
         bounds = Bounds(until, resources.rows, resources.rounds, self.observe, calls)
         gathering = Gathering(self.inputs, self.observe, bounds.calls, bounds.rows)
-        opened: set[str] = set()
+        left: dict[str, str] = {}
+        if not self.options.graded:
+            left |= dict.fromkeys(assumed_heads(self.program), _NOT_CLOSED)
+        return self.found(gathering, bounds, left, Errors())
+
+    def found(
+        self, gathering: Gathering, bounds: Bounds, left: dict[str, str], errors: Errors
+    ) -> Results:
+        """Compute, with what is known of inputs and errors already."""
         magic = self.options.magic
         while True:
-            division = self._divided(gathering, opened)
-            plan = self._planned(division, gathering, magic=magic)
-            found = self._computed(plan, division, gathering, bounds)
+            task = self._task(gathering, left, errors)
+            plan = self._planned(task, gathering, magic=magic)
+            found = self._computed(plan, task, gathering, bounds, errors)
             if isinstance(found, Results):
                 return found
-            if found <= opened and magic is False:
+            if isinstance(found, _Erred):
+                self._look_at(found, gathering, bounds, left, errors)
+                continue
+            if found.keys() <= left.keys() and magic is False:
                 # Whatever it is, the reference engine can say it.
-                found = {atom.predicate for atom in division.bulk}
-            elif found <= opened:
+                why = "bulk evaluation cannot say it"
+                found = {atom.predicate: why for atom in task.division.bulk}
+            elif found.keys() <= left.keys():
                 # A relation that only the rewriting knows is open: compute the program's own.
                 magic = False
-            opened |= found
+            left |= found
 
-    def _divided(self, gathering: Gathering, opened: set[str]) -> Division:
-        """Divide the program, asking for the inputs that are to be read in bulk."""
-        predicates = self.program.program.predicates
+    def _look_at(
+        self,
+        erred: _Erred,
+        gathering: Gathering,
+        bounds: Bounds,
+        left: dict[str, str],
+        errors: Errors,
+    ) -> None:
+        """Find the values for which the rules of some predicates err."""
+        errors.looked_at |= erred.names
+        for looking in lookings(self.program, sorted(erred.names)):
+            rows = erred.values.get(looking.atom)
+            if rows is None:
+                nested = replace(self, program=looking.program, wanted=(looking.atom,))
+                with nested.found(gathering, bounds, dict(left), errors) as results:
+                    rows = _known_rows(results)
+            found = looking.errs(rows)
+            if found.rows:
+                errors.found.append(found)
+                gathering.give(found.predicate, tuple(found.rows))
+
+    def _task(self, gathering: Gathering, left: dict[str, str], errors: Errors) -> Task:
+        """Divide and grade the program, asking for the inputs that are to be read in bulk."""
         while True:
-            division = divide(self.program, self.wanted, opened)
+            division, grades = self._divided(gathering, left)
+            below = {self.program.rules[one.site.rule].head.predicate for one in errors.found}
+            if not grades and not (assumed_heads(self.program) | below) & division.below:
+                return Task(division, self.program, left=dict(left))
+            unsettled = [one for one in division.bulk if one.predicate not in division.frontier]
+            costs = {name: one.cost for name, one in self._externals().items()}
+            asked = asked_for(self.program, unsettled, costs)
+            graded = grade_program(self.program, grades, asked, errors.found)
+            unfit = {name: why for name, why in graded.unfit.items() if name in division.below}
+            if not unfit:
+                return Task(division, graded.program, graded, dict(left))
+            left |= unfit
+
+    def _divided(
+        self, gathering: Gathering, left: dict[str, str]
+    ) -> tuple[Division, dict[str, tuple[Grade, ...]]]:
+        """Divide the program, and name the grades of the inputs that are not closed."""
+        predicates = self.program.program.predicates
+        grades: dict[str, tuple[Grade, ...]] = {}
+        while True:
+            division = divide(self.program, self.wanted, left, grades)
             names = sorted(division.given)
             known = [gathering.look(predicates[name], division.wishes[name]) for name in names]
-            fresh = {one.predicate.name for one in known if not one.closed}
-            if not fresh:
-                return division
-            opened |= fresh
+            fresh = {one.predicate.name: one.why for one in known if one.why}
+            found = {one.predicate.name: tuple(one.grades) for one in known if one.grades}
+            if not self.options.graded:
+                fresh |= dict.fromkeys(found, _NOT_CLOSED)
+            if not fresh and found.keys() <= grades.keys():
+                return division, found
+            left |= fresh
+            grades |= found
 
-    def _planned(
-        self, division: Division, gathering: Gathering, *, magic: bool | None
-    ) -> ForwardPlan:
+    def _planned(self, task: Task, gathering: Gathering, *, magic: bool | None) -> ForwardPlan:
         counts = {
             name: gathering.found[name].rows
-            for name in division.given
+            for name in task.division.given
             if gathering.found[name].rows is not None
         }
+        for name in task.division.given:
+            graded = gathering.found[name].grades
+            predicate = self.program.program.predicates[name]
+            counts |= {
+                graded_name(predicate, one): float(len(rows)) for one, rows in graded.items()
+            }
         options = PlanOptions(
             strategy=self.options.strategy,
             magic=magic,
             memory=self.options.resources.memory,
         )
         sizes = Sizes({name: float(rows or 0) for name, rows in counts.items()})
-        return plan_forward(self.program, division.bulk, sizes, options)
+        return plan_forward(task.program, task.atoms(), sizes, options)
 
     def _computed(
-        self, plan: ForwardPlan, division: Division, gathering: Gathering, bounds: Bounds
-    ) -> Results | set[str]:
-        """Compute a plan; or give the predicates that turned out to be open."""
+        self,
+        plan: ForwardPlan,
+        task: Task,
+        gathering: Gathering,
+        bounds: Bounds,
+        errors: Errors,
+    ) -> Results | dict[str, str] | _Erred:
+        """Compute a plan.
+
+        Or name the predicates that bulk evaluation cannot say, with reasons; or those whose rules
+        err for values that have to be found.
+        """
         database = Database(self.options.resources)
-        run = StageRun(plan, database, StoredRelations(database), self.options, bounds)
+
+        def may_look(stage: Stage) -> bool:
+            names = self._derived_by(stage, task)
+            return self.options.graded and not names <= errors.looked_at
+
+        stored = StoredRelations(database)
+        run = StageRun(plan, database, stored, self.options, bounds, may_look)
         try:
-            unfit = self._loaded(plan, database, gathering)
+            unfit = self._loaded(plan, task, database, gathering)
             if unfit:
                 database.close()
-                return {unfit}
+                return {unfit: "its values fit no column"}
             run.run()
-            return self._results(run, division, gathering)
+            doubted = task.doubted(plan, database)
+            if doubted:
+                database.close()
+                return doubted
+            return self._results(run, task, gathering)
         except OpenStageError as problem:
             database.close()
-            return _opened_by(plan, problem.stage)
+            return _opened_by(plan, problem.stage, task)
+        except ErringStageError as problem:
+            names = self._derived_by(problem.stage, task)
+            erred = _Erred(names, self._values(names, plan, task, database))
+            database.close()
+            return erred
         except BaseException as problem:
             database.close()
             if isinstance(problem, ResourceError | KeyboardInterrupt):
@@ -136,27 +236,51 @@ class _Evaluation:
                     problem.add_note(line)
             raise
 
-    def _loaded(self, plan: ForwardPlan, database: Database, gathering: Gathering) -> str:
+    def _derived_by(self, stage: Stage, task: Task) -> frozenset[str]:
+        """Name the predicates of the program that a stage derives, itself or beside others."""
+        names = {task.origin(name) for name in stage.predicates}
+        return frozenset(names & {rule.head.predicate for rule in self.program.rules})
+
+    def _values(
+        self, names: frozenset[str], plan: ForwardPlan, task: Task, database: Database
+    ) -> dict[Atom, list[Row]]:
+        """Give the values that rules may meet, where they lie in one relation that is loaded."""
+        grades = {} if task.graded is None else task.graded.grades
+        derived = {rule.head.predicate for rule in self.program.rules}
+        found: dict[Atom, list[Row]] = {}
+        for looking in lookings(self.program, sorted(names)):
+            source = looking.source
+            if source is not None and source.predicate in plan.inputs:
+                name = source.predicate
+                if name not in derived and name not in grades:
+                    found[looking.atom] = looking.rows(database.select(name, source))
+        return found
+
+    def _loaded(
+        self, plan: ForwardPlan, task: Task, database: Database, gathering: Gathering
+    ) -> str:
         """Load the inputs; give the name of one whose values no column can hold, if there is."""
 
         def load() -> str:
             for relation in plan.relations.values():
                 database.declare(relation)
             for name in plan.inputs:
+                given = task.origin(name)
                 try:
-                    gathering.found[name].load(database, name)
+                    gathering.found[given].load(database, name)
                 except StrategyError as problem:
-                    if isinstance(self.inputs[name], Frame):
-                        raise _unloadable(name, problem) from None
-                    return name
+                    if isinstance(self.inputs[given], Frame):
+                        raise _unloadable(given, problem) from None
+                    return given
             return ""
 
         # Small inputs go over as one piece of work, which saves a dozen changes of threads; reading
         # large ones has to hear of Ctrl-C in between.
-        small = all(gathering.found[name].is_small for name in plan.inputs)
+        small = all(gathering.found[task.origin(name)].is_small for name in plan.inputs)
         return database.guarded(load) if small else load()
 
-    def _results(self, run: StageRun, division: Division, gathering: Gathering) -> Results:
+    def _results(self, run: StageRun, task: Task, gathering: Gathering) -> Results:
+        division = task.division
         by_name = {one.atom.predicate: one.relation for one in run.plan.wanted}
         stored = {name: (run.stored, by_name[name]) for name in division.frontier}
         outcomes = {}
@@ -169,6 +293,10 @@ class _Evaluation:
             tuple(run.reports),
             outcomes,
             tuple(gathering.calls),
+            task.graded,
+            task.left,
+            division.below,
+            {by_name[name]: one for name, one in task.erring().items()},
         )
 
     def _externals(self) -> dict[str, ExternalPredicate]:
@@ -190,6 +318,24 @@ class _Evaluation:
         return found
 
 
+@dataclass(frozen=True, slots=True)
+class _Erred:
+    """The predicates whose rules err, and the values they may meet as far as these were at hand."""
+
+    names: frozenset[str]
+    values: Mapping[Atom, list[Row]]
+
+
+def _known_rows(results: Results) -> list[Row]:
+    """Give the rows of the only atom, in any strength; none where they are not known in bulk."""
+    if not results.is_in_bulk(0):
+        return []
+    sure = (row for batch in results.batches(0) for row in batch)
+    weak = (row for row, _ in results.weak_rows(0) if OPEN not in row)
+    found: dict[Row, None] = dict.fromkeys(chain(sure, weak))  # type: ignore[arg-type]  # no placeholder
+    return list(found)
+
+
 def _unloadable(name: str, problem: StrategyError) -> ConstatError:
     message = f"the frame of `{name}` cannot be loaded: {problem}"
     return ConstatError([Diagnostic("C0662", message, help="hand its rows in as tuples")])
@@ -200,15 +346,17 @@ def _rows_of(files: Iterable[FactFile]) -> Iterator[Row]:
         yield from read_rows(one)
 
 
-def _opened_by(plan: ForwardPlan, stage: Stage) -> set[str]:
+def _opened_by(plan: ForwardPlan, stage: Stage, task: Task) -> dict[str, str]:
     """Give the predicates of the original program that an open stage makes open.
 
     A predicate that a pass introduced stands for those above it.
     """
     above = dependents(used_by_head(plan.program), stage.predicates)
     original = plan.original.program.predicates
-    own = {name for name in stage.predicates if name in original}
-    return own or {name for name in above if name in original}
+    own = [name for name in stage.predicates if name in original]
+    names = own or [name for name in above if name in original]
+    why = "an instance of its rules errs"
+    return dict.fromkeys((task.origin(name) for name in names), why)
 
 
 def progress_notes(plan: ForwardPlan, reports: Sequence[StageReport]) -> list[str]:

@@ -1,19 +1,24 @@
 """Look at the inputs: which are whole and certain, how large they are, how to load them.
 
-In: the inputs of an evaluation. Out: a `Gathered` for each that is looked at. Invariant: `closed`
+In: the inputs of an evaluation. Out: a `Gathered` for each that is looked at. Invariants: `closed`
 is said only of a relation whose every row is certain and which nothing can be added to: a complete
 answer, without openings, assumptions or doubts, by authorities of full confidence (semantics 7,
-10). Example: an external predicate that answers all keys with one open row is not closed.
+10). One with `grades` is complete but for the rows that they hold; asked by key it says the same.
+Example: an external predicate that answers all keys with one open row is graded, one that answers
+nothing at all, or may have any row besides, has a reason in `why`.
 """
 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, assert_never
 
 from constat.catalog.fact_files import estimated_rows
 from constat.evaluation import (
+    ACCEPTED,
+    CONCEIVABLE,
+    POSSIBLE,
     Answer,
     Call,
     CallFinished,
@@ -23,17 +28,20 @@ from constat.evaluation import (
     RelationPredicate,
 )
 from constat.forward.demands import EVERYTHING
+from constat.forward.grades import by_grade, graded_name
 from constat.forward.inputs import Files, Frame, Outside, Rows
 from constat.forward.streaming import load_stream
+from constat.logic import OPEN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from constat.catalog.fact_files import FactFile
-    from constat.evaluation import ExternalPredicate, Observer
+    from constat.evaluation import ExternalPredicate, Observer, Portion
     from constat.forward.demands import Wish
+    from constat.forward.grades import Grade
     from constat.forward.inputs import Input
-    from constat.logic import Predicate, Row
+    from constat.logic import OpenRow, Predicate, Row
     from constat.sql import Database
 
 # What costs as much is paid for by the question: nobody asks it for everything.
@@ -44,12 +52,18 @@ _FEW: Final = 5_000
 
 @dataclass(slots=True)
 class Gathered:
-    """What is known of one input. `rows` is a count or an estimate."""
+    """What is known of one input.
+
+    `rows` is a count or an estimate of the certain rows, `grades` hold the others, where that is
+    all there can be. `why` says why nothing can be said of it in bulk.
+    """
 
     predicate: Predicate
     closed: bool
     rows: float | None = None
     source: Rows | Files | Frame | Readable | None = None
+    grades: Mapping[Grade, tuple[Row, ...]] = field(default_factory=dict)
+    why: str = ""
 
     @property
     def is_small(self) -> bool:
@@ -57,8 +71,11 @@ class Gathered:
         return isinstance(self.source, Rows) and len(self.source.rows) < _FEW
 
     def load(self, database: Database, name: str) -> None:
-        """Load the rows into a relation of the database."""
+        """Load the certain rows, or those of a grade, into a relation of the database."""
         source = self.source
+        if name != self.predicate.name:
+            named = {graded_name(self.predicate, one): rows for one, rows in self.grades.items()}
+            source = Rows(named[name])
         match source:
             case None:
                 pass
@@ -86,6 +103,13 @@ class Gathering:
     asked: dict[str, Wish] = field(default_factory=dict)
     calls: list[Call] = field(default_factory=list)
 
+    def give(self, predicate: Predicate, rows: tuple[Row, ...]) -> None:
+        """Take rows that were found on the way for an input."""
+        self.found[predicate.name] = Gathered(
+            predicate, closed=True, rows=len(rows), source=Rows(rows)
+        )
+        self.asked[predicate.name] = EVERYTHING
+
     def look(self, predicate: Predicate, wish: Wish) -> Gathered:
         """Give what is known of the wished rows of an input, asking for them the first time."""
         name = predicate.name
@@ -98,7 +122,7 @@ class Gathering:
         given = self.inputs.get(predicate.name)
         match given:
             case None:
-                return Gathered(predicate, closed=False)
+                return Gathered(predicate, closed=False, why="nobody gives its rows")
             case Rows(rows):
                 return Gathered(predicate, closed=True, rows=len(rows), source=given)
             case Files(files):
@@ -114,7 +138,7 @@ class Gathering:
 
     def _ask(self, predicate: Predicate, external: ExternalPredicate, wish: Wish) -> Gathered:
         if external.cost >= DEAR or len(self.calls) >= self.most_calls:
-            return Gathered(predicate, closed=False)
+            return Gathered(predicate, closed=False, why="it is not asked for everything")
         demand = Demand(predicate, wish.columns, tuple(sorted(wish.keys)))
         self.observe(CallStarted(predicate.name, _names(demand), len(demand.keys)))
         started = time.monotonic()
@@ -123,15 +147,14 @@ class Gathering:
             readable = external.as_relation(Demand(predicate, (), ((),)), self.most_rows)
         if readable is None:
             answer = external.answer(demand)
-            rows = _distinct(answer)
-            found = Gathered(predicate, _is_closed(answer, demand), len(rows), Rows(rows))
+            found = _gathered(answer, demand)
         else:
             demand = Demand(predicate, (), ((),))
             self.asked[predicate.name] = EVERYTHING
-            answer = Answer((), (), frozenset(demand.keys), (readable.evidence,))
-            found = Gathered(predicate, closed=True, rows=readable.rows, source=readable)
+            answer = Answer((), readable.openings, frozenset(demand.keys), (readable.evidence,))
+            found = replace(_gathered(answer, demand), rows=readable.rows, source=readable)
         self._told(demand, answer, int(found.rows or 0), time.monotonic() - started)
-        return found if found.closed else Gathered(predicate, closed=False)
+        return found
 
     def _told(self, demand: Demand, answer: Answer, rows: int, seconds: float) -> None:
         call = Call(len(self.calls) + 1, demand, answer, seconds)
@@ -150,20 +173,40 @@ def _names(demand: Demand) -> tuple[str, ...]:
     return tuple(demand.predicate.columns[column].name for column in demand.columns)
 
 
-def _is_closed(answer: Answer, demand: Demand) -> bool:
-    told = [portion.evidence for portion in answer.portions] + list(answer.authorities)
-    return (
-        all(key in answer.answered for key in demand.keys)
-        and not answer.openings
-        and all(portion.assumption is None for portion in answer.portions)
-        and all(one.confidence == 1 for one in told)
-    )
+def _gathered(answer: Answer, demand: Demand) -> Gathered:
+    """Say what an answer is: closed, graded, or nothing that bulk evaluation can use."""
+    sure = [one for one in answer.portions if one.assumption is None]
+    rows = _distinct(sure)
+    weak: list[tuple[OpenRow, int]] = [
+        (row, ACCEPTED) for one in answer.portions if one.assumption is not None for row in one.rows
+    ]
+    weak += [
+        (one.row, POSSIBLE if one.assumption is None else CONCEIVABLE) for one in answer.openings
+    ]
+    why = _unusable(answer, demand, sure)
+    grades = {} if why else by_grade(rows, weak)
+    closed = not why and not grades
+    return Gathered(demand.predicate, closed, len(rows), Rows(rows), grades, why)
 
 
-def _distinct(answer: Answer) -> tuple[Row, ...]:
-    if len(answer.portions) == 1:
-        return answer.portions[0].rows
-    return tuple(dict.fromkeys(row for portion in answer.portions for row in portion.rows))
+def _unusable(answer: Answer, demand: Demand, sure: Sequence[Portion]) -> str:
+    told = [portion.evidence for portion in sure] + list(answer.authorities)
+    if not all(key in answer.answered for key in demand.keys):
+        return "not all of its rows were answered"
+    if any(one.confidence != 1 for one in told):
+        return "a source has less than full confidence"
+    if demand.predicate.arity and any(
+        one.assumption is None and all(slot is OPEN for slot in one.row) for one in answer.openings
+    ):
+        # Asked by key, such a source may know more.
+        return "it may have any row besides"
+    return ""
+
+
+def _distinct(portions: Sequence[Portion]) -> tuple[Row, ...]:
+    if len(portions) == 1:
+        return portions[0].rows
+    return tuple(dict.fromkeys(row for portion in portions for row in portion.rows))
 
 
 def _size(files: Iterable[FactFile]) -> float | None:

@@ -57,7 +57,8 @@ class Options:
     `strategy` is taken wherever it gives the right answer. `magic` says whether only what the
     wanted atoms demand is computed; `None` leaves that to the estimates. With `stamps` the reports
     say in which round a relation grew. With `measured` they count the bindings of each step.
-    `calls` bounds the demands that go outside.
+    `calls` bounds the demands that go outside. With `graded` what is not closed is computed in bulk
+    as far as that is exact (see `grading`), without it the reference engine says all of it.
     """
 
     resources: Resources = field(default_factory=Resources)
@@ -66,3 +67,4 @@ class Options:
     measured: bool = False
     stamps: bool = False
     calls: int = 1_000_000_000
+    graded: bool = False

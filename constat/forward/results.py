@@ -1,17 +1,19 @@
 """What a forward evaluation gives: relations in a database, and outcomes for what is open.
 
 In: the wanted atoms, by their place. Out: counts, rows, streams. Invariants: a closed result is
-certain and whole; an open one is an `Outcome` of the reference engine, in its four strengths. The
-results hold the database until they are closed. Example: `results.count(0)`.
+certain and whole; a graded one has a relation for each grade besides; an open one is an `Outcome`
+of the reference engine, in its four strengths. The results hold the database until they are closed.
+Example: `results.count(0)`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Self
 
 from constat.evaluation import CERTAIN
-from constat.logic import Constant, Variable
+from constat.forward.grades import open_row
+from constat.logic import OPEN, Constant, Variable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -20,7 +22,10 @@ if TYPE_CHECKING:
     import duckdb
 
     from constat.evaluation import Call, Outcome, StageReport
-    from constat.logic import Atom, OpenRow, Row
+    from constat.forward.erring import Erring
+    from constat.forward.grades import Grade
+    from constat.forward.grading import GradedProgram
+    from constat.logic import Atom, OpenRow, Row, Slot
     from constat.plan.forward import ForwardPlan
     from constat.sql import Database
 
@@ -31,7 +36,10 @@ class Results:
 
     `plan` and `database` are those of what was computed in bulk. `wanted` are the atoms that were
     asked for, `outcomes` the open ones among them. `calls` are the demands that went outside for
-    whole relations; those of open atoms are in their outcomes.
+    whole relations; those of open atoms are in their outcomes. `left` names the predicates that
+    bulk evaluation has left to the reference engine, with reasons; `below` those that what was
+    computed in bulk rests on, `erring` the relations that list the
+    instances of their rules that err.
     """
 
     wanted: tuple[Atom, ...]
@@ -40,23 +48,49 @@ class Results:
     reports: tuple[StageReport, ...]
     outcomes: Mapping[Atom, Outcome]
     calls: tuple[Call, ...]
+    graded: GradedProgram | None = None
+    left: Mapping[str, str] = field(default_factory=dict)
+    below: frozenset[str] = frozenset()
+    erring: Mapping[str, Erring] = field(default_factory=dict)
 
     def is_closed(self, place: int) -> bool:
         """Whether the rows of a wanted atom are all there are, for certain."""
+        return self.is_in_bulk(place) and not self.grades(place)
+
+    def is_in_bulk(self, place: int) -> bool:
+        """Whether a wanted atom was computed in bulk, closed or graded."""
         return self.wanted[place] not in self.outcomes
 
+    def grades(self, place: int) -> dict[Grade, str]:
+        """Name the relations with the rows of a wanted atom that are not certain."""
+        if self.graded is None or not self.is_in_bulk(place):
+            return {}
+        atoms = self.graded.atoms(self.wanted[place])
+        relations = {one.atom: one.relation for one in self.plan.wanted}
+        return {grade: relations[atom] for grade, atom in atoms.items()}
+
+    def weak_rows(self, place: int) -> Iterator[tuple[OpenRow, int]]:
+        """Yield the rows of a graded atom that are not certain, some perhaps at two strengths."""
+        atom = self.wanted[place]
+        for grade, relation in self.grades(place).items():
+            for batch in self.database.rows(relation):
+                for row in batch:
+                    found = open_row(grade, row)
+                    if may_match(atom, found):
+                        yield found, grade.strength
+
     def outcome(self, place: int) -> Outcome:
-        """Give the outcome of an open atom; raises `KeyError` for a closed one."""
+        """Give the outcome of an open atom; raises `KeyError` for one that was computed in bulk."""
         return self.outcomes[self.wanted[place]]
 
     def relation(self, place: int) -> str:
-        """Name the relation of the plan that holds the rows of a closed atom."""
+        """Name the relation of the plan that holds the certain rows of an atom."""
         atom = self.wanted[place]
         return next(one.relation for one in self.plan.wanted if one.atom == atom)
 
     def count(self, place: int) -> int:
         """How many certain rows match a wanted atom."""
-        if not self.is_closed(place):
+        if not self.is_in_bulk(place):
             return sum(len(batch) for batch in self.batches(place))
         if _is_free(self.wanted[place]):
             return self.database.count(self.relation(place))
@@ -65,7 +99,7 @@ class Results:
     def batches(self, place: int) -> Iterator[list[Row]]:
         """Yield the certain rows that match a wanted atom, in canonical form, without an order."""
         atom = self.wanted[place]
-        if self.is_closed(place):
+        if self.is_in_bulk(place):
             for batch in self.database.rows(self.relation(place)):
                 kept = batch if _is_free(atom) else [row for row in batch if matches(atom, row)]
                 if kept:
@@ -77,7 +111,7 @@ class Results:
             yield certain
 
     def select(self, place: int) -> duckdb.DuckDBPyRelation:
-        """Give the rows of a closed atom as a relation of DuckDB, texts and not numbers."""
+        """Give the certain rows of an atom as a relation of DuckDB, texts and not numbers."""
         return self.database.select(self.relation(place), self.wanted[place])
 
     def close(self) -> None:
@@ -109,6 +143,22 @@ def matches(atom: Atom, row: OpenRow) -> bool:
                     return False
             case _:
                 return False
+    return True
+
+
+def may_match(atom: Atom, row: OpenRow) -> bool:
+    """Whether a row, which may have placeholders, may be a row that an atom asks for."""
+    known: dict[str, Slot] = {}
+    for term, value in zip(atom.terms, row, strict=True):
+        if value is OPEN:
+            continue
+        match term:
+            case Constant(wanted) if value != wanted:
+                return False
+            case Variable(name) if known.setdefault(name, value) != value:
+                return False
+            case _:
+                pass
     return True
 
 

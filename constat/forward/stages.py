@@ -17,9 +17,10 @@ from constat.evaluation import ResourceError, StageFinished, StageReport, Strate
 from constat.forward.reference import OpenStageError, stage_rows
 from constat.plan.adornment import demanded
 from constat.plan.forward import Strategy
+from constat.sql.failure import ValueFailureError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from types import ModuleType
 
     from constat.columnar import Columns
@@ -32,15 +33,27 @@ if TYPE_CHECKING:
 _BY_ARRAYS = frozenset({Strategy.BITMAP, Strategy.RUNS})
 
 
+class ErringStageError(Exception):
+    """A value of a stage cannot be computed, and nobody has looked which."""
+
+    def __init__(self, stage: Stage) -> None:
+        super().__init__(f"stage {stage.number} errs")
+        self.stage = stage
+
+
 @dataclass(slots=True)
 class StageRun:
-    """One evaluation of the stages of a plan; `reports` grows as they finish."""
+    """One evaluation of the stages of a plan; `reports` grows as they finish.
+
+    `may_look` says whether a stage in which a value cannot be computed can do without it.
+    """
 
     plan: ForwardPlan
     database: Database
     stored: StoredRelations
     options: Options
     bounds: Bounds
+    may_look: Callable[[Stage], bool] = lambda _: False
     reports: list[StageReport] = field(default_factory=list)
 
     def run(self) -> None:
@@ -71,12 +84,16 @@ class StageRun:
 
     def _computed(self, stage: Stage) -> StageReport:
         tried: list[tuple[str, str]] = []
+        errs = False
         for strategy in _choices(stage, self.options.strategy):
+            if strategy is Strategy.REFERENCE and errs and self.may_look(stage):
+                raise ErringStageError(stage)
             started = time.monotonic()
             try:
                 report = self._by(stage, strategy)
             except StrategyError as problem:
                 tried.append((strategy.value, str(problem)))
+                errs = errs or isinstance(problem, ValueFailureError)
                 continue
             seconds = report.seconds or time.monotonic() - started
             return replace(report, seconds=seconds, tried=(*tried, *report.tried))

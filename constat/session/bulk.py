@@ -1,51 +1,37 @@
 """Answer a large query by the forward engine; its rows stay where they were computed.
 
 In: a compiled query and the external predicates. Out: `Answers`, like those of the reference
-engine. Invariants: a closed query is settled for certain and all its rows are proved; an open one
-is told by the outcome of the reference engine; a limit that is reached leaves the query open, with
-the reason, and no rows that might not be all (semantics 15).
+engine. Invariants: a closed query is settled for certain and all its rows are proved; in a graded
+one each row has its greatest strength; an open one is told by the outcome of the reference engine;
+a limit that is reached leaves the query open, with the reason, and no rows that might not be all
+(semantics 15).
 """
 
 from __future__ import annotations
 
-import os
-import tempfile
 import weakref
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from constat.evaluation import ResourceError, Resources
+from constat.evaluation import CONCEIVABLE, POSSIBLE, ResourceError
 from constat.forward import Options, Outside, evaluate
 from constat.proof.projection import with_projections
 from constat.session.answers import Answers, OpenReason, Settled
+from constat.session.bulk_question import Asked
+from constat.session.graded_rests import graded_rests
+from constat.session.graded_rows import graded_rows
+from constat.session.open_reasons import reasons_in_bulk
 from constat.session.querying import answer_columns, outcome_answers, row_goals
 from constat.session.stored_rows import StoredRows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from constat.evaluation import Call, Externals, Limits, Observer, Outcome
+    from constat.evaluation import Call, Observer, Outcome
     from constat.forward import Results
     from constat.logic import Row
     from constat.session.querying import Compiled
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A query to compute in bulk."""
-
-    compiled: Compiled
-    externals: Externals
-    limits: Limits
-    created: str
-
-    @property
-    def resources(self) -> Resources:
-        """What the evaluation may use; it spills into the machine's folder for temporary files."""
-        folder = Path(tempfile.gettempdir())
-        scratch = folder if os.access(folder, os.W_OK) else None
-        return Resources(self.limits.seconds, rows=self.limits.rows, scratch=scratch)
+    from constat.sql import Database
 
 
 def answer_in_bulk(asked: Asked, observe: Observer) -> Answers:
@@ -57,23 +43,51 @@ def answer_in_bulk(asked: Asked, observe: Observer) -> Answers:
             with_projections(compiled.program),
             [compiled.goal],
             inputs,
-            Options(asked.resources, calls=asked.limits.calls),
+            Options(asked.resources, calls=asked.limits.calls, graded=True),
             observe,
         )
     except ResourceError as problem:
         return _stopped(asked, problem)
-    if not results.is_closed(0):
+    if not results.is_in_bulk(0):
         with results:
             outcome = results.outcome(0)
             found = outcome_answers(compiled, outcome, created=asked.created, confidence=False)
             return replace(found, calls=_calls_outside(asked, results, outcome))
     try:
-        stored = _stored(compiled, results)
+        if results.grades(0):
+            return _graded(asked, results, observe)
+        return _answers(asked, results, _stored(compiled, results))
+    except ResourceError as problem:
+        results.close()
+        return _stopped(asked, problem)
     except BaseException:
         # Nobody holds the rows yet who would take away what was spilled.
         results.close()
         raise
-    return _answers(asked, results, stored)
+
+
+def _graded(asked: Asked, results: Results, observe: Observer) -> Answers:
+    """Say what graded rows mean for a query."""
+    compiled = asked.compiled
+    kinds = tuple(column.kind for column in answer_columns(compiled))
+    found = graded_rows(results, compiled.goal, compiled.places, kinds)
+    _release_with(results.database)
+    is_open = bool(found.possible or found.shapes.get(POSSIBLE))
+    under = bool(found.accepted or found.excluded or found.shapes.get(CONCEIVABLE))
+    settled = Settled.FOR_CERTAIN
+    if is_open or under:
+        settled = Settled.OPEN if is_open else Settled.UNDER
+    rests = graded_rests(asked, results, found, whole=settled is Settled.UNDER, observe=observe)
+    return replace(
+        _answers(asked, results, found.listed),
+        settled=settled,
+        assumptions=rests.assumptions,
+        reasons=reasons_in_bulk(results) if is_open else (),
+        open_shapes=found.shapes.get(POSSIBLE, 0),
+        excluded=found.excluded + found.shapes.get(CONCEIVABLE, 0),
+        weak=found.verdicts,
+        notes=rests.notes,
+    )
 
 
 def _calls_outside(asked: Asked, results: Results, outcome: Outcome) -> tuple[Call, ...]:
@@ -98,10 +112,13 @@ def _stored(compiled: Compiled, results: Results) -> StoredRows:
             for number, place in enumerate(compiled.places)
         ]
         relation = relation.select(*chosen)
-    database = results.database
-    # The rows hold the database; when the last of them has gone, it is closed.
+    _release_with(results.database)
+    return StoredRows(relation, kinds, results.count(0), results.database)
+
+
+def _release_with(database: Database) -> None:
+    """Close a database when the last of the rows that hold it has gone."""
     weakref.finalize(database, database.connection.close)
-    return StoredRows(relation, kinds, results.count(0), database)
 
 
 def _stopped(asked: Asked, problem: ResourceError) -> Answers:

@@ -6,16 +6,20 @@ assumption would close is named; each reason has one goal to ask for, which can 
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING
 
-from constat.logic import OPEN
+from constat.engine.state import MAX_FAILURES
+from constat.logic import OPEN, display_value
 from constat.session.answers import OpenReason
 from constat.syntax import print_row
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from constat.evaluation import Call, Outcome
+    from constat.forward import Results
+    from constat.forward.erring import Erring
     from constat.logic import OpenRow, Predicate
 
 _Group = tuple[str, str, str]
@@ -23,22 +27,62 @@ _Group = tuple[str, str, str]
 
 def open_reasons(outcome: Outcome) -> tuple[OpenReason, ...]:
     """Group what was left open while a goal was evaluated."""
-    seen: dict[_Group, dict[str, None]] = {}
-    for call in outcome.calls:
-        predicate = call.demand.predicate
-        for group, row in _gaps(call):
-            seen.setdefault(group, {}).setdefault(print_row(predicate, row))
+    seen = _gaps_of(outcome.calls)
     for failure in outcome.failures:
         rule = outcome.program.rules[failure.rule]
         group = (rule.head.predicate, f"rule {rule.id}: {failure.reason}", "")
         shown = ", ".join(f"?{name} = {value}" for name, value in failure.bindings.items())
         seen.setdefault(group, {}).setdefault(shown)
-    found = [
+    found = _counted(seen)
+    if outcome.stopped not in {"", "settled"}:
+        found.append(OpenReason(outcome.goal.predicate, outcome.stopped, "", 1, ""))
+    return _sorted(found)
+
+
+def reasons_in_bulk(results: Results) -> tuple[OpenReason, ...]:
+    """Group what was left open where whole relations were computed.
+
+    All that the sources below the goal left open is named, also what no question by key would have
+    met; of the instances that err so many as the reference engine keeps.
+    """
+    seen = _gaps_of(results.calls)
+    for relation, erring in results.erring.items():
+        rule = erring.rule
+        for bindings, reason in islice(_instances(results, relation, erring), MAX_FAILURES):
+            group = (rule.head.predicate, f"rule {rule.id}: {reason}", "")
+            seen.setdefault(group, {}).setdefault(bindings)
+    return _sorted(_counted(seen))
+
+
+def _instances(results: Results, relation: str, erring: Erring) -> Iterator[tuple[str, str]]:
+    """Yield the instances that err, as bindings, each with the reason."""
+    columns = results.plan.program.program.predicates[relation].columns
+    places = {column.name: place for place, column in enumerate(columns)}
+    for batch in results.database.rows(relation):
+        for row in sorted(batch):
+            values = tuple([row[places[name]] for name in erring.site.variables])
+            shown = zip(columns, row, strict=True)
+            told = [f"?{one.name} = {display_value(value, one.kind)}" for one, value in shown]
+            yield ", ".join(told), erring.rows[values]
+
+
+def _gaps_of(calls: Iterable[Call]) -> dict[_Group, dict[str, None]]:
+    seen: dict[_Group, dict[str, None]] = {}
+    for call in calls:
+        predicate = call.demand.predicate
+        for group, row in _gaps(call):
+            seen.setdefault(group, {}).setdefault(print_row(predicate, row))
+    return seen
+
+
+def _counted(seen: dict[_Group, dict[str, None]]) -> list[OpenReason]:
+    return [
         OpenReason(predicate, reason, tier, len(goals), next(iter(goals)))
         for (predicate, reason, tier), goals in seen.items()
     ]
-    if outcome.stopped not in {"", "settled"}:
-        found.append(OpenReason(outcome.goal.predicate, outcome.stopped, "", 1, ""))
+
+
+def _sorted(found: list[OpenReason]) -> tuple[OpenReason, ...]:
     return tuple(sorted(found, key=lambda one: (-one.count, one.predicate, one.reason)))
 
 

@@ -9,13 +9,15 @@ has failed, with a scrubbed reason; a tier that is not configured is passed over
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import ConstatError
 from constat.evaluation import Demand, TierAsked
 from constat.logic import format_value
 from constat.project import BUILT_IN_TIERS
+from constat.tiers.attested import unfit_evidence
 from constat.tiers.canonical_texts import read_canonical
+from constat.tiers.certificate_names import CERTIFICATES
 from constat.tiers.matching import rows_for
 from constat.tiers.tier import SnapshotTier, TierAnswer, failed
 from constat.tiers.wording import scrubbed
@@ -26,6 +28,9 @@ if TYPE_CHECKING:
     from constat.evaluation import Observer, Portion
     from constat.logic import Predicate, Row
     from constat.tiers.tier import Tier
+
+
+_OURS: Final = frozenset({*BUILT_IN_TIERS, CERTIFICATES})
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +141,7 @@ class Asking:
             answer = tier.answer(demand)
             if not isinstance(answer, TierAnswer):
                 return failed(demand, f"tier {name} gave no TierAnswer")
-            if name in BUILT_IN_TIERS:
+            if name in _OURS:
                 return answer
             return _fitting(name, demand, answer)
         except Exception as problem:
@@ -156,6 +161,11 @@ def _fitting(name: str, demand: Demand, answer: TierAnswer) -> TierAnswer:
                 return failed(demand, f"tier {name} gave a row that does not fit {predicate.name}")
     if any(len(opening.row) != predicate.arity for opening in answer.openings):
         return failed(demand, f"tier {name} gave an open row that does not fit {predicate.name}")
+    told = [portion.evidence for portion in answer.portions]
+    for evidence in (*told, *answer.authorities):
+        problem = unfit_evidence(evidence)
+        if problem:
+            return failed(demand, f"tier {name} gave evidence that does not fit: {problem}")
     keys = frozenset(demand.keys)
     return TierAnswer(
         tuple(_wanted(portion, demand) for portion in answer.portions),

@@ -19,6 +19,7 @@ from constat.evaluation import ignore_event
 from constat.project import BUILT_IN_TIERS
 from constat.tiers.asking import Asking
 from constat.tiers.cache_age import age_allowed
+from constat.tiers.certificate_names import CERTIFICATES, uses_certificates
 from constat.tiers.chain import Chain
 from constat.tiers.config import CONFIG, ConfigTier, Configured, config_key, typed_facts
 from constat.tiers.connections import Connections
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from constat.project import Project
     from constat.store import FactStore
     from constat.tiers.cache import AnswerCache
+    from constat.tiers.certificates import CertificateTier, Checker
     from constat.tiers.tier import Tier
 
 
@@ -68,10 +70,12 @@ def build_externals(
     *,
     serve: bool | None = None,
     observe: Observer = ignore_event,
+    checker: Checker | None = None,
 ) -> Tiers:
     """Build a chain for each external predicate.
 
     With `serve` what `max_age` allows is kept and served; where it is false, it is only kept.
+    The checker is asked about certificates that facts are taken from; without one none is.
     """
     predicates = analysed.program.predicates
     external = [predicates[name] for name in sorted(analysed.external) if name in predicates]
@@ -84,8 +88,13 @@ def build_externals(
         caching = importlib.import_module("constat.tiers.cache")
         cache = caching.AnswerCache(project, connections, observe)
         cache.reading = serve
-    tiers = _ordered(project, configured, database)
-    shared = _Shared(project, tiers, UserFacts(store), connections, cache, observe)
+    proved = None
+    if checker is not None and any(map(uses_certificates, external)):
+        # Few projects take facts from certificates: the others start without what reads them.
+        proving = importlib.import_module("constat.tiers.certificates")
+        proved = proving.CertificateTier(project, checker)
+    tiers = _ordered(project, configured, database, proved)
+    shared = _Shared(project, tiers, UserFacts(store), connections, cache, proved, observe)
     chains = {predicate.name: _chain(predicate, shared) for predicate in external}
     kept = () if cache is None else (cache,)
     return Tiers(
@@ -127,6 +136,7 @@ class _Shared:
     user: UserFacts
     connections: Connections
     cache: AnswerCache | None
+    proved: CertificateTier | None
     observe: Observer
 
 
@@ -139,10 +149,13 @@ def _ordered(
     project: Project,
     configured: Mapping[str, Configured],
     database: DatabaseTier,
+    proved: CertificateTier | None,
 ) -> tuple[tuple[str, Tier | None], ...]:
     """Give the chain: the built-in tiers, a project's own behind the one it names."""
     built: dict[str, Tier] = {CONFIG: ConfigTier(project, configured), DATABASE: database}
     chain: list[tuple[str, Tier | None]] = [(name, built.get(name)) for name in BUILT_IN_TIERS]
+    if proved is not None:
+        chain.insert(BUILT_IN_TIERS.index(DATABASE) + 1, (CERTIFICATES, proved))
     waiting = list(project.tiers.values())
     while waiting:
         placed = [name for name, _ in chain]
@@ -160,7 +173,7 @@ def _ordered(
 
 
 def _chain(predicate: Predicate, shared: _Shared) -> Chain:
-    project, connections = shared.project, shared.connections
+    project = shared.project
     source = predicate.source.name if predicate.source else ""
     from_database = source in project.databases
     secrets = tuple(one.address.text or "" for one in project.databases.values())
@@ -174,11 +187,21 @@ def _chain(predicate: Predicate, shared: _Shared) -> Chain:
         shared.user,
         closed_by=project.closed.get(predicate.name, predicate.attributes.get("closed", "")),
         cost=max([1, *costs]),
-        generation=(lambda: connections.generation(source)) if from_database else _unchanging,
+        generation=_generation(predicate, shared),
         observe=shared.observe,
         kept=kept,
         source=_source_alone(predicate, source, shared) if kept is None else "",
     )
+
+
+def _generation(predicate: Predicate, shared: _Shared) -> Callable[[], int]:
+    """Give what tells when a predicate's source has another state."""
+    source = predicate.source.name if predicate.source else ""
+    if source in shared.project.databases:
+        return lambda: shared.connections.generation(source)
+    if shared.proved is not None and uses_certificates(predicate):
+        return partial(shared.proved.generation, predicate)
+    return _unchanging
 
 
 def _source_alone(predicate: Predicate, source: str, shared: _Shared) -> str:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from constat.evaluation import Answer, Assumption, Evidence, Opening, Origin, Portion
 from constat.logic import OPEN, Open, format_value, parse_decimal
+from constat.tiers.attested import attestation_text, read_attestation
 from constat.tiers.canonical_texts import read_canonical
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ class _Writer:
                 [
                     *(one.tier, one.origin.value, one.source, one.executed_at, one.query),
                     *(list(one.parameters), one.row_count, one.content_hash, one.snapshot),
-                    *(f"{one.confidence:f}", one.author),
+                    *(f"{one.confidence:f}", one.author, attestation_text(one.attestation)),
                 ]
             )
         return self._numbers[id(one)]
@@ -163,14 +164,14 @@ def _row(texts: Iterable[object], kinds: Sequence[Kind]) -> Row:
 
 
 def _evidence(written: object) -> Evidence:
-    tier, origin, source, executed, query, parameters, count, found, snapshot, sure, author = (
-        _listed(written)
-    )
+    tier, origin, source, executed, query, parameters, count, found, *rest = _listed(written)
+    snapshot, sure, author, said = rest
     if not _HASH.match(_text(found)) or not _TIME.match(_text(executed)):
         raise ValueError("holds an evidence with a hash or time that is none")
+    whose, who = Origin(origin), None if author is None else _text(author)
     return Evidence(
         tier=_text(tier),
-        origin=Origin(origin),
+        origin=whose,
         source=_text(source),
         executed_at=_text(executed),
         query=None if query is None else _text(query),
@@ -179,7 +180,8 @@ def _evidence(written: object) -> Evidence:
         content_hash=_text(found),
         snapshot=None if snapshot is None else _text(snapshot),
         confidence=_share(sure),
-        author=None if author is None else _text(author),
+        author=who,
+        attestation=read_attestation(said, whose, who),
     )
 
 

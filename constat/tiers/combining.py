@@ -8,6 +8,7 @@ the database answers; its rows carry a `fall-through`, and so does an opening fo
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from constat.evaluation import Assumption, Portion
@@ -56,6 +57,8 @@ def weakened(
     fallen = fallen_through(tiers, predicate)
     if assumption is None:
         return fallen
+    if assumption.parts:
+        return replace(assumption, parts=(*assumption.parts, fallen))
     # A row has one assumption: this one says both things.
     text = f"{assumption.text}, and {fallen.text}"
     return Assumption(assumption.kind, assumption.subject, text, assumption.confidence)

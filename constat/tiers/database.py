@@ -151,8 +151,9 @@ class DatabaseTier:
         )
         seconds = time.perf_counter() - clock
         self._observe(QueryRun(name, stream.query, 0, stream.rows, seconds))
+        holes = RowReader(predicate, name).holes(stream.holes)
         return Readable(
-            predicate, stream.rows, evidence, stream.open, merges=_is_distinct(predicate)
+            predicate, stream.rows, evidence, stream.open, _is_distinct(predicate), holes
         )
 
     def _bulk(self, predicate: Predicate) -> tuple[BulkConnection, Guarded] | None:

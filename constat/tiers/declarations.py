@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from constat.diagnostics import Diagnostic
 from constat.project import suggestion
 from constat.tiers.cache_age import check_age
+from constat.tiers.certificate_names import check_certificates, uses_certificates
 from constat.tiers.config import CONFIG, config_key
 from constat.tiers.reading import POLICIES
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from constat.logic import Predicate
     from constat.project import Project
 
-_OURS: Final = ("source", "query", "key", "null", "distinct", "max_age")
+_OURS: Final = ("source", "query", "key", "null", "distinct", "max_age", "record")
 # What stock Souffle reads of an `.input`; it says nothing about a project's source.
 _SOUFFLE: Final = ("IO", "filename", "name", "delimiter", "headers", "rfc4180")
 
@@ -33,6 +34,7 @@ def check_declarations(
     predicates = analysed.program.predicates
     for predicate in predicates.values():
         _check_source(predicate, project, diagnostics)
+        check_certificates(predicate, project, diagnostics)
         _check_key(predicate, diagnostics)
         check_age(predicate, diagnostics)
         for attributes in (predicate.attributes, *(c.attributes for c in predicate.columns)):
@@ -54,6 +56,8 @@ def _check_source(predicate: Predicate, project: Project, diagnostics: list[Diag
     source = predicate.source
     if source is None or not (source.name or "query" in source.parameters):
         return
+    if uses_certificates(predicate):
+        return
     known = {CONFIG, *project.databases, *project.tiers}
     if source.name not in known:
         message = f"`{predicate.name}` has the source `{source.name}`, which the project has not"
@@ -73,9 +77,10 @@ def _check_source(predicate: Predicate, project: Project, diagnostics: list[Diag
                 Diagnostic("C0513", message, source.span, help=suggestion(name, _OURS))
             )
     _check_policy(source.parameters.get("null", "error"), predicate, diagnostics)
-    if source.parameters.get("distinct", "true") not in {"true", "false"}:
-        message = f"`.input {predicate.name}` has a `distinct` that is neither true nor false"
-        diagnostics.append(Diagnostic("C0513", message, source.span))
+    for name in ("distinct", "record"):
+        if source.parameters.get(name, "true") not in {"true", "false"}:
+            message = f"`.input {predicate.name}` has a `{name}` that is neither true nor false"
+            diagnostics.append(Diagnostic("C0513", message, source.span))
 
 
 def _check_key(predicate: Predicate, diagnostics: list[Diagnostic]) -> None:

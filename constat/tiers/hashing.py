@@ -8,23 +8,21 @@ Example: the hash of no rows is that of the empty text.
 from __future__ import annotations
 
 import hashlib
-import json
 from typing import TYPE_CHECKING
 
-from constat.logic import format_value
+from constat.logic import canonical_bytes, canonical_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Sequence
 
     from constat.logic import Kind, Row
 
 
-def content_hash(rows: Iterable[Row], kinds: Sequence[Kind]) -> str:
+def content_hash(rows: Collection[Row], kinds: Sequence[Kind]) -> str:
     """Give the hash of distinct rows, in whatever order they come."""
-    encode = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode
-    texts = sorted([format_value(v, k) for v, k in zip(row, kinds, strict=True)] for row in rows)
+    lines = canonical_lines(rows, kinds)
+    lines.sort()
     digest = hashlib.sha256()
-    for row in texts:
-        digest.update(encode(row).encode())
-        digest.update(b"\n")
+    for block in canonical_bytes(lines, len(kinds)):
+        digest.update(block)
     return f"sha256:{digest.hexdigest()}"

@@ -8,7 +8,7 @@ Example: under `null = "unknown"` the raw row `("C001", None)` becomes the open 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from constat.catalog import read_cell
 from constat.evaluation import Opening
@@ -76,6 +76,14 @@ class RowReader:
                 fetched.repeated[row] = fetched.repeated.get(row, 0) + 1
             else:
                 fetched.rows[row] = None
+
+    def holes(self, numbered: Iterable[tuple[int, Sequence[object]]]) -> tuple[Opening, ...]:
+        """Give the open rows of raw rows that are told with their numbers."""
+        fetched = Fetched()
+        for number, raw in numbered:
+            fetched.count = number
+            self._take_hole(cast("Sequence[Cell]", raw), fetched)
+        return tuple(fetched.openings)
 
     def _take_hole(self, raw: Sequence[Cell], fetched: Fetched) -> None:
         """Keep what is known of a row with a cell that is no value."""

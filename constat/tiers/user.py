@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from constat.evaluation import Demand, Evidence, Opening, Origin, Portion
+from constat.evaluation import Agent, Attestation, Demand, Evidence, Opening, Origin, Portion
 from constat.syntax import print_row
 from constat.tiers.canonical_texts import read_canonical
 from constat.tiers.hashing import content_hash
@@ -73,5 +73,6 @@ def _portion(fact: StoredFact, predicate: Predicate, row: Row) -> Portion:
         row_count=1,
         content_hash=content_hash((row,), predicate.kinds),
         author=fact.author,
+        attestation=Attestation(Agent("person", fact.author), note=fact.note or None),
     )
     return Portion((row,), evidence, stated_by(fact.author, predicate, row))

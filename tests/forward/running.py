@@ -9,13 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from constat.evaluation import ABSENT, CERTAIN, Resources
+from constat.evaluation import ABSENT, Resources
 from constat.forward import Options, Outside, evaluate
 from tests.property.coverage import under
 from tests.property.tables import STRICT, tables
 
 if TYPE_CHECKING:
     from constat.analysis import AnalysedProgram
+    from constat.forward import Results
     from constat.logic import Atom, OpenRow
     from constat.plan.forward import Strategy
     from tests.oracle.naive import World
@@ -33,6 +34,9 @@ class Found:
     rows: dict[int, set[OpenRow]]
     strategies: tuple[str, ...]
     tried: tuple[tuple[str, str], ...]
+    how: str
+    left: tuple[str, ...]
+    erring: bool = False
 
 
 def forward(
@@ -46,18 +50,32 @@ def forward(
 ) -> Found:
     """Evaluate one goal forward."""
     inputs = {name: Outside(one) for name, one in tables(program, world, manner).items()}
-    options = Options(RESOURCES, strategy=strategy, magic=magic)
+    options = Options(RESOURCES, strategy=strategy, magic=magic, graded=True)
     with evaluate(program, [goal], inputs, options) as results:
         strategies = tuple(report.strategy for report in results.reports)
         tried = tuple(one for report in results.reports for one in report.tried)
-        if not results.is_closed(0):
+        if not results.is_in_bulk(0):
             outcome = results.outcome(0)
             rows = {
                 least: under(goal, outcome.rows(goal.predicate, least)) for least in (3, 2, 1, 0)
             }
-            return Found(False, outcome.strength(goal), rows, strategies, tried)
+            return Found(
+                False, outcome.strength(goal), rows, strategies, tried, "reference", why(results)
+            )
         certain: set[OpenRow] = {row for batch in results.batches(0) for row in batch}
         assert len(certain) == results.count(0), "rows are distinct"
         assert certain == under(goal, certain)
-        strength = CERTAIN if certain else ABSENT
-        return Found(True, strength, dict.fromkeys((3, 2, 1, 0), certain), strategies, tried)
+        weak = list(results.weak_rows(0))
+        rows = {
+            least: certain | under(goal, (row for row, strength in weak if strength >= least))
+            for least in (3, 2, 1, 0)
+        }
+        strength = max((least for least, found in rows.items() if found), default=ABSENT)
+        manner_of = "graded" if results.grades(0) else "closed"
+        erring = bool(results.erring)
+        return Found(not weak, strength, rows, strategies, tried, manner_of, why(results), erring)
+
+
+def why(results: Results) -> tuple[str, ...]:
+    """Say what was left to the reference engine."""
+    return tuple(sorted(results.left.values()))

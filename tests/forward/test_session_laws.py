@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from constat.engine import LazyEngine
-from constat.evaluation import Limits, ignore_event
+from constat.evaluation import Assumption, Limits, Verdict, ignore_event
+from constat.logic import OPEN
+from constat.proof.reading import rule_assumption
 from constat.session import choosing
 from constat.session.answers import Answers
-from constat.session.bulk import Asked, answer_in_bulk
+from constat.session.bulk import answer_in_bulk
+from constat.session.bulk_question import Asked
+from constat.session.graded_rows import Verdicts
 from constat.session.querying import Compiled, answer_query, compile_query
 from constat.session.stored_rows import StoredRows
+from constat.syntax import parse_goal
+from tests.forward.doubtful_worlds import CLOSED, doubtful_cases
+from tests.forward.test_graded import Given
 from tests.property.running import LIMITS
 from tests.property.strategies import EXACT, Case, cases
 from tests.property.tables import SOME_TIME, Manner, tables
@@ -25,8 +34,7 @@ def told(answers: Answers) -> tuple[object, ...]:
     rows = [(row.values, row.verdict, row.assumptions, row.goals) for row in answers]
     whole = (answers.settled, answers.assumptions, answers.open_shapes, answers.excluded)
     # Which of several demands left a key open may differ where more was asked at once.
-    reasons = {(one.predicate, one.reason, one.tier) for one in answers.reasons}
-    return rows, whole, reasons, answers.stopped
+    return rows, whole, reasons_of(answers), answers.stopped
 
 
 def reference(compiled: Compiled, case: Case, manner: Manner) -> Answers:
@@ -53,6 +61,58 @@ def test_answers_in_bulk_are_the_answers(case: Case, manner: Manner) -> None:
     found = in_bulk(compiled, case, manner)
     event(f"in bulk: {isinstance(found.sure, StoredRows)}")
     assert told(found) == told(reference(compiled, case, manner))
+
+
+@SOME
+@given(doubtful_cases(), st.builds(Manner, narrow=st.booleans(), wide=st.booleans()))
+def test_graded_answers_are_the_answers(case: Case, manner: Manner) -> None:
+    compiled = compile_query(query_of(case), case.program)
+    found = in_bulk(compiled, case, manner)
+    expected = reference(compiled, case, manner)
+    event(f"graded: {isinstance(found.weak, Verdicts)}")
+    # Whole relations tell what else is open, which questions by key never meet.
+    assert reasons_of(found) >= reasons_of(expected)
+    found, expected = replace(found, reasons=()), replace(expected, reasons=())
+    if len(assumptions_of(case)) <= 1:
+        assert told(found) == told(expected)
+        return
+    # Among several assumptions each proof has its own.
+    assert without_assumptions(found) == without_assumptions(expected)
+    for row in found:
+        assert bool(row.assumptions) == (row.verdict is Verdict.PROVED_UNDER)
+        assert set(row.assumptions) <= assumptions_of(case)
+
+
+def test_a_row_that_an_open_shape_covers_is_as_possible_as_the_shape() -> None:
+    given = Given(
+        "",
+        "order(?o, ?c, ?v)",
+        {"order": [((16, 3, 1), CLOSED), ((16, 3, OPEN), None), ((17, 4, 1), CLOSED)]},
+    )
+    program = given.program
+    case = Case(program, given.world, parse_goal(given.goal, program.program))
+    compiled = compile_query(query_of(case), program)
+    found = in_bulk(compiled, case, Manner())
+    assert dict(found.weak) == {(16, 3, 1): Verdict.UNRESOLVED}
+    assert (found.open_shapes, found.excluded) == (1, 1)
+    assert told(found) == told(reference(compiled, case, Manner()))
+
+
+def reasons_of(answers: Answers) -> set[tuple[str, str, str]]:
+    return {(one.predicate, one.reason, one.tier) for one in answers.reasons}
+
+
+def without_assumptions(answers: Answers) -> tuple[object, ...]:
+    rows = [(row.values, row.verdict, row.goals) for row in answers]
+    _, whole, reasons, stopped = told(answers)
+    return rows, whole[:1], whole[2:], reasons, stopped  # type: ignore[index]  # a tuple of four
+
+
+def assumptions_of(case: Case) -> set[Assumption]:
+    program, world = case.program, case.world
+    outside = [one for rows in (*world.rows.values(), *world.openings.values()) for _, one in rows]
+    rules = [rule_assumption(program, number) for number in range(len(program.rules))]
+    return {one for one in (*outside, *rules) if one is not None}
 
 
 @SOME

@@ -99,7 +99,9 @@ def _project(draft: Draft, component: Component, change: _Change) -> None:
         for literal in rule.body:
             if isinstance(literal, Positive) and literal.atom.predicate not in members:
                 predicate = draft.program.program.predicates[literal.atom.predicate]
-                if not _holds(predicate):
+                # What an atom computes from other literals cannot leave them.
+                own = names_of(literal) <= set(_order(literal.atom))
+                if own and not _holds(predicate):
                     found = _projected(draft, change.rules[number][0], literal, kinds, change)
                     change.rules[number] = (found, kinds)
 
