@@ -64,8 +64,13 @@ lint: $(STAMP) ## Check format, lint, types and import contracts.
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# Never fails: without npm or network the tests that need a browser are skipped with the reason.
+.PHONY: browser
+browser: $(STAMP) ## Fetch a headless browser into .venv/ for the tests of reports.
+	@$(BIN)/python -m tests.browser.install
+
 .PHONY: test
-test: install lint ## Run everything that must pass before a change goes in.
+test: install lint browser ## Run everything that must pass before a change goes in.
 	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal $(PYTEST_ARGS)
 
 .PHONY: slow

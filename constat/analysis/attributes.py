@@ -1,15 +1,17 @@
 """Check the attributes `@[...]` of predicates, columns and rules.
 
-In: a draft with its declarations. Out: diagnostics C0240 (a warning) to C0243. Invariant:
+In: a draft with its declarations. Out: diagnostics C0240 (a warning) to C0243, and those of
+`abducing` and `sentences`. Invariant:
 afterwards `Predicate.key` loses no name, null policies are known ones, and every `{x}` of a
 sentence can be filled in. Example: `@[kye = "c"]` is C0240.
 """
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
+from constat.analysis.abducing import check_abducing, check_reasons
+from constat.analysis.sentences import check_sentences
 from constat.diagnostics import Diagnostic, Severity, nearest
 from constat.logic import outer_names
 
@@ -22,12 +24,14 @@ if TYPE_CHECKING:
 
 NULL_POLICIES = ("error", "skip", "unknown")
 
-_ANYWHERE = ("approved", "author", "description", "expect", "owner", "says")
-_OF_PREDICATES = (*_ANYWHERE, "closed", "distinct", "key", "null")
+_ANYWHERE = ("approved", "author", "description", "expect", "owner", "says", "says_not")
+_OF_PREDICATES = (
+    *_ANYWHERE,
+    *("abducible", "closed", "distinct", "key", "null", "removable", "says_unknown"),
+)
 _OF_TYPES = ("approved", "author", "description", "owner", "unit")
 _OF_COLUMNS = ("description", "null", "nullable", "unit")
-_OF_RULES = (*_ANYWHERE, "confidence", "id")
-_PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
+_OF_RULES = (*_ANYWHERE, "confidence", "id", "reasons")
 
 
 def check_attributes(draft: Draft) -> None:
@@ -36,10 +40,14 @@ def check_attributes(draft: Draft) -> None:
         draft.diagnostics.extend(
             _unknown(definition.attributes, _OF_TYPES, "type", definition.span)
         )
+    derived = {rule.head.predicate for rule in draft.program.rules}
     for predicate in draft.predicates.values():
         draft.diagnostics.extend(_of_predicate(predicate))
+        draft.diagnostics.extend(check_abducing(predicate, derived=predicate.name in derived))
     seen: set[Span] = set()
     for rule in draft.program.rules:
+        # Each alternative has a body of its own.
+        draft.diagnostics.extend(check_reasons(rule))
         # Rules lowered from one rule of the text share its attributes.
         if rule.attributes and (rule.span is None or rule.span not in seen):
             draft.diagnostics.extend(_of_rule(draft, rule))
@@ -54,7 +62,7 @@ def _of_predicate(predicate: Predicate) -> Iterator[Diagnostic]:
         yield from _unknown(attributes, _OF_PREDICATES, "predicate", place)
         yield from _null(attributes, place)
         yield from _keys(attributes, predicate, names)
-        yield from _says(attributes, names, place)
+        yield from check_sentences(attributes, names, place)
     if predicate.source is not None:
         yield from _null(predicate.source.parameters, predicate.source.span or place)
     for column in predicate.columns:
@@ -68,7 +76,7 @@ def _of_rule(draft: Draft, rule: Rule) -> Iterator[Diagnostic]:
     predicate = draft.predicates.get(rule.head.predicate)
     columns = [] if predicate is None else [column.name for column in predicate.columns]
     variables = [name for name in outer_names(rule) if not name.startswith("_")]
-    yield from _says(rule.attributes, [*variables, *columns], rule.span)
+    yield from check_sentences(rule.attributes, [*variables, *columns], rule.span)
 
 
 def _unknown(
@@ -119,32 +127,3 @@ def _keys(
             note="a key names columns; per value of the key a higher tier shadows a lower one",
             help=f'write `@[key = "{near}"]`',
         )
-
-
-def named_in_sentence(sentence: str) -> tuple[str, ...]:
-    """Give the names that stand in braces, without question marks."""
-    return tuple(one.strip().lstrip("?") for one in _PLACEHOLDER.findall(sentence))
-
-
-def _says(
-    attributes: Mapping[str, str], names: list[str], place: Span | None
-) -> Iterator[Diagnostic]:
-    sentence = attributes.get("says")
-    if sentence is None:
-        return
-    found = [one.strip() for one in _PLACEHOLDER.findall(sentence)]
-    wrong = next((one for one in found if one.lstrip("?") not in names), None)
-    if wrong is None and not re.search("[{}]", _PLACEHOLDER.sub("", sentence)):
-        return
-    near = nearest(wrong or "", names) or (names[0] if names else None)
-    edit = f"write `{{{near}}}` in its place" if near else "write the sentence without braces"
-    yield Diagnostic(
-        "C0243",
-        "a brace in the sentence has no partner"
-        if wrong is None
-        else f"the sentence names `{{{wrong}}}`, which is nothing here",
-        place,
-        label=f"known are {', '.join(f'`{{{one}}}`' for one in names)}" if names else "",
-        note="in `says` braces stand for columns, in a rule's sentence also for its variables",
-        help=edit,
-    )

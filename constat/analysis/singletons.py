@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from constat.analysis.attributes import named_in_sentence
+from constat.analysis.sentences import named_in_sentence, sentences
 from constat.analysis.unbound import occurrences
 from constat.diagnostics import Diagnostic, Severity, nearest
 from constat.syntax import Mode, print_term
@@ -53,7 +53,8 @@ def _single(rules: list[Rule]) -> Iterator[tuple[Variable, set[str]]]:
     """Yield each variable that occurs once in every rule it is in, always at the same place."""
     places: dict[str, set[object]] = {}
     first: dict[str, Variable] = {}
-    repeated = set(named_in_sentence(rules[0].attributes.get("says", "")))
+    told = (named_in_sentence(text) for _, text in sentences(rules[0].attributes))
+    repeated = {name for names in told for name in names}
     for number, rule in enumerate(rules):
         here: set[str] = set()
         for variable in occurrences(rule):

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from .functions import compare, round_to_places
 from .joins import Joins, is_assignment, search
+from .levels import CLOSING, RERUNNABLE, Lookups
 from .rejection import Rejected
 from .rules import Aggregate, Binding, Comparison, Negative, Positive, Test, Variable
 from .shapes import MILLION
@@ -36,7 +37,7 @@ class Exact:
     value: Value | None
     confidence: int
     consulted: frozenset[int]
-    summary: int | None
+    lookups: Lookups
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,16 +74,19 @@ class Aggregates:
         if Hole.UNBOUND in group:
             raise Rejected("unbound", "an aggregate comes before what binds its group")
         if any(isinstance(value, Hole) for value in group):
-            return Exact(Hole.STAR, 0, frozenset(), None)
+            return Exact(Hole.STAR, 0, frozenset(), Lookups())
         key = (rule, position, tuple(map(str, group)))
         known = self.known.get(key)
         if known is None:
+            noted, self.rows.lookups = self.rows.lookups, Lookups()
             known = (
                 self._summarised(key, literal)
                 if key in self.summaries
                 else self._inline(literal, self.start(key, literal))
             )
             self.known[key] = known
+            self.rows.lookups = noted
+        self.rows.lookups.add(known.lookups)
         return known
 
     def start(self, key: tuple[int, int, Row], literal: Aggregate) -> Binding:
@@ -97,7 +101,7 @@ class Aggregates:
         group = Group(self, literal, Joins(self.rows, self.rows.possible))
         totals = group.totals(group.assignments(start), start)
         value = Hole.STAR if totals is None else fold(literal, totals)
-        return Exact(value, group.confidence, frozenset(group.joins.consulted), None)
+        return Exact(value, group.confidence, frozenset(group.joins.consulted), self.rows.lookups)
 
     def _summarised(self, key: tuple[int, int, Row], literal: Aggregate) -> Exact:
         position = self.summaries[key]
@@ -112,7 +116,8 @@ class Aggregates:
                 raise
         confidence = min(self.sources[source].confidence for source in summary.sources)
         totals = Totals(summary.count, summary.sum, summary.least, summary.greatest)
-        return Exact(fold(literal, totals), confidence, frozenset(), position)
+        lookups = Lookups(min(RERUNNABLE, self.rows.lookups.weakest))
+        return Exact(fold(literal, totals), confidence, frozenset(), lookups)
 
     def _enumerated(self, summary: Summary, literal: Aggregate, start: Binding) -> Exact:
         """Where the rows are inline they decide, and the summary must not say otherwise."""
@@ -122,7 +127,7 @@ class Aggregates:
         if totals != told:
             raise Rejected("summary", "the rows inline say otherwise")
         value = fold(literal, told)
-        return Exact(value, group.confidence, frozenset(group.joins.consulted), None)
+        return Exact(value, group.confidence, frozenset(group.joins.consulted), self.rows.lookups)
 
     def _check_inline(self, summary: Summary, literal: Aggregate, start: Binding) -> None:
         group = Group(self, literal, Joins(self.rows, self.rows.inline))
@@ -300,5 +305,5 @@ def absence_confidence(certificate: Certificate) -> int:
     """Return what an absence is worth: the least confidence of what was accepted to close it."""
     assumptions = certificate.evidence.assumptions
     accepted = [assumptions[index] for index in certificate.header.under]
-    closing = [a.confidence for a in accepted if a.kind in {"closure", "fall-through"}]
+    closing = [a.confidence for a in accepted if a.kind in CLOSING]
     return min(closing, default=MILLION)

@@ -56,9 +56,18 @@ def read(data: bytes) -> Document:
     # Escapes of NUL and of surrogates are rare; only their trace in the text costs a walk.
     if b"\\u0000" in data or b"\\ud" in data:
         _check_text(tree)
+    return _hashed(tree, parts)
+
+
+def document_of(tree: dict[str, Json]) -> Document:
+    """Return the document of an object that stands inside one that was read."""
+    return _hashed(tree, {key: canonical(value) for key, value in tree.items()})
+
+
+def _hashed(tree: dict[str, Json], parts: dict[str, str]) -> Document:
     return Document(
         tree,
-        sha256(_object(parts, ("record", "identity", "digest"))),
+        sha256(_object(parts, ("proofs", "record", "identity", "digest"))),
         sha256(_object(parts, ("digest",))),
         sha256(_object({k: v for k, v in parts.items() if k in {"declarations", "rules"}}, ())),
     )

@@ -14,6 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from . import shapes
+from .canonical import document_of
 from .evidence import (
     Evidence,
     EvidenceReader,
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from .rules import Aggregate, Declaration, Program, Rule
 
 FORMAT: Final = "constat-cert/1"
+LEVELS: Final = ("C0", "C1", "C2", "C3", "C4")
+"""The levels of completeness, the weakest first; as texts they compare as levels do."""
 VERDICTS: Final = ("PROVED", "PROVED_UNDER", "DISPROVED", "DISPROVED_UNDER", "UNRESOLVED")
 
 _MEMBERS: Final = (
@@ -49,6 +52,7 @@ _MEMBERS: Final = (
     "closure",
     "summaries",
     "missing",
+    "proofs",
     "record",
     "identity",
     "digest",
@@ -88,8 +92,9 @@ class Header:
     confidence: int
     search: str
     program: str
-    level: str
+    level: str | None
     snapshot: str | None
+    as_of: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +144,9 @@ class ClosureEntry:
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """All of it."""
+    """All of it; ``nested`` are the certificates that its facts rest on."""
 
+    identity: str
     header: Header
     program: Program
     evidence: Evidence
@@ -150,25 +156,28 @@ class Certificate:
     summaries: tuple[Summary, ...]
     missing: tuple[Goal, ...]
     executed: tuple[str | None, ...]
+    nested: tuple[Certificate, ...]
 
 
 def read_certificate(document: Document) -> Certificate:
-    """Read a canonical document; the hashes are compared first."""
+    """Read a canonical document and those nested in it; the hashes are compared first."""
     parts = dict(zip(_MEMBERS, shapes.members(document.tree, _MEMBERS), strict=True))
     if parts["format"] != FORMAT:
         raise Rejected("schema", f"the format is not {FORMAT}", "format")
     for name, computed in (("digest", document.digest), ("identity", document.identity)):
         if parts[name] != computed:
             raise Rejected(name, f"the {name} is not that of this text", name)
-    sources = tuple(each("sources", shapes.array(parts["sources"]), read_source))
     assumptions = tuple(each("assumptions", shapes.array(parts["assumptions"]), read_assumption))
+    count = len(assumptions)
+    told = shapes.array(parts["sources"])
+    sources = tuple(each("sources", told, lambda value: read_source(value, count)))
     kinds = [assumption.kind for assumption in assumptions]
     program = read_program(parts["declarations"], parts["rules"], kinds)
     reader = _Reader(program)
     evidence = EvidenceReader(reader.rows, sources, assumptions).evidence(
         parts["facts"], parts["open"], parts["coverage"]
     )
-    header = inside("header", parts["header"], lambda v: reader.header(v, len(assumptions)))
+    header = inside("header", parts["header"], lambda v: reader.header(v, count))
     if header.program != document.program:
         raise Rejected("program", "the header names other rules", "header.program")
     entries, closure_rows = inside("closure", parts["closure"], reader.closure)
@@ -179,9 +188,8 @@ def read_certificate(document: Document) -> Certificate:
             lambda value: read_summary(value, program, sources, reader.rows),
         )
     )
-    if header.level != ("C1" if summaries else "C3"):
-        raise Rejected("header", "the level does not fit the summaries", "header.level")
     return Certificate(
+        document.identity,
         header,
         program,
         evidence,
@@ -191,7 +199,15 @@ def read_certificate(document: Document) -> Certificate:
         summaries,
         tuple(each("missing", shapes.array(parts["missing"]), reader.goal)),
         inside("record", parts["record"], lambda value: _read_record(value, len(sources))),
+        tuple(each("proofs", shapes.array(parts["proofs"]), _read_nested)),
     )
+
+
+def _read_nested(value: Json) -> Certificate:
+    # How deep this goes was counted before the outermost was read.
+    if not isinstance(value, dict):
+        raise Rejected("schema", "a certificate is a JSON object")
+    return read_certificate(document_of(value))
 
 
 class _Reader:
@@ -213,8 +229,9 @@ class _Reader:
         under = [shapes.index(found, assumptions) for found in shapes.array(parts["under"])]
         if under != sorted(set(under)):
             raise Rejected("header", "indices are ascending and distinct", "under")
-        for name in ("as_of", "decision", "supersedes"):
+        for name in ("decision", "supersedes"):
             shapes.text_or_null(parts[name])
+        as_of = parts["as_of"]
         for name in ("libraries", "approvals"):
             each(name, shapes.array(parts[name]), shapes.text)
         snapshot = parts["snapshot"]
@@ -225,8 +242,9 @@ class _Reader:
             shapes.confidence(parts["confidence"]),
             shapes.one_of(parts["search"], ("exhausted", "stopped")),
             shapes.sha(parts["program"]),
-            shapes.one_of(parts["level"], ("C1", "C3")),
+            None if parts["level"] is None else shapes.one_of(parts["level"], LEVELS),
             None if snapshot is None else shapes.one_of(snapshot, ("one", "not one snapshot")),
+            None if as_of is None else inside("as_of", as_of, shapes.moment),
         )
 
     def node(self, value: Json) -> FactNode | RuleNode:

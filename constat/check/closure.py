@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from .growth import Growth
 from .joins import Joins, search
+from .levels import Lookups
 from .rejection import Rejected
 from .rules import Aggregate, Constant, Variable, free_positions, unbound
 from .values import Hole, OpenRow, Row
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from .aggregates import Aggregates
     from .certificate import Certificate, ClosureEntry
+    from .levels import Levels
     from .rows import Rows
     from .rules import Binding, Literal, Rule, Threshold
 
@@ -49,8 +51,11 @@ class Bound:
 class Closure:
     """Runs every rule of every entry for every key."""
 
-    def __init__(self, certificate: Certificate, rows: Rows, aggregates: Aggregates) -> None:
+    def __init__(
+        self, certificate: Certificate, rows: Rows, aggregates: Aggregates, levels: Levels
+    ) -> None:
         self.certificate = certificate
+        self.levels = levels
         self.rows = rows
         self.aggregates = aggregates
         self.growth = Growth(aggregates, rows)
@@ -69,6 +74,7 @@ class Closure:
                     rejected.within(f"closure.entries[{position}] rule {rule}")
                     raise
         self.consulted |= self.joins.consulted
+        self.levels.settle()
 
     def _check_rule(
         self, entry: ClosureEntry, bound: Bound, position: int, order: tuple[int, ...]
@@ -84,6 +90,8 @@ class Closure:
             return self.joins.extend(literal, binding)
 
         for key in entry.keys:
+            place = (entry.predicate, entry.columns, key)
+            self.rows.lookups = self.levels.closure.setdefault(place, Lookups())
             start = unified(rule, entry.columns, key)
             self.rows.spend(1 + len(rule.body))
             if start is None:

@@ -28,6 +28,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("file", metavar="FILE", help="the certificate")
     parser.add_argument("--json", action="store_true", help="write the report as JSON")
     parser.add_argument("--pin", metavar="sha256:...", help="the hash that the rules must have")
+    parser.add_argument(
+        "--trust",
+        metavar="sha256:...",
+        action="append",
+        default=[],
+        help="with --pin: the hash of rules that nested certificates may have",
+    )
     chosen = parser.parse_args(arguments)
     try:
         with Path(chosen.file).open("rb") as stream:
@@ -36,7 +43,7 @@ def main(arguments: list[str] | None = None) -> int:
         reason = error.strerror if isinstance(error, OSError) else "this is no file name"
         sys.stderr.write(f"check: cannot read the file: {reason}\n")
         return USAGE_ERROR
-    report = check_certificate(data, pin=chosen.pin)
+    report = check_certificate(data, pin=chosen.pin, trusted=chosen.trust)
     text = report.to_json() + "\n" if chosen.json else report.to_text()
     encoding = sys.stdout.encoding or "ascii"
     sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))

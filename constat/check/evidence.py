@@ -14,20 +14,24 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from . import shapes
+from .attestation import Attestation, read_attestation
 from .canonical import Json, canonical, sha256
-from .rejection import Rejected, each
+from .rejection import Rejected, each, inside
 from .values import KINDS, Hole, OpenRow, Row, is_spelled
 
 if TYPE_CHECKING:
     from .rules import Declaration, Program
 
 AUTHORITIES: Final = frozenset({"CONFIG", "DATABASE"})
+PROVED: Final = "DERIVED"
+"""The origin of a row that another certificate proves."""
 _ORIGINS: Final = AUTHORITIES | {
     "USER_PROVIDED",
     "LLM_KNOWLEDGE",
     "LLM_HEURISTIC",
     "SUB_PLAN",
     "API",
+    PROVED,
 }
 _SOURCE: Final = (
     "tier",
@@ -40,7 +44,18 @@ _SOURCE: Final = (
     "snapshot",
     "confidence",
     "author",
+    "attestation",
+    "commitment",
+    "proof",
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Proved:
+    """The nested certificate that proves a row, and the outer assumptions that it rests on."""
+
+    certificate: int
+    assumptions: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,24 +71,28 @@ class Source:
     hash: str
     confidence: int
     author: str | None
+    attestation: Attestation | None
+    proof: Proved | None
 
 
 @dataclass(frozen=True, slots=True)
 class Assumption:
-    """What somebody must accept; ``confidence`` in millionths."""
+    """What somebody must accept; ``confidence`` in millionths, ``attestations`` as hashes."""
 
     kind: str
     text: str
     confidence: int
+    attestations: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class FactGroup:
-    """Rows of one predicate from one source."""
+    """Rows of one predicate from one source; they hold where all of ``rests_on`` is accepted."""
 
     predicate: str
     source: int
     assumption: int | None
+    rests_on: tuple[int, ...]
     rows: tuple[Row, ...]
 
 
@@ -97,30 +116,51 @@ class Coverage:
     sources: tuple[int, ...]
 
 
-def read_source(value: Json) -> Source:
-    """Read one source."""
-    tier, origin, name, query, parameters, rows, found, snapshot, sure, author = shapes.members(
-        value, _SOURCE
-    )
-    shapes.text_or_null(snapshot)
+def read_source(value: Json, assumptions: int) -> Source:
+    """Read one source of a certificate with so many assumptions."""
+    parts = dict(zip(_SOURCE, shapes.members(value, _SOURCE), strict=True))
+    shapes.text_or_null(parts["snapshot"])
+    if parts["commitment"] is not None:
+        raise Rejected("schema", "a commitment is reserved", "commitment")
+    origin = shapes.one_of(parts["origin"], _ORIGINS)
+    author = shapes.text_or_null(parts["author"])
     return Source(
-        shapes.text(tier),
-        shapes.one_of(origin, _ORIGINS),
-        shapes.text(name),
-        shapes.text_or_null(query),
-        tuple(each("parameters", shapes.array(parameters), shapes.text)),
-        shapes.index(rows),
-        shapes.sha(found),
-        shapes.confidence(sure),
-        shapes.text_or_null(author),
+        shapes.text(parts["tier"]),
+        origin,
+        shapes.text(parts["name"]),
+        shapes.text_or_null(parts["query"]),
+        tuple(each("parameters", shapes.array(parts["parameters"]), shapes.text)),
+        shapes.index(parts["rows"]),
+        shapes.sha(parts["hash"]),
+        shapes.confidence(parts["confidence"]),
+        author,
+        inside("attestation", parts["attestation"], lambda v: read_attestation(v, origin, author)),
+        inside("proof", parts["proof"], lambda v: _read_proved(v, origin, assumptions)),
     )
+
+
+def _read_proved(value: Json, origin: str, assumptions: int) -> Proved | None:
+    if (value is None) != (origin != PROVED):
+        raise Rejected("proof", "exactly rows of origin DERIVED have a proof")
+    if value is None:
+        return None
+    certificate, imported = shapes.members(value, ("certificate", "assumptions"))
+    indices = tuple(shapes.index(one, assumptions) for one in shapes.array(imported))
+    return Proved(shapes.index(certificate), indices)
 
 
 def read_assumption(value: Json) -> Assumption:
     """Read one assumption."""
-    kind, said, confidence = shapes.members(value, ("kind", "text", "confidence"))
+    kind, said, confidence, attested = shapes.members(
+        value, ("kind", "text", "confidence", "attestations")
+    )
     known = ("fact", "rule", "closure", "fall-through")
-    return Assumption(shapes.one_of(kind, known), shapes.text(said), shapes.confidence(confidence))
+    return Assumption(
+        shapes.one_of(kind, known),
+        shapes.text(said),
+        shapes.confidence(confidence),
+        tuple(each("attestations", shapes.array(attested), shapes.sha)),
+    )
 
 
 class RowReader:
@@ -191,6 +231,8 @@ class Evidence:
     facts: tuple[FactGroup, ...]
     open: tuple[Open, ...]
     coverage: tuple[Coverage, ...]
+    inline: tuple[bool, ...]
+    """Of each source: whether all its rows are shown and have its hash."""
 
 
 class EvidenceReader:
@@ -211,10 +253,10 @@ class EvidenceReader:
         groups = tuple(each("facts", shapes.array(facts), self._facts))
         holes = tuple(each("open", shapes.array(opened), self._open))
         covered = tuple(each("coverage", shapes.array(coverage), self._coverage))
-        check_shown_rows(self.sources, groups)
+        inline = check_shown_rows(self.sources, groups)
         backing = _backing(holes)
         each("coverage", covered, lambda entry: self._check_backed(entry, backing))
-        return Evidence(self.sources, self.assumptions, groups, holes, covered)
+        return Evidence(self.sources, self.assumptions, groups, holes, covered, inline)
 
     def _external(self, name: Json) -> Declaration:
         declaration = self.rows.declaration(name)
@@ -234,16 +276,22 @@ class EvidenceReader:
         )
         declaration = self._external(predicate)
         kinds = declaration.kinds
+        position = shapes.index(source, len(self.sources))
+        told = self.sources[position]
+        own = self._assumption(
+            assumption, ("fact", "fall-through") if told.proof is None else ("fall-through",)
+        )
+        if told.proof is None and own is None and told.origin not in AUTHORITIES:
+            raise Rejected("assumption", f"rows of origin {told.origin} rest on an assumption")
+        imported = () if told.proof is None else told.proof.assumptions
         group = FactGroup(
             declaration.name,
-            shapes.index(source, len(self.sources)),
-            self._assumption(assumption, ("fact", "fall-through")),
+            position,
+            own,
+            imported if own is None else (own, *imported),
             tuple(each("rows", shapes.array(rows), lambda row: self.rows.row(kinds, row))),
         )
         check_sorted(group.rows)
-        origin = self.sources[group.source].origin
-        if group.assumption is None and origin not in AUTHORITIES:
-            raise Rejected("assumption", f"rows of origin {origin} rest on an assumption")
         return group
 
     def _open(self, value: Json) -> Open:
@@ -276,6 +324,8 @@ class EvidenceReader:
         self, entry: Coverage, backing: dict[tuple[str, tuple[int, ...]], set[Row]]
     ) -> None:
         """Only an authority, or an open row that admits everything, can close a key."""
+        if any(self.sources[source].proof is not None for source in entry.sources):
+            raise Rejected("coverage", "a certificate proves a row and closes nothing", "sources")
         if any(self.sources[source].origin in AUTHORITIES for source in entry.sources):
             return
         backed = backing.get((entry.predicate, entry.columns), set())
@@ -298,8 +348,14 @@ def _backing(holes: tuple[Open, ...]) -> dict[tuple[str, tuple[int, ...]], set[R
     return backing
 
 
-def check_shown_rows(sources: tuple[Source, ...], groups: tuple[FactGroup, ...]) -> None:
-    """Compare the rows shown of each source with its count, and with its hash if all are shown."""
+def check_shown_rows(
+    sources: tuple[Source, ...], groups: tuple[FactGroup, ...]
+) -> tuple[bool, ...]:
+    """Compare the rows shown of each source with its count, and with its hash if all are shown.
+
+    Tells of each source whether they are, so that it is inline.
+    """
+    inline: list[bool] = []
     shown: list[dict[str, set[Row]]] = [{} for _ in sources]
     for group in groups:
         shown[group.source].setdefault(group.predicate, set()).update(group.rows)
@@ -308,10 +364,12 @@ def check_shown_rows(sources: tuple[Source, ...], groups: tuple[FactGroup, ...])
         count = sum(map(len, by_predicate.values()))
         if count > source.rows:
             raise Rejected("source", "more rows are shown than the source gave", place)
-        if count == source.rows and len(by_predicate) <= 1:
+        inline.append(count == source.rows and len(by_predicate) <= 1)
+        if inline[position]:
             rows = sorted(row for found in by_predicate.values() for row in found)
             if rows_hash(rows) != source.hash:
                 raise Rejected("source", "the rows shown do not have the source's hash", place)
+    return tuple(inline)
 
 
 def rows_hash(rows: list[Row]) -> str:

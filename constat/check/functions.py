@@ -118,7 +118,7 @@ def call(name: str, kinds: tuple[str, ...], result: str, args: tuple[str, ...]) 
 def _arithmetic(name: str, kind: str, values: list[Number]) -> str | None:
     try:
         if name == "neg":
-            return spell(kind, -values[0])
+            return spell(kind, _negated(values[0]))
         left, right = values
         if name == "^":
             return power(kind, left, right)
@@ -127,6 +127,11 @@ def _arithmetic(name: str, kind: str, values: list[Number]) -> str | None:
         return spell(kind, _combine(name, kind, left, right))
     except OverflowError:
         return None
+
+
+def _negated(value: Number) -> Number:
+    # The minus sign alone would round a Decimal to the digits of the thread's context.
+    return _EXACT.minus(value) if isinstance(value, Decimal) else -value
 
 
 def _combine(name: str, kind: str, left: Number, right: Number) -> Number:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from .aggregates import Group
 from .joins import Joins
+from .levels import Lookups
 from .rejection import Rejected
 from .values import Hole, Row, Value, parse
 
@@ -37,6 +38,7 @@ class Top:
     total: Fraction | None
     grows: bool
     consulted: frozenset[int]
+    lookups: Lookups
 
 
 class Growth:
@@ -54,12 +56,14 @@ class Growth:
         if Hole.UNBOUND in group:
             raise Rejected("unbound", "an aggregate comes before what binds its group")
         if any(isinstance(value, Hole) for value in group):
-            return Top(None, grows=False, consulted=frozenset())
+            return Top(None, grows=False, consulted=frozenset(), lookups=Lookups())
         key = (rule, at, tuple(map(str, group)))
         known = self.known.get(key)
         if known is None:
-            start = self.owner.start(key, literal)
-            known = self.known[key] = self._top(literal, start)
+            noted, self.rows.lookups = self.rows.lookups, Lookups()
+            known = self.known[key] = self._top(literal, self.owner.start(key, literal))
+            self.rows.lookups = noted
+        self.rows.lookups.add(known.lookups)
         return known
 
     def may_exceed(self, threshold: Threshold, top: Top, binding: Binding) -> bool:
@@ -94,7 +98,7 @@ class Growth:
                 total = None
             elif total is not None:
                 total += max(value, Fraction())
-        return Top(total, grows, frozenset(group.joins.consulted))
+        return Top(total, grows, frozenset(group.joins.consulted), self.rows.lookups)
 
 
 def assigned(literal: Aggregate, start: Binding, values: Iterable[Value]) -> Binding:

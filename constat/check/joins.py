@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
+from .levels import Lookups
 from .rejection import Rejected
 from .rules import Comparison, Negative, Positive, Variable
 from .values import Hole, Value
@@ -86,7 +87,11 @@ class Joins:
             free = isinstance(term, Variable) and term.position in self.free
             if value is Hole.UNBOUND and not free:
                 return False
-        shown = (found for found in self.rows.inline(atom.predicate, row) if Hole.STAR not in found)
+        # What is certain needs no completeness, so this is no look-up that has a level.
+        noted, self.rows.lookups = self.rows.lookups, Lookups()
+        inline = self.rows.inline(atom.predicate, row)
+        self.rows.lookups = noted
+        shown = (found for found in inline if Hole.STAR not in found)
         return any(self.certain(atom.predicate, found) is not None for found in shown)
 
     def _compared(self, test: Comparison, binding: Binding) -> tuple[Binding, ...]:

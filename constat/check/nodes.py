@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, cast
 
 from .certificate import FactNode, RuleNode
 from .growth import Growth, assigned, exceeds
+from .levels import Lookups
 from .rejection import Rejected
 from .rules import Aggregate, Binding, Comparison, Negative, Positive, growing
 from .shapes import MILLION
@@ -22,6 +23,7 @@ from .values import Hole
 if TYPE_CHECKING:
     from .aggregates import Aggregates
     from .certificate import Certificate
+    from .levels import Levels
     from .rows import Rows
     from .rules import Atom, Literal, Test, Threshold
 
@@ -29,12 +31,15 @@ if TYPE_CHECKING:
 class Nodes:
     """Checks nodes in order; ``rests_on[i]`` are the nodes that node i uses."""
 
-    def __init__(self, certificate: Certificate, rows: Rows, aggregates: Aggregates) -> None:
+    def __init__(
+        self, certificate: Certificate, rows: Rows, aggregates: Aggregates, levels: Levels
+    ) -> None:
         self.nodes = certificate.nodes
         self.rules = certificate.program.rules
         self.evidence = certificate.evidence
         self.rows = rows
         self.aggregates = aggregates
+        self.levels = levels
         self.growth = Growth(aggregates, rows)
         self.rests_on: list[list[int]] = []
 
@@ -71,7 +76,8 @@ class Nodes:
             raise Rejected("node", "the group has no such row", "row")
         if (group.predicate, group.rows[node.row]) != (node.predicate, node.fact):
             raise Rejected("node", "the row of the group is another fact", "fact")
-        self._accept(group.assumption)
+        for assumption in group.rests_on:
+            self._accept(assumption)
         return self.evidence.sources[group.source].confidence
 
     def _rule(self, position: int, node: RuleNode) -> int:
@@ -90,11 +96,20 @@ class Nodes:
                 if at in decided:
                     _check_bare(node.premises[at])
                 else:
-                    least = min(least, self._literal(position, node, at, literal, binding))
+                    least = min(least, self._noted(position, node, at, literal, binding))
             except Rejected as rejected:
                 rejected.within(f"premises[{at}]")
                 raise
         return least * rule.confidence // MILLION
+
+    def _noted(
+        self, position: int, node: RuleNode, at: int, literal: Literal, binding: Binding
+    ) -> int:
+        """Check a literal; what an absence or an aggregate looks up is noted for its level."""
+        if isinstance(literal, Negative | Aggregate):
+            self.rows.lookups = Lookups()
+            self.levels.literals.append((position, at, self.rows.lookups))
+        return self._literal(position, node, at, literal, binding)
 
     def _literal(
         self, position: int, node: RuleNode, at: int, literal: Literal, binding: Binding

@@ -65,14 +65,22 @@ def show_goal(goal: Goal, program: Program) -> str:
     return show_row(goal.predicate, program.declarations[goal.predicate].kinds, goal.pattern)
 
 
+def show_literal(rule: Rule, place: int) -> str:
+    """Return one literal of the rule's body."""
+    return _printer(rule).literal(rule.body[place])
+
+
 def show_rule(rule: Rule) -> str:
     """Return the rule, ending with a full stop."""
-    names = tuple(name if name[0] in "?_" else f"?{name}" for name, _ in rule.variables)
-    printer = _Printer(names)
+    printer = _printer(rule)
     head = printer.atom(rule.head)
     if not rule.body:
         return f"{head}."
     return f"{head} :- {', '.join(map(printer.literal, rule.body))}."
+
+
+def _printer(rule: Rule) -> _Printer:
+    return _Printer(tuple(n if n[0] in "?_" else f"?{n}" for n, _ in rule.variables))
 
 
 class _Printer:

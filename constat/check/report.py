@@ -10,15 +10,22 @@ Example: ``check_certificate(data).exit_code`` is 0 for PROVED and 1 for what is
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
-from .printing import printable, show_goal, show_rule
+from .evidence import AUTHORITIES, PROVED
+from .printing import printable, show_goal, show_literal, show_rule
+from .proofs import every
 from .shapes import show_confidence
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from .attestation import Attestation
     from .canonical import Document
-    from .certificate import Certificate
+    from .certificate import Certificate, RuleNode
+    from .levels import Levels
     from .rejection import Rejected
 
 REJECTED: Final = 1
@@ -30,6 +37,22 @@ _EXIT_CODES: Final = (
     ("DISPROVED_UNDER", 6),
 )
 _LONGEST: Final = 400
+_UNATTESTED: Final = AUTHORITIES | {PROVED}
+
+
+@dataclass(frozen=True, slots=True)
+class LiteralLevel:
+    """How well an absence or an aggregate is founded; without a node it is the goal's absence.
+
+    ``level`` is null where nothing was looked up for it; ``rests_on`` is the weakest under it.
+    """
+
+    node: int | None
+    premise: int | None
+    rule: str | None
+    literal: str
+    level: str | None
+    rests_on: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +74,9 @@ class Report:
     under: tuple[str, ...] = ()
     rules: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
+    proofs: tuple[str, ...] = ()
+    level: str | None = None
+    levels: tuple[LiteralLevel, ...] = ()
     missing: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     nodes: int = 0
@@ -71,6 +97,9 @@ class Report:
         lines += _section("missing", self.missing)
         lines += _section("rules", self.rules)
         lines += _section("sources", self.sources)
+        lines += _section("proved by other certificates", self.proofs)
+        lines += _section("completeness", _levels_in_short(self.levels))
+        lines += [f"weakest completeness: {self.level}"] if self.level else []
         lines += [f"checked: {self.nodes} nodes", f"proof: {self.identity}"]
         lines += [f"rules: {self.program}"]
         lines += [f"note: {note}" for note in self.notes]
@@ -79,6 +108,18 @@ class Report:
 
 def _section(title: str, lines: tuple[str, ...]) -> list[str]:
     return [f"{title}:", *(f"  {line}" for line in lines)] if lines else []
+
+
+def _levels_in_short(levels: tuple[LiteralLevel, ...]) -> tuple[str, ...]:
+    """Return a line for each literal of each rule, however many nodes use it."""
+    counts = Counter((one.rule, one.literal, one.level, one.rests_on) for one in levels)
+    lines: list[str] = []
+    for (rule, literal, level, rests_on), count in counts.items():
+        where = "the goal is absent" if rule is None else f"{rule}, {literal}"
+        shown = level or "nothing had to be complete"
+        shown += f", resting on {rests_on}" if rests_on != level else ""
+        lines.append(f"{where}: {shown}" + (f" ({count} times)" if count > 1 else ""))
+    return tuple(lines)
 
 
 def rejected(reason: Rejected) -> Report:
@@ -92,7 +133,7 @@ def rejected(reason: Rejected) -> Report:
     )
 
 
-def accepted(certificate: Certificate, document: Document) -> Report:
+def accepted(certificate: Certificate, document: Document, levels: Levels) -> Report:
     """Return the report of a certificate in which everything follows."""
     header, program = certificate.header, certificate.program
     assumptions = certificate.evidence.assumptions
@@ -109,6 +150,9 @@ def accepted(certificate: Certificate, document: Document) -> Report:
         ),
         rules=tuple(f"{printable(rule.name)}: {show_rule(rule)}" for rule in program.rules),
         sources=_sources(certificate),
+        proofs=_proofs(certificate),
+        level=header.level,
+        levels=tuple(_levels(certificate, levels)),
         missing=tuple(show_goal(goal, program) for goal in certificate.missing),
         notes=_notes(certificate),
         nodes=len(certificate.nodes),
@@ -132,20 +176,74 @@ def _sources(certificate: Certificate) -> tuple[str, ...]:
         # Queries have lines; a line break shown as an escape would be harder to read than a space.
         query = f": {printable(source.query.replace(chr(10), ' '))}" if source.query else ""
         author = f" by {printable(source.author)}" if source.author else ""
+        said = "" if source.attestation is None else f"; {_attested(source.attestation)}"
         lines.append(
-            f"{source.origin} {printable(source.name)}{author}{time}, {source.rows} rows{query}"
+            f"{source.origin} {printable(source.name)}{author}{time}, "
+            f"{source.rows} rows{query}{said}"
         )
     return tuple(lines)
 
 
+def _attested(attestation: Attestation) -> str:
+    agent = attestation.agent
+    mark = f" ({printable(agent.mark)})" if agent.mark else ""
+    parts = [f"attested by {agent.kind} {printable(agent.name)}{mark}"]
+    if attestation.quoted is not None:
+        parts.append(f"quoting {printable(attestation.quoted)}")
+    if attestation.reviewer is not None:
+        parts.append(f"reviewed by {printable(attestation.reviewer)}")
+    return ", ".join([*parts, attestation.hash])
+
+
+def _proofs(certificate: Certificate) -> tuple[str, ...]:
+    """Return a line for each nested certificate, those inside nested ones included."""
+    lines = []
+    for inner in list(every(certificate))[1:]:
+        header = inner.header
+        sure = show_confidence(header.confidence)
+        lines.append(
+            f"{header.verdict} {show_goal(header.goal, inner.program)}, confidence {sure}, "
+            f"{len(inner.nodes)} nodes: {inner.identity}, rules {header.program}"
+        )
+    return tuple(lines)
+
+
+def _levels(certificate: Certificate, levels: Levels) -> Iterator[LiteralLevel]:
+    for position, place, lookups in levels.literals:
+        level, rests_on = levels.shown(lookups)
+        if position is None or place is None:
+            goal = show_goal(certificate.header.goal, certificate.program)
+            yield LiteralLevel(None, None, None, f"!{goal}", level, rests_on)
+        else:
+            node = cast("RuleNode", certificate.nodes[position])
+            rule = certificate.program.rules[node.rule]
+            shown = show_literal(rule, place)
+            yield LiteralLevel(position, place, printable(rule.name), shown, level, rests_on)
+
+
 def _notes(certificate: Certificate) -> tuple[str, ...]:
     notes = ["leaves were not re-read: the rows of the sources are taken as they stand"]
-    for summary in certificate.summaries:
-        rule = certificate.program.rules[summary.rule]
-        notes.append(
-            f"{summary.count} rows of an aggregate in rule {printable(rule.name)} "
-            "are not inline: only their summary was checked"
-        )
-    if certificate.header.snapshot == "not one snapshot":
+    if certificate.header.as_of is not None:
+        notes.insert(0, f"as of {certificate.header.as_of}: as the facts were recorded then")
+    for one in every(certificate):
+        for summary in one.summaries:
+            rule = one.program.rules[summary.rule]
+            notes.append(
+                f"{summary.count} rows of an aggregate in rule {printable(rule.name)} "
+                "are not inline: only their summary was checked"
+            )
+    if certificate.nested:
+        count = sum(1 for _ in every(certificate)) - 1
+        notes.append(f"the sources of nested certificates ({count}) are for others to read again")
+    unattested = [
+        printable(source.name)
+        for one in every(certificate)
+        for source in one.evidence.sources
+        if source.attestation is None and source.origin not in _UNATTESTED
+    ]
+    if unattested:
+        names = ", ".join(dict.fromkeys(unattested))
+        notes.append(f"what was said is not attested, so nobody can look it up: {names}"[:_LONGEST])
+    if any(one.header.snapshot == "not one snapshot" for one in every(certificate)):
         notes.append("the sources were not read in one snapshot")
     return tuple(notes)

@@ -13,16 +13,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from .evaluation import Evaluator
+from .levels import DECLARED, DERIVED, UNCLAIMED, Lookups, coverage_level
 from .rejection import Rejected
 from .values import Hole, OpenRow, Row, Value
 
 if TYPE_CHECKING:
     from .certificate import Certificate
 
-LEAST_STEPS: Final = 5_000_000
-STEPS_PER_CLOSURE_ROW: Final = 2_000
-
 Columns: TypeAlias = tuple[int, ...]
+Served: TypeAlias = tuple[int, Columns, Row]
+"""What serves a pattern: its level of completeness, its columns and its key."""
 _COUNTS: Final = -1
 
 
@@ -36,10 +36,13 @@ class Entry:
 
 @dataclass(slots=True)
 class Part:
-    """The rows of one predicate from one side (outside or closure), indexed on demand."""
+    """The rows of one predicate from one side (outside or closure), indexed on demand.
+
+    ``served`` gives the level of completeness for the keys of some columns.
+    """
 
     rows: list[Entry] = field(default_factory=list)
-    served: dict[Columns, set[Row]] = field(default_factory=dict)
+    served: dict[Columns, dict[Row, int]] = field(default_factory=dict)
     indexes: dict[Columns, tuple[dict[OpenRow, list[Entry]], list[Entry]]] = field(
         default_factory=dict
     )
@@ -56,11 +59,11 @@ class Certainty:
 class Rows:
     """All rows of a certificate under its reading; counts the steps of every enumeration."""
 
-    def __init__(self, certificate: Certificate) -> None:
+    def __init__(self, certificate: Certificate, steps: int) -> None:
         self.under = certificate.header.under
         self.external: dict[str, Part] = {}
         self.derived: dict[str, Part] = {}
-        self.groups: dict[tuple[str, OpenRow], tuple[int, int | None]] = {}
+        self.groups: dict[tuple[str, OpenRow], tuple[int, tuple[int, ...]]] = {}
         self.nodes = {
             (node.predicate, node.fact): position for position, node in enumerate(certificate.nodes)
         }
@@ -68,8 +71,8 @@ class Rows:
         self.evaluator = Evaluator(self.spend)
         self.used_assumptions: set[int] = set()
         self.consulted: set[int] = set()
-        total = sum(map(len, certificate.closure_rows.values()))
-        self.steps = max(LEAST_STEPS, STEPS_PER_CLOSURE_ROW * total)
+        self.steps = steps
+        self.lookups = Lookups()
         self._add_outside(certificate)
         self._add_closure(certificate)
 
@@ -83,21 +86,23 @@ class Rows:
             part = self.external[group.predicate]
             for row in group.rows:
                 part.rows.append(Entry(row, _COUNTS))
-                if self.holds(group.assumption):
-                    self._add_certain((group.predicate, row), sure, group.assumption)
+                if self.under.issuperset(group.rests_on):
+                    self._add_certain((group.predicate, row), sure, group.rests_on)
         for opened in evidence.open:
             until = opened.assumption
             gone = until is not None and until in self.under
             entry = Entry(opened.row, until if gone and until is not None else _COUNTS)
             self.external[opened.predicate].rows.append(entry)
         for coverage in evidence.coverage:
-            served = self.external[coverage.predicate].served
-            served.setdefault(coverage.columns, set()).update(coverage.keys)
+            served = self.external[coverage.predicate].served.setdefault(coverage.columns, {})
+            level = coverage_level(evidence, coverage)
+            for key in coverage.keys:
+                served[key] = max(level, served.get(key, level))
 
-    def _add_certain(self, fact: tuple[str, OpenRow], sure: int, assumption: int | None) -> None:
+    def _add_certain(self, fact: tuple[str, OpenRow], sure: int, rests_on: tuple[int, ...]) -> None:
         known = self.groups.get(fact)
         if known is None or sure > known[0]:
-            self.groups[fact] = (sure, assumption)
+            self.groups[fact] = (sure, rests_on)
 
     def _add_closure(self, certificate: Certificate) -> None:
         for predicate in certificate.program.derived:
@@ -105,7 +110,7 @@ class Rows:
             self.derived[predicate] = Part([Entry(row, _COUNTS) for row in rows])
         for entry in certificate.entries:
             served = self.derived[entry.predicate].served
-            served.setdefault(entry.columns, set()).update(entry.keys)
+            served[entry.columns] = dict.fromkeys(entry.keys, DERIVED)
 
     def holds(self, assumption: int | None) -> bool:
         """Tell whether what rests on the assumption holds under the reading."""
@@ -127,34 +132,39 @@ class Rows:
             return Certainty(best if group is None else max(best, group[0]), node)
         if group is None:
             return None
-        if group[1] is not None:
-            self.used_assumptions.add(group[1])
+        self.used_assumptions.update(group[1])
         return Certainty(group[0], None)
 
     def is_served(self, predicate: str, pattern: OpenRow) -> bool:
         """Tell whether everything that matches the pattern is known."""
         if (predicate, pattern) in self.nodes:
             return True
-        return all(self._serves(part, pattern) for part in self._parts(predicate))
+        return all(self._serving(part, pattern) is not None for part in self._parts(predicate))
 
     def _parts(self, predicate: str) -> list[Part]:
         parts = (self.external.get(predicate), self.derived.get(predicate))
         return [part for part in parts if part is not None]
 
-    def _serves(self, part: Part, pattern: OpenRow) -> bool:
+    def _serving(self, part: Part, pattern: OpenRow) -> Served | None:
+        """Return the best that serves the pattern: its level, its columns and its key."""
         self.spend(len(part.served) + 1)
+        best: Served | None = None
         for columns, keys in part.served.items():
             # A hole equals no value of a key, so unbound columns serve nothing.
-            if tuple([pattern[column] for column in columns]) in keys:
-                return True
-        return False
+            key = tuple([pattern[column] for column in columns])
+            level = keys.get(key)  # type: ignore[arg-type]
+            if level is not None and (best is None or level > best[0]):
+                best = (level, columns, key)  # type: ignore[assignment]
+        return best
 
     def possible(self, predicate: str, pattern: OpenRow) -> list[OpenRow]:
         """Return the possible rows that match the pattern; ``Rejected`` where it is not served."""
         found: list[OpenRow] = []
         node = self.nodes.get((predicate, pattern))  # type: ignore[arg-type]
         for part in self._parts(predicate):
-            if self._serves(part, pattern):
+            served = self._serving(part, pattern)
+            if served is not None:
+                self._note(predicate, served)
                 found += self._matching(part, pattern)
             elif node is not None:
                 # A ground pattern has one row only, and this one is known to be true.
@@ -168,6 +178,13 @@ class Rows:
                 shown = ", ".join("_" if isinstance(v, Hole) else v[:40] for v in pattern)
                 raise Rejected("unserved", f"nothing tells all rows of {predicate}({shown})")
         return found
+
+    def _note(self, predicate: str, served: Served) -> None:
+        level, columns, key = served
+        if level == DERIVED:
+            self.lookups.keys.add((predicate, columns, key))
+        if UNCLAIMED < level < self.lookups.weakest:
+            self.lookups.weakest = level
 
     def inline(self, predicate: str, pattern: OpenRow) -> list[OpenRow]:
         """Return the matching rows that happen to be in the certificate."""
@@ -192,6 +209,7 @@ class Rows:
             rows.append(entry.row)
         else:
             self.used_assumptions.add(entry.until)
+            self.lookups.weakest = DECLARED
 
     def _index(
         self, part: Part, columns: Columns

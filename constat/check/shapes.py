@@ -85,6 +85,11 @@ def sha(value: Json) -> str:
     return found
 
 
+def sha_or_null(value: Json) -> str | None:
+    """Return a ``sha256:`` reference or ``None``."""
+    return None if value is None else sha(value)
+
+
 def confidence(value: Json) -> int:
     """Return a confidence in millionths, 0 to 1,000,000."""
     if value == "1":

@@ -22,13 +22,14 @@ from .rules import Aggregate, Comparison, Positive, Program, Rule
 from .values import NUMERIC, parse
 
 CHUNK: Final = 1024
+MOST_CHUNKS: Final = 512
 MOST_INLINE: Final = 1000
 _LONGEST_FRACTION: Final = 2000
 
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Up to 1,024 assignments."""
+    """Assignments that come one after another."""
 
     count: int
     sum: Fraction | None
@@ -90,7 +91,7 @@ def _summarised(program: Program, rule: Rule, at: int) -> Aggregate:
 
 def _read_chunk(value: Json, literal: Aggregate, rows: RowReader) -> Chunk:
     count, added, least, greatest, found = shapes.array(value, 5)
-    number = shapes.index(count, CHUNK + 1)
+    number = shapes.index(count)
     chunk_hash = shapes.sha(found)
     if literal.target is None:
         if (added, least, greatest) != (None, None, None):
@@ -150,10 +151,19 @@ def _check_chunks(chunks: list[Chunk], count: int, found: str) -> None:
         raise Rejected("summary", f"{count} rows stand in the certificate itself", "count")
     if sum(chunk.count for chunk in chunks) != count:
         raise Rejected("summary", "the chunks do not add up to the count", "chunks")
-    if any(chunk.count != CHUNK for chunk in chunks[:-1]) or not chunks[-1].count:
-        raise Rejected("summary", "every chunk but the last has 1,024 assignments", "chunks")
+    size = chunk_size(count)
+    if any(chunk.count != size for chunk in chunks[:-1]) or not 0 < chunks[-1].count <= size:
+        raise Rejected("summary", f"every chunk but the last has {size} assignments", "chunks")
     if sha256("".join(chunk.hash + "\n" for chunk in chunks)) != found:
         raise Rejected("summary", "the hash is not that of the chunks", "hash")
+
+
+def chunk_size(count: int) -> int:
+    """Return how many assignments a chunk has where there are so many in all."""
+    size = CHUNK
+    while size * MOST_CHUNKS < count:
+        size *= 2
+    return size
 
 
 def _bounds(chunks: list[Chunk], literal: Aggregate) -> tuple[str | None, str | None]:

@@ -11,16 +11,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from .levels import Lookups, weakest_level
 from .rejection import Rejected, each
 from .values import Hole, OpenRow
 
 if TYPE_CHECKING:
     from .certificate import Certificate, Goal
+    from .levels import Levels
     from .rows import Rows
 
 
-def check_verdict(certificate: Certificate, rows: Rows, absence: int) -> set[int]:
-    """Return the goal's nodes."""
+def check_verdict(certificate: Certificate, rows: Rows, absence: int, levels: Levels) -> set[int]:
+    """Return the goal's nodes; note the level of its absence."""
     header = certificate.header
     if header.verdict.endswith("_UNDER") != bool(header.under):
         raise Rejected("verdict", "the assumptions do not fit the verdict", "header.under")
@@ -34,6 +36,8 @@ def check_verdict(certificate: Certificate, rows: Rows, absence: int) -> set[int
     if header.verdict in {"PROVED", "PROVED_UNDER"}:
         confidence = _proved(certificate, carrying)
     elif header.verdict in {"DISPROVED", "DISPROVED_UNDER"}:
+        rows.lookups = Lookups()
+        levels.literals.append((None, None, rows.lookups))
         confidence = _disproved(header.goal, rows, absence)
     else:
         confidence = _unresolved(certificate, rows, carrying)
@@ -76,7 +80,7 @@ def _undecided(certificate: Certificate) -> list[tuple[str, OpenRow]]:
     evidence = certificate.evidence
     rows: list[tuple[str, OpenRow]] = [(row.predicate, row.row) for row in evidence.open]
     for group in evidence.facts:
-        if group.assumption is not None:
+        if group.rests_on:
             rows += [(group.predicate, row) for row in group.rows]
     return rows
 
@@ -95,6 +99,13 @@ def matches(pattern: OpenRow, row: OpenRow) -> bool:
         isinstance(wanted, Hole) or isinstance(value, Hole) or wanted == value
         for wanted, value in zip(pattern, row, strict=True)
     )
+
+
+def check_level(certificate: Certificate) -> None:
+    """Reject a level of completeness that is not the weakest that occurs."""
+    weakest = weakest_level(certificate)
+    if certificate.header.level != weakest:
+        raise Rejected("level", f"the weakest level is {weakest or 'none'}", "header.level")
 
 
 def check_under(certificate: Certificate, rows: Rows) -> None:

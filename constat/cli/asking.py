@@ -15,7 +15,7 @@ from constat.cli.output import note, show_error
 from constat.diagnostics import ConstatError, render
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from constat.session import Session
 
@@ -25,14 +25,20 @@ project_option = click.option(
 
 
 @contextmanager
-def asked(session: Session, *, goal: str = "", fact: str = "") -> Iterator[None]:
-    """Show the mistakes found while a session answers, then leave with their exit code."""
+def asked(
+    session: Session, *, goal: str = "", fact: str = "", typed: Mapping[str, str] | None = None
+) -> Iterator[None]:
+    """Show the mistakes found while a session answers, then leave with their exit code.
+
+    `typed` are further texts of the command line, by the names that diagnostics use.
+    """
     try:
         yield
     except ConstatError as problem:
         # The root's object tells whether JSON was asked for; see `entry`.
         as_json = bool(click.get_current_context().find_root().obj)
-        show_error(problem, {**session.texts, "<goal>": goal, "<fact>": fact}, as_json=as_json)
+        texts = {**session.texts, "<goal>": goal, "<fact>": fact, **(typed or {})}
+        show_error(problem, texts, as_json=as_json)
         raise click.exceptions.Exit(problem.exit_code) from None
     if session.warnings:
         note(render(session.warnings, {}, colour=False).rstrip("\n"))

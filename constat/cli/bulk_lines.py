@@ -1,9 +1,9 @@
-"""CSV and JSON lines of very many proved rows, written by DuckDB.
+"""CSV and JSON lines of very many rows, written by DuckDB.
 
 In: rows that lie in a DuckDB. Out: the same pieces of text as `row_formats` gives. Invariant: a row
-is written here only where its texts are plain letters and digits, which need no quotes in CSV, JSON
-and goals; DuckDB leaves every other row, and every float, to Python. Example: of ten million
-customer numbers none becomes a Python value by itself.
+is written here only where it is proved and its texts are plain letters and digits, which need no
+quotes in CSV, JSON and goals; DuckDB leaves every other row, and every float, to Python. Example:
+of ten million customer numbers none becomes a Python value by itself.
 """
 
 from __future__ import annotations
@@ -38,8 +38,9 @@ def stored_rows(shown: Shown) -> StoredRows | None:
     """Give the rows where they lie in a DuckDB and DuckDB can write them."""
     rows = shown.rows.values
     kinds = {column.kind for column in shown.answers.columns}
-    plain = not shown.confidence and not shown.answers.weak and Kind.FLOAT not in kinds
-    return rows if isinstance(rows, StoredRows) and plain and kinds else None
+    if shown.confidence or not kinds or Kind.FLOAT in kinds or not isinstance(rows, StoredRows):
+        return None
+    return rows if rows.unproved or not shown.answers.weak else None
 
 
 def bulk_csv_pieces(shown: Shown, rows: StoredRows) -> Iterator[str]:
@@ -122,12 +123,14 @@ class _LineWriter:
             )
 
     def _is_plain(self) -> duckdb.Expression | None:
-        """Tell whether all texts of a row are plain; nothing where there are no texts."""
+        """Tell whether a row is proved and its texts are plain; nothing where all rows are."""
         tests = [
             self._call("regexp_full_match", self._column(place), self._word(_PLAIN))
             for place, kind in enumerate(self._kinds)
             if kind is Kind.SYMBOL
         ]
+        if self._rows.unproved:
+            tests.append(~self._duckdb.ColumnExpression(self._rows.unproved))
         return reduce(and_, tests) if tests else None
 
     def _text(self, place: int) -> duckdb.Expression:

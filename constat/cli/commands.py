@@ -16,10 +16,21 @@ from constat.cli.lazy import LazyGroup
 _COMMANDS: Final = (
     ("prove", "Prove or disprove a goal."),
     ("query", "Find all answers of a goal with variables."),
+    ("why-not", "Say why a goal does not hold, and how far it is from it."),
+    ("what-if", "Answer a goal as if facts, values or rules were others."),
+    ("missing", "Find the facts that would prove a goal."),
     ("run", "Run a whole program over fact files, as Souffle does."),
     ("verify", "Check a certificate, independently of how it was made."),
+    ("diff", "Tell what differs between two proofs, and why."),
+    ("replay", "Make a certificate again, from its record or from today's sources."),
+    ("sign", "Put one's name under a certificate."),
+    ("keygen", "Make a key to sign with."),
+    ("log", "Look after the log of decisions."),
+    ("snapshot", "Commit to all rows of a relation."),
+    ("openings", "Show the rows of a certificate in signed snapshots."),
     ("stale", "List the certificates that would have to be proved again."),
     ("cache", "Look at the answers of sources that are kept, or clear them."),
+    ("recorded", "Look at what was recorded for answers as of a time."),
     ("explain", "Explain a code such as C0203."),
     ("explain-plan", "Show how answers in bulk are computed."),
     ("materialize", "Keep the answers of a query, for point queries."),
@@ -32,9 +43,10 @@ _COMMANDS: Final = (
 )
 
 _SECTIONS: Final = (
-    ("Ask", ("prove", "query", "run")),
-    ("Check what was answered", ("verify", "stale", "export")),
-    ("Facts and rules", ("facts", "rules", "cache", "materialize")),
+    ("Ask", ("prove", "query", "why-not", "what-if", "missing", "run")),
+    ("Check what was answered", ("verify", "diff", "replay", "stale", "export")),
+    ("Sign and keep", ("sign", "keygen", "log", "snapshot", "openings")),
+    ("Facts and rules", ("facts", "rules", "cache", "recorded", "materialize")),
 )
 
 

@@ -15,8 +15,8 @@ import click
 
 from constat.cli.output import write_json
 from constat.cli.progress import watching
-from constat.cli.prove import print_result
 from constat.cli.results import result_json
+from constat.cli.verdict_text import print_result
 from constat.evaluation import Verdict
 from constat.proof import tree_to_json
 

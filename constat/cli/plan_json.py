@@ -34,9 +34,16 @@ def plan_json(explained: ExplainedPlan, subject: str) -> Object:
         ],
         "stages": [_stage(explained, stage) for stage in plan.stages],
         "results": [
-            {"goal": print_atom(one.atom), "relation": one.relation} for one in plan.wanted
+            {"goal": print_atom(one.atom), "relation": one.relation}
+            for one in plan.wanted
+            if one.atom.predicate not in explained.guards
         ],
         "open": [print_atom(atom) for atom in explained.unsettled],
+        "graded": [
+            {"relation": name, "beside": predicate}
+            for name, predicate in sorted(explained.graded.items())
+        ],
+        "left": [{"predicate": name, "why": why} for name, why in sorted(explained.left.items())],
         "rewritings": [
             {"name": one.name, "subject": one.subject, "applied": one.applied, "why": one.why}
             for one in plan.rewritings

@@ -33,10 +33,14 @@ def plan_lines(explained: ExplainedPlan) -> Iterator[str]:
         yield from _stage(explained, stage)
     yield ""
     for wanted in plan.wanted:
+        if wanted.atom.predicate in explained.guards:
+            continue
         yield f"result {print_atom(wanted.atom)} from {wanted.relation}"
     for atom in explained.unsettled:
         if atom not in [one.atom for one in plan.wanted]:
             yield f"result {print_atom(atom)} by the reference engine: what it rests on is open"
+    for name, why in sorted(explained.left.items()):
+        yield f"left to the reference engine: {name}, {why}"
     for one in plan.rewritings:
         done = "done" if one.applied else "not done"
         yield f"{one.name}, {one.subject}: {done}; {one.why}"
@@ -61,6 +65,9 @@ def _stage(explained: ExplainedPlan, stage: Stage) -> Iterator[str]:
     plan = explained.plan
     report = report_of(explained, stage)
     yield f"stage {stage.number + 1}: {', '.join(stage.predicates)}"
+    beside = sorted({explained.graded[one] for one in stage.predicates if one in explained.graded})
+    if beside:
+        yield f"  what is not certain of {', '.join(beside)}, computed a second time"
     if report is None or report.strategy == stage.strategy.value:
         yield f"  by {stage.strategy.value}: {stage.why}"
     else:

@@ -27,10 +27,13 @@ def result_json(result: Result, tree: object) -> dict[str, object]:
         "confidence": f"{result.confidence:f}",
         "confidence_is_exact": result.exact,
         "created": result.created,
+        "as_of": result.as_of,
         "assumptions": [assumption_json(one) for one in result.assumptions],
         "missing": list(result.missing),
         "proof": tree,
         "calls": [call_json(call) for call in result.calls],
+        "logged": result.logged,
+        "supersedes": result.supersedes,
     }
 
 

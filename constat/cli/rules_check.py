@@ -27,21 +27,23 @@ def command(paths: tuple[str, ...], *, portable: bool, form: str) -> int:
 
     The cases of libraries are left out: `constat rules test` runs them. With --portable every
     construct is named that stock Souffle 2.5 would not load, or would answer differently, with what
-    to write instead; these are warnings, and they make the exit code 1.
+    to write instead; these are warnings, and they make the exit code 1. So does a sentence of
+    `@[says]` that leaves out a column, or a value that its rule compares.
 
     Examples:
       constat rules check rules/customer-value
       constat rules check rules/customer-value examples/vip --format json
       constat rules check --portable rules/customer-value  # exits with 1
 
-    Exit codes: 0 no errors, 1 not portable (with --portable), 2 errors, 78 all errors are
-    constructs refused on purpose.
+    Exit codes: 0 no errors, 1 a sentence leaves out a value, or not portable (with --portable),
+    2 errors, 78 all errors are constructs refused on purpose.
     """
     checked = check_rules([Path(path) for path in paths], portable=portable)
     if form == "json":
         write_json(_json(checked))
     else:
-        write_diagnostics((*checked.diagnostics, *(checked.portability or ())), checked.texts)
+        every = (*checked.diagnostics, *checked.incomplete, *(checked.portability or ()))
+        write_diagnostics(every, checked.texts)
         if not checked.errors:
             write(_summary(checked))
     return checked.exit_code
@@ -55,6 +57,7 @@ def _json(checked: Checked) -> dict[str, object]:
         "errors": len(checked.errors),
         "exit_code": checked.exit_code,
         "diagnostics": to_json(checked.diagnostics),
+        "incomplete": to_json(checked.incomplete),
     }
     if checked.portability is not None:
         told["portable"] = not checked.portability
@@ -66,6 +69,11 @@ def _summary(checked: Checked) -> str:
     files = counted(len(checked.files), "file")
     declared = f"{counted(checked.predicates, 'predicate')}, {counted(checked.rules, 'rule')}"
     summary = f"{files}, {declared}: no errors"
+    if checked.incomplete:
+        left_out = counted(len(checked.incomplete), "sentence")
+        summary += (
+            f"; {left_out} {'leaves' if len(checked.incomplete) == 1 else 'leave'} out values"
+        )
     if checked.portability is None:
         return summary
     found = counted(len(checked.portability), "construct")

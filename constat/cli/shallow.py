@@ -11,13 +11,19 @@ import sys
 from contextlib import contextmanager
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-_LOADED_IN_FULL: Final = ("constat.cli", "constat.diagnostics")
+# Besides what prints: tables of names that options offer, which load nothing themselves.
+_LOADED_IN_FULL: Final = (
+    *("constat.cli", "constat.diagnostics"),
+    *("constat.logic.locales", "constat.proof.formats"),
+)
+_ROOT: Final = Path(__file__).parents[2]
 
 
 class Nothing:
@@ -64,7 +70,10 @@ class _Finder(MetaPathFinder, Loader):
         ours = fullname.startswith("constat.")
         if not ours or fullname.startswith(_LOADED_IN_FULL):
             return None
-        return ModuleSpec(fullname, self, is_package=True)
+        spec = ModuleSpec(fullname, self, is_package=True)
+        # A module that is loaded in full is found in its empty package.
+        spec.submodule_search_locations = [str(_ROOT.joinpath(*fullname.split(".")))]
+        return spec
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         """Make an empty module."""

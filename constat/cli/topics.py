@@ -48,6 +48,7 @@ _EXIT_CODES: Final = """\
 4    unresolved: facts are missing; there may be more answers (query)
 5    disproved
 6    disproved under assumptions
+7    different: what is compared or made again is not the same (diff, replay)
 70   an error in Constat itself
 78   a construct of the language that is refused on purpose
 130  interrupted
@@ -81,6 +82,8 @@ _ENVIRONMENT: Final = """\
 NO_COLOR         no colour on terminals; TERM=dumb has the same effect
 COLUMNS          how wide the terminal is taken to be, for tables
 CONSTAT_DEBUG    show where an error in Constat itself happened
+CONSTAT_KEY_PASSPHRASE
+                 the passphrase of private keys (keygen, sign, log anchor)
 others           those that constat.yaml names as ${NAME}, in connections and
                  facts; a missing one is an error that names it
 
@@ -98,6 +101,9 @@ constat.yaml     the project: rules, databases, facts, limits. It is looked for
 *.dl             rules, in the files and folders that constat.yaml names
 .constat/        the state of the project, beside constat.yaml: stated facts and
                  what else must outlive a run (`state:` names another folder)
+
+FILE.dsse        the signatures of the certificate FILE, a line for each signer
+*.pem            keys that `constat keygen` made; *.pub.pem are the public ones
 
 Files that commands write (--certificate, --output) appear whole or not at all:
 they are written beside their place and renamed.

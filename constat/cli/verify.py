@@ -1,9 +1,15 @@
-"""`constat verify FILE`: the independent checker, and on demand the sources."""
+"""`constat verify FILE`: the independent checker, and on demand the sources and the signatures.
+
+In: a certificate. Out: a report on stdout and an exit code: the verdict's own, or 1 where anything
+that was asked for does not hold. Invariant: no verdict is printed of what is rejected.
+"""
 
 from __future__ import annotations
 
 import importlib
 import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,37 +18,103 @@ from constat.check.canonical import MAX_BYTES
 from constat.cli.asking import project_option
 from constat.cli.files import read_file
 from constat.cli.helping import PlainCommand, format_option
-from constat.cli.output import write, write_json
+from constat.cli.output import note, write, write_json
+
+if TYPE_CHECKING:
+    from constat.check import Report
+    from constat.cli.verify_more import Asked
+
+_MEANINGS = ("produced", "approved", "reviewed", "audited")
 
 
 @click.command(name="verify", cls=PlainCommand)
 @click.argument("file")
 @format_option
 @click.option("--pin", metavar="sha256:...", help="The hash of the rules that are trusted.")
+@click.option(
+    "--trust",
+    "trusted",
+    metavar="sha256:...",
+    multiple=True,
+    help="With --pin: rules that nested certificates may have, too.",
+)
 @click.option("--source", is_flag=True, help="Read the leaves again from the project's sources.")
+@click.option(
+    "--key",
+    "keys",
+    metavar="[ROLE=]FILE",
+    multiple=True,
+    help="A public key that must have signed, in this role.",
+)
+@click.option("--role", "roles", multiple=True, help="A role in which somebody must have signed.")
+@click.option(
+    "--meaning",
+    "meanings",
+    type=click.Choice(_MEANINGS),
+    multiple=True,
+    help="Only signatures that mean this count.",
+)
+@click.option(
+    "--signature",
+    "signatures",
+    metavar="FILE",
+    multiple=True,
+    help="Where the signatures are; by default FILE.dsse.",
+)
+@click.option(
+    "--snapshot",
+    "snapshots",
+    metavar="FILE",
+    multiple=True,
+    help="A signed snapshot that the leaves must be rows of.",
+)
+@click.option("--openings", metavar="FILE", help="The rows of the leaves in the snapshots.")
 @project_option
-def command(file: str, *, form: str, pin: str | None, source: bool, project: str | None) -> int:
+def command(
+    file: str,
+    *,
+    form: str,
+    pin: str | None,
+    trusted: tuple[str, ...],
+    source: bool,
+    project: str | None,
+    **questions: Any,  # noqa: ANN401  the options about signatures and snapshots
+) -> int:
     """Check the certificate in FILE, or on stdin for `-`.
 
     The checker shares no code with the engine and trusts nothing that the file says about itself.
-    Whether the rows are those of the database is a second question; --source asks it.
+    Whether the rows are those of the database is a second question; --source asks it, and
+    --snapshot with --openings answers it offline, from roots that the source's owner signed.
+    Who stands for the certificate is a third: --key and --role name whose signatures must be there.
+    Keys count for the roles given here or under `keys:` in constat.yaml.
 
     Examples:
       constat verify c001.json
       constat verify c001.json --source
       constat verify c001.json --format json
+      constat verify c001.json --key key.pub.pem --role approver
+      constat verify c001.json --key approver=key.pub.pem --meaning approved --format json
 
-    Exit codes: that of the verdict (0, 3, 4, 5, 6); 1 where the certificate is rejected,
-    or where --source finds a leaf that is not as shown.
+    Exit codes: that of the verdict (0, 3, 4, 5, 6); 1 where the certificate is rejected, where
+    --source finds a leaf that is not as shown, or a signature or an opening does not hold;
+    2 bad usage.
     """
     certificate = read_file(file, MAX_BYTES)
-    if source:
-        # The checker alone starts faster than the engine, which only this needs.
-        again = importlib.import_module("constat.cli.leaves")
-        code: int = again.verify_leaves(certificate, form=form, pin=pin, project=project)
-        return code
-    report = check_certificate(certificate, pin=pin)
-    write(report.to_text().rstrip("\n")) if form == "text" else write_json(
-        json.loads(report.to_json())
+    if not source and not any(questions.values()):
+        return _check(file, check_certificate(certificate, pin=pin, trusted=trusted), form)
+    # The checker alone starts faster than the engine and the ciphers, which only these need.
+    more: Any = importlib.import_module("constat.cli.verify_more")
+    asked: Asked = more.Asked(
+        file=file, pin=pin, trusted=trusted, project=project, source=source, **questions
     )
+    code: int = more.verify_more(certificate, asked, form=form)
+    return code
+
+
+def _check(file: str, report: Report, form: str) -> int:
+    """Print what the checker alone says, and that there are signatures nobody looked at."""
+    text = report.to_text().rstrip("\n")
+    write(text) if form == "text" else write_json(json.loads(report.to_json()))
+    if report.accepted and file != "-" and Path(f"{file}.dsse").exists():
+        note(f"note: the signatures in {file}.dsse were not checked; --role or --key asks for it")
     return report.exit_code

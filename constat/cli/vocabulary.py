@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _DECLARED: Final = re.compile(r"^[ \t]*\.decl\s+([A-Za-z]\w*)\s*\(([^()]*)\)", re.MULTILINE)
 _IDENTIFIER: Final = re.compile(r"^[ \t]*@\[\s*id\s*=\s*\"?([\w.:-]+)", re.MULTILINE)
 _LAST_NAME: Final = re.compile(r"(?:[A-Za-z]\w*)?\Z")
+_ROLES: Final = ("engine", "approver", "reviewer", "auditor", "source")
 _MOST_BYTES: Final = 4 << 20
 _MOST_FILES: Final = 500
 
@@ -31,16 +32,16 @@ def known(
 ) -> Iterable[Offer] | None:
     """Give what fits a parameter of this name."""
     match name:
-        case "goal" | "fact" | "query":
+        case "goal" | "fact" | "query" | "add" | "remove":
             return goals(current, declarations(project))
-        case "predicate" | "predicates":
+        case "predicate" | "predicates" | "abducible" | "removable":
             return [
                 Offer("plain", one, ", ".join(columns)) for one, columns in declarations(project)
             ]
         case "rule" | "rule_id" | "rule_ids" | "id" | "ids":
             return [Offer("plain", one) for one in rule_ids(project)]
-        case "database" | "databases" | "source_name":
-            return [Offer("plain", one) for one in _project(project).databases]
+        case "database" | "databases" | "source_name" | "retention" | "role" | "roles":
+            return [Offer("plain", one) for one in _configured(name, _project(project))]
         case "code":
             entries = importlib.import_module("constat.diagnostics.catalogue").catalogue()
             return [Offer("plain", code, entry.title) for code, entry in entries.items()]
@@ -51,6 +52,15 @@ def known(
             return [Offer("plain", one, title) for one, title in topics]
         case _:
             return None
+
+
+def _configured(name: str, project: Project) -> Iterable[str]:
+    """Give the words of `constat.yaml` for a parameter."""
+    if name == "retention":
+        return ("kept", *project.log.classes)
+    if name.startswith("role"):
+        return dict.fromkeys([*(r for one in project.keys.values() for r in one.roles), *_ROLES])
+    return project.databases
 
 
 def goals(current: str, declared: Iterable[tuple[str, tuple[str, ...]]]) -> Iterator[Offer]:

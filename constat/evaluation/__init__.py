@@ -5,6 +5,7 @@ See `external` and `outcome`.
 
 from __future__ import annotations
 
+from constat.evaluation.attestation import Agent, Attestation, Quote, Review, misfit
 from constat.evaluation.bulk import (
     PipelineReport,
     ResourceError,
@@ -35,8 +36,12 @@ from constat.evaluation.external import (
     Opening,
     Origin,
     Portion,
+    Proved,
     Readable,
     RelationPredicate,
+    in_parts,
+    is_accepted,
+    with_parts,
 )
 from constat.evaluation.outcome import (
     ABSENT,
@@ -61,8 +66,10 @@ __all__ = [
     "CERTAIN",
     "CONCEIVABLE",
     "POSSIBLE",
+    "Agent",
     "Answer",
     "Assumption",
+    "Attestation",
     "Call",
     "CallFinished",
     "CallStarted",
@@ -84,11 +91,14 @@ __all__ = [
     "Outcome",
     "PipelineReport",
     "Portion",
+    "Proved",
     "QueryRun",
+    "Quote",
     "Readable",
     "RelationPredicate",
     "ResourceError",
     "Resources",
+    "Review",
     "RoundFinished",
     "RuleDerivation",
     "StageFinished",
@@ -97,4 +107,8 @@ __all__ = [
     "TierAsked",
     "Verdict",
     "ignore_event",
+    "in_parts",
+    "is_accepted",
+    "misfit",
+    "with_parts",
 ]

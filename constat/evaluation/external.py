@@ -11,12 +11,13 @@ column is C001 or C002.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import Enum
 from typing import Protocol, runtime_checkable
 
+from constat.evaluation.attestation import MODEL, PERSON, SERVICE, Attestation
 from constat.logic import OpenRow, Predicate, Row
 
 
@@ -41,6 +42,19 @@ class Origin(Enum):
         """Whether facts of this origin rest on somebody's word, so that they are assumed."""
         return self not in {Origin.CONFIG, Origin.DATABASE, Origin.DERIVED}
 
+    @property
+    def agent(self) -> str | None:
+        """The kind of agent whose word it is; `None` where that is open or nobody's word."""
+        match self:
+            case Origin.LLM_KNOWLEDGE | Origin.LLM_HEURISTIC:
+                return MODEL
+            case Origin.USER_PROVIDED:
+                return PERSON
+            case Origin.API:
+                return SERVICE
+            case _:
+                return None
+
 
 @dataclass(frozen=True, slots=True)
 class Assumption:
@@ -48,13 +62,40 @@ class Assumption:
 
     `kind` is `fact`, `rule`, `closure` or `fall-through`; `text` says it in a sentence that is
     the same for the same assumption. `subject` is the atom, rule id, predicate or tier it is
-    about.
+    about. One with `parts` stands for several that are accepted together, those under which
+    somebody else proved a fact.
     """
 
     kind: str
-    subject: str
+    subject: str = field(compare=False)
     text: str
     confidence: Decimal = Decimal(1)
+    parts: tuple[Assumption, ...] = ()
+
+
+def with_parts(assumptions: Iterable[Assumption]) -> tuple[Assumption, ...]:
+    """Return assumptions, each that has parts followed by these, without repetitions."""
+    return tuple(dict.fromkeys(one for each in assumptions for one in (each, *each.parts)))
+
+
+def in_parts(assumptions: Iterable[Assumption]) -> tuple[Assumption, ...]:
+    """Return assumptions, parts instead of what has parts, without repetitions."""
+    return tuple(dict.fromkeys(one for each in assumptions for one in each.parts or (each,)))
+
+
+def is_accepted(assumption: Assumption | None, accepted: Collection[Assumption]) -> bool:
+    """Tell whether what rests on an assumption holds where these are accepted."""
+    if assumption is None or assumption in accepted:
+        return True
+    return bool(assumption.parts) and all(part in accepted for part in assumption.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Proved:
+    """The certificate that proves a row elsewhere, and the assumptions of its verdict in order."""
+
+    certificate: bytes = field(repr=False)
+    assumptions: tuple[Assumption, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +104,7 @@ class Evidence:
 
     Exact query and parameters (texts), time (UTC, `Timestamp` spelling), how many rows came and
     their hash (sha256 over the sorted canonical rows), and the state of the source where it has a
-    name.
+    name. An attestation tells whose word it is; `proved` is there for what a certificate proves.
     """
 
     tier: str
@@ -77,6 +118,8 @@ class Evidence:
     snapshot: str | None = None
     confidence: Decimal = Decimal(1)
     author: str | None = None
+    attestation: Attestation | None = None
+    proved: Proved | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +212,7 @@ class ConcurrentPredicate(ExternalPredicate, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Readable:
-    """A whole relation that need not become Python values: complete, certain, without doubts.
+    """A whole relation that need not become Python values: complete, and certain but for openings.
 
     `stream` gives an object with `__arrow_c_stream__`, whose columns `v0`, `v1` and so on are those
     of the predicate in canonical form: integers and floats as such, decimals exact, everything
@@ -184,6 +227,8 @@ class Readable:
     stream: Callable[[], object] = field(compare=False, repr=False)
     merges: bool = False
     """Whether equal rows are no mistake, so that `rows` may be more than there are."""
+    openings: tuple[Opening, ...] = ()
+    """The rows besides, of which not every column is known."""
 
 
 @runtime_checkable

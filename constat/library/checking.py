@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from constat.analysis.sentences import incomplete_sentences
 from constat.diagnostics import Diagnostic, Severity
 from constat.library.files import rule_files
 from constat.library.loading import read_rules
@@ -32,6 +33,8 @@ class Checked:
     rules: int
     diagnostics: tuple[Diagnostic, ...]
     texts: Mapping[str, str]
+    incomplete: tuple[Diagnostic, ...] = ()
+    """Sentences that leave out a value."""
     portability: tuple[Diagnostic, ...] | None = None
     """What stock Souffle would not load or answer differently; `None` where it was not asked."""
 
@@ -44,11 +47,12 @@ class Checked:
     def exit_code(self) -> int:
         """0 without errors, 78 where all errors are constructs refused on purpose, else 2.
 
-        1 where there are no errors and the rules are not portable, when that was asked.
+        1 where there are no errors, but a sentence leaves out a value, or the rules are not
+        portable, when that was asked.
         """
         if self.errors:
             return exit_code(self.errors)
-        return 1 if self.portability else 0
+        return 1 if self.incomplete or self.portability else 0
 
 
 def check_rules(
@@ -71,6 +75,7 @@ def check_rules(
         len(analysed.rules) if analysed else 0,
         tuple(sorted(diagnostics, key=lambda one: one.place)),
         texts,
+        tuple(incomplete_sentences(analysed)) if analysed else (),
         _portability(analysed, texts) if portable and analysed else None,
     )
 

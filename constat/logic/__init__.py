@@ -9,6 +9,7 @@ an atom to prove. *EDB* predicates are given (they have a source), *IDB* predica
 
 from __future__ import annotations
 
+from constat.logic.canonical_rows import canonical_bytes, canonical_lines
 from constat.logic.functors import (
     FUNCTIONS,
     OPERATORS,
@@ -20,6 +21,7 @@ from constat.logic.functors import (
     implementation,
     signatures,
 )
+from constat.logic.locales import LOCALES, Locale, find_locale
 from constat.logic.patterns import Pattern, compile_pattern
 from constat.logic.program import (
     Attributes,
@@ -77,6 +79,7 @@ __all__ = [
     "AGGREGATES",
     "COMPARISONS",
     "FUNCTIONS",
+    "LOCALES",
     "OPEN",
     "OPERATORS",
     "Aggregate",
@@ -89,6 +92,7 @@ __all__ = [
     "EvaluationError",
     "Kind",
     "Literal",
+    "Locale",
     "Negative",
     "Open",
     "OpenRow",
@@ -108,13 +112,16 @@ __all__ = [
     "Variable",
     "add_exactly",
     "aggregate_kind",
+    "canonical_bytes",
     "canonical_decimal",
     "canonical_float",
+    "canonical_lines",
     "check_integer",
     "check_symbol",
     "comparison",
     "compile_pattern",
     "display_value",
+    "find_locale",
     "fold",
     "format_value",
     "implementation",

@@ -20,6 +20,7 @@ from constat.project.project import (
     FactTable,
     Project,
 )
+from constat.project.records import KEPT, KeySetting, LogSetting
 from constat.project.suggesting import suggestion
 from constat.project.variables import Expanded
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BUILT_IN_TIERS",
     "CONFIGURATION",
+    "KEPT",
     "Bounds",
     "Cell",
     "CustomTier",
@@ -36,6 +38,8 @@ __all__ = [
     "Expanded",
     "FactRow",
     "FactTable",
+    "KeySetting",
+    "LogSetting",
     "Project",
     "find_project",
     "inside",

@@ -12,11 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import ConstatError, Diagnostic
+from constat.logic import LOCALES, find_locale
 from constat.project.configured_facts import read_closed, read_facts
 from constat.project.data_files import read_files
 from constat.project.document import MAX_BYTES, Node, Table, Text, printable, read_document
 from constat.project.places import CONFIGURATION, files_at, folder_at, inside
 from constat.project.project import BUILT_IN_TIERS, Bounds, CustomTier, Database, Project
+from constat.project.record_sections import read_keys, read_log
+from constat.project.recorded_sources import RecordSetting, read_record
 from constat.project.sections import Sections
 from constat.project.suggesting import suggestion
 from constat.project.variables import expand
@@ -34,6 +37,10 @@ _KEYS: Final = (
     "tiers",
     "limits",
     "state",
+    "keys",
+    "log",
+    "record",
+    "locale",
 )
 _DATABASE_OPTIONS: Final = ("database", "region")
 _DATABASE_KEYS: Final = (
@@ -103,8 +110,32 @@ class _Loading:
             tiers=self._tiers(top.get("tiers", empty)),
             limits=self._limits(top.get("limits", empty)),
             state=self._state(top.get("state")),
+            keys=read_keys(top.get("keys", empty), self.folder, self.sections),
+            log=read_log(top.get("log"), self.folder, self.sections),
+            record=self._record(top),
+            locale=self._locale(top.get("locale")),
             config_name=CONFIGURATION,
         )
+
+    def _locale(self, node: Node | None) -> str:
+        """The locale of sentences, in its own spelling; empty where none is named."""
+        name = self.sections.text(node, "`locale`")
+        if not name or node is None:
+            return ""
+        found = find_locale(name)
+        if found is None:
+            hint = suggestion(name, [one.name for one in LOCALES]) or "write `locale: de_DE`"
+            self.sections.complain("C0790", "this locale is not known", node, hint=hint)
+        return found.name if found is not None else ""
+
+    def _record(self, top: Mapping[str, Node]) -> RecordSetting:
+        empty: tuple[tuple[Text, Node], ...] = ()
+        named = [
+            key.text
+            for name in ("databases", "tiers")
+            for key, _ in (self.sections.entries(top[name], f"`{name}`") if name in top else empty)
+        ]
+        return read_record(top.get("record"), named, self.sections)
 
     def _libraries(self, node: Node | None) -> tuple[Path, ...]:
         """Libraries are the one kind of folder that may lie outside: they are named for that."""

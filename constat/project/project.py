@@ -12,10 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import ConstatError, Diagnostic, Span
+from constat.project.recorded_sources import RecordSetting
+from constat.project.records import LogSetting
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from constat.project.records import KeySetting
     from constat.project.variables import Expanded
 
 BUILT_IN_TIERS: Final = ("cache", "config", "database", "model", "sub-plan")
@@ -111,6 +114,8 @@ class Project:
 
     `rules` are files, `rule_roots` the folders they and what they include may lie in. `closed`
     tells for each predicate who declares that nothing is missing. `state` is where Constat writes.
+    `keys` are trusted for their roles; `log` says whether decisions are written down, `record`
+    whose answers are recorded. `locale` is that of numbers and days in sentences.
     """
 
     folder: Path
@@ -123,4 +128,8 @@ class Project:
     tiers: Mapping[str, CustomTier] = field(default_factory=dict)
     limits: Bounds = field(default_factory=Bounds)
     state: Path = Path(".constat")
+    keys: Mapping[str, KeySetting] = field(default_factory=dict)
+    log: LogSetting = field(default_factory=LogSetting)
+    record: RecordSetting = field(default_factory=RecordSetting)
+    locale: str = ""
     config_name: str = "constat.yaml"

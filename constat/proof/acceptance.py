@@ -14,7 +14,7 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from constat.evaluation import CERTAIN, CONCEIVABLE
+from constat.evaluation import CERTAIN, CONCEIVABLE, with_parts
 from constat.proof.reading import Reading, accept_rules
 from constat.proof.recorded import RecordedExternals, Supposition
 
@@ -61,8 +61,8 @@ class Replay:
         return self.engine.evaluate(program, self.outcome.goal, recorded, self.limits, exhaust=True)
 
     def accepting(self, accepted: Iterable[Assumption]) -> Reading:
-        """Return the reading that accepts exactly these assumptions."""
-        chosen = frozenset(accepted)
+        """Return the reading that accepts exactly these assumptions, with their parts."""
+        chosen = frozenset(with_parts(accepted))
         outcome = self.evaluate(Supposition(chosen))
         original = self.outcome
         return Reading(original.program, original.calls, outcome, chosen, CERTAIN, CONCEIVABLE)
@@ -93,8 +93,13 @@ def minimal_reading(
     if best is None:
         # Recorded answers do not reach: the accepting reading of the first outcome stands.
         return Minimal(every, proven=False)
-    for assumption in sorted(best.accepted, key=lambda one: (one.confidence, one.kind, one.text)):
+    # What has parts goes first: they stay accepted as long as it is.
+    for assumption in sorted(
+        best.accepted, key=lambda one: (not one.parts, one.confidence, one.kind, one.text)
+    ):
         if replay.budget.is_spent():
             return Minimal(best, proven=False)
+        if any(assumption in one.parts for one in best.accepted):
+            continue
         best = replay.decides(best.accepted - {assumption}, wanted) or best
     return Minimal(best, proven=True)

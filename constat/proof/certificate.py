@@ -22,6 +22,7 @@ from constat.proof.canonical import (
 from constat.proof.confidence import millionths, spell
 from constat.proof.encoding import encode_program
 from constat.proof.instances import AggregateCode
+from constat.proof.levels import Completeness
 from constat.proof.proofs import FactNode
 from constat.proof.shown import Outsides
 from constat.proof.summaries import summarise
@@ -37,9 +38,20 @@ if TYPE_CHECKING:
 FORMAT = "constat-cert/1"
 
 
-def build_certificate(decision: Decision, *, created: str, engine_version: str) -> bytes:
-    """Write the certificate of a decision; ``created`` is a UTC time in ``Timestamp`` spelling."""
-    writer = _Writer(decision)
+def build_certificate(
+    decision: Decision,
+    *,
+    created: str,
+    engine_version: str,
+    supersedes: str | None = None,
+    as_of: str | None = None,
+) -> bytes:
+    """Write the certificate of a decision; ``created`` is a UTC time in ``Timestamp`` spelling.
+
+    ``supersedes`` is the identity of the proof that this one takes the place of, ``as_of`` the time
+    at which the facts had been recorded.
+    """
+    writer = _Writer(decision, supersedes, as_of)
     members = writer.members()
     members["record"] = {
         "created": created,
@@ -49,7 +61,9 @@ def build_certificate(decision: Decision, *, created: str, engine_version: str) 
         "signatures": [],
     }
     parts = {name: canonical(value) for name, value in members.items()}
-    parts["identity"] = canonical(sha256(object_form(parts, frozenset({"record"}))))
+    writer.outside.nested.check()
+    parts["proofs"] = writer.outside.nested.text()
+    parts["identity"] = canonical(sha256(object_form(parts, frozenset({"proofs", "record"}))))
     parts["digest"] = canonical(sha256(object_form(parts)))
     return (object_form(parts) + "\n").encode()
 
@@ -57,8 +71,10 @@ def build_certificate(decision: Decision, *, created: str, engine_version: str) 
 class _Writer:
     """Encodes one decision; indices are given out as members are made."""
 
-    def __init__(self, decision: Decision) -> None:
+    def __init__(self, decision: Decision, supersedes: str | None, as_of: str | None) -> None:
         self.decision = decision
+        self.supersedes = supersedes
+        self.as_of = as_of
         self.proof: Proof = decision.proof
         self.program = decision.reading.program
         self.encoded: EncodedProgram = encode_program(self.program, decision.goal.predicate)
@@ -68,6 +84,7 @@ class _Writer:
             for name, predicate in self.program.program.predicates.items()
         }
         self.place_of_node = {fact: place for place, fact in enumerate(self.proof.nodes)}
+        self.completeness = Completeness(self.proof, self.outside.is_inline)
 
     def members(self) -> dict[str, object]:
         """Encode all members but the record and the hashes."""
@@ -106,11 +123,13 @@ class _Writer:
             "confidence": spell(millionths(decision.confidence)),
             "search": "exhausted" if exhausted else "stopped",
             "program": self.encoded.pin,
-            "level": "C1" if summaries else "C3",
-            "as_of": None,
+            "level": self.completeness.weakest(
+                decision.assumptions, self.outside.nested.levels(), summarised=bool(summaries)
+            ),
+            "as_of": self.as_of,
             "snapshot": self.outside.snapshot(),
             "decision": None,
-            "supersedes": None,
+            "supersedes": self.supersedes,
             "libraries": [],
             "approvals": [],
         }

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from constat.evaluation import Evidence
     from constat.logic import OpenRow, Value
     from constat.proof.instances import AggregateCode, Binding, Cell, Pattern, RuleCode, Test
-    from constat.proof.outside import Fact, Outside
+    from constat.proof.outside import Covered, Fact, Outside
 
 MOST_INLINE = 1_000
 
@@ -42,6 +42,7 @@ class Exact:
 
     ``assignments`` are the distinct values of the local variables, ``targets`` what each adds,
     ``read`` the rows that were certain, and ``sources`` is set where a summary stands for them.
+    ``covered`` served its look-ups; ``closed`` tells that an accepted assumption took part.
     """
 
     value: Cell
@@ -49,13 +50,12 @@ class Exact:
     targets: tuple[Value, ...] = ()
     read: tuple[Fact, ...] = ()
     sources: tuple[tuple[str, Evidence], ...] = ()
+    covered: tuple[Covered, ...] = ()
+    closed: bool = False
 
 
-class Walker(Protocol):
-    """What an aggregate needs of the slice it belongs to."""
-
-    outside: Outside
-    derived: frozenset[str]
+class Rows(Protocol):
+    """What the assignments of a group are made from."""
 
     def tested(self, literal: Test, binding: Binding) -> Iterable[Binding]:
         """Return the bindings under which a literal may be true."""
@@ -72,6 +72,13 @@ class Walker(Protocol):
     def is_certain(self, predicate: str, row: OpenRow) -> bool:
         """Tell whether a ground row is certain."""
         ...
+
+
+class Walker(Rows, Protocol):
+    """What an aggregate needs of the slice it belongs to."""
+
+    outside: Outside
+    derived: frozenset[str]
 
 
 class Aggregates:
@@ -103,6 +110,8 @@ class Aggregates:
         outside = self._owner.outside
         before, outside.usage = outside.usage, Usage()
         found = Group(self._owner, literal).exact(start)
+        used = outside.usage
+        found = replace(found, covered=tuple(used.covered), closed=used.closed)
         if len(found.assignments) > MOST_INLINE and self._is_plain(literal):
             sources = _sources(self._owner, outside.usage, found)
             if sources:
@@ -142,7 +151,7 @@ def _sources(owner: Walker, usage: Usage, found: Exact) -> tuple[tuple[str, Evid
 class Group:
     """The assignments of one group: enumerated as possible, then examined for certainty."""
 
-    def __init__(self, owner: Walker, literal: AggregateCode) -> None:
+    def __init__(self, owner: Rows, literal: AggregateCode) -> None:
         self.owner = owner
         self.literal = literal
         self.read: dict[Fact, None] = {}

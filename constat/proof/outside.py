@@ -46,12 +46,15 @@ class Usage:
     covered: set[Covered] = field(default_factory=set)
     facts: set[Fact] = field(default_factory=set)
     assumptions: set[Assumption] = field(default_factory=set)
+    closed: bool = False
+    """Whether an accepted assumption took an opening away."""
 
     def add(self, other: Usage) -> None:
         """Take over what another part rests on."""
         self.covered |= other.covered
         self.facts |= other.facts
         self.assumptions |= other.assumptions
+        self.closed |= other.closed
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +104,7 @@ class Outside:
         self.usage.covered.add(found.covered)
         if found.closed_by:
             self.usage.assumptions |= found.closed_by
+            self.usage.closed = True
         return found.rows
 
     def _find(self, predicate: str, columns: Columns, key: Row) -> _Found:
@@ -125,6 +129,13 @@ class Outside:
         if not side.has_authority(columns, key):
             self.changed |= side.back(*served, arity)
         return served
+
+    def looked_up(self, predicate: str, pattern: OpenRow) -> tuple[tuple[Covered, ...], bool]:
+        """Return what served a pattern that was looked up, and whether assumptions closed it."""
+        columns = tuple([place for place, cell in enumerate(pattern) if not is_hole(cell)])
+        key: Row = tuple([pattern[column] for column in columns])  # type: ignore[misc]
+        found = self._found.get((predicate, columns, key))
+        return ((), False) if found is None else ((found.covered,), bool(found.closed_by))
 
     def grounds(self, predicate: str, row: Row) -> Grounds | None:
         """Return the best grounds on which a row holds, ``None`` if it does not."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from constat.evaluation import FactDerivation
+from constat.evaluation import FactDerivation, in_parts
 from constat.logic import Constant
 from constat.proof.confidence import MILLION, millionths, rule_confidence
 from constat.proof.growth import bound_by, has_negations, listed
@@ -116,7 +116,10 @@ class Proof:
         self._weigh()
 
     def used_assumptions(self) -> tuple[Assumption, ...]:
-        """Return the accepted assumptions that the proof needs, in the order met."""
+        """Return the accepted assumptions that the proof needs, in the order met.
+
+        What stands for several is given as such; see ``accepted_assumptions``.
+        """
         found: dict[Assumption, None] = {}
         for node in self.nodes.values():
             if isinstance(node, RuleNode):
@@ -130,12 +133,16 @@ class Proof:
         found.update(dict.fromkeys(sorted(used, key=lambda one: (one.kind, one.text))))
         return tuple(found)
 
+    def accepted_assumptions(self) -> tuple[Assumption, ...]:
+        """Return what a verdict on this proof accepts, each assumption by itself."""
+        return in_parts(self.used_assumptions())
+
     def absence_confidence(self) -> int:
         """Return what an absence is worth: the least confidence of what closes it."""
         if self._absence is None:
             closing = [
                 millionths(one.confidence)
-                for one in self.used_assumptions()
+                for one in self.accepted_assumptions()
                 if one.kind in {"closure", "fall-through"}
             ]
             self._absence = min(closing, default=MILLION)

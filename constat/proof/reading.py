@@ -13,7 +13,15 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from constat.evaluation import ACCEPTED, CERTAIN, CONCEIVABLE, POSSIBLE, Assumption
+from constat.evaluation import (
+    ACCEPTED,
+    CERTAIN,
+    CONCEIVABLE,
+    POSSIBLE,
+    Assumption,
+    is_accepted,
+    with_parts,
+)
 from constat.proof.answers import AnswerBook
 from constat.syntax import print_rule
 
@@ -39,7 +47,7 @@ class Reading:
 
     def holds(self, assumption: Assumption | None) -> bool:
         """Tell whether what rests on the assumption holds in this reading."""
-        return assumption is None or assumption in self.accepted
+        return is_accepted(assumption, self.accepted)
 
 
 def hard_reading(outcome: Outcome) -> Reading:
@@ -50,7 +58,7 @@ def hard_reading(outcome: Outcome) -> Reading:
 
 def accepting_reading(outcome: Outcome) -> Reading:
     """Return the reading that accepts every assumption the outcome met."""
-    every = frozenset(assumptions_met(outcome.program, outcome.calls))
+    every = frozenset(with_parts(assumptions_met(outcome.program, outcome.calls)))
     return Reading(outcome.program, outcome.calls, outcome, every, ACCEPTED, POSSIBLE)
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from constat.evaluation import Answer, Evidence, Opening, Origin, Portion
+from constat.evaluation import Answer, Evidence, Opening, Origin, Portion, is_accepted
 from constat.logic import OPEN
 from constat.proof.answers import AnswerBook
 from constat.proof.relation import Columns, Relation
@@ -85,7 +85,7 @@ class _Replay:
         self._rows = Relation(self._plain)
 
     def _holds(self, assumption: Assumption | None) -> bool:
-        return assumption is None or assumption in self._accepted
+        return is_accepted(assumption, self._accepted)
 
     def _sort_rows(self) -> None:
         for row, grounds in self._answers.rows.items():

@@ -17,8 +17,10 @@ import json
 import re
 import unicodedata
 from dataclasses import asdict
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
+from constat.proof.attesting import attested_lines
 from constat.proof.cached import cached
 
 if TYPE_CHECKING:
@@ -30,6 +32,15 @@ _MOST_PARAMETERS: Final = 10
 _LONGEST_PARAMETER: Final = 80
 _MOST_INDENT: Final = 40
 _ASCII_END: Final = 0x100
+_LEVELS: Final = MappingProxyType(
+    {
+        "C0": "declared",
+        "C1": "re-runnable",
+        "C2": "committed",
+        "C3": "all rows shown",
+        "C4": "derived",
+    }
+)
 # No line of a step: it says that the step's query was told just before.
 _SAME_SOURCE: Final = "\0"
 
@@ -107,6 +118,8 @@ class _Writer:
             self.line(0, f"confidence: {sign}{_decimal(tree.confidence)}")
         for assumption in tree.assumptions:
             self.line(0, f"assuming: {assumption}")
+        if tree.as_of:
+            self.line(0, f"as of: {tree.as_of}, as the facts were recorded then")
         self.lines.append("")
 
     def branch(self, root: int) -> None:
@@ -144,17 +157,19 @@ class _Writer:
             if step.hidden_rows:
                 found.append((0, level + 1, f"... and {step.hidden_rows:,} more rows"))
         for source in step.sources:
-            texts = _source_lines(source, self.moment)
+            texts = source_lines(source, self.moment)
             found += [(0, level, text) for text in (texts[:1] if told else texts)]
         if step.assumption:
             found.append((0, level, f"assuming: {step.assumption}"))
         if step.note:
             found.append((0, level, f"note: {step.note}"))
+        if step.level:
+            found.append((0, level, f"completeness: {step.level}, {_LEVELS[step.level]}"))
         if step.rule:
             found.append((0, level, f"rule: {step.rule}"))
         found.append((0, level, f"confidence: {_decimal(step.confidence)}"))
         reasoning = step.reasoning or step.sentence
-        found.append((0, level, f"reasoning: {_capital(reasoning, step.fact)}"))
+        found.append((0, level, f"reasoning: {begin_sentence(reasoning, step.fact)}"))
         return found
 
     def premises(self, step: Step, level: int) -> list[_Line]:
@@ -180,7 +195,7 @@ class _Writer:
                 label = "stopped at" if name == "literal" else name
                 self.line(1, f"{label}: {text}")
         if attempt.sentence:
-            self.line(1, f"reasoning: {_capital(attempt.sentence, self.tree.goal)}")
+            self.line(1, f"reasoning: {begin_sentence(attempt.sentence, self.tree.goal)}")
 
     def looked_up(self) -> None:
         """Write which sources were asked for the goal itself."""
@@ -188,7 +203,7 @@ class _Writer:
             return
         self.line(0, "asked for the goal itself, without a row that decides it:")
         for source in self.tree.looked_up:
-            for text in _source_lines(source, self.moment):
+            for text in source_lines(source, self.moment):
                 self.line(1, text)
 
     def unknown(self) -> None:
@@ -242,11 +257,14 @@ def _parameter(text: str) -> str:
     return f"{text[:_LONGEST_PARAMETER]!r}... ({len(text):,} characters)"
 
 
-def _source_lines(source: SourceShown, moment: str) -> list[str]:
+def source_lines(source: SourceShown, moment: str) -> list[str]:
+    """Write where a row was read, a line each; with a moment also how old it was then."""
     place = f" ({source.name})" if source.name else ""
     lines = [f"source: {source.origin}{place}{cached(source.tier, source.executed_at, moment)}"]
     if source.author:
         lines.append(f"stated by: {source.author}")
+    if source.attestation is not None:
+        lines += attested_lines(source.attestation)
     if source.query:
         lines.append(f"query: {' '.join(source.query.split())}")
     if source.parameters:
@@ -267,7 +285,7 @@ def _decimal(text: str) -> str:
     return text if "." in text else f"{text}.0"
 
 
-def _capital(text: str, shown: str) -> str:
+def begin_sentence(text: str, shown: str) -> str:
     """Begin a sentence; a name of the data keeps its letters, and `shown` has those in play."""
     first, blank, _ = text.partition(" ")
     named = re.search(rf"[=(,] ?{re.escape(first)}(?=[,)]|$| = )", shown)

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING
 
 from constat.evaluation import Assumption
 from constat.proof.answers import Grounds
+from constat.proof.attesting import attestation_hash, attestation_json
 from constat.proof.canonical import clean, rows_hash, sha256, sort_key, sorted_rows, speller
 from constat.proof.confidence import millionths, spell
+from constat.proof.nested import Nested
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -44,12 +46,22 @@ class Outsides:
         self._given: dict[str, dict[int, list[Row]]] = {}
         self._places: dict[tuple[str, Row], tuple[int, int]] = {}
         self._groups: list[tuple[Shown, list[TextRow]]] = []
+        self._contents: dict[tuple[str, int], tuple[int, str]] = {}
+        self._counts: dict[tuple[str, int], int] | None = None
+        self.nested = Nested()
 
     def assumption(self, assumption: Assumption | None) -> int | None:
-        """Return the index of an assumption."""
+        """Return the index of an assumption, which has no parts."""
         if assumption is None:
             return None
         return self.assumptions.setdefault(assumption, len(self.assumptions))
+
+    def _own(self, grounds: Grounds) -> int | None:
+        """Return the index of what a group rests on besides what its certificate rests on."""
+        held, proved = grounds.assumption, grounds.evidence.proved
+        imported = () if proved is None else proved.assumptions
+        parts = () if held is None else held.parts or (held,)
+        return next((self.assumption(one) for one in parts if one not in imported), None)
 
     def source(self, predicate: str, evidence: Evidence) -> int:
         """Return the index of a source; each speaks of one predicate."""
@@ -95,7 +107,11 @@ class Outsides:
         predicate, grounds = shown
         spell_row = speller(self._program.predicates[predicate].kinds)
         self.source(predicate, grounds.evidence)
-        self.assumption(grounds.assumption)
+        self._own(grounds)
+        if grounds.evidence.proved is not None:
+            for one in grounds.evidence.proved.assumptions:
+                self.assumption(one)
+            self.nested.add(grounds.evidence.proved.certificate)
         spelled = sorted((spell_row(row), row) for row in self._rows[shown])
         for place, (_, row) in enumerate(spelled):
             self._places[predicate, row] = (len(self._groups), place)
@@ -113,7 +129,7 @@ class Outsides:
             {
                 "predicate": predicate,
                 "source": self.source(predicate, grounds.evidence),
-                "assumption": self.assumption(grounds.assumption),
+                "assumption": self._own(grounds),
                 "rows": [list(row) for row in rows],
             }
             for (predicate, grounds), rows in self._groups
@@ -176,9 +192,32 @@ class Outsides:
             "snapshot": None if evidence.snapshot is None else clean(evidence.snapshot),
             "confidence": spell(millionths(evidence.confidence)),
             "author": None if evidence.author is None else clean(evidence.author),
+            "attestation": attestation_json(evidence.attestation),
+            "commitment": None,
+            "proof": None
+            if evidence.proved is None
+            else {
+                "certificate": self.nested.add(evidence.proved.certificate),
+                "assumptions": [self.assumption(one) for one in evidence.proved.assumptions],
+            },
         }
 
+    def is_inline(self, predicate: str, evidence: Evidence) -> bool:
+        """Tell whether all rows that a source answered are shown."""
+        if self._counts is None:
+            self._counts = defaultdict(int)
+            for (name, grounds), rows in self._groups:
+                self._counts[name, self._number_of(grounds.evidence)] += len(rows)
+        shown = self._counts.get((predicate, self._number_of(evidence)), 0)
+        return shown == self._content(predicate, evidence)[0]
+
     def _content(self, predicate: str, evidence: Evidence) -> tuple[int, str]:
+        key = (predicate, self._number_of(evidence))
+        if key not in self._contents:
+            self._contents[key] = self._counted(predicate, evidence)
+        return self._contents[key]
+
+    def _counted(self, predicate: str, evidence: Evidence) -> tuple[int, str]:
         """Return count and hash of all a source answered; made from the record if it told none."""
         if evidence.content_hash:
             digest = evidence.content_hash.removeprefix("sha256:")
@@ -199,13 +238,23 @@ class Outsides:
 
     def assumptions_json(self) -> list[Json]:
         """Encode the assumptions, in the order of their numbers."""
+        attested: dict[int, set[str]] = defaultdict(set)
+        for (_, grounds), _ in self._groups:
+            own, proved = self._own(grounds), grounds.evidence.proved
+            if own is not None and grounds.evidence.attestation is not None:
+                attested[own].add(attestation_hash(grounds.evidence.attestation))
+            if proved is not None:
+                taken = self.nested.attested(proved.certificate)
+                for one, hashes in zip(proved.assumptions, taken, strict=True):
+                    attested[self.assumptions[one]] |= hashes
         return [
             {
                 "kind": one.kind,
                 "text": clean(one.text),
                 "confidence": spell(millionths(one.confidence)),
+                "attestations": sorted(attested[number]),
             }
-            for one in self.assumptions
+            for one, number in self.assumptions.items()
         ]
 
     def executed(self) -> list[Json]:

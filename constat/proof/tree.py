@@ -12,23 +12,29 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from constat.evaluation import in_parts
 from constat.logic import Aggregate
 from constat.proof.confidence import MILLION, millionths, spell
 from constat.proof.instances import AggregateCode, NegativeCode, opened
+from constat.proof.levels import Completeness
 from constat.proof.proofs import FactNode
 from constat.proof.reading import rule_assumption
 from constat.proof.sentences import (
     Instance,
+    deny_fact,
     describe_aggregate,
     describe_fact,
+    doubt_fact,
     explain,
     show_fact,
 )
+from constat.proof.shown import Outsides
+from constat.proof.speech import PLAIN, Speech
 from constat.proof.whynot import attempts_at
 from constat.syntax import print_row, print_rule
 
 if TYPE_CHECKING:
-    from constat.evaluation import Evidence
+    from constat.evaluation import Attestation, Evidence
     from constat.logic import Row, Slot
     from constat.proof.decide import Decision
     from constat.proof.groups import Exact
@@ -51,6 +57,7 @@ class SourceShown:
     executed_at: str
     rows: int
     author: str | None
+    attestation: Attestation | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +65,8 @@ class Step:
     """One line of a derivation and what stands under it.
 
     ``kind`` is ``fact``, ``rule``, ``absence`` or ``aggregate``.  ``confidence`` is a decimal text.
-    ``hidden_rows`` counts rows of an aggregate that are not among its premises here.
+    ``hidden_rows`` counts rows of an aggregate that are not among its premises here.  ``level``
+    says how well an absence or an aggregate is founded, C0 to C4.
     """
 
     kind: str
@@ -73,6 +81,7 @@ class Step:
     premises: tuple[int, ...] = ()
     hidden_rows: int = 0
     note: str = ""
+    level: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +93,7 @@ class GapShown:
     tier: str
     if_true: str
     if_false: str
+    sentence: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +101,8 @@ class Tree:
     """What became of a goal, and why.
 
     ``roots`` are the steps that prove the goal; ``attempts`` say why its rules do not, and
-    ``looked_up`` which sources were asked for the goal itself.
+    ``looked_up`` which sources were asked for the goal itself.  ``as_of`` is the time at which the
+    facts had been recorded, where they are not those of the present.
     """
 
     goal: str
@@ -106,11 +117,12 @@ class Tree:
     gaps: tuple[GapShown, ...]
     failures: tuple[str, ...]
     stopped: str
+    as_of: str = ""
 
 
-def proof_tree(decision: Decision) -> Tree:
-    """Make the tree of a decision."""
-    builder = _Builder(decision)
+def proof_tree(decision: Decision, speech: Speech = PLAIN) -> Tree:
+    """Make the tree of a decision; its sentences are those of ``speech``."""
+    builder = _Builder(decision, speech)
     roots = tuple(builder.steps_for(decision.answers))
     predicates = decision.reading.program.program.predicates
     gaps = tuple(
@@ -120,6 +132,7 @@ def proof_tree(decision: Decision) -> Tree:
             gap.tier,
             gap.if_true,
             gap.if_false,
+            doubt_fact(predicates[gap.predicate], gap.row, speech),
         )
         for gap in decision.gaps
     )
@@ -135,7 +148,7 @@ def proof_tree(decision: Decision) -> Tree:
         () if decision.answers else _looked_up(decision),
         gaps,
         _failures(decision),
-        decision.outcome.stopped,
+        decision.limit or decision.outcome.stopped,
     )
 
 
@@ -161,13 +174,24 @@ def _failures(decision: Decision) -> tuple[str, ...]:
 class _Builder:
     """Numbers the steps of a proof from its answers down."""
 
-    def __init__(self, decision: Decision) -> None:
+    def __init__(self, decision: Decision, speech: Speech) -> None:
+        self.speech = speech
         self.proof = decision.proof
         self.program = decision.reading.program
         self.predicates = self.program.program.predicates
         self.numbers: dict[object, int] = {}
         self.steps: list[Step | None] = []
         self.waiting: list[tuple[int, object]] = []
+        self._completeness: Completeness | None = None
+
+    @property
+    def completeness(self) -> Completeness:
+        """The levels of absences and aggregates; most proofs need none."""
+        if self._completeness is None:
+            shown = Outsides(self.proof, ())
+            shown.collect()
+            self._completeness = Completeness(self.proof, shown.is_inline)
+        return self._completeness
 
     def finished(self) -> list[Step]:
         """Return the steps; every one that was numbered has been made."""
@@ -212,12 +236,13 @@ class _Builder:
         declared = self.predicates[predicate]
         grounds = self.proof.slice.outside.grounds(predicate, row)
         assumption = grounds.assumption if grounds is not None else None
+        held = () if assumption is None else in_parts((assumption,))
         return Step(
             "fact",
             show_fact(declared, row),
-            describe_fact(declared, row),
+            describe_fact(declared, row, self.speech),
             spell(self.proof.confidence_of(predicate, row)),
-            assumption="" if assumption is None else assumption.text,
+            assumption="; ".join(one.text for one in held),
             sources=() if grounds is None else (source_shown(grounds.evidence),),
         )
 
@@ -225,7 +250,8 @@ class _Builder:
         code = self.proof.code(node.rule)
         values: dict[str, Slot] = dict(zip(code.names, node.values, strict=False))
         kinds = dict(zip(code.names, code.kinds, strict=True))
-        return Instance(self.program.rules[node.rule], values, kinds, self.predicates)
+        rule = self.program.rules[node.rule]
+        return Instance(rule, values, kinds, self.predicates, self.speech)
 
     def rule_step(self, node: RuleNode) -> Step:
         declared = self.predicates[node.predicate]
@@ -234,7 +260,7 @@ class _Builder:
         return Step(
             "rule",
             show_fact(declared, node.row),
-            describe_fact(declared, node.row),
+            describe_fact(declared, node.row, self.speech),
             spell(self.proof.confidences[node.predicate, node.row]),
             explain(self.instance(node)),
             rule.id,
@@ -275,16 +301,20 @@ class _Builder:
         return Step(
             "absence",
             show_fact(declared, row, holds=False),
-            f"it is not so that {describe_fact(declared, row)}",
+            deny_fact(declared, row, self.speech),
             spell(self.proof.absence_confidence()),
             sources=tuple(sources),
             note=note,
+            level=self.completeness.of_row(predicate, row),
         )
 
     def aggregate_step(self, node: RuleNode, place: int) -> Step:
         literal = self.program.rules[node.rule].body[place]
         if not isinstance(literal, Aggregate):
             raise TypeError(literal)
+        code = self.proof.code(node.rule).body[place]
+        if not isinstance(code, AggregateCode):
+            raise TypeError(code)
         exact = dict(node.exacts)[place]
         instance = self.instance(node)
         shown = sorted(exact.read, key=lambda fact: (fact[0], str(fact[1])))[:ROWS_SHOWN]
@@ -297,6 +327,7 @@ class _Builder:
             sources=self.aggregate_sources(exact),
             premises=tuple(self.number(fact) for fact in shown),
             hidden_rows=len(exact.read) - len(shown),
+            level=self.completeness.of_total(code, exact),
         )
 
     def total_step(self, node: RuleNode, place: int) -> Step:
@@ -354,4 +385,5 @@ def source_shown(evidence: Evidence) -> SourceShown:
         evidence.executed_at,
         evidence.row_count,
         evidence.author,
+        evidence.attestation,
     )

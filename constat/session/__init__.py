@@ -24,10 +24,14 @@ if TYPE_CHECKING:
         Settled,
     )
     from constat.session.leaves import LeafReport
+    from constat.session.log_as import LogAs
+    from constat.session.missing_facts import MissingFacts
     from constat.session.rereading import Leaf
     from constat.session.result import Result
     from constat.session.session import Session
     from constat.session.stated import StatedFacts
+    from constat.session.what_if import WhatIf
+    from constat.session.why_not import WhyNotResult
 
 __all__ = [
     "AnswerColumn",
@@ -35,6 +39,8 @@ __all__ = [
     "Answers",
     "Leaf",
     "LeafReport",
+    "LogAs",
+    "MissingFacts",
     "OpenReason",
     "Result",
     "Rows",
@@ -42,14 +48,20 @@ __all__ = [
     "Session",
     "Settled",
     "StatedFacts",
+    "WhatIf",
+    "WhyNotResult",
 ]
 
 _OTHER_HOMES: Final = (
     ("Leaf", "rereading"),
     ("LeafReport", "leaves"),
+    ("LogAs", "log_as"),
+    ("MissingFacts", "missing_facts"),
     ("Result", "result"),
     ("Session", "session"),
     ("StatedFacts", "stated"),
+    ("WhatIf", "what_if"),
+    ("WhyNotResult", "why_not"),
 )
 
 

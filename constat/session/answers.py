@@ -250,7 +250,7 @@ class Rows:
     def only(self, verdicts: Iterable[Verdict]) -> Rows:
         """Give the rows with one of these verdicts."""
         wanted, weak = frozenset(verdicts), self.answers.weak
-        if isinstance(self.values, StoredRows):
+        if isinstance(self.values, StoredRows) and not weak:
             return self if Verdict.PROVED in wanted else self[:0]
         found = [one for one in self.values if weak.get(one, Verdict.PROVED) in wanted]
         return Rows(self.answers, found)

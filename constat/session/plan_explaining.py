@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -55,7 +55,9 @@ class ExplainedPlan:
     """A plan, with reports of its stages if it was run.
 
     `known` are the inputs whose size was known to the planner. `unsettled` are the wanted atoms
-    that bulk evaluation has left to the reference engine, because what they rest on is open.
+    that bulk evaluation has left to the reference engine, because what they rest on is open, `left`
+    names the predicates it left, with reasons. `graded` are the relations with rows that are not
+    certain, each with the predicate beside which it was computed; `guards` are looked at only.
     """
 
     plan: ForwardPlan
@@ -64,6 +66,9 @@ class ExplainedPlan:
     reports: tuple[StageReport, ...] | None = None
     seconds: float = 0.0
     unsettled: tuple[Atom, ...] = ()
+    left: Mapping[str, str] = field(default_factory=dict)
+    graded: Mapping[str, str] = field(default_factory=dict)
+    guards: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +92,7 @@ def analyze_query(
     """Compute a query of a project, and say how."""
     inputs: dict[str, Input] = {name: Outside(one) for name, one in externals.items()}
     program = with_projections(compiled.program)
-    return _computed(program, [compiled.goal], inputs, question, observe)
+    return _computed(program, [compiled.goal], inputs, question, observe, graded=True)
 
 
 def explain_program(
@@ -159,10 +164,12 @@ def _computed(
     inputs: Mapping[str, Input],
     question: PlanQuestion,
     observe: Observer,
+    *,
+    graded: bool = False,
 ) -> ExplainedPlan:
     started = time.perf_counter()
     resources = Resources(seconds=question.seconds, scratch=Path(tempfile.gettempdir()))
-    options = Options(resources, question.strategy, question.magic, measured=True)
+    options = Options(resources, question.strategy, question.magic, measured=True, graded=graded)
     try:
         results = evaluate(program, wanted, inputs, options, observe)
     except ResourceError as problem:
@@ -170,9 +177,20 @@ def _computed(
     with results:
         seconds = time.perf_counter() - started
         plan = results.plan
-        unsettled = tuple(atom for place, atom in enumerate(wanted) if not results.is_closed(place))
-    known = frozenset(plan.inputs)
-    return ExplainedPlan(plan, known, 0.0, results.reports, seconds, unsettled)
+        listed = enumerate(wanted)
+        unsettled = tuple(atom for place, atom in listed if not results.is_in_bulk(place))
+    made = {} if results.graded is None else results.graded.origin
+    return ExplainedPlan(
+        plan,
+        frozenset(plan.inputs),
+        0.0,
+        results.reports,
+        seconds,
+        unsettled,
+        results.left,
+        {name: made[name] for name in plan.relations if name in made},
+        frozenset() if (one := results.graded) is None else frozenset({*one.guards, *one.erring}),
+    )
 
 
 def _stopped(problem: ResourceError) -> ConstatError:

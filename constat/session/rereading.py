@@ -12,8 +12,10 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
-from constat.evaluation import Demand
+from constat.evaluation import Demand, in_parts
 from constat.logic import Atom, Constant, Variable, format_value
+from constat.proof.attesting import attestation_hash
+from constat.proof.canonical import canonical, sha256
 from constat.session.spelling import canonical_value, shown_row
 from constat.tiers import is_cached
 
@@ -21,12 +23,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from constat.analysis import AnalysedProgram
-    from constat.evaluation import Answer, Call, Evidence, Externals
+    from constat.evaluation import Answer, Call, Evidence, Externals, Portion
     from constat.logic import Predicate, Program, Row, Term
 
 Texts = tuple[str, ...]
 Slots = tuple[str | None, ...]
-Ground = tuple[str, str, str, str | None, str | None]
+Ground = tuple[str, str, str, str | None, str | None, str | None]
+"""Tier, origin, source, author, assumption, and the hash of the attestation."""
 # Stands for whatever tier fetched a row that came from the cache.
 _ANY: Final = ""
 # What certificates say of a pattern that an evaluation did not come to.
@@ -261,7 +264,8 @@ class Rereading:
     def _ground(self, source: int, assumption: int | None) -> Ground:
         told = self._document["sources"][source]
         text = None if assumption is None else self._document["assumptions"][assumption]["text"]
-        return (_fetched_by(told["tier"]), told["origin"], told["name"], told["author"], text)
+        said = None if told["attestation"] is None else sha256(canonical(told["attestation"]))
+        return (_fetched_by(told["tier"]), told["origin"], told["name"], told["author"], text, said)
 
 
 def written_goal(goal: Sequence[Any], analysed: AnalysedProgram) -> Atom | None:
@@ -286,11 +290,21 @@ def _grounds(answer: Answer, predicate: Predicate) -> dict[Texts, list[Ground]]:
     found: dict[Texts, list[Ground]] = {}
     for portion in answer.portions:
         evidence = portion.evidence
-        assumed = None if portion.assumption is None else portion.assumption.text
-        ground = (evidence.tier, evidence.origin.value, evidence.source, evidence.author, assumed)
+        assumed = _own_text(portion)
+        said = None if evidence.attestation is None else attestation_hash(evidence.attestation)
+        whose = (evidence.tier, evidence.origin.value, evidence.source, evidence.author)
+        ground = (*whose, assumed, said)
         for row in portion.rows:
             found.setdefault(_texts(predicate, row), []).append(ground)
     return found
+
+
+def _own_text(portion: Portion) -> str | None:
+    """Give what a row rests on besides what its certificate, if it has one, rests on."""
+    held, proved = portion.assumption, portion.evidence.proved
+    if held is None or proved is None:
+        return None if held is None else held.text
+    return next((one.text for one in in_parts((held,)) if one not in proved.assumptions), None)
 
 
 def _compared(text: str, shown: list[Ground], found: list[Ground] | None) -> Leaf:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
+from constat.evaluation import in_parts
 from constat.proof.best import best_nodes
 from constat.proof.confidence import MILLION
 from constat.proof.instances import AggregateCode, NegativeCode
@@ -52,7 +53,7 @@ def resting(
     if not accepted and not whole:
         return Rests((), notes)
     reading = accepting_reading(outcome)
-    every = tuple(sorted(reading.accepted, key=lambda one: (one.kind, one.text)))
+    every = tuple(sorted(in_parts(reading.accepted), key=lambda one: (one.kind, one.text)))
     if len(accepted) > _MOST_NOTED:
         return Rests(every, notes | {fact: Notes(None, every) for fact in accepted})
     proof = Proof(reading, outcome.goal)
@@ -65,7 +66,7 @@ def resting(
         fact: Notes(Decimal(proof.confidences[fact]) / MILLION, walk.assumptions(fact))
         for fact in accepted
     }
-    return Rests(proof.used_assumptions(), notes | under)
+    return Rests(proof.accepted_assumptions(), notes | under)
 
 
 def _confidences(outcome: Outcome, facts: tuple[Fact, ...]) -> dict[Fact, Notes]:
@@ -120,7 +121,7 @@ class _Walk:
         if not isinstance(node, RuleNode):
             grounds = proof.slice.outside.grounds(node.predicate, node.row)
             held = None if grounds is None else grounds.assumption
-            return () if held is None else (held,)
+            return () if held is None else in_parts((held,))
         rule = rule_assumption(proof.reading.program, node.rule)
         own = () if rule is None else (rule,)
         looks_away = any(

@@ -7,16 +7,20 @@ sources do.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from constat import __version__
 from constat.proof import build_certificate, proof_tree
+from constat.proof.speech import PLAIN, Speech
+from constat.session.spelling import shown_goal
+from constat.syntax import print_row
 
 if TYPE_CHECKING:
     from decimal import Decimal
 
+    from constat.analysis import AnalysedProgram
     from constat.evaluation import Assumption, Call, Verdict
     from constat.proof import Decision, Tree
 
@@ -39,6 +43,20 @@ class Result:
     calls: tuple[Call, ...]
     created: str
     decision: Decision = field(repr=False, compare=False)
+    speech: Speech = field(default=PLAIN, repr=False, compare=False)
+    """How its sentences are said."""
+    supersedes: str | None = None
+    """The identity of the proof that this one takes the place of."""
+    as_of: str | None = None
+    """The time at which the facts had been recorded; without one they are those of the present."""
+    logged: int | None = field(default=None, compare=False)
+    """The number under which the decision log has it, where it has."""
+
+    def logged_as(self, number: int) -> Result:
+        """Give this result with its number in the log, and the very certificate that is there."""
+        found = replace(self, logged=number)
+        vars(found)["certificate"] = self.certificate
+        return found
 
     @property
     def exit_code(self) -> int:
@@ -48,11 +66,35 @@ class Result:
     @cached_property
     def tree(self) -> Tree:
         """The proof, from the goal down to the rows of the sources."""
-        return proof_tree(self.decision)
+        tree = proof_tree(self.decision, self.speech)
+        return tree if self.as_of is None else replace(tree, as_of=self.as_of)
 
     @cached_property
     def certificate(self) -> bytes:
         """The certificate: everything a checker needs, in canonical form."""
         return build_certificate(
-            self.decision, created=self.created, engine_version=f"constat {__version__}"
+            self.decision,
+            created=self.created,
+            engine_version=f"constat {__version__}",
+            supersedes=self.supersedes,
+            as_of=self.as_of,
         )
+
+
+def result_of(
+    decision: Decision, program: AnalysedProgram, created: str, speech: Speech = PLAIN
+) -> Result:
+    """Make the result of a decision about a goal of a program."""
+    predicates = program.program.predicates
+    return Result(
+        goal=shown_goal(predicates[decision.goal.predicate], decision.goal),
+        verdict=decision.verdict,
+        confidence=decision.confidence,
+        exact=decision.exact,
+        assumptions=decision.assumptions,
+        missing=tuple(print_row(predicates[name], row) for name, row in decision.missing),
+        calls=decision.outcome.calls,
+        created=created,
+        decision=decision,
+        speech=speech,
+    )

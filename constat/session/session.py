@@ -24,14 +24,20 @@ from constat.evaluation import Limits, ignore_event
 from constat.library import check_rules, load_rules
 from constat.project import find_project, load_project
 from constat.proof import decide
+from constat.proof.speech import speech_in
+from constat.proof.topk import Ranking
+from constat.session.bench import Bench
+from constat.session.comparing import Comparing
 from constat.session.leaves import LeafReport, reread
+from constat.session.nested import checked
+from constat.session.questions import Questions
 from constat.session.rereading import written_goal
-from constat.session.result import Result
-from constat.session.spelling import shown_goal
+from constat.session.result import Result, result_of
+from constat.session.signing_questions import Recording
 from constat.session.stated import StatedFacts
 from constat.store import CertificateStore, FactStore
 from constat.store.clock import now
-from constat.syntax import parse_goal, print_row
+from constat.syntax import parse_goal
 from constat.tiers import build_externals
 
 if TYPE_CHECKING:
@@ -44,9 +50,11 @@ if TYPE_CHECKING:
     from constat.library import Checked
     from constat.logic import Atom
     from constat.project import Project
+    from constat.proof.speech import Speech
     from constat.pydatalog import AnswerSet
     from constat.session.answers import Answers, SecondRows
     from constat.session.kept import KeptAnswers
+    from constat.session.log_as import LogAs
     from constat.session.materializing import MaterializedResults
     from constat.session.plan_explaining import ExplainedPlan, PlanQuestion
     from constat.session.querying import Compiled
@@ -54,13 +62,16 @@ if TYPE_CHECKING:
     from constat.tiers import Tiers
 
 
-class Session:
+class Session(Questions, Comparing, Recording):
     """Answers goals about one project. Nothing is opened before the first question.
 
-    Without `cache` everything is asked anew, and kept where `max_age` says so.
+    Without `cache` everything is asked anew, and kept where `max_age` says so. `locale` is that of
+    its sentences, in place of the project's.
     """
 
-    def __init__(self, project: Path | str | None = None, *, cache: bool = True) -> None:
+    def __init__(
+        self, project: Path | str | None = None, *, cache: bool = True, locale: str | None = None
+    ) -> None:
         self._start = None if project is None else Path(project)
         self._engine = LazyEngine()
         self._texts: dict[str, str] = {}
@@ -71,6 +82,7 @@ class Session:
         self._observe: Observer = ignore_event
         self._telling = RLock()
         self._serve = cache
+        self._locale = locale
         self.facts = StatedFacts(lambda: self.program, self._facts)
 
     @property
@@ -123,18 +135,32 @@ class Session:
         goal: str,
         *,
         exhaust: bool = False,
-        lowest: bool = False,
+        minimal: str | None = None,
+        as_of: str | None = None,
         observe: Observer | None = None,
+        log: LogAs | None = None,
     ) -> Result:
         """Prove or disprove a goal such as `is_vip(C001)`.
 
-        With `exhaust` better proofs are looked for after the first; with `lowest` also lower ones.
-        `observe` receives the events of this evaluation. Raises `ConstatError` for mistakes of
-        goal, rules and configuration.
+        With `exhaust` better proofs are looked for after the first; with `minimal` (`height` or
+        `size`) also the lowest of these, or the smallest. With `as_of` (a date or time in UTC) the
+        facts are those that were recorded then. `observe` receives the events of this evaluation.
+        With `log`, or where the project has a log of decisions, the result is written down before
+        it is given. Raises `ConstatError` for mistakes of goal, rules and configuration, and where
+        it cannot be written down.
         """
         analysed = self.program
         atom = check_goal(parse_goal(goal, analysed.program), analysed)
-        return self._decide(atom, exhaust=exhaust, lowest=lowest, observe=observe)
+        logged = log is not None or self.project.log.on
+        wish = self.decisions.require(log) if logged else None
+        if as_of is None:
+            result = self._decide(atom, exhaust=exhaust, minimal=minimal, observe=observe)
+            self._record(result)
+        else:
+            result = self._decide_as_of(
+                atom, as_of, exhaust=exhaust, minimal=minimal, observe=observe
+            )
+        return result if wish is None else self.decisions.write(result, wish)
 
     def query(
         self,
@@ -185,7 +211,7 @@ class Session:
         _, compiled = self._compiled(query)
         rows = importlib.import_module("constat.session.query_rows")
         goals: tuple[str, ...] = rows.goals_of_row(compiled, row)
-        return tuple(self.prove(goal, lowest=True, observe=observe) for goal in goals)
+        return tuple(self.prove(goal, minimal="height", observe=observe) for goal in goals)
 
     def explain_plan(
         self, query: str, question: PlanQuestion, *, analyze: bool, observe: Observer | None = None
@@ -242,16 +268,17 @@ class Session:
         """Check rule files and folders; needs no project."""
         return check_rules([Path(path) for path in paths])
 
-    def verify(self, certificate: bytes, *, pin: str | None = None) -> Report:
-        """Check a certificate; `pin` is the `sha256:...` of the rules that are trusted."""
-        # A goal is proved without the checker, which takes a twentieth of a cold start to load.
-        checker = importlib.import_module("constat.check")
-        report: Report = checker.check_certificate(certificate, pin=pin)
-        return report
+    def verify(
+        self, certificate: bytes, *, pin: str | None = None, trusted: Sequence[str] = ()
+    ) -> Report:
+        """Check a certificate; its rules have the hash `pin`, nested ones' are also `trusted`."""
+        return checked(certificate, pin, trusted)
 
-    def verify_source(self, certificate: bytes, *, pin: str | None = None) -> LeafReport:
+    def verify_source(
+        self, certificate: bytes, *, pin: str | None = None, trusted: Sequence[str] = ()
+    ) -> LeafReport:
         """Check a certificate, then read its leaves again from the project's sources."""
-        report = self.verify(certificate, pin=pin)
+        report = self.verify(certificate, pin=pin, trusted=trusted)
         if not report.accepted:
             return LeafReport(report)
         document = json.loads(certificate)
@@ -280,6 +307,8 @@ class Session:
     def keep(self, result: Result) -> Path:
         """Keep the certificate of a result in the project, for `stale`; gives its file."""
         identity = json.loads(result.certificate)["identity"]
+        if result.as_of is None:
+            self._record(result, every=True)
         return CertificateStore(self.project.state).add(identity, result.certificate)
 
     def stale(self, paths: Sequence[Path | str] | None = None) -> StaleReport:
@@ -302,11 +331,10 @@ class Session:
 
     @property
     def warnings(self) -> tuple[Diagnostic, ...]:
-        """What was wrong with kept answers, which cost questions and changed no verdict."""
+        """What was wrong with kept answers or the record, which changed no verdict."""
         troubles = () if self._tiers is None else self._tiers.troubles()
-        return tuple(
-            Diagnostic(code, reason, severity=Severity.WARNING) for code, reason in troubles
-        )
+        found = (Diagnostic(code, reason, severity=Severity.WARNING) for code, reason in troubles)
+        return (*found, *self._unrecorded)
 
     def close(self) -> None:
         """Close all connections. The session may be used again; it opens them anew."""
@@ -346,7 +374,7 @@ class Session:
         goal: Atom,
         *,
         exhaust: bool,
-        lowest: bool = False,
+        minimal: str | None = None,
         observe: Observer | None = None,
     ) -> Result:
         created = now()
@@ -358,20 +386,24 @@ class Session:
                 tiers.externals,
                 self._limits(),
                 exhaust=exhaust,
-                lowest=lowest,
+                ranking=None if minimal is None else Ranking(minimal),
                 observe=self._tell,
             )
-        predicates = self.program.program.predicates
-        return Result(
-            goal=shown_goal(predicates[goal.predicate], goal),
-            verdict=decision.verdict,
-            confidence=decision.confidence,
-            exact=decision.exact,
-            assumptions=decision.assumptions,
-            missing=tuple(print_row(predicates[name], row) for name, row in decision.missing),
-            calls=decision.outcome.calls,
-            created=created,
-            decision=decision,
+        return result_of(decision, self.program, created, self._speech)
+
+    @property
+    def _speech(self) -> Speech:
+        return speech_in(self.project.locale if self._locale is None else self._locale)
+
+    def _bench(self) -> Bench:
+        return Bench(
+            self.project,
+            self.program,
+            self._engine,
+            self._limits(),
+            self._evaluating,
+            self._tell,
+            self._texts,
         )
 
     def _facts(self) -> FactStore:
@@ -387,6 +419,7 @@ class Session:
                 self._facts(),
                 serve=self._serve,
                 observe=self._tell,
+                checker=checked,
             )
         return self._tiers
 

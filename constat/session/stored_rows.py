@@ -33,7 +33,10 @@ Order = tuple[tuple[int, bool], ...]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StoredRows(Sequence["Row"]):
-    """A part of the rows of a relation: so many from `start`, in an order."""
+    """A part of the rows of a relation: so many from `start`, in an order.
+
+    Where rows are not all proved, `unproved` names a column of truth values that says which.
+    """
 
     relation: duckdb.DuckDBPyRelation
     kinds: tuple[Kind, ...]
@@ -42,13 +45,14 @@ class StoredRows(Sequence["Row"]):
     order: Order = ()
     start: int = 0
     most: int | None = None
+    unproved: str = ""
 
     def __len__(self) -> int:
         left = max(0, self.total - self.start)
         return left if self.most is None else min(left, self.most)
 
     def __iter__(self) -> Iterator[Row]:
-        for batch in self.batches(self.selected()):
+        for batch in self.batches(self._values()):
             if not self.kinds:
                 yield from ((),) * len(batch)
             elif Kind.DECIMAL in self.kinds:
@@ -94,6 +98,13 @@ class StoredRows(Sequence["Row"]):
         if self.kinds:
             found = found.sort(*self._sorting())
         return found if len(self) == self.total else found.limit(len(self), self.start)
+
+    def _values(self) -> duckdb.DuckDBPyRelation:
+        if not self.unproved:
+            return self.selected()
+        from duckdb import ColumnExpression  # noqa: PLC0415  heavy library, loaded on first use
+
+        return self.selected().select(*(ColumnExpression(f"v{n}") for n in range(len(self.kinds))))
 
     def batches(self, relation: duckdb.DuckDBPyRelation) -> Iterator[list[Row]]:
         """Yield the rows of a relation made from this one, in its order.

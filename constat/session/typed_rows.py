@@ -51,9 +51,9 @@ def arrow_rows(rows: Rows, columns: Sequence[AnswerColumn]) -> ArrowRows:
 
 def _stored(rows: Rows) -> StoredRows:
     """Give the rows as they lie in a DuckDB, with the verdict as a last column where it varies."""
-    if isinstance(rows.values, StoredRows):
-        return rows.values
     answers = rows.answers
+    if isinstance(rows.values, StoredRows) and not answers.weak:
+        return rows.values
     kinds = (*(column.kind for column in answers.columns), Kind.SYMBOL, Kind.NUMBER)
     database = Database(Resources(), allowed=())
     database.declare(Relation(_NAME, kinds, (False,) * len(kinds), given=True, derived=False))

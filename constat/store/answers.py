@@ -87,6 +87,26 @@ class AnswerStore:
             read = (self._read(connection, number, span) for number in found)
             return tuple(one for one in read if one is not None)
 
+    def at(
+        self, scope: str, pattern: str, keys: Sequence[str], moment: float
+    ) -> tuple[Stored, ...]:
+        """Give the answers about some of the keys that were there and young enough at a moment."""
+        with self._using(create=False) as connection:
+            if connection is None:
+                return ()
+            found: dict[int, None] = {}
+            for start in range(0, len(keys), _KEYS_AT_ONCE):
+                some = json.dumps(keys[start : start + _KEYS_AT_ONCE])
+                rows = connection.execute(
+                    "SELECT DISTINCT answer FROM keys JOIN answers ON id = answer"
+                    " WHERE keys.scope = ? AND keys.pattern = ? AND fetched_at + max_age >= ?"
+                    " AND key IN (SELECT value FROM json_each(?))",
+                    (scope, pattern, moment, some),
+                )
+                found.update(dict.fromkeys(int(number) for (number,) in rows))
+            read = (self._read(connection, number, (0.0, moment)) for number in found)
+            return tuple(one for one in read if one is not None)
+
     def patterns(self, scope: str) -> tuple[str, ...]:
         """Give the patterns that something is kept for, the widest first."""
         with self._using(create=False) as connection:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 FOLDER_NAME: Final = "certificates"
 _IDENTITY: Final = re.compile(r"sha256:([0-9a-f]{64})\Z")
 _SUFFIX: Final = ".json"
+# As much as a checker reads.
+_MOST_BYTES: Final = 256 << 20
 
 
 class CertificateStore:
@@ -44,6 +46,19 @@ class CertificateStore:
             message = f"the certificate cannot be kept: {reason}"
             raise ConstatError([Diagnostic("C0563", message)]) from problem
         return path
+
+    def read(self, identity: str) -> bytes:
+        """Give a kept certificate. Raises `ConstatError` where there is none, or it is damaged."""
+        found = _IDENTITY.match(identity)
+        path = self.folder / f"{'' if found is None else found[1]}{_SUFFIX}"
+        try:
+            with path.open("rb") as stream:
+                return stream.read(_MOST_BYTES + 1)
+        except OSError as problem:
+            reason = problem.strerror or type(problem).__name__
+            message = f"no certificate is kept under `{identity}`: {reason}"
+            hint = "`constat prove GOAL --keep` keeps one and says its name"
+            raise ConstatError([Diagnostic("C0722", message, help=hint)]) from problem
 
     def paths(self) -> tuple[Path, ...]:
         """Give the files, in the order of their names."""

@@ -20,7 +20,10 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 PACKAGE: Final = ROOT / "constat"
 
 HEAVY: Final = frozenset(
-    {"anthropic", "duckdb", "networkx", "pandas", "pyDatalog", "sqlalchemy", "sqlglot"}
+    {
+        *("anthropic", "cryptography", "duckdb", "networkx", "pandas", "pyDatalog"),
+        *("pyoxigraph", "sqlalchemy", "sqlglot"),
+    }
 )
 
 

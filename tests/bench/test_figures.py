@@ -7,7 +7,19 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.bench import bench_columnar, bench_point, bench_recursion, bench_start
+from tests.bench import (
+    bench_columnar,
+    bench_evidence,
+    bench_exports,
+    bench_openings,
+    bench_point,
+    bench_proofs,
+    bench_records,
+    bench_recursion,
+    bench_reports,
+    bench_second_checker,
+    bench_start,
+)
 from tests.bench.measuring import Timing, figure, table
 from tests.bench.peers.generate import Size, write
 from tests.examples.shop import build_database, copy_shop
@@ -22,6 +34,9 @@ def test_the_figures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     shop = copy_shop(tmp_path / "repository", tmp_path / "shop.sqlite")
     chain = tmp_path / "chain"
     chain.mkdir()
+    (tmp_path / "exports").mkdir()
+    (tmp_path / "evidence").mkdir()
+    (tmp_path / "proofs").mkdir()
     orders = tmp_path / "orders"
     write("w6", orders, Size.FULL)
     figures = [
@@ -29,6 +44,13 @@ def test_the_figures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         *bench_recursion.measure(chain),
         *bench_point.measure(orders, tmp_path / "projects", tmp_path / "bytecode"),
         *bench_columnar.measure(),
+        *bench_evidence.measure(tmp_path / "evidence"),
+        *bench_openings.measure(),
+        *bench_exports.measure(tmp_path / "exports"),
+        *bench_records.measure(tmp_path / "records"),
+        *bench_proofs.measure(tmp_path / "proofs"),
+        *bench_reports.measure(),
+        *bench_second_checker.measure(),
     ]
     with capsys.disabled():
         sys.stdout.write("\n" + table(figures))

@@ -7,7 +7,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from tests.check import certificates, constructs, thresholds
+from tests.check import certificates, constructs, evidence_constructs, thresholds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,7 +21,15 @@ def _ignoring_the_seed(make: partial[Writer]) -> Make:
 
 
 GOOD: Final[Mapping[str, Make]] = MappingProxyType(
-    {make.__name__: make for make in (*certificates.BASIC, *constructs.MORE, *thresholds.MORE)}
+    {
+        make.__name__: make
+        for make in (
+            *certificates.BASIC,
+            *constructs.MORE,
+            *thresholds.MORE,
+            *evidence_constructs.MORE,
+        )
+    }
     | {
         f"fold_{position}_{case[0]}_{case[1]}": _ignoring_the_seed(
             partial(constructs.folded, *case)
@@ -39,6 +47,7 @@ GOOD: Final[Mapping[str, Make]] = MappingProxyType(
 
 LARGE: Final = frozenset(
     {
+        "as_deep_as_allowed",
         "long_text",
         "premises_used_twice",
         "summary_of_inline_dates",

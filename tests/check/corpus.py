@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tests.check import tables
 from tests.check.catalog import GOOD, good, small
+from tests.check.evidence_constructs import proved_by_many
 from tests.check.forged_thresholds import FORGERIES, forge
 from tests.check.layers import programs
 from tests.check.malformed import malformed
@@ -129,6 +130,28 @@ def unmet_by_the_good(checker: Checker) -> Iterator[str]:
 
 
 REFUSED: Final = (1, False, 0)
+TOLD: Final = (
+    "a_certificate_of_another_goal",
+    "a_certificate_that_is_not_there",
+    "a_certificate_that_nothing_needs",
+    "a_confidence_raised_on_the_way",
+    "a_level_forged_up",
+    "a_model_passed_off_as_a_person",
+    "a_model_without_a_question",
+    "a_nameless_agent",
+    "a_proof_by_a_database",
+    "a_quote_that_is_too_long_for_its_place",
+    "a_review_of_their_own",
+    "a_service_without_an_answer",
+    "a_word_that_was_never_said",
+    "a_wrong_sum_two_certificates_down",
+    "an_assumption_dropped_on_the_way",
+    "an_assumption_exchanged_on_the_way",
+    "nested_deeper_than_allowed",
+    "the_name_of_another_certificate",
+    "the_word_of_somebody_else",
+)
+"""Forgeries whose rejection is compared word for word."""
 EXIT_CODES: Final = {
     "PROVED": 0,
     "PROVED_UNDER": 3,
@@ -148,10 +171,26 @@ def _accepted(check: Callable[..., Any]) -> Iterator[str]:
     pin = check(data).program
     if not check(data, pin=pin).accepted or check(data, pin=f"{pin}0").code != "pin":
         yield "the pin"
+    yield from _nested_pins(check)
+    if not check(proved_by_many(256).data()).accepted:
+        yield "as many nested certificates as allowed"
     if check(data).to_json() != (GOLDEN / f"{name}.json").read_text(encoding="utf-8"):
         yield "the report as JSON"
     if rejections(check) != (GOLDEN / "rejected.txt").read_text(encoding="utf-8"):
         yield "the text of a rejection"
+
+
+def _nested_pins(check: Callable[..., Any]) -> Iterator[str]:
+    tree = good("nested_in_nested").tree
+    inner = tree["proofs"][0]
+    pins = [one["header"]["program"] for one in (tree, inner, inner["proofs"][0])]
+    data = good("nested_in_nested").data()
+    if not check(data, pin=pins[0], trusted=pins[1:]).accepted:
+        yield "nested rules that are trusted"
+    for place, trusted in (("proofs[0]", pins[2:]), ("proofs[0].proofs[0]", pins[1:2])):
+        report = check(data, pin=pins[0], trusted=trusted)
+        if (report.code, report.place) != ("pin", f"{place}.header.program"):
+            yield f"rules at {place} that are not trusted"
 
 
 def rejections(check: Callable[..., Any]) -> str:
@@ -165,6 +204,7 @@ def rejections(check: Callable[..., Any]) -> str:
     wrong = [(data, code) for _, data, code in judged() if code is not None]
     reports += [check(data) for data, _ in wrong[:20]]
     reports += [check(data) for data, code in wrong if code == "safety"]
+    reports += [check(seal(forge(name, 0)[1])) for name in TOLD]
     return "".join(report.to_text() for report in reports)
 
 
@@ -184,13 +224,13 @@ def steps_taken(checker: Checker, data: bytes) -> int:
 
 def accepted_within(checker: Checker, data: bytes, steps: int, per_row: int = 0) -> bool:
     """Tell whether the certificate is accepted with so few steps; ``limit`` otherwise."""
-    rows = checker.load("rows")
-    usual = rows.LEAST_STEPS, rows.STEPS_PER_CLOSURE_ROW
-    rows.LEAST_STEPS, rows.STEPS_PER_CLOSURE_ROW = steps, per_row
+    bounds = checker.load("checking")
+    usual = bounds.LEAST_STEPS, bounds.STEPS_PER_CLOSURE_ROW
+    bounds.LEAST_STEPS, bounds.STEPS_PER_CLOSURE_ROW = steps, per_row
     try:
         report = checker.load("checking").check_certificate(data)
     finally:
-        rows.LEAST_STEPS, rows.STEPS_PER_CLOSURE_ROW = usual
+        bounds.LEAST_STEPS, bounds.STEPS_PER_CLOSURE_ROW = usual
     assert report.code in {None, "limit"}
     return bool(report.accepted)
 
@@ -201,8 +241,8 @@ def _limits(checker: Checker) -> Iterator[str]:
         few = steps > 0 and accepted_within(checker, data, steps - 1)
         if few or not accepted_within(checker, data, steps):
             yield f"steps of {name}"
-    rows = checker.load("rows")
-    if (rows.LEAST_STEPS, rows.STEPS_PER_CLOSURE_ROW) != (5_000_000, 2_000):
+    bounds = checker.load("checking")
+    if (bounds.LEAST_STEPS, bounds.STEPS_PER_CLOSURE_ROW) != (5_000_000, 2_000):
         yield "the bounds of the format"
     # The closure of a cycle of four has 16 rows: 16 times what is granted for each.
     data = good("reach_disproved").data()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
+from tests.check import forged_evidence  # noqa: F401  registers what it forges
 from tests.check import thresholds as t
 from tests.check.certificates import customer
 from tests.check.forger import FORGERIES, forge, forgery

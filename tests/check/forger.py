@@ -119,7 +119,9 @@ def sum_that_ignores_an_open_row(rng: random.Random) -> Tree:
 
 def add_assumed(tree: Tree, predicate: str, row: list[str], kind: str = "fact") -> int:
     """Add a row on an assumption; return the assumption."""
-    tree["assumptions"].append({"kind": kind, "text": "a guess", "confidence": "1"})
+    tree["assumptions"].append(
+        {"kind": kind, "text": "a guess", "confidence": "1", "attestations": []}
+    )
     assumption = len(tree["assumptions"]) - 1
     tree["sources"].append(
         {
@@ -1233,7 +1235,7 @@ def summary_that_nothing_needs(rng: random.Random) -> Tree:
     return tree
 
 
-@forgery("header")
+@forgery("level")
 def summary_passed_off_as_inline(rng: random.Random) -> Tree:
     tree = c.summary_proved(rng).tree
     tree["header"]["level"] = "C3"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from tests.check import constructs
 from tests.check.catalog import good
+from tests.check.malformed_evidence import evidence_cases
 from tests.check.mutants import changed
 from tests.check.writer import Tree, Writer, canonical, cmp, con, fun, pos, seal, seal_hashes
 
@@ -123,8 +124,10 @@ def schema_cases() -> Iterator[Case]:
         (("format",), "constat-cert/2", "schema"),
         (("header", "verdict"), "TRUE", "schema"),
         (("header", "search"), "tired", "schema"),
-        (("header", "level"), "C2", "schema"),
-        (("header", "level"), "C1", "header"),
+        (("header", "level"), "C5", "schema"),
+        (("header", "level"), "C2", "level"),
+        (("header", "level"), "C1", "level"),
+        (("header", "level"), None, "level"),
         (("header", "snapshot"), "two", "schema"),
         (("header", "libraries"), [1], "schema"),
         (("header", "approvals"), "x", "schema"),
@@ -154,7 +157,10 @@ def schema_cases() -> Iterator[Case]:
         (("record", "signatures"), ["x"], "schema"),
         (("record", "engine"), None, "schema"),
         (("record", "host"), 1, "schema"),
-        (("sources", 0, "origin"), "DERIVED", "schema"),
+        (("sources", 0, "origin"), "CACHE", "schema"),
+        (("sources", 0, "origin"), "DERIVED", "proof"),
+        (("sources", 0, "proof"), {}, "proof"),
+        (("sources", 0, "commitment"), "", "schema"),
         (("sources", 0, "hash"), "sha256:" + "A" * 64, "schema"),
         (("sources", 0, "hash"), "sha256:" + "0" * 63, "schema"),
         (("sources", 0, "hash"), "sha256:" + "0" * 65, "schema"),
@@ -324,7 +330,7 @@ def summary_cases() -> Iterator[Case]:
         ((*summary, "hash"), other, "summary"),
         ((*summary, "sources"), [], "summary"),
         ((*summary, "sources"), [99], "schema"),
-        ((*summary, "chunks", 0, 0), 1025, "schema"),
+        ((*summary, "chunks", 0, 0), 1025, "summary"),
         ((*summary, "chunks", 0, 0), 1023, "summary"),
         ((*summary, "chunks", 0, 1), "1", "summary"),
         ((*summary, "chunks", 0, 1), "2/2", "summary"),
@@ -344,7 +350,7 @@ def summary_cases() -> Iterator[Case]:
         ((*summary, "chunks", 0), first[:4], "schema"),
         ((*summary, "chunks"), [], "summary"),
         ((*summary, "chunks"), [[1000, *first[1:]]], "summary"),
-        (("summaries",), [], "header"),
+        (("summaries",), [], "unserved"),
         (("summaries",), [tree["summaries"][0], tree["summaries"][0]], "summary"),
     )
 
@@ -476,3 +482,4 @@ def malformed() -> Iterator[Case]:
     yield from chunk_cases()
     yield from more_chunk_cases()
     yield from aggregate_cases()
+    yield from evidence_cases()

@@ -87,6 +87,8 @@ FUNCTIONS: Final[tuple[tuple[str, tuple[str, ...], str, tuple[str, ...], str | N
     ("/", (D, D), D, (NINES, "0.1"), None),
     ("neg", (D,), D, ("0",), "0"),
     ("neg", (D,), D, ("1.25",), "-1.25"),
+    ("neg", (D,), D, (NINES,), "-" + NINES),
+    ("neg", (D,), D, ("-0." + NINES,), "0." + NINES),
     ("^", (N, N), N, ("2", "10"), "1024"),
     ("^", (N, N), N, ("-2", "3"), "-8"),
     ("^", (N, N), N, ("-2", "4"), "16"),

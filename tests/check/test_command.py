@@ -69,6 +69,16 @@ def test_the_pin_decides(file: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert "REJECTED at header.program" in capsys.readouterr().out
 
 
+def test_rules_of_nested_certificates_are_trusted_one_by_one(tmp_path: Path) -> None:
+    tree = good("nested_in_nested").tree
+    inner = tree["proofs"][0]
+    pins = [one["header"]["program"] for one in (tree, inner, inner["proofs"][0])]
+    file = tmp_path / "nested.json"
+    file.write_bytes(good("nested_in_nested").data())
+    assert main([str(file), "--pin", pins[0], "--trust", pins[1]]) == 1
+    assert main([str(file), "--pin", pins[0], "--trust", pins[1], "--trust", pins[2]]) == 3
+
+
 def test_a_rejected_file_exits_with_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "bad.json"
     path.write_bytes(b"{}")

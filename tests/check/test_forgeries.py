@@ -1,6 +1,6 @@
 """Every forgery is rejected, and for its own reason.
 
-``CONSTAT_FORGERIES`` sets how many instances of each class are made.
+``CONSTAT_FORGERIES`` sets how many instances of each class are made; the slow test makes 100,000.
 """
 
 from __future__ import annotations
@@ -14,7 +14,11 @@ from tests.check.catalog import good
 from tests.check.forged_thresholds import FORGERIES, forge
 from tests.check.writer import seal, seal_hashes
 
-INSTANCES = int(os.environ.get("CONSTAT_FORGERIES", "12"))
+INSTANCES = int(os.environ.get("CONSTAT_FORGERIES", "5"))
+
+
+MANY = 100_000
+"""Forged certificates of the slow test, over all classes."""
 
 
 @pytest.mark.parametrize("name", FORGERIES)
@@ -24,6 +28,20 @@ def test_a_forgery_is_rejected_for_its_own_reason(name: str) -> None:
         report = check_certificate(seal(tree))
         assert (report.code, report.exit_code) == (code, 1), (seed, report.place, report.reason)
         assert report.verdict is None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FORGERIES)
+def test_of_a_hundred_thousand_forgeries_none_is_accepted(name: str) -> None:
+    each = -(-MANY // len(FORGERIES))
+    for_another_reason = 0
+    for seed in range(1_000, 1_000 + each):
+        code, tree = forge(name, seed)
+        report = check_certificate(seal(tree))
+        assert (report.accepted, report.exit_code, report.verdict) == (False, 1, None), seed
+        for_another_reason += report.code != code
+    # By chance two values of a forgery may be equal, so that it is wrong in another place too.
+    assert for_another_reason <= each // 20
 
 
 def test_no_forgery_counts_on_bytes_hashes_or_types() -> None:

@@ -43,11 +43,52 @@ def seal(tree: Tree) -> bytes:
 def seal_hashes(tree: Tree) -> bytes:
     """Return the bytes of the tree with identity and digest made to fit."""
     sealed = dict(tree)
-    for name, left_out in (("identity", {"record", "identity", "digest"}), ("digest", {"digest"})):
+    for name, left_out in (
+        ("identity", {"proofs", "record", "identity", "digest"}),
+        ("digest", {"digest"}),
+    ):
         if name in sealed:
             kept = {key: value for key, value in sealed.items() if key not in left_out}
             sealed[name] = sha256(canonical(kept))
     return (canonical(sealed) + "\n").encode()
+
+
+def level_of(tree: Tree) -> str | None:
+    """Return the weakest level of completeness that a tree rests on."""
+    shown: dict[int, int] = {}
+    spoken: dict[int, set[str]] = {}
+    for group in tree["facts"]:
+        shown[group["source"]] = shown.get(group["source"], 0) + len(group["rows"])
+        spoken.setdefault(group["source"], set()).add(group["predicate"])
+    found: list[str] = ["C1"] * bool(tree["summaries"]) + ["C4"] * bool(tree["closure"]["entries"])
+    accepted = [tree["assumptions"][index]["kind"] for index in tree["header"]["under"]]
+    found += ["C0"] * bool({"closure", "fall-through"} & set(accepted))
+    found += [proof["header"]["level"] for proof in tree["proofs"] if proof["header"]["level"]]
+    for entry in tree["coverage"]:
+        sources = {index: tree["sources"][index] for index in entry["sources"]}
+        if any(source["origin"] in {"CONFIG", "DATABASE"} for source in sources.values()):
+            inline = all(
+                shown.get(index, 0) == source["rows"] and len(spoken.get(index, ())) <= 1
+                for index, source in sources.items()
+            )
+            found.append("C3" if inline else "C1")
+    return min(found, default=None)
+
+
+def attested_by(tree: Tree) -> list[list[str]]:
+    """Return for each assumption the hashes of the attestations that it takes on trust."""
+    found: list[set[str]] = [set() for _ in tree["assumptions"]]
+    for group in tree["facts"]:
+        source = tree["sources"][group["source"]]
+        if source["attestation"] is not None and group["assumption"] is not None:
+            found[group["assumption"]].add(sha256(canonical(source["attestation"])))
+    for source in tree["sources"]:
+        if source["proof"] is not None:
+            inner = tree["proofs"][source["proof"]["certificate"]]
+            pairs = zip(source["proof"]["assumptions"], inner["header"]["under"], strict=True)
+            for outer, own in pairs:
+                found[outer].update(inner["assumptions"][own]["attestations"])
+    return [sorted(hashes) for hashes in found]
 
 
 def var(name: str) -> Term:
@@ -94,7 +135,7 @@ class Writer:
                 "confidence": "1",
                 "search": "exhausted",
                 "program": "",
-                "level": "C3",
+                "level": None,
                 "as_of": None,
                 "snapshot": "one",
                 "decision": None,
@@ -113,6 +154,7 @@ class Writer:
             "closure": {"entries": [], "rows": []},
             "summaries": [],
             "missing": [],
+            "proofs": [],
             "record": {
                 "created": START,
                 "engine": "test",
@@ -182,13 +224,18 @@ class Writer:
                 "snapshot": None,
                 "confidence": confidence,
                 "author": None if origin in {"CONFIG", "DATABASE"} else "alice",
+                "attestation": None,
+                "commitment": None,
+                "proof": None,
             }
         )
         self.tree["record"]["executed"].append(START)
         return len(self.tree["sources"]) - 1
 
     def assume(self, kind: str, text: str = "somebody says so", confidence: str = "1") -> int:
-        self.tree["assumptions"].append({"kind": kind, "text": text, "confidence": confidence})
+        self.tree["assumptions"].append(
+            {"kind": kind, "text": text, "confidence": confidence, "attestations": []}
+        )
         return len(self.tree["assumptions"]) - 1
 
     def facts(
@@ -200,9 +247,11 @@ class Writer:
         confidence: str = "1",
         assumption: int | None = None,
         covers: tuple[list[int], list[list[str]]] | None = None,
+        attestation: Tree | None = None,
     ) -> int:
         """Add rows of a new source, and the coverage that the source gives."""
         source = self.source(rows, origin, confidence)
+        self.tree["sources"][source]["attestation"] = attestation
         self.tree["facts"].append(
             {
                 "predicate": predicate,
@@ -213,6 +262,29 @@ class Writer:
         )
         if covers is not None:
             self.cover(predicate, *covers, source)
+        return len(self.tree["facts"]) - 1
+
+    def proved(self, inner: Writer, imported: tuple[int, ...] = ()) -> int:
+        """Add the goal of another certificate as a fact that it proves."""
+        header = inner.tree["header"]
+        predicate, row = header["goal"]
+        if inner.tree not in self.tree["proofs"]:
+            self.tree["proofs"].append(inner.tree)
+        source = self.source([row], "DERIVED", header["confidence"])
+        self.tree["sources"][source].update(
+            tier="certificates",
+            name=inner.tree["identity"],
+            query="proof.json",
+            parameters=[],
+            author=None,
+            proof={
+                "certificate": self.tree["proofs"].index(inner.tree),
+                "assumptions": list(imported),
+            },
+        )
+        self.tree["facts"].append(
+            {"predicate": predicate, "source": source, "assumption": None, "rows": [row]}
+        )
         return len(self.tree["facts"]) - 1
 
     def cover(
@@ -310,7 +382,6 @@ class Writer:
                 "sources": list(sources),
             }
         )
-        self.tree["header"]["level"] = "C1"
 
     def conclude(
         self,
@@ -328,6 +399,11 @@ class Writer:
             confidence="0" if verdict == "UNRESOLVED" else confidence,
         )
         self.tree["missing"] = list(missing)
+        self.tree["header"]["level"] = level_of(self.tree)
+        for assumption, hashes in zip(
+            self.tree["assumptions"], attested_by(self.tree), strict=True
+        ):
+            assumption["attestations"] = hashes
         self.tree = json.loads(seal(self.tree))
         return self
 

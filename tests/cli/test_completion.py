@@ -47,6 +47,8 @@ def offered(project: Path | None, *words: str) -> list[str]:
         (("prove", "--format", ""), ["text", "json"]),
         (("prove", "--format", "j"), ["json"]),
         (("query", "--format", "js"), ["json", "jsonl"]),
+        (("export", "c001.json", "--to", "prov"), ["prov-json", "prov-n"]),
+        (("prove", "--locale", "de_"), ["de_AT", "de_CH", "de_DE"]),
         (("completion", ""), ["bash", "zsh", "fish"]),
         (("completion", "bash", ""), ["--help"]),
         (("verify", ""), ["<file>"]),

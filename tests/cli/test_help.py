@@ -19,6 +19,7 @@ import pytest
 
 from constat.cli.commands import cli
 from constat.cli.topics import TOPICS, topic_text
+from tests.cli.records import make_records, restore
 from tests.cli.running import Ran, run
 from tests.examples.shop import ROOT, copy_shop
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _CODE = re.compile(r"\s+# exits? with (\d+)$")
-_KNOWN_CODES = {0, 1, 2, 3, 4, 5, 6, 70, 78, 130}
+_KNOWN_CODES = {0, 1, 2, 3, 4, 5, 6, 7, 70, 78, 130}
 
 
 @dataclass(frozen=True)
@@ -94,6 +95,7 @@ class Workplace:
         """Bring the stated facts into the state that an example starts from."""
         state = self.where / "examples" / "vip" / ".constat"
         shutil.rmtree(state, ignore_errors=True)
+        restore(self.where, state.parent, example.words[0])
         for fact in STATED if example.words[0] == "facts" else ():
             run("facts", "add", fact, "--by", "alice", "--project", state.parent)
 
@@ -126,6 +128,7 @@ def make_workplace(folder: Path, database: Path) -> Workplace:
         shutil.copytree(ROOT / "examples" / name, where / "examples" / name, dirs_exist_ok=True)
     file = where / "c001.json"
     assert run("prove", "is_vip(C001)", "--certificate", file, "--project", project).code == 0
+    make_records(where, project)
     return Workplace(where, folder)
 
 

@@ -22,8 +22,9 @@ from constat.evaluation import (
     Origin,
     Portion,
 )
-from constat.logic import OPEN, OpenRow, Row
+from constat.logic import OPEN, Atom, OpenRow, Row
 from constat.proof import Decision, build_certificate, decide
+from constat.proof.topk import Ranking
 from constat.syntax import parse_goal, parse_text
 
 if TYPE_CHECKING:
@@ -124,17 +125,22 @@ class RejectedError(AssertionError):
     """The checker does not accept what the writer wrote."""
 
 
+def goal_of(program: AnalysedProgram, goal: str) -> Atom:
+    """Read a goal."""
+    return check_goal(parse_goal(goal, program.program), program)
+
+
 def ask(
     program: AnalysedProgram,
     goal: str,
     tables: dict[str, Table],
     *,
     exhaust: bool = False,
-    lowest: bool = False,
+    ranking: Ranking | None = None,
     limits: Limits | None = None,
 ) -> Decision:
     """Decide a goal, and have its certificate checked."""
-    atom = check_goal(parse_goal(goal, program.program), program)
+    atom = goal_of(program, goal)
     externals = {name: tables.get(name, Table()) for name in program.external}
     decision = decide(
         LazyEngine(),
@@ -143,7 +149,7 @@ def ask(
         externals,
         limits or Limits(),
         exhaust=exhaust,
-        lowest=lowest,
+        ranking=ranking,
     )
     report = checked(certificate(decision))
     assert report.verdict == decision.verdict.value

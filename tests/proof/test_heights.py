@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from constat.evaluation import Verdict
 from constat.proof.proofs import RuleNode
+from constat.proof.topk import Ranking
 from tests.proof.asking import Table, analysed, ask
 
 if TYPE_CHECKING:
@@ -57,7 +58,9 @@ def test_a_lowest_proof_has_the_height_of_its_round(rules: str, edges: Pairs, ch
     program = analysed(rules)
     found = sorted(rounds(edges, doubling=rules == BOTH).items())
     (start, end), number = found[choice % len(found)]
-    decision = ask(program, f"path({start}, {end})", {"edge": Table(tuple(edges))}, lowest=True)
+    decision = ask(
+        program, f"path({start}, {end})", {"edge": Table(tuple(edges))}, ranking=Ranking.HEIGHT
+    )
     assert decision.verdict is Verdict.PROVED
     assert height(decision, ("path", (start, end))) == number
 
@@ -72,14 +75,14 @@ def test_a_lowest_proof_need_not_be_the_first_that_is_found() -> None:
     )
     program = analysed(text)
     table = {"edge": Table(((1, 2), (2, 3), (1, 3)))}
-    lowest = ask(program, "goal(1, 3)", table, lowest=True)
+    lowest = ask(program, "goal(1, 3)", table, ranking=Ranking.HEIGHT)
     assert height(lowest, ("goal", (1, 3))) == 1
 
 
 def test_confidence_comes_before_height() -> None:
     program = analysed(RIGHT)
     table = Table(said=(((1, 3), "0.5"), ((1, 2), "0.9"), ((2, 3), "0.9")))
-    decision = ask(program, "path(1, 3)", {"edge": table}, lowest=True)
+    decision = ask(program, "path(1, 3)", {"edge": table}, ranking=Ranking.HEIGHT)
     assert str(decision.confidence) == "0.9"
     assert height(decision, ("path", (1, 3))) == 2
 
@@ -95,6 +98,6 @@ def test_of_equally_confident_proofs_the_lower_one_is_shown() -> None:
         + "goal(?a, ?b) :- said(?a, ?b).\n"
     )
     tables = {"edge": Table(((1, 2), (2, 3))), "said": Table(said=(((1, 3), "0.5"),))}
-    decision = ask(analysed(text), "goal(1, 3)", tables, lowest=True)
+    decision = ask(analysed(text), "goal(1, 3)", tables, ranking=Ranking.HEIGHT)
     assert str(decision.confidence) == "0.5"
     assert height(decision, ("goal", (1, 3))) == 1

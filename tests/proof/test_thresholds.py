@@ -13,7 +13,8 @@ from constat.evaluation import Assumption, Limits, Verdict
 from constat.logic import OPEN
 from constat.proof import proof_tree, render_tree
 from constat.proof.best_totals import Open, Waiting
-from constat.proof.export import to_graphml, to_prov_json
+from constat.proof.export.graphml import to_graphml
+from constat.proof.export.prov_json import to_prov_json
 from constat.proof.growth import Summand
 from tests.proof.asking import Table, analysed, ask, certificate, checked
 
@@ -182,10 +183,11 @@ def test_exports_lead_from_a_total_to_each_row_it_lists() -> None:
         for edge in ET.fromstring(to_graphml(data)).iter()  # noqa: S314  our own text
         if edge.tag.endswith("edge")
     }
-    assert {(f"node{goal}", f"node{one}") for one in listed} <= edges
-    derived = json.loads(to_prov_json(data))["wasDerivedFrom"].values()
-    used = {one["prov:usedEntity"] for one in derived}
-    assert {f"node{one}" for one in listed} <= {name.rpartition(":")[2] for name in used}
+    total = f"aggregate{goal}_2"
+    assert {(f"node{goal}", total), *((total, f"node{one}") for one in listed)} <= edges
+    (bundle,) = json.loads(to_prov_json(data))["bundle"].values()
+    members = {(one["prov:collection"], one["prov:entity"]) for one in bundle["hadMember"].values()}
+    assert {(f"proof:rows-{total}", f"proof:node{one}") for one in listed} <= members
 
 
 def test_a_limit_in_the_middle_of_a_total_leaves_the_goal_open() -> None:
@@ -216,3 +218,14 @@ def test_decimals_and_counts_read_like_numbers() -> None:
     doubled = tuple((x, y, w + more) for x, y, w in ROWS for more in (0, 1))
     (step, *_) = totals(told("controls(a, b)", Table(doubled), counting))
     assert step.fact == "count >= 2 (2 rows listed)"
+
+
+def test_a_threshold_comes_behind_what_binds_its_bound_where_all_is_open() -> None:
+    text = """
+    .decl e(a: number)
+    .input e(source = "s", query = "q")
+    .decl p(a: symbol)
+    p("1") :- ?n = count : { p(_any) }, e(?x), ?n >= (?x + ?x).
+    """
+    decision = ask(analysed(text), "p(1)", {"e": Table(silent=True)})
+    assert decision.verdict is Verdict.UNRESOLVED

@@ -49,7 +49,7 @@ def forged(certificate: bytes, forge: Callable[[Document], None]) -> bytes:
     forge(document)
     rules = {"declarations": document["declarations"], "rules": document["rules"]}
     document["header"]["program"] = "sha256:" + hashlib.sha256(canonical(rules)).hexdigest()
-    outside = ("record", "identity", "digest")
+    outside = ("proofs", "record", "identity", "digest")
     proof = {key: value for key, value in document.items() if key not in outside}
     document["identity"] = "sha256:" + hashlib.sha256(canonical(proof)).hexdigest()
     whole = {key: value for key, value in document.items() if key != "digest"}

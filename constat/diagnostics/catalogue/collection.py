@@ -10,13 +10,21 @@ from collections.abc import Mapping
 
 from constat.diagnostics.catalogue import (
     analysis,
+    comparing,
     evaluation,
+    exporting,
     external,
     forward,
     handed,
+    hypotheses,
     library,
+    memory,
     plans,
+    proving,
+    reporting,
     running,
+    sentences,
+    signing,
     syntax,
 )
 from constat.diagnostics.entry import Entry
@@ -27,7 +35,11 @@ def catalogue() -> Mapping[str, Entry]:
     parts = (
         *(syntax.ENTRIES, analysis.ENTRIES, library.ENTRIES),
         *(evaluation.ENTRIES, external.ENTRIES, forward.ENTRIES, running.ENTRIES),
-        *(handed.ENTRIES, plans.ENTRIES),
+        *(comparing.ENTRIES, hypotheses.ENTRIES),
+        *(handed.ENTRIES, plans.ENTRIES, signing.ENTRIES, exporting.ENTRIES, sentences.ENTRIES),
+        memory.ENTRIES,
+        proving.ENTRIES,
+        reporting.ENTRIES,
     )
     entries = sorted((entry for part in parts for entry in part), key=lambda entry: entry.code)
     return {entry.code: entry for entry in entries}

@@ -1,48 +1,11 @@
 """Extractors: from passages to facts, without a model, each time the same.
 
 In: a passage.  Out: facts with the bytes they stand on.  Invariants: an extractor never fails and
-never waits; it takes time in proportion to the text; the bytes of a fact are those of its value as
-it was written.
+never waits; it takes time in proportion to the text.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
-
-from constat.memory.extract.answers import from_answer
-from constat.memory.extract.constraints import from_wishes
-from constat.memory.extract.failures import from_failures
-from constat.memory.extract.leaves import from_json
-from constat.memory.extract.tasks import from_task_lists
-from constat.memory.extract.values import from_values
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from constat.memory.facts import Fact
-    from constat.memory.passages import Passage
-
-    Extractor = Callable[[Passage], Iterable[Fact]]
-
-EXTRACTORS: Final[Sequence[Extractor]] = (
-    from_answer,  # that a tool was called and answered
-    from_json,  # arguments and answers, leaf by leaf
-    from_failures,  # answers that say what went wrong
-    from_values,  # prose: numbers, dates, ids, paths, addresses
-    from_wishes,  # prose of people: what must and must not be
-    from_task_lists,  # prose: boxes that are ticked or not
-)
-
-
-def facts_of(passages: Iterable[Passage]) -> Iterator[Fact]:
-    """Yield the facts of passages, extractor by extractor; each fact once."""
-    seen: set[str] = set()
-    for passage in passages:
-        for extractor in EXTRACTORS:
-            for fact in extractor(passage):
-                if fact.id not in seen:
-                    seen.add(fact.id)
-                    yield fact
-
+from constat.memory.extract.extracting import EXTRACTORS, facts_of
 
 __all__ = ["EXTRACTORS", "facts_of"]

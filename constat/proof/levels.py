@@ -1,0 +1,83 @@
+"""How well a proof's absences and totals are founded: the levels C0 to C4 (FORMAT.md, section 6a).
+
+In: a proof, and of each source whether all its rows are shown.  Out: the level of a look-up, of a
+total, and the weakest of all.  Invariant: the levels are those that a checker finds by itself; a
+certificate that says another is rejected.
+
+Example: an absence for which a query had to be believed is ``C1``, one with all rows shown ``C3``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from constat.proof.instances import NegativeCode, PositiveCode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from constat.evaluation import Assumption, Evidence
+    from constat.logic import OpenRow
+    from constat.proof.groups import Exact
+    from constat.proof.instances import AggregateCode
+    from constat.proof.outside import Covered
+    from constat.proof.proofs import Proof
+
+DECLARED: Final = "C0"
+RERUNNABLE: Final = "C1"
+INLINE: Final = "C3"
+DERIVED: Final = "C4"
+CLOSING: Final = frozenset({"closure", "fall-through"})
+
+
+class Completeness:
+    """The levels of one proof; as texts they compare as levels do."""
+
+    def __init__(self, proof: Proof, is_inline: Callable[[str, Evidence], bool]) -> None:
+        self._proof = proof
+        self._is_inline = is_inline
+
+    def weakest(
+        self, accepted: Iterable[Assumption], nested: Iterable[str | None], *, summarised: bool
+    ) -> str | None:
+        """Return the weakest level of a certificate; ``nested`` are those it rests on."""
+        found = [level for level in nested if level is not None]
+        found += [DECLARED] if any(one.kind in CLOSING for one in accepted) else []
+        found += [RERUNNABLE] if summarised else []
+        bounded = any(one.keys for one in self._proof.slice.inside.entries.values())
+        found += [DERIVED] if bounded else []
+        found += self._levels(self._proof.slice.outside.usage.covered)
+        return min(found, default=None)
+
+    def of_row(self, predicate: str, row: OpenRow) -> str:
+        """Return the level on which a row or pattern is absent; empty where none was needed."""
+        outside, derived = self._proof.slice.outside, self._proof.slice.derived
+        found = [DERIVED] if predicate in derived else []
+        covered, closed = outside.looked_up(predicate, row)
+        found += [DECLARED] if closed else []
+        found += self._levels(covered)
+        return min(found, default="")
+
+    def of_total(self, literal: AggregateCode, exact: Exact) -> str:
+        """Return the level on which the rows of an aggregate are all there are."""
+        derived = self._proof.slice.derived
+        found = [RERUNNABLE] if exact.sources else []
+        found += [DECLARED] if exact.closed else []
+        atoms = (t.atom for t in literal.body if isinstance(t, PositiveCode | NegativeCode))
+        found += [DERIVED for atom in atoms if atom.predicate in derived]
+        return min(found + ([] if exact.sources else self._levels(exact.covered)), default="")
+
+    def _levels(self, covered: Iterable[Covered]) -> list[str]:
+        found = []
+        for one in covered:
+            level = self._level(one)
+            if level is not None:
+                found.append(level)
+        return found
+
+    def _level(self, covered: Covered) -> str | None:
+        spoken = self._proof.slice.outside.sources(covered)
+        if all(evidence.origin.assumed for evidence in spoken):
+            return None
+        inline = all(self._is_inline(covered[0], evidence) for evidence in spoken)
+        return INLINE if inline else RERUNNABLE

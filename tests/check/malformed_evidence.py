@@ -1,0 +1,103 @@
+"""Attestations and nested certificates that are damaged in one place, and why each is rejected.
+
+The entries are as in ``malformed``: (name, bytes, reason code).
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Final
+
+from tests.check.catalog import good
+from tests.check.evidence_constructs import proved_by_many
+from tests.check.forged_evidence import refit, resigned
+from tests.check.mutants import changed
+from tests.check.writer import Tree, canonical, seal, seal_hashes, sha256
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.check.mutants import Path
+
+Case = tuple[str, bytes, str]
+
+WORD: Final = ("sources", 0, "attestation")
+PROOF: Final = ("sources", 0, "proof")
+DAMAGES: Final[tuple[tuple[str, Path, object, str], ...]] = (
+    ("attested_by_a_model", WORD, [], "schema"),
+    ("attested_by_a_model", WORD, {}, "schema"),
+    ("attested_by_a_model", (*WORD, "prompt"), "sha256:" + "A" * 64, "schema"),
+    ("attested_by_a_model", (*WORD, "response"), "said", "schema"),
+    ("attested_by_a_model", (*WORD, "note"), 1, "schema"),
+    ("attested_by_a_model", (*WORD, "agent"), None, "schema"),
+    ("attested_by_a_model", (*WORD, "agent", "kind"), "machine", "schema"),
+    ("attested_by_a_model", (*WORD, "agent", "name"), None, "schema"),
+    ("attested_by_a_model", (*WORD, "agent", "version"), 4, "schema"),
+    ("attested_by_a_model", (*WORD, "agent", "digest"), "4", "schema"),
+    ("attested_by_a_model", (*WORD, "quote"), "x", "schema"),
+    ("attested_by_a_model", (*WORD, "quote", "hash"), "x", "schema"),
+    ("attested_by_a_model", (*WORD, "quote", "start"), None, "schema"),
+    ("attested_by_a_model", (*WORD, "quote", "end"), "19", "schema"),
+    ("attested_by_a_model", (*WORD, "quote", "text"), None, "schema"),
+    ("attested_by_a_model", (*WORD, "reviewer"), "bob", "schema"),
+    ("attested_by_a_model", (*WORD, "reviewer", "at"), "yesterday", "value"),
+    ("attested_by_a_model", ("assumptions", 0, "attestations"), None, "schema"),
+    ("attested_by_a_model", ("assumptions", 0, "attestations"), ["x"], "schema"),
+    ("attested_by_a_model", ("sources", 0, "commitment"), {}, "schema"),
+    ("nested_under_a_word", PROOF, [], "schema"),
+    ("nested_under_a_word", (*PROOF, "certificate"), -1, "number"),
+    ("nested_under_a_word", (*PROOF, "certificate"), None, "schema"),
+    ("nested_under_a_word", (*PROOF, "assumptions"), None, "schema"),
+    ("nested_under_a_word", (*PROOF, "assumptions"), [1], "schema"),
+    ("nested_under_a_word", (*PROOF, "assumptions"), [0, 0], "proof"),
+    ("nested_under_a_word", ("proofs",), None, "schema"),
+    ("nested_under_a_word", ("proofs",), {}, "schema"),
+    ("nested_under_a_word", ("proofs",), [None], "schema"),
+    ("nested_under_a_word", ("proofs",), [[]], "schema"),
+    ("nested_under_a_word", ("proofs",), [{}], "schema"),
+    ("nested_under_a_word", ("proofs", 0, "proofs"), None, "digest"),
+    ("nested_under_a_word", ("proofs", 0, "digest"), sha256("x"), "digest"),
+    ("nested_under_a_word", ("proofs", 0, "record", "host"), "elsewhere", "digest"),
+    ("nested_under_a_word", ("facts", 0, "assumption"), 0, "assumption"),
+)
+
+
+def evidence_cases() -> Iterator[Case]:
+    for name, path, value, code in DAMAGES:
+        shown = ".".join(map(str, path))
+        yield (
+            f"{name}: {shown} = {value!r}"[:100],
+            seal(changed(good(name).tree, path, value)),
+            code,
+        )
+    yield "a nested identity", seal(_inside("identity")), "identity"
+    yield "a nested program", seal(_inside("program")), "program"
+    yield "one more than allowed", proved_by_many(257).data(), "proof"
+    yield "a stranger in a nested one", seal(_refitted("extra", None)), "schema"
+
+
+def _inside(member: str) -> Tree:
+    """Return a certificate whose nested one says another hash than its own."""
+    tree = good("nested_proof").tree
+    inner = tree["proofs"][0]
+    if member == "program":
+        inner["header"]["program"] = sha256("x")
+        inner.update(json.loads(seal_hashes(inner)))
+    else:
+        inner["identity"] = sha256("x")
+        kept = {key: value for key, value in inner.items() if key != "digest"}
+        inner["digest"] = sha256(canonical(kept))
+    return tree
+
+
+def _refitted(member: str, value: object) -> Tree:
+    tree = good("nested_proof").tree
+    tree["proofs"][0][member] = value
+    return refit(tree)
+
+
+def reworded(name: str) -> bytes:
+    """Return a certificate whose word was changed, the assumption with it: a leaf forgery."""
+    tree = good(name).tree
+    tree["sources"][0]["attestation"]["note"] = "another remark"
+    return seal(resigned(tree))

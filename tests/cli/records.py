@@ -1,0 +1,47 @@
+"""Keys, signatures, a log and a snapshot for the examples of help texts.
+
+In: the folder in which examples run and its project, where `c001.json` is proved. Out: the files
+that examples name, and a log of two decisions that each example of `constat log` finds.
+"""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING
+
+from tests.cli.running import run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+STATE = "state-with-a-log"
+
+
+def make_records(where: Path, project: Path) -> None:
+    """Make what the examples name."""
+    for role, name in (("approver", "key"), ("source", "source")):
+        done("keygen", "--role", role, "--name", "Ada Lovelace", "-o", where / f"{name}.pem")
+    done("sign", where / "c001.json", "--key", where / "key.pem", "--meaning", "approved")
+    key = ("--key", where / "source.pem", "--project", project)
+    done("snapshot", "placed_order", *key, "-o", where / "orders.dsse")
+    for goal in ("is_vip(C001)", "is_vip(C001)"):
+        done("prove", goal, "--log", "--project", project)
+    done("log", "hold", "2", "--matter", "audit-2026", "--project", project)
+    anchor = ("--key", where / "key.pem", "-o", where / "head.dsse")
+    done("log", "anchor", *anchor, "--project", project)
+    shutil.copytree(project / ".constat", where / STATE)
+
+
+def done(*arguments: str | Path) -> None:
+    ran = run(*arguments)
+    assert ran.code == 0, ran.err
+
+
+def restore(where: Path, project: Path, command: str) -> None:
+    """Bring back what examples of a command start from; the state folder has been removed."""
+    if command == "log":
+        shutil.copytree(where / STATE, project / ".constat")
+    if command == "keygen":
+        for name in ("ada", "engine"):
+            for suffix in (".pem", ".pub.pem"):
+                (where / f"{name}{suffix}").unlink(missing_ok=True)

@@ -1,0 +1,89 @@
+"""Chunks of large aggregates: the same whichever way they are made, and few however many rows."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from constat.logic import Kind, canonical_bytes, canonical_lines, format_value
+from constat.proof import chunks
+from constat.proof.chunks import Assignments, Chunk, chunk_size, chunks_of
+from tests.check.writer import canonical, rows_hash
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from constat.logic import Row
+
+TEXTS = st.text(
+    st.sampled_from('ab \n\\"!\x01\x7fé\u0080𐀀\ud7ff'), max_size=4
+)  # what JSON escapes, and what sorts below a quotation mark
+NUMBERS = st.integers(-(2**63), 2**63 - 1)
+
+
+@given(st.lists(st.tuples(TEXTS, NUMBERS, TEXTS), max_size=30, unique=True))
+def test_rows_at_once_are_written_as_each_by_itself(rows: list[tuple[str, int, str]]) -> None:
+    kinds = (Kind.SYMBOL, Kind.NUMBER, Kind.SYMBOL)
+    plain = sorted([left, str(number), right] for left, number, right in rows)
+    expected = "".join(canonical(row) + "\n" for row in plain).encode()
+    lines = sorted(canonical_lines(rows, kinds))
+    assert b"".join(canonical_bytes(lines, 3)) == expected
+
+
+def test_rows_of_no_columns_and_of_every_kind_are_written() -> None:
+    assert b"".join(canonical_bytes(canonical_lines([()], ()), 0)) == b"[]\n"
+    row: Row = (2.5, Decimal("1E+3"), "2024-01-31", 2**64 - 1, "true")
+    kinds = (Kind.FLOAT, Kind.DECIMAL, Kind.DATE, Kind.UNSIGNED, Kind.BOOL)
+    texts = [format_value(value, kind) for value, kind in zip(row, kinds, strict=True)]
+    assert b"".join(canonical_bytes(canonical_lines([row], kinds), 5)).decode() == (
+        canonical(texts) + "\n"
+    )
+
+
+def by_hand(rows: Sequence[tuple[int, ...]], targets: Sequence[int], size: int) -> list[Chunk]:
+    order = sorted(range(len(rows)), key=lambda place: list(map(str, rows[place])))
+    found = []
+    for start in range(0, len(order), size):
+        part = order[start : start + size]
+        values = [targets[place] for place in part]
+        hashed = rows_hash([list(map(str, rows[place])) for place in part])
+        total = Fraction(sum(values))
+        found.append(Chunk(len(part), f"{total}/1", str(min(values)), str(max(values)), hashed))
+    return found
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    rows=st.lists(st.tuples(NUMBERS, NUMBERS), min_size=1, max_size=40, unique=True),
+    fold=st.booleans(),
+)
+def test_duckdb_and_python_make_the_same_chunks(rows: list[tuple[int, int]], *, fold: bool) -> None:
+    kinds = (Kind.NUMBER, Kind.NUMBER)
+    targets = [second for _, second in rows] if fold else []
+    given_ = Assignments(rows, kinds, targets, Kind.NUMBER if fold else None)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(chunks, "CHUNK", 4)
+        one, other = chunks_of(given_, many=0), chunks_of(given_, many=10**6)
+        assert one == other
+        if fold:
+            assert one == by_hand(rows, targets, chunk_size(len(rows)))
+
+
+def test_unsigned_values_keep_their_upper_half() -> None:
+    rows = [(2**64 - 1 - n,) for n in range(5)]
+    given_ = Assignments(rows, (Kind.UNSIGNED,), [row[0] for row in rows], Kind.UNSIGNED)
+    assert chunks_of(given_, many=0) == chunks_of(given_) == by_hand(rows, given_.targets, 1024)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("count", "size"),
+    [(1_001, 1_024), (524_288, 1_024), (524_289, 2_048), (10**6, 2_048), (2**31 - 1, 2**22)],
+)
+def test_there_are_never_more_than_512_chunks(count: int, size: int) -> None:
+    assert chunk_size(count) == size
+    assert -(-count // size) <= 512
