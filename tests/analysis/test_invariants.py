@@ -105,7 +105,7 @@ def named_once(rule: str) -> str:
     return rule
 
 
-@settings(max_examples=300)
+@settings(max_examples=120)
 @given(st.lists(st.one_of(SENSIBLE, SENSIBLE, RULES), min_size=1, max_size=2))
 def test_accepted_programs_are_typed_and_safe(rules: list[str]) -> None:
     diagnostics: list[Diagnostic] = []

@@ -65,6 +65,20 @@ def sources(folder: Path = PACKAGE) -> tuple[Source, ...]:
     return tuple(read(path) for path in sorted(folder.rglob("*.py")))
 
 
+def folders(*roots: Path) -> list[Path]:
+    """The folders that hold source files: a test for each of them, not for each of a thousand."""
+    return sorted({path.parent for root in roots or (PACKAGE,) for path in root.rglob("*.py")})
+
+
+def shown(folder: Path) -> str:
+    return folder.relative_to(ROOT).as_posix()
+
+
+@cache
+def sources_in(folder: Path) -> tuple[Source, ...]:
+    return tuple(read(path) for path in sorted(folder.glob("*.py")))
+
+
 def read(path: Path) -> Source:
     text = path.read_text(encoding="utf-8")
     parts = path.relative_to(ROOT).with_suffix("").parts

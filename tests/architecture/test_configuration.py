@@ -10,10 +10,19 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.architecture.sources import PACKAGE, ROOT, Source, configuration, sources
+from tests.architecture.sources import (
+    PACKAGE,
+    ROOT,
+    Source,
+    configuration,
+    folders,
+    shown,
+    sources_in,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 IGNORED_RULE = re.compile(r'^\s*"(?P<rule>[A-Z]+\d*)",(?P<reason>.*)$')
 
@@ -49,15 +58,14 @@ def comments(source: Source) -> Iterator[tuple[int, str]]:
             yield token.start[0], token.string
 
 
-@pytest.mark.parametrize(
-    "source", [*sources(PACKAGE), *sources(ROOT / "tests")], ids=lambda source: source.shown
-)
-def test_no_check_is_silenced_without_a_code(source: Source) -> None:
-    naked = [
-        (line, comment)
-        for line, comment in comments(source)
-        if re.search(r"#\s*type:\s*ignore(?!\[)", comment)
-        or re.search(r"#\s*noqa(?!:\s*[A-Z])", comment, re.IGNORECASE)
-    ]
-    assert naked == []
-    assert not re.search(r"^#\s*(ruff: noqa|mypy: ignore-errors)", source.text, re.MULTILINE)
+@pytest.mark.parametrize("folder", folders(PACKAGE, ROOT / "tests"), ids=shown)
+def test_no_check_is_silenced_without_a_code(folder: Path) -> None:
+    for source in sources_in(folder):
+        naked = [
+            (line, comment)
+            for line, comment in comments(source)
+            if re.search(r"#\s*type:\s*ignore(?!\[)", comment)
+            or re.search(r"#\s*noqa(?!:\s*[A-Z])", comment, re.IGNORECASE)
+        ]
+        assert naked == []
+        assert not re.search(r"^#\s*(ruff: noqa|mypy: ignore-errors)", source.text, re.MULTILINE)

@@ -74,7 +74,8 @@ def project(folder: Path, rows: int) -> None:
     (folder / "rules.dl").write_text(_RULES, encoding="utf-8")
     (folder / "constat.yaml").write_text(
         "project: orders\nrules: [rules.dl]\nlimits: {seconds: 600}\n"
-        "databases:\n  shop:\n    uri: duckdb:///shop.duckdb\n    rows: 2000000\n    seconds: 600\n",
+        "databases:\n  shop:\n    uri: duckdb:///shop.duckdb\n    rows: 2000000\n"
+        "    seconds: 600\n",
         encoding="utf-8",
     )
 

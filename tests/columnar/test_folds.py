@@ -61,7 +61,7 @@ def agree(made: Case, inputs: dict[str, Rows], tuning: Tuning) -> None:
 
 
 @pytest.mark.parametrize("tuning", [Tuning(), TINY], ids=["default", "tiny"])
-@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     st.sampled_from(["sum ?b", "min ?b", "max ?b", "count", "sum ?b * 2"]),
     st.sampled_from(BODIES),

@@ -42,7 +42,7 @@ def test_the_goals_of_a_case_have_their_verdicts_and_rows(case: LanguageCase) ->
 
 @pytest.mark.parametrize(
     ("case", "strategy", "magic"),
-    list(zip(RUN, cycle(STRATEGIES), cycle((True, False)), strict=False)),
+    list(zip(RUN[::4], cycle(STRATEGIES), cycle((True, False)), strict=False)),
     ids=lambda one: getattr(one, "name", None),
 )
 def test_a_forced_strategy_gives_them_too(

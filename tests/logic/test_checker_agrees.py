@@ -29,7 +29,7 @@ from constat.logic import (
 from tests.logic.strategies import PATTERNS, SCRAWLS, TEXTS, VALUES
 
 
-@settings(max_examples=600)
+@settings(max_examples=300)
 @given(st.data())
 def test_functions_agree(data: st.DataObject) -> None:
     function = data.draw(st.sampled_from(FUNCTIONS))
@@ -76,7 +76,7 @@ def test_powers_agree(data: st.DataObject) -> None:
     assert_agree("^", (kind, kind), kind, [base, exponent])
 
 
-@settings(max_examples=250)
+@settings(max_examples=150)
 @given(st.data())
 def test_bits_agree(data: st.DataObject) -> None:
     kind = data.draw(st.sampled_from(INTEGERS))
@@ -124,7 +124,7 @@ def test_comparisons_agree(data: st.DataObject) -> None:
     assert comparison(operator, kind)(left, right) is expected
 
 
-@settings(max_examples=400)
+@settings(max_examples=200)
 @given(st.one_of(PATTERNS, SCRAWLS), TEXTS)
 def test_patterns_agree(pattern: str, text: str) -> None:
     try:

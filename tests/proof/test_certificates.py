@@ -39,7 +39,7 @@ def written(goal: str, **other: Table) -> dict[str, Any]:
 
 
 @given(cases(), MANNERS, st.booleans())
-@settings(max_examples=80)
+@settings(max_examples=40)
 def test_the_checker_accepts_every_certificate(case: Case, manner: Manner, exhaust: bool) -> None:  # noqa: FBT001  drawn
     externals = tables(case.program, case.world, manner)
     decision = decide(LazyEngine(), case.program, case.goal, externals, Limits(), exhaust=exhaust)

@@ -60,12 +60,18 @@ def agree(found: AnalysedProgram, outside: World, strategy: Strategy) -> bool:
 
 
 def literate() -> Iterator[tuple[LanguageCase, Strategy]]:
-    """Yield the closed cases, those with recursion once for each strategy."""
+    """Yield the closed cases, those with recursion once for each strategy.
+
+    Every second one without recursion: the forward engine takes all of them the same way.
+    """
+    plain = 0
     for case in CASES:
         found = program(case.rules)
-        if is_closed(found, world(found, case.facts)):
+        recursive = any(one.recursive for one in found.components)
+        plain += not recursive
+        if is_closed(found, world(found, case.facts)) and (recursive or plain % 2):
             yield case, Strategy.LOOP
-            if any(one.recursive for one in found.components):
+            if recursive:
                 yield case, Strategy.CTE
 
 
