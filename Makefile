@@ -59,10 +59,13 @@ prove: install ## Prove a goal on the example (GOAL='is_vip(C001)').
 	@$(BIN)/constat prove "$(GOAL)"
 
 .PHONY: lint
-lint: $(STAMP) ## Check format, lint, types and import contracts.
+lint: style ## Check format, lint, types and import contracts.
+	$(BIN)/mypy
+
+.PHONY: style
+style: $(STAMP)
 	$(BIN)/ruff format --check $(TREE)
 	$(BIN)/ruff check $(TREE)
-	$(BIN)/mypy
 	$(BIN)/lint-imports
 
 # Never fails: without npm or network the tests that need a browser are skipped with the reason.
@@ -70,9 +73,12 @@ lint: $(STAMP) ## Check format, lint, types and import contracts.
 browser: $(STAMP) ## Fetch a headless browser into .venv/ for the tests of reports.
 	@$(BIN)/python -m tests.browser.install
 
+# Types are checked beside the tests, for mypy uses one processor only.
 .PHONY: test
-test: install lint browser ## Run everything that must pass before a change goes in.
-	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal $(PYTEST_ARGS)
+test: install style browser ## Run everything that must pass before a change goes in.
+	@mkdir -p build; $(BIN)/mypy >build/types.txt 2>&1 & types=$$!; \
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal $(PYTEST_ARGS); tested=$$?; \
+	wait $$types || { cat build/types.txt >&2; exit 1; }; exit $$tested
 
 .PHONY: slow
 slow: install ## Run the slow tests, with many more generated examples.

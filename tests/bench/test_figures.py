@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.bench import (
-    bench_columnar,
-    bench_evidence,
-    bench_exports,
-    bench_openings,
-    bench_point,
-    bench_proofs,
-    bench_records,
-    bench_recursion,
-    bench_reports,
-    bench_second_checker,
-    bench_start,
-)
 from tests.bench.measuring import Timing, figure, table
 from tests.bench.peers.generate import Size, write
 from tests.examples.shop import build_database, copy_shop
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+def measured(name: str, *given: object) -> Any:  # noqa: ANN401  figures, of a module found by name
+    """Measure; a benchmark is loaded where it runs, for some load half of all tests."""
+    return importlib.import_module(f"tests.bench.bench_{name}").measure(*given)
 
 
 @pytest.mark.slow
@@ -40,17 +33,17 @@ def test_the_figures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     orders = tmp_path / "orders"
     write("w6", orders, Size.FULL)
     figures = [
-        *bench_start.measure(shop, tmp_path / "bytecode"),
-        *bench_recursion.measure(chain),
-        *bench_point.measure(orders, tmp_path / "projects", tmp_path / "bytecode"),
-        *bench_columnar.measure(),
-        *bench_evidence.measure(tmp_path / "evidence"),
-        *bench_openings.measure(),
-        *bench_exports.measure(tmp_path / "exports"),
-        *bench_records.measure(tmp_path / "records"),
-        *bench_proofs.measure(tmp_path / "proofs"),
-        *bench_reports.measure(),
-        *bench_second_checker.measure(),
+        *measured("start", shop, tmp_path / "bytecode"),
+        *measured("recursion", chain),
+        *measured("point", orders, tmp_path / "projects", tmp_path / "bytecode"),
+        *measured("columnar"),
+        *measured("evidence", tmp_path / "evidence"),
+        *measured("openings"),
+        *measured("exports", tmp_path / "exports"),
+        *measured("records", tmp_path / "records"),
+        *measured("proofs", tmp_path / "proofs"),
+        *measured("reports"),
+        *measured("second_checker"),
     ]
     with capsys.disabled():
         sys.stdout.write("\n" + table(figures))
