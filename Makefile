@@ -19,8 +19,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11 python; do \
 	$$p -c '$(FITS)' >/dev/null 2>&1 && echo $$p && break; done)
 
 GOAL ?= is_vip(C001)
-# One more than processors: some tests wait for servers and for clocks.
-WORKERS ?= $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) + 1 )))
+WORKERS ?= auto
 PYTEST_ARGS ?=
 ROUNDS ?= 20000
 BENCH_ARGS ?=
@@ -59,13 +58,10 @@ prove: install ## Prove a goal on the example (GOAL='is_vip(C001)').
 	@$(BIN)/constat prove "$(GOAL)"
 
 .PHONY: lint
-lint: style ## Check format, lint, types and import contracts.
-	$(BIN)/mypy
-
-.PHONY: style
-style: $(STAMP)
+lint: $(STAMP) ## Check format, lint, types and import contracts.
 	$(BIN)/ruff format --check $(TREE)
 	$(BIN)/ruff check $(TREE)
+	$(BIN)/mypy
 	$(BIN)/lint-imports
 
 # Never fails: without npm or network the tests that need a browser are skipped with the reason.
@@ -73,12 +69,9 @@ style: $(STAMP)
 browser: $(STAMP) ## Fetch a headless browser into .venv/ for the tests of reports.
 	@$(BIN)/python -m tests.browser.install
 
-# Types are checked beside the tests, for mypy uses one processor only.
 .PHONY: test
-test: install style browser ## Run everything that must pass before a change goes in.
-	@mkdir -p build; $(BIN)/mypy >build/types.txt 2>&1 & types=$$!; \
-	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal $(PYTEST_ARGS); tested=$$?; \
-	wait $$types || { cat build/types.txt >&2; exit 1; }; exit $$tested
+test: install lint browser ## Run everything that must pass before a change goes in.
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal $(PYTEST_ARGS)
 
 .PHONY: slow
 slow: install ## Run the slow tests, with many more generated examples.

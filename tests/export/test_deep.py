@@ -43,6 +43,7 @@ def test_the_proof_is_accepted_and_deeper_than_the_stack() -> None:
     assert sys.getrecursionlimit() < len(json.loads(chain())["nodes"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", QUICK)
 def test_depth_costs_no_recursion(name: str) -> None:
     assert str(10_000 + DEEP).encode() in write_format(format_named(name), chain())
