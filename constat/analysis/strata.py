@@ -94,6 +94,17 @@ def _uses(rule: Rule, body: Iterable[Literal]) -> Iterator[tuple[Atom, str]]:
                 pass
 
 
+def components_of(program: Program) -> tuple[Component, ...]:
+    """Return the components of a program that is known to be stratified, callees first."""
+    graph = dependencies(program)
+    found = []
+    for names in strong_components(graph):
+        members = set(names)
+        recursive = any(use.predicate in members for name in names for use in graph[name])
+        found.append(Component(tuple(names), recursive))
+    return tuple(found)
+
+
 def strong_components(graph: Mapping[str, Sequence[Use]]) -> Iterator[list[str]]:
     """Yield the strongly connected components, callees first, members in the order of rules."""
     order = {name: place for place, name in enumerate(graph)}

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from constat.analysis import AnalysedProgram, Component
-from constat.analysis.strata import dependencies, strong_components
+from constat.analysis.strata import components_of
 from constat.forward.grades import Grade, graded_atom, graded_name, graded_predicate
 from constat.forward.rule_grading import Around, Made, RuleGrading
 from constat.forward.ways import Graded, UnfitError
@@ -111,12 +111,6 @@ class _Grading:
         predicates = {**self.program.program.predicates, **self.made.predicates, **errors}
         rules = tuple(rule for rule, _ in self.made.rules)
         program = replace(self.program.program, predicates=predicates, rules=rules)
-        graph = dependencies(program)
-        components = []
-        for names in strong_components(graph):
-            members = set(names)
-            recursive = any(use.predicate in members for name in names for use in graph[name])
-            components.append(Component(tuple(names), recursive))
         given = {
             graded_name(predicates[name], grade)
             for name, grades in self.inputs.items()
@@ -127,7 +121,7 @@ class _Grading:
             program,
             rules,
             tuple(kinds for _, kinds in self.made.rules),
-            tuple(components),
+            components_of(program),
             self.program.external | given | errors.keys(),
         )
         made = self.made

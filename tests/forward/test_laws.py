@@ -5,14 +5,14 @@ from __future__ import annotations
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from constat.engine import LazyEngine
 from constat.evaluation import ABSENT, CERTAIN
 from constat.plan.forward import Strategy
+from tests.forward.agreeing import check_against_reference
 from tests.forward.running import forward
 from tests.property.coverage import under
-from tests.property.running import LIMITS, truth
+from tests.property.running import truth
 from tests.property.strategies import EXACT, Case, cases
-from tests.property.tables import Manner, tables
+from tests.property.tables import Manner
 
 MANNERS = st.builds(Manner, st.booleans(), st.booleans(), st.booleans(), st.booleans())
 STRATEGIES = st.sampled_from([None, *Strategy])
@@ -44,14 +44,7 @@ def test_it_says_what_the_reference_engine_says(
     strategy: Strategy | None,
     magic: bool | None,  # noqa: FBT001  drawn
 ) -> None:
-    externals = tables(case.program, case.world, manner)
-    reference = LazyEngine().evaluate(case.program, case.goal, externals, LIMITS, exhaust=True)
-    found = forward(case.program, case.world, case.goal, manner, strategy=strategy, magic=magic)
-    event(f"{found.how} {found.left[:1]}")
-    assert found.strength == reference.strength(case.goal)
-    for least in (3, 2, 1, 0):
-        expected = under(case.goal, reference.rows(case.goal.predicate, least))
-        assert found.rows[least] == expected, least
+    check_against_reference(case, manner, strategy, magic=magic)
 
 
 @SOME

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from constat.analysis import AnalysedProgram, Component
-from constat.analysis.strata import dependencies, strong_components
+from constat.analysis.strata import components_of
 from constat.logic import Kind, Predicate, Rule
 from constat.plan.forward.estimates import Estimates
 from constat.plan.forward.operators import Pipeline, Relation, Rewriting, Stage, Wanted
@@ -61,18 +61,12 @@ class Draft:
         predicates = {**self.program.program.predicates, **made}
         typed = tuple(rule for rule, _ in rules)
         program = replace(self.program.program, predicates=predicates, rules=typed)
-        graph = dependencies(program)
-        components = []
-        for names in strong_components(graph):
-            members = set(names)
-            recursive = any(use.predicate in members for name in names for use in graph[name])
-            components.append(Component(tuple(names), recursive))
         self.program = replace(
             self.program,
             program=program,
             rules=typed,
             variable_kinds=tuple(kinds for _, kinds in rules),
-            components=tuple(components),
+            components=components_of(program),
         )
         self.made_by.update(dict.fromkeys(made, made_by))
 

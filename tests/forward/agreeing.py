@@ -1,0 +1,31 @@
+"""What both engines have to say alike of a case: the strength of its goal, and its rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hypothesis import event
+
+from constat.engine import LazyEngine
+from tests.forward.running import forward
+from tests.property.coverage import under
+from tests.property.running import LIMITS
+from tests.property.tables import tables
+
+if TYPE_CHECKING:
+    from constat.plan.forward import Strategy
+    from tests.property.strategies import Case
+    from tests.property.tables import Manner
+
+
+def check_against_reference(
+    case: Case, manner: Manner, strategy: Strategy | None, *, magic: bool | None
+) -> None:
+    externals = tables(case.program, case.world, manner)
+    reference = LazyEngine().evaluate(case.program, case.goal, externals, LIMITS, exhaust=True)
+    found = forward(case.program, case.world, case.goal, manner, strategy=strategy, magic=magic)
+    event(f"{found.how} {found.left[:1]}")
+    assert found.strength == reference.strength(case.goal)
+    for least in (3, 2, 1, 0):
+        expected = under(case.goal, reference.rows(case.goal.predicate, least))
+        assert found.rows[least] == expected, least
