@@ -128,7 +128,7 @@ def test_what_is_held_does_not_expire_and_the_rest_leaves_its_head(tmp_path: Pat
     report = log.check()
     assert report is not None
     assert (report.problems, report.expired, report.held) == ((), 3, 0)
-    assert "ada" not in log.path.read_text().splitlines()[1]
+    assert '"ada"' not in log.path.read_text().splitlines()[1]
 
 
 def test_a_hold_for_one_matter_does_not_end_with_another(tmp_path: Path) -> None:

@@ -1,0 +1,33 @@
+"""Language-model clients: a prompt goes out, a reply comes back, and both are kept.
+
+In: a `Prompt`. Out: a `Reply`, or `ModelError`. Invariant: a reply is data, never instructions;
+what was paid for is kept before anyone reads it.
+"""
+
+from __future__ import annotations
+
+from constat.model.prompts import (
+    Client,
+    ModelError,
+    Prompt,
+    Reply,
+    Task,
+    Tool,
+    ToolCall,
+    ToolResult,
+    Turn,
+    Usage,
+)
+
+__all__ = [
+    "Client",
+    "ModelError",
+    "Prompt",
+    "Reply",
+    "Task",
+    "Tool",
+    "ToolCall",
+    "ToolResult",
+    "Turn",
+    "Usage",
+]
