@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 import os
 import socket
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -55,10 +56,15 @@ def _require_loopback(address: object) -> None:
         raise NetworkBlockedError(message)
 
 
-@pytest.fixture(autouse=True)
-def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(autouse=True, scope="session")
+def _no_network() -> Iterator[None]:
     """Refuse connections and name look-ups that would leave this machine."""
+    with pytest.MonkeyPatch.context() as patch:
+        _guard(patch)
+        yield
 
+
+def _guard(patch: pytest.MonkeyPatch) -> None:
     connect, connect_ex = socket.socket.connect, socket.socket.connect_ex
     getaddrinfo = socket.getaddrinfo
 
@@ -75,9 +81,9 @@ def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
             _require_loopback((host,))
         return getaddrinfo(host, *rest, **options)
 
-    monkeypatch.setattr(socket.socket, "connect", guarded_connect)
-    monkeypatch.setattr(socket.socket, "connect_ex", guarded_connect_ex)
-    monkeypatch.setattr(socket, "getaddrinfo", guarded_getaddrinfo)
+    patch.setattr(socket.socket, "connect", guarded_connect)
+    patch.setattr(socket.socket, "connect_ex", guarded_connect_ex)
+    patch.setattr(socket, "getaddrinfo", guarded_getaddrinfo)
 
 
 @pytest.fixture(scope="session")

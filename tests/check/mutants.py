@@ -36,8 +36,18 @@ def places(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:  # noqa: 
             yield from places(child, (*path, key))
 
 
+def copied_along(tree: Tree, path: Path) -> Tree:
+    """Copy the containers on a path; all others are shared with the tree, which stays as it is."""
+    result = copy.copy(tree)
+    place: Any = result
+    for key in path:
+        place[key] = copy.copy(place[key])
+        place = place[key]
+    return result
+
+
 def changed(tree: Tree, path: Path, new: object) -> Tree:
-    result = copy.deepcopy(tree)
+    result = copied_along(tree, path[:-1])
     parent = find(result, path[:-1])
     parent[path[-1]] = new
     return result
@@ -50,14 +60,14 @@ def find(tree: Any, path: Path) -> Any:  # noqa: ANN401  any JSON
 
 
 def removed(tree: Tree, path: Path) -> Tree:
-    result = copy.deepcopy(tree)
+    result = copied_along(tree, path[:-1])
     del find(result, path[:-1])[path[-1]]
     return result
 
 
 def repeated(tree: Tree, path: Path) -> Tree:
     """Return the tree with an element of an array twice, or a member under a second name."""
-    result = copy.deepcopy(tree)
+    result = copied_along(tree, path[:-1])
     parent, last = find(result, path[:-1]), path[-1]
     again = copy.deepcopy(parent[last])
     if isinstance(parent, list):
