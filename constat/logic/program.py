@@ -151,6 +151,11 @@ class Program:
 
 def term_variables(term: Term) -> Iterator[Variable]:
     """Every variable occurrence of a term, left to right."""
+    # Most terms are variables or constants, and planning asks for millions of them.
+    if isinstance(term, Variable):
+        yield term
+    if not isinstance(term, Apply):
+        return
     stack: list[Term] = [term]
     while stack:
         match stack.pop():
@@ -167,7 +172,10 @@ def literal_variables(literal: Literal) -> Iterator[Variable]:
     match literal:
         case Positive(atom) | Negative(atom):
             for term in atom.terms:
-                yield from term_variables(term)
+                if isinstance(term, Variable):
+                    yield term
+                elif isinstance(term, Apply):
+                    yield from term_variables(term)
         case Comparison(left=left, right=right):
             yield from term_variables(left)
             yield from term_variables(right)

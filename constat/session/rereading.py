@@ -8,6 +8,7 @@ ways. Example: a `vip_threshold` of 100000 that is 90000 now gives two leaves, o
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
@@ -30,6 +31,14 @@ Texts = tuple[str, ...]
 Slots = tuple[str | None, ...]
 Ground = tuple[str, str, str, str | None, str | None, str | None]
 """Tier, origin, source, author, assumption, and the hash of the attestation."""
+# What no query of ours has around the project's own: other comparisons, limits, joins, literals.
+_NARROWING: Final = re.compile(
+    r"[<>!'\"#-]|/\*"
+    r"|\b(?:limit|offset|fetch|top|sample|tablesample|not|like|between|exists|case|any|all|join"
+    r"|group|having|order|distinct|qualify|union|except|intersect|true|false|\d+)\b",
+    re.IGNORECASE,
+)
+_JSON_PLACE: Final = re.compile(r"'\$\[\d+\]'|\$\d+")
 # Stands for whatever tier fetched a row that came from the cache.
 _ANY: Final = ""
 # What certificates say of a pattern that an evaluation did not come to.
@@ -188,12 +197,12 @@ class Rereading:
 
     def _asks(self, number: int) -> bool:
         """Whether the query of a source is one that the project asks for its predicates."""
-        query = self._document["sources"][number]["query"]
+        query = self._document["sources"][number]["query"] or ""
         named = [self._program.predicates.get(name) for name in self.predicates_of(number)]
         return bool(named) and all(
             one is not None
             and one.source is not None
-            and (one.source.parameters.get("query") or "").strip(" \t\r\n;") in (query or "")
+            and _asks_for_keys(query, (one.source.parameters.get("query") or "").strip(" \t\r\n;"))
             for one in named
         )
 
@@ -266,6 +275,19 @@ class Rereading:
         text = None if assumption is None else self._document["assumptions"][assumption]["text"]
         said = None if told["attestation"] is None else sha256(canonical(told["attestation"]))
         return (_fetched_by(told["tier"]), told["origin"], told["name"], told["author"], text, said)
+
+
+def _asks_for_keys(query: str, own: str) -> bool:
+    """Tell whether a recorded query is the project's own, asked for some keys and nothing else.
+
+    What stands around the own text says which columns equal which parameters. It is another query
+    that would leave rows out where it compares in another way, with values, or cuts off.
+    """
+    if not own:
+        return True
+    before, found, after = query.partition(own)
+    around = f"{before} {after}"
+    return bool(found) and _NARROWING.search(_JSON_PLACE.sub("", around)) is None
 
 
 def written_goal(goal: Sequence[Any], analysed: AnalysedProgram) -> Atom | None:

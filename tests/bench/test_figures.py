@@ -37,6 +37,7 @@ def test_the_figures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         *measured("recursion", chain),
         *measured("point", orders, tmp_path / "projects", tmp_path / "bytecode"),
         *measured("columnar"),
+        *measured("planning"),
         *measured("evidence", tmp_path / "evidence"),
         *measured("openings"),
         *measured("exports", tmp_path / "exports"),

@@ -65,7 +65,24 @@ def other_origin(document: Document) -> None:
     group(document, "vip_threshold")[1]["origin"] = "DATABASE"
 
 
-FORGERIES = [altered_value, invented_row, forged_complete_flag, other_origin]
+def cut_off_query(document: Document) -> None:
+    """The query is said to have had an end that leaves rows out."""
+    group(document, "placed_order")[1]["query"] += " LIMIT 3"
+
+
+def narrowed_query(document: Document) -> None:
+    """The query is said to have asked for some orders only."""
+    group(document, "placed_order")[1]["query"] += " AND c2 > 10"
+
+
+FORGERIES = [
+    altered_value,
+    invented_row,
+    forged_complete_flag,
+    other_origin,
+    cut_off_query,
+    narrowed_query,
+]
 
 
 @pytest.fixture(scope="module")
