@@ -5,12 +5,13 @@
 
 from __future__ import annotations
 
+import json
 import random
 from typing import Any, Final
 
 from tests.check import certificates as c
 from tests.check.certificates import Make, customer
-from tests.check.writer import START, Tree, Writer, agg, cmp, con, neg, pos, sha256
+from tests.check.writer import START, Tree, Writer, agg, cmp, con, neg, pos, seal, sha256
 
 
 def attestation(kind: str, name: str, **members: Any) -> Tree:  # noqa: ANN401  any JSON
@@ -128,6 +129,22 @@ def nested_proof(rng: random.Random) -> Writer:
 def nested_summary(rng: random.Random) -> Writer:
     """What the nested certificate could not show counts for the outer level as well."""
     return welcomed(c.summary_proved(rng))
+
+
+def nested_read_at_two_moments(rng: random.Random) -> Writer:
+    """The sources of the nested certificate were not read in one snapshot, the outer ones were."""
+    inner = c.vip_proved(rng)
+    inner.tree["header"]["snapshot"] = "not one snapshot"
+    inner.tree = json.loads(seal(inner.tree))
+    return welcomed(inner)
+
+
+def recorded_as_of_a_day(rng: random.Random) -> Writer:
+    """The facts are those that were recorded then, which the report says first."""
+    w = c.vip_proved(rng)
+    w.tree["header"]["as_of"] = "2026-01-31T00:00:00.000000Z"
+    w.tree = json.loads(seal(w.tree))
+    return w
 
 
 def vip_said(rng: random.Random) -> Writer:
@@ -438,9 +455,11 @@ MORE: Final[tuple[Make, ...]] = (
     nested_in_nested,
     nested_not_accepted,
     nested_proof,
+    nested_read_at_two_moments,
     nested_row_that_removes,
     nested_summary,
     nested_under_a_closure,
     nested_under_a_word,
     nested_with_a_fall_through,
+    recorded_as_of_a_day,
 )
