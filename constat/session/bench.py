@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from constat.analysis import AnalysedProgram
     from constat.evaluation import Engine, Limits, Observer
     from constat.project import Project
+    from constat.proof.speech import Speech
     from constat.tiers import Tiers
 
 
@@ -30,3 +31,4 @@ class Bench:
     evaluating: Callable[[Observer | None], AbstractContextManager[Tiers]]
     observe: Observer
     texts: dict[str, str]
+    speech: Speech

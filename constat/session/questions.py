@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from constat.evaluation import Observer
     from constat.session.bench import Bench
     from constat.session.missing_facts import MissingFacts
+    from constat.session.result import Result
+    from constat.session.row_proofs import RowProofs
     from constat.session.what_if import WhatIf
     from constat.session.why_not import WhyNotResult
 
@@ -28,6 +30,22 @@ class Questions(ABC):
     @abstractmethod
     def _bench(self) -> Bench:
         """Give what is needed to answer."""
+
+    @abstractmethod
+    def prove(self, goal: str, *, minimal: str | None = None) -> Result:
+        """Prove a goal."""
+
+    def row_proofs(self, query: str) -> RowProofs:
+        """Make ready to prove many rows of one query, each with a proof of least height.
+
+        The result is computed once and held in memory, until what this gives is closed. Raises
+        `ConstatError` as `query` does.
+        """
+        proving = importlib.import_module("constat.session.row_proofs")
+        found: RowProofs = proving.row_proofs(
+            self._bench(), query, lambda goal: self.prove(goal, minimal="height")
+        )
+        return found
 
     def why_not(
         self, goal: str, *, most: int = 40, observe: Observer | None = None

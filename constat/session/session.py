@@ -404,6 +404,7 @@ class Session(Questions, Comparing, Recording):
             self._evaluating,
             self._tell,
             self._texts,
+            self._speech,
         )
 
     def _facts(self) -> FactStore:

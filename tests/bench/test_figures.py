@@ -30,6 +30,7 @@ def test_the_figures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     (tmp_path / "exports").mkdir()
     (tmp_path / "evidence").mkdir()
     (tmp_path / "proofs").mkdir()
+    (tmp_path / "rows").mkdir()
     orders = tmp_path / "orders"
     write("w6", orders, Size.FULL)
     figures = [
@@ -42,6 +43,7 @@ def test_the_figures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         *measured("openings"),
         *measured("exports", tmp_path / "exports"),
         *measured("records", tmp_path / "records"),
+        *measured("rows", tmp_path / "rows"),
         *measured("proofs", tmp_path / "proofs"),
         *measured("reports"),
         *measured("second_checker"),
