@@ -103,10 +103,14 @@ def _met(asked: Asked, results: Results) -> tuple[Assumption, ...]:
 
 
 def _closing(results: Results) -> Iterator[Assumption]:
-    """Yield the assumptions under which no further rows are open."""
+    """Yield the assumptions under which no further rows are open.
+
+    A row that is there anyway is no further one.
+    """
     for call in results.calls:
+        there = {row for portion in call.answer.portions for row in portion.rows}
         for opening in call.answer.openings:
-            if opening.assumption is not None:
+            if opening.assumption is not None and opening.row not in there:
                 yield opening.assumption
 
 

@@ -22,7 +22,7 @@ from constat.proof.slices import TooLargeError
 from constat.session.answers import Notes
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from constat.evaluation import Assumption, Outcome
     from constat.proof.outside import Fact
@@ -53,7 +53,7 @@ def resting(
     if not accepted and not whole:
         return Rests((), notes)
     reading = accepting_reading(outcome)
-    every = tuple(sorted(in_parts(reading.accepted), key=lambda one: (one.kind, one.text)))
+    every = _in_order(in_parts(reading.accepted))
     if len(accepted) > _MOST_NOTED:
         return Rests(every, notes | {fact: Notes(None, every) for fact in accepted})
     proof = Proof(reading, outcome.goal)
@@ -66,7 +66,12 @@ def resting(
         fact: Notes(Decimal(proof.confidences[fact]) / MILLION, walk.assumptions(fact))
         for fact in accepted
     }
-    return Rests(proof.accepted_assumptions(), notes | under)
+    return Rests(_in_order(proof.accepted_assumptions()), notes | under)
+
+
+def _in_order(assumptions: Iterable[Assumption]) -> tuple[Assumption, ...]:
+    """Put assumptions into the one order that does not depend on who found them."""
+    return tuple(sorted(assumptions, key=lambda one: (one.kind, one.text)))
 
 
 def _confidences(outcome: Outcome, facts: tuple[Fact, ...]) -> dict[Fact, Notes]:

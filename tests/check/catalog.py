@@ -50,8 +50,10 @@ LARGE: Final = frozenset(
         "as_deep_as_allowed",
         "long_text",
         "premises_used_twice",
+        "summary_of_as_many_chunks_as_allowed",
         "summary_of_inline_dates",
         "summary_of_inline_rows",
+        "summary_of_larger_chunks",
     }
 )
 

@@ -934,6 +934,26 @@ def full(count: int, total: str | None, least: str | None, greatest: str | None)
     return [count, total, least, greatest, sha256(f"{count} {total}")]
 
 
+def count_of_chunks(size: int, chunks: int, rest: int = 0) -> Writer:
+    """Return a proof of a count from so many full chunks and perhaps one that is not."""
+    counts = [size] * chunks + [rest] * bool(rest)
+    listed = [full(one, None, None, None) for one in counts]
+    return summarised("count", "symbol", listed, str(sum(counts)), "number")
+
+
+def summary_of_full_chunks(_: random.Random) -> Writer:
+    return count_of_chunks(1024, 2)
+
+
+def summary_of_as_many_chunks_as_allowed(_: random.Random) -> Writer:
+    return count_of_chunks(1024, 512)
+
+
+def summary_of_larger_chunks(_: random.Random) -> Writer:
+    """One row more than fits into the small ones."""
+    return count_of_chunks(2048, 256, 1)
+
+
 SUMMARIES: Final[tuple[tuple[str, str, list[list[object]], str, str], ...]] = (
     (
         "max",
@@ -1239,6 +1259,9 @@ MORE: Final[tuple[Make, ...]] = (
     aggregate_with_a_wide_small_atom,
     aggregate_with_atoms_of_equal_width,
     every_letter_of_a_name,
+    summary_of_as_many_chunks_as_allowed,
+    summary_of_full_chunks,
+    summary_of_larger_chunks,
     summary_with_the_longest_fraction,
     long_match,
     long_mismatch,

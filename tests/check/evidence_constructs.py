@@ -349,6 +349,56 @@ def level_of_the_better_coverage(rng: random.Random) -> Writer:
     return w.conclude("PROVED", "fine", who)
 
 
+def level_of_a_key_told_twice(rng: random.Random) -> Writer:
+    """A key stands in two coverages by the same columns, and one of them shows all its rows."""
+    w, who = Writer(), customer(rng)
+    w.outside("member", "c:symbol")
+    w.outside("late", "c:symbol")
+    w.declare("fine", "c:symbol")
+    rule = w.rule("fine", pos("fine", "c"), pos("member", "c"), neg("late", "c"))
+    w.facts("member", [[who]])
+    w.cover("late", [0], [[who]], w.source([], count=9))
+    w.cover("late", [0], [[who]], w.source([]))
+    w.derived(rule, [who], {"c": who}, [w.given("member", who), None])
+    return w.conclude("PROVED", "fine", who)
+
+
+def level_of_the_first_entry(rng: random.Random) -> Writer:
+    """Two entries of the closure serve alike: the first counts, though it rests on less."""
+    w, who = Writer(), customer(rng)
+    w.outside("one", "c:symbol")
+    for name in ("late", "fine"):
+        w.declare(name, "c:symbol")
+    w.rule("late", pos("late", "c"), pos("one", "c"))
+    fine = w.rule("fine", pos("fine", con("symbol", who)), neg("late", con("symbol", who)))
+    w.cover("one", [], [[]], w.source([], count=9))
+    w.cover("one", [0], [[who]], w.source([]))
+    w.entry("late", [], [[]])
+    w.entry("late", [0], [[who]])
+    w.derived(fine, [who], {}, [None])
+    return w.conclude("PROVED", "fine", who)
+
+
+def level_beside_the_key_of_a_source(rng: random.Random) -> Writer:
+    """What a source tells by one key is no entry of the closure by that key."""
+    w, who = Writer(), customer(rng)
+    w.outside("one", "c:symbol d:number")
+    w.outside("late", "c:symbol d:number")
+    w.declare("fine", "c:symbol")
+    w.rule("late", pos("late", "c", "d"), pos("one", "c", "d"))
+    seventh = neg("late", con("symbol", who), con("number", "7"))
+    fine = w.rule("fine", pos("fine", con("symbol", who)), seventh)
+    near = w.source([])
+    w.cover("one", [0], [[who]], near)
+    w.cover("one", [1], [["7"]], w.source([], count=9))
+    w.cover("late", [0], [[who]], near)
+    w.cover("late", [1], [["7"]], near)
+    w.entry("late", [0], [[who]])
+    w.entry("late", [1], [["7"]])
+    w.derived(fine, [who], {}, [None])
+    return w.conclude("PROVED", "fine", who)
+
+
 def level_through_a_cycle(rng: random.Random) -> Writer:
     """Derived predicates that rest on each other rest on the weakest look-up of both."""
     w, who = Writer(), customer(rng)
@@ -444,9 +494,12 @@ MORE: Final[tuple[Make, ...]] = (
     attested_by_a_service,
     attested_in_a_sub_plan,
     attested_twice,
+    level_beside_the_key_of_a_source,
     level_of_a_declared_sum,
+    level_of_a_key_told_twice,
     level_of_a_mixed_coverage,
     level_of_a_sum_over_both,
+    level_of_the_first_entry,
     level_of_the_better_coverage,
     level_through_a_cycle,
     level_where_all_is_open,
