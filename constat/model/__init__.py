@@ -1,11 +1,13 @@
 """Language-model clients: a prompt goes out, a reply comes back, and both are kept.
 
 In: a `Prompt`. Out: a `Reply`, or `ModelError`. Invariant: a reply is data, never instructions;
-what was paid for is kept before anyone reads it.
+what was paid for is kept before anyone reads it. What asks providers is loaded by the session.
 """
 
 from __future__ import annotations
 
+from constat.model.canonical import answered_of, canonical, hash_of, request_of
+from constat.model.printing import printable
 from constat.model.prompts import (
     Client,
     ModelError,
@@ -18,6 +20,8 @@ from constat.model.prompts import (
     Turn,
     Usage,
 )
+from constat.model.since import since
+from constat.model.tool_schema import arguments_of
 
 __all__ = [
     "Client",
@@ -30,4 +34,11 @@ __all__ = [
     "ToolResult",
     "Turn",
     "Usage",
+    "answered_of",
+    "arguments_of",
+    "canonical",
+    "hash_of",
+    "printable",
+    "request_of",
+    "since",
 ]

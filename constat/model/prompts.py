@@ -84,13 +84,18 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one or several calls, and their price where the project tells prices."""
+    """Tokens of one or several calls, and their price where the project tells prices.
+
+    `read` are tokens of prompts at the full price, `cached` those that the provider had kept,
+    `stored` those that it keeps from now on, `written` those of replies: no token counts twice.
+    """
 
     calls: int = 0
     read: int = 0
     cached: int = 0
     written: int = 0
     cost: Decimal = Decimal(0)
+    stored: int = 0
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(
@@ -99,7 +104,23 @@ class Usage:
             self.cached + other.cached,
             self.written + other.written,
             self.cost + other.cost,
+            self.stored + other.stored,
         )
+
+    def __sub__(self, other: Usage) -> Usage:
+        return Usage(
+            self.calls - other.calls,
+            self.read - other.read,
+            self.cached - other.cached,
+            self.written - other.written,
+            self.cost - other.cost,
+            self.stored - other.stored,
+        )
+
+    @property
+    def tokens(self) -> int:
+        """All tokens, whatever they cost."""
+        return self.read + self.cached + self.stored + self.written
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +129,8 @@ class Reply:
 
     `stop` is `end`, `tools`, `length` or `refusal`. `prompt_hash` and `response_hash` are
     `sha256:<hex>` of the exact request and response; `at` is the time of the answer (UTC,
-    `Timestamp` spelling), the original one where it is `replayed`.
+    `Timestamp` spelling), the original one where it is `replayed`; a replayed reply has cost
+    nothing, so its usage is empty.
     """
 
     model: str
@@ -123,12 +145,29 @@ class Reply:
 
 
 class ModelError(Exception):
-    """No reply: `code` is that of a diagnostic; `retryable` tells whether later may be better."""
+    """No reply: `code` is that of a diagnostic; `retryable` tells whether later may be better.
 
-    def __init__(self, code: str, message: str, *, retryable: bool = False) -> None:
+    `retry_after` are the seconds that the provider asks to wait; `usage` is what was paid in vain;
+    `unsettled` where nobody knows whether the provider has worked on it. The message is one
+    printable line of bounded length, in which no key stands.
+    """
+
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        *,
+        retryable: bool = False,
+        retry_after: float | None = None,
+        usage: Usage | None = None,
+        unsettled: bool = False,
+    ) -> None:
         super().__init__(message)
         self.code = code
         self.retryable = retryable
+        self.retry_after = retry_after
+        self.usage = Usage() if usage is None else usage
+        self.unsettled = unsettled
 
 
 class Client(Protocol):

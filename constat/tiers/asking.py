@@ -44,11 +44,15 @@ class Contribution:
 
 @dataclass(slots=True)
 class Asked:
-    """The contributions in order; the keys the authority completed; why others are unknown."""
+    """The contributions in order; the keys the authority completed; why others are unknown.
+
+    `remarks` are of tiers that answered and do not know.
+    """
 
     contributions: list[Contribution] = field(default_factory=list)
     complete: dict[Row, str] = field(default_factory=dict)
     failures: dict[Row, list[tuple[str, str]]] = field(default_factory=dict)
+    remarks: dict[Row, str] = field(default_factory=dict)
 
 
 class Asking:
@@ -117,6 +121,7 @@ class Asking:
         asked.contributions.append(Contribution(name, answer, fallen))
         for key, reason in answer.failures.items():
             asked.failures.setdefault(key, []).append((name, reason))
+        asked.remarks.update(answer.remarks)
         # A single value in the configuration closes its predicate, whatever its source.
         speaks = name in {self._authority, BUILT_IN_TIERS[1]}
         complete = answer.complete - answer.failures.keys() if speaks else frozenset()

@@ -26,6 +26,7 @@ from constat.tiers.connections import Connections
 from constat.tiers.custom import CustomTierLoader
 from constat.tiers.database import DatabaseTier
 from constat.tiers.declarations import check_declarations
+from constat.tiers.model_declared import MODEL, asks_model
 from constat.tiers.reading import DATABASE
 from constat.tiers.user import UserFacts
 
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from constat.store import FactStore
     from constat.tiers.cache import AnswerCache
     from constat.tiers.certificates import CertificateTier, Checker
+    from constat.tiers.model import ModelAccess, ModelTier
     from constat.tiers.tier import Tier
 
 
@@ -63,7 +65,7 @@ class Tiers:
     troubles: Callable[[], tuple[tuple[str, str], ...]] = tuple
 
 
-def build_externals(
+def build_externals(  # noqa: PLR0913  what a session hands down
     project: Project,
     analysed: AnalysedProgram,
     store: FactStore,
@@ -71,11 +73,13 @@ def build_externals(
     serve: bool | None = None,
     observe: Observer = ignore_event,
     checker: Checker | None = None,
+    models: Callable[[], ModelAccess] | None = None,
 ) -> Tiers:
     """Build a chain for each external predicate.
 
     With `serve` what `max_age` allows is kept and served; where it is false, it is only kept.
-    The checker is asked about certificates that facts are taken from; without one none is.
+    The checker is asked about certificates that facts are taken from; without one none is. The
+    models are made where a predicate lets one be asked.
     """
     predicates = analysed.program.predicates
     external = [predicates[name] for name in sorted(analysed.external) if name in predicates]
@@ -88,21 +92,25 @@ def build_externals(
         caching = importlib.import_module("constat.tiers.cache")
         cache = caching.AnswerCache(project, connections, observe)
         cache.reading = serve
-    proved = None
-    if checker is not None and any(map(uses_certificates, external)):
-        # Few projects take facts from certificates: the others start without what reads them.
-        proving = importlib.import_module("constat.tiers.certificates")
-        proved = proving.CertificateTier(project, checker)
-    tiers = _ordered(project, configured, database, proved)
+    proved = _certificate_tier(project, external, checker)
+    told = _model_tier(project, external, models)
+    tiers = _ordered(project, configured, (database, told), proved)
     shared = _Shared(project, tiers, UserFacts(store), connections, cache, proved, observe)
     chains = {predicate.name: _chain(predicate, shared) for predicate in external}
     kept = () if cache is None else (cache,)
     return Tiers(
         chains,
-        connections.start,
-        partial(_each, (connections.release, *(one.release for one in kept))),
+        connections.start if told is None else partial(_started, connections, told),
+        partial(_each, (connections.release, *(one.release for one in (*kept, *_some(told))))),
         connections.cancel,
-        partial(_each, (database.forget, *(chain.forget for chain in chains.values()))),
+        partial(
+            _each,
+            (
+                database.forget,
+                *(one.forget for one in _some(told)),
+                *(chain.forget for chain in chains.values()),
+            ),
+        ),
         partial(_each, (connections.close, *(one.close for one in kept))),
         nullcontext if cache is None else cache.anew,
         tuple if cache is None else lambda: tuple(cache.troubles),
@@ -140,6 +148,37 @@ class _Shared:
     observe: Observer
 
 
+def _certificate_tier(
+    project: Project, external: Sequence[Predicate], checker: Checker | None
+) -> CertificateTier | None:
+    """Give the tier where a predicate needs it: the other projects start without it."""
+    if checker is None or not any(map(uses_certificates, external)):
+        return None
+    proving = importlib.import_module("constat.tiers.certificates")
+    found: CertificateTier = proving.CertificateTier(project, checker)
+    return found
+
+
+def _model_tier(
+    project: Project, external: Sequence[Predicate], models: Callable[[], ModelAccess] | None
+) -> ModelTier | None:
+    """Give the tier where a predicate lets a model be asked."""
+    if models is None or not any(asks_model(one, project) for one in external):
+        return None
+    telling = importlib.import_module("constat.tiers.model")
+    found: ModelTier = telling.ModelTier(project, models())
+    return found
+
+
+def _some(told: ModelTier | None) -> tuple[ModelTier, ...]:
+    return () if told is None else (told,)
+
+
+def _started(connections: Connections, told: ModelTier, seconds: float) -> None:
+    connections.start(seconds)
+    told.start(seconds)
+
+
 def _each(steps: tuple[Callable[[], None], ...]) -> None:
     for step in steps:
         step()
@@ -148,11 +187,14 @@ def _each(steps: tuple[Callable[[], None], ...]) -> None:
 def _ordered(
     project: Project,
     configured: Mapping[str, Configured],
-    database: DatabaseTier,
+    asked: tuple[DatabaseTier, ModelTier | None],
     proved: CertificateTier | None,
 ) -> tuple[tuple[str, Tier | None], ...]:
     """Give the chain: the built-in tiers, a project's own behind the one it names."""
+    database, told = asked
     built: dict[str, Tier] = {CONFIG: ConfigTier(project, configured), DATABASE: database}
+    if told is not None:
+        built[MODEL] = told
     chain: list[tuple[str, Tier | None]] = [(name, built.get(name)) for name in BUILT_IN_TIERS]
     if proved is not None:
         chain.insert(BUILT_IN_TIERS.index(DATABASE) + 1, (CERTIFICATES, proved))
@@ -211,6 +253,8 @@ def _source_alone(predicate: Predicate, source: str, shared: _Shared) -> str:
     """
     own = (tier for _, tier in shared.tiers if isinstance(tier, CustomTierLoader))
     if source not in shared.project.databases or any(tier.may_know(predicate) for tier in own):
+        return ""
+    if asks_model(predicate, shared.project):
         return ""
     return source
 

@@ -237,7 +237,7 @@ class Chain:
                 opened[Opening(row, closure.text, "closed", closure)] = None
                 answered.add(key)
             else:
-                opened[_unknown(demand, key, reasons)] = None
+                opened[_unknown(demand, key, reasons, asked.remarks.get(key, ""))] = None
         return Answer(
             tuple(portions), tuple(opened), frozenset(answered), tuple(authorities.values())
         )
@@ -261,12 +261,12 @@ class Chain:
         return {}
 
 
-def _unknown(demand: Demand, key: Row, reasons: list[tuple[str, str]]) -> Opening:
+def _unknown(demand: Demand, key: Row, reasons: list[tuple[str, str]], remark: str) -> Opening:
     if reasons:
         text = "; ".join(reason for _, reason in reasons)
         return Opening(pattern(demand, key), text, reasons[-1][0])
     reason = f"nothing tells all facts of {demand.predicate.name}: it has no source that does"
-    return Opening(pattern(demand, key), reason, "unresolved")
+    return Opening(pattern(demand, key), remark or reason, "unresolved")
 
 
 def _authorities(asked: Asked) -> dict[object, Evidence]:

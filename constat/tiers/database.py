@@ -248,7 +248,7 @@ class DatabaseTier:
                 self._guarded[name] = guard(query, connection.dialect)
             guarded = self._guarded[name]
             if self._checked.get(name) != generation:
-                _check_columns(predicate, guarded, connection)
+                check_columns(predicate, guarded, connection)
                 self._checked[name] = generation
         except QueryMistakeError as problem:
             raise self._mistake(predicate, problem, connection) from None
@@ -272,7 +272,8 @@ def _is_distinct(predicate: Predicate) -> bool:
     return said_of_input(predicate, "distinct") == "true"
 
 
-def _check_columns(predicate: Predicate, guarded: Guarded, connection: Connection) -> None:
+def check_columns(predicate: Predicate, guarded: Guarded, connection: Connection) -> None:
+    """Raise `QueryMistakeError` where tables are not there or columns are not as declared."""
     known = connection.tables()
     for table in sorted(guarded.tables):
         if table not in known:

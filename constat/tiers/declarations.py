@@ -13,6 +13,7 @@ from constat.project import suggestion
 from constat.tiers.cache_age import check_age
 from constat.tiers.certificate_names import check_certificates, uses_certificates
 from constat.tiers.config import CONFIG, config_key
+from constat.tiers.model_declared import MODEL, PARAMETERS, asks_model, check_model
 from constat.tiers.reading import POLICIES
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from constat.logic import Predicate
     from constat.project import Project
 
-_OURS: Final = ("source", "query", "key", "null", "distinct", "max_age", "record")
+_OURS: Final = ("source", "query", "key", "null", "distinct", "max_age", "record", *PARAMETERS)
 # What stock Souffle reads of an `.input`; it says nothing about a project's source.
 _SOUFFLE: Final = ("IO", "filename", "name", "delimiter", "headers", "rfc4180")
 
@@ -37,6 +38,7 @@ def check_declarations(
         check_certificates(predicate, project, diagnostics)
         _check_key(predicate, diagnostics)
         check_age(predicate, diagnostics)
+        check_model(predicate, project, diagnostics)
         for attributes in (predicate.attributes, *(c.attributes for c in predicate.columns)):
             _check_policy(attributes.get("null", "error"), predicate, diagnostics)
     external = [predicates[name] for name in sorted(analysed.external) if name in predicates]
@@ -58,7 +60,7 @@ def _check_source(predicate: Predicate, project: Project, diagnostics: list[Diag
         return
     if uses_certificates(predicate):
         return
-    known = {CONFIG, *project.databases, *project.tiers}
+    known = {CONFIG, *project.databases, *project.tiers, *_model(predicate, project)}
     if source.name not in known:
         message = f"`{predicate.name}` has the source `{source.name}`, which the project has not"
         if not source.name:
@@ -81,6 +83,11 @@ def _check_source(predicate: Predicate, project: Project, diagnostics: list[Diag
         if source.parameters.get(name, "true") not in {"true", "false"}:
             message = f"`.input {predicate.name}` has a `{name}` that is neither true nor false"
             diagnostics.append(Diagnostic("C0513", message, source.span))
+
+
+def _model(predicate: Predicate, project: Project) -> Iterable[str]:
+    """Give the name of the model tier where it may be a source."""
+    return (MODEL,) if asks_model(predicate, project) else ()
 
 
 def _check_key(predicate: Predicate, diagnostics: list[Diagnostic]) -> None:

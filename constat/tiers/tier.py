@@ -24,6 +24,7 @@ class TierAnswer:
     For the keys in `complete` the portions and openings are all the tier's rows. `failures` tells
     why a key was not answered as it should have been; rows given for it still hold. A key in
     neither has the rows given, perhaps more. `authorities` is the evidence for `complete`.
+    `remarks` tell why a key has no rows although nothing failed: the tier does not know.
     """
 
     portions: tuple[Portion, ...] = ()
@@ -31,6 +32,7 @@ class TierAnswer:
     complete: frozenset[Row] = frozenset()
     failures: Mapping[Row, str] = field(default_factory=dict, hash=False)
     authorities: tuple[Evidence, ...] = ()
+    remarks: Mapping[Row, str] = field(default_factory=dict, hash=False)
 
 
 class Tier(Protocol):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from constat.evaluation import Agent, Attestation, Demand, Evidence, Opening, Origin, Portion
+from constat.evaluation import Agent, Attestation, Demand, Evidence, Opening, Origin, Portion, Quote
 from constat.syntax import print_row
 from constat.tiers.canonical_texts import read_canonical
 from constat.tiers.hashing import content_hash
@@ -63,6 +63,23 @@ def _typed(fact: StoredFact, predicate: Predicate) -> Row | None:
         return None
 
 
+def _quote(fact: StoredFact) -> Quote | None:
+    """Give the words that say a fact, as the person's own document."""
+    told = fact.told
+    if told is None:
+        return None
+    return Quote(f"told by {fact.author}", told.words, told.start, told.end, told.hash)
+
+
+def _note(fact: StoredFact) -> str | None:
+    """Give the person's note; a model that found the fact in their words is named as a tool."""
+    told = fact.told
+    if told is None or not told.tool:
+        return fact.note or None
+    found = f"found in these words by {told.tool} (prompt {told.prompt}, response {told.response})"
+    return f"{fact.note}; {found}" if fact.note else found
+
+
 def _portion(fact: StoredFact, predicate: Predicate, row: Row) -> Portion:
     evidence = Evidence(
         tier=USER,
@@ -73,6 +90,6 @@ def _portion(fact: StoredFact, predicate: Predicate, row: Row) -> Portion:
         row_count=1,
         content_hash=content_hash((row,), predicate.kinds),
         author=fact.author,
-        attestation=Attestation(Agent("person", fact.author), note=fact.note or None),
+        attestation=Attestation(Agent("person", fact.author), quote=_quote(fact), note=_note(fact)),
     )
     return Portion((row,), evidence, stated_by(fact.author, predicate, row))

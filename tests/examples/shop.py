@@ -22,6 +22,8 @@ def copy_shop(folder: Path, database: Path) -> Path:
     ignored = shutil.ignore_patterns("data", ".constat", "__pycache__")
     project = folder / "examples" / "vip"
     shutil.copytree(PROJECT, project, ignore=ignored)
+    shipments = folder / "examples" / "shipments"
+    shutil.copytree(ROOT / "examples" / "shipments", shipments, ignore=ignored)
     shutil.copytree(LIBRARY, folder / "rules" / "customer-value", ignore=ignored)
     shutil.copy(ROOT / "pyproject.toml", folder)
     (project / "data").mkdir()

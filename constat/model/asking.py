@@ -1,0 +1,273 @@
+"""The client that everybody asks with: what is there already, what may be spent, then a provider.
+
+In: a prompt. Out: a `Reply` or `ModelError`. Invariants: a reply that is on the tape or was paid
+for is never paid for again; nothing is sent that might exceed a budget; a reply is kept before
+anybody looks at it, and what was paid for one that is of no use is in the books. Example:
+`AskingClient(setting, parts).ask(prompt).replayed` is true the second time.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final, Protocol
+
+from constat.model.canonical import answered_of, hash_of, request_of
+from constat.model.checking import check_model, checked_calls, corrected
+from constat.model.ledger import priced, worst_case
+from constat.model.prompts import ModelError, Reply, Usage
+from constat.model.provider import BrokenReplyError, MisfitReplyError
+from constat.model.since import since
+from constat.model.tapes import DAMAGED, MISSING, WRITTEN, WRITTEN_MODEL, Tape, Taped
+from constat.model.waiting import Clock, send_within, within
+from constat.store.clock import now
+from constat.store.model_answers import ModelAnswerError, ModelAnswers, PaidReply
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from constat.model.canonical import Answered, Request
+    from constat.model.ledger import Ledger, Reservation
+    from constat.model.prompts import Prompt
+    from constat.model.provider import Provider
+    from constat.project import ModelSetting
+
+UNKEPT: Final = "C0830"
+_COUNT_SECONDS: Final = 20.0
+# Roles, names and brackets around the texts, of which a request has its canonical bytes in full.
+_FRAME_TOKENS: Final = 600
+
+
+class Warn(Protocol):
+    """Takes what went wrong and changed no answer."""
+
+    def __call__(self, code: str, reason: str) -> None:
+        """Note it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What the clients of a session share.
+
+    `serve` is false where everything is asked anew; `keep` are the seconds that a paid reply is
+    served again, `None` for ever. With a tape that only replays no provider is ever made.
+    """
+
+    provider: Callable[[ModelSetting], Provider]
+    ledger: Ledger
+    kept: ModelAnswers
+    warn: Warn
+    tape: Tape | None = None
+    replaying: bool = False
+    serve: bool = True
+    keep: int | None = None
+    clock: Clock = field(default_factory=Clock)
+
+
+@dataclass(frozen=True, slots=True)
+class _Wish:
+    """How long one asking may take, and how old a reply that is served again may be."""
+
+    seconds: float | None
+    max_age: int | None
+
+
+class AskingClient:
+    """Asks one model for one task; implements `Client`."""
+
+    def __init__(self, setting: ModelSetting, around: Surroundings) -> None:
+        self._setting = setting
+        self._around = around
+
+    def ask(
+        self, prompt: Prompt, *, seconds: float | None = None, max_age: int | None = None
+    ) -> Reply:
+        """Ask, within so many seconds where that is told; raises `ModelError`.
+
+        A reply that was paid for is served again up to `max_age` seconds, or as long as the
+        project says. A model whose call does not fit is told so and asked once more.
+        """
+        wish = _Wish(seconds, self._around.keep if max_age is None else max_age)
+        try:
+            return self._ask_once(prompt, wish)
+        except MisfitReplyError as problem:
+            return self._ask_once(corrected(prompt, problem), wish)
+
+    def _ask_once(self, prompt: Prompt, wish: _Wish) -> Reply:
+        try:
+            request = request_of(prompt, self._setting.model, self._setting.effort)
+        except (TypeError, ValueError, RecursionError):
+            raise ModelError("C0824", "the prompt holds something that JSON cannot say") from None
+        found = self._taped(request) or self._kept(request, wish.max_age)
+        if found is not None:
+            self._around.ledger.replay()
+            return found
+        return self._asked(request, wish.seconds)
+
+    def _taped(self, request: Request) -> Reply | None:
+        tape = self._around.tape
+        if tape is None:
+            return None
+        taped = tape.find(request.hash)
+        if taped is not None:
+            # Written answers have a name of their own, whatever model was to be asked.
+            names = (WRITTEN_MODEL,) if tape.answers == WRITTEN else self._names
+            return self._reply(request, taped.answered, taped.at, names, replayed=True)
+        if self._around.replaying:
+            raise ModelError(
+                MISSING,
+                f"the tape {tape.path.name} has no reply to this prompt ({request.hash[:23]}), "
+                "and no model may be asked",
+            )
+        if tape.entries and tape.answers == WRITTEN and WRITTEN_MODEL not in self._names:
+            # Before it is paid for: the reply could not be put beside these.
+            message = (
+                f"the tape {tape.path.name} has written answers; replies need one of their own"
+            )
+            raise ModelError(DAMAGED, message)
+        return None
+
+    def _kept(self, request: Request, max_age: int | None) -> Reply | None:
+        if not self._around.serve or self._around.keep == 0:
+            return None
+        try:
+            kept = self._around.kept.find(request.hash, since(max_age))
+            if kept is None:
+                return None
+            answered = answered_of(kept.response)
+        except ModelAnswerError as problem:
+            self._around.warn(UNKEPT, f"kept replies cannot be read: {problem}")
+            return None
+        except ValueError as problem:
+            self._around.warn(UNKEPT, f"a kept reply {problem}")
+            return None
+        try:
+            reply = self._reply(request, answered, kept.at, self._names, replayed=True)
+        except ModelError:
+            # What counts as a reply has changed since: it is asked for anew.
+            return None
+        self._record(request, replace(answered, usage=_usage_of(kept)), kept.at)
+        return reply
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        return self._setting.answers_as
+
+    def _asked(self, request: Request, most_seconds: float | None) -> Reply:
+        provider = self._around.provider(self._setting)
+        reserved = self._reserved(request, provider)
+        used, clock = reserved.worst, self._around.clock
+        started = clock.monotonic()
+        bounds = (self._setting.seconds, reserved.seconds, most_seconds)
+        seconds = min(one for one in bounds if one is not None)
+        try:
+            answered = send_within(provider, request, seconds, clock)
+            used = priced(answered.usage, self._setting.prices)
+        except BrokenReplyError as problem:
+            used = priced(problem.usage, self._setting.prices)
+            self._keep(request, problem.answered, used, clock.monotonic() - started, now())
+            raise
+        except ModelError as problem:
+            # A refused request costs nothing; one that nobody answered may have been worked on.
+            used = used if problem.unsettled else Usage()
+            raise
+        finally:
+            share = (request.prompt.task.value, self._setting.name)
+            self._around.ledger.settle(reserved, used, clock.monotonic() - started, share)
+        at = now()
+        answered = replace(answered, usage=used)
+        try:
+            reply = self._usable(request, answered, at, clock.monotonic() - started)
+        except MisfitReplyError:
+            # What was said next rests on it: a replay needs both.
+            self._record(request, answered, at)
+            raise
+        self._record(request, answered, at)
+        return reply
+
+    def _usable(self, request: Request, answered: Answered, at: str, seconds: float) -> Reply:
+        """Keep a reply, then give it; one that is of no use is kept for the books."""
+        try:
+            reply = self._reply(request, answered, at, self._names)
+        except ModelError:
+            self._keep(request, replace(answered, whole=False), answered.usage, seconds, at)
+            raise
+        self._keep(request, answered, answered.usage, seconds, at)
+        return reply
+
+    def _reply(
+        self,
+        request: Request,
+        answered: Answered,
+        at: str,
+        names: tuple[str, ...],
+        *,
+        replayed: bool = False,
+    ) -> Reply:
+        check_model(request, answered, names)
+        calls, stop = checked_calls(request, answered)
+        return Reply(
+            model=answered.model,
+            text=answered.text,
+            calls=calls,
+            stop=stop,
+            usage=Usage() if replayed else answered.usage,
+            prompt_hash=request.hash,
+            response_hash=hash_of(answered.form),
+            at=at,
+            replayed=replayed,
+        )
+
+    def _reserved(self, request: Request, provider: Provider) -> Reservation:
+        """Set aside the worst case; where the bound of its bytes is too much, count its tokens."""
+        ledger, written = self._around.ledger, request.prompt.most_tokens
+        # No token has less than a byte.
+        worst = worst_case(len(request.text) + _FRAME_TOKENS, written, self._setting)
+        if not ledger.fits(worst):
+            least = worst_case(len(request.text) // 20, written, self._setting)
+            if ledger.fits(least):
+                counted = self._counted(request, provider)
+                if counted is not None:
+                    worst = worst_case(counted, written, self._setting)
+        return ledger.reserve(worst)
+
+    def _counted(self, request: Request, provider: Provider) -> int | None:
+        """Let the provider count; without an answer the bound of the bytes stays."""
+        seconds = min(_COUNT_SECONDS, self._setting.seconds)
+        try:
+            return within(lambda: provider.count(request, seconds), seconds)
+        except ModelError:
+            return None
+
+    def _keep(
+        self, request: Request, answered: Answered, used: Usage, seconds: float, at: str
+    ) -> None:
+        paid = PaidReply(
+            prompt=request.hash,
+            task=request.prompt.task.value,
+            model=self._setting.name,
+            at=at,
+            request=request.text,
+            response=answered.form,
+            usable=answered.whole,
+            read=used.read,
+            cached=used.cached,
+            stored=used.stored,
+            written=used.written,
+            cost=used.cost,
+            seconds=seconds,
+        )
+        try:
+            self._around.kept.add(paid)
+        except ModelAnswerError as problem:
+            self._around.warn(UNKEPT, f"a reply that was paid for could not be kept: {problem}")
+
+    def _record(self, request: Request, answered: Answered, at: str) -> None:
+        """Put a reply on the tape, where there is one."""
+        if self._around.tape is not None:
+            self._around.tape.add(Taped(request.hash, json.loads(request.text), answered, at))
+
+
+def _usage_of(kept: PaidReply) -> Usage:
+    counts = kept.read, kept.cached, kept.written
+    return Usage(1, *counts, cost=kept.cost, stored=kept.stored)

@@ -1,0 +1,359 @@
+"""Replies of language models, which were paid for: kept at once, and served again.
+
+In: the exact request and reply with their hashes, what they cost, and which keys of which question
+a reply told about. Out: the same, by the hash of the request or by key. Invariants: a reply that
+`add` has taken survives the end of the program and of the machine; a reply that could not be used
+is kept for the books and never served; nothing here is an authority, so a file that is locked, full
+or damaged raises `ModelAnswerError` and costs a question, never an answer. Example:
+`store.add(PaidReply(...))`, then `store.find("sha256:...")` in the next program.
+Reference: https://www.sqlite.org/pragma.html#pragma_synchronous
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sqlite3
+import threading
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from decimal import Decimal, InvalidOperation
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from constat.store import opening
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+FILE_NAME: Final = "model_answers.sqlite"
+_APPLICATION: Final = 0x434E4D41  # "CNMA"
+_VERSION: Final = 1
+_WAIT_SECONDS: Final = 10.0
+_SCHEMA: Final = """
+CREATE TABLE replies (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    prompt TEXT NOT NULL, task TEXT NOT NULL, model TEXT NOT NULL, at TEXT NOT NULL,
+    request TEXT NOT NULL, response TEXT NOT NULL, digest TEXT NOT NULL, usable INTEGER NOT NULL,
+    read INTEGER NOT NULL, cached INTEGER NOT NULL, stored INTEGER NOT NULL,
+    written INTEGER NOT NULL, cost TEXT NOT NULL, seconds REAL NOT NULL
+);
+CREATE INDEX by_prompt ON replies (prompt, usable, id);
+CREATE INDEX by_time ON replies (at);
+CREATE TABLE told (
+    scope TEXT NOT NULL, key TEXT NOT NULL, reply INTEGER NOT NULL, place INTEGER NOT NULL,
+    PRIMARY KEY (scope, key)
+) WITHOUT ROWID;
+CREATE INDEX by_reply ON told (reply)
+"""
+_COLUMNS: Final = (
+    "id, prompt, task, model, at, request, response, digest, usable, read, cached, stored, written,"
+    " cost, seconds"
+)
+_DAMAGED: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
+
+
+class ModelAnswerError(Exception):
+    """The file cannot be used; `str()` is the reason, without outside bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class PaidReply:
+    """A reply with its request, both in canonical form, and what it used.
+
+    `task` and `model` are those that were asked; `usable` where somebody may be served it again.
+    """
+
+    prompt: str
+    task: str
+    model: str
+    at: str
+    request: str = field(repr=False)
+    response: str = field(repr=False)
+    usable: bool
+    read: int
+    cached: int
+    stored: int
+    written: int
+    cost: Decimal
+    seconds: float
+    id: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Which reply told about a key, and at which place of it."""
+
+    key: str
+    reply: PaidReply
+    place: int
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What one task has used at one model, over all programs."""
+
+    task: str
+    model: str
+    calls: int
+    read: int
+    cached: int
+    stored: int
+    written: int
+    cost: Decimal
+
+
+class ModelAnswers:
+    """The paid replies of a project, in one file of its state folder.
+
+    May be used by many threads and programs at once. Nothing is created by reading.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / FILE_NAME
+        self._lock = threading.RLock()
+        self._connection: sqlite3.Connection | None = None
+
+    def add(self, reply: PaidReply) -> int:
+        """Keep a reply, on the disk when this returns; gives its number."""
+        with self._writing() as connection:
+            (number,) = connection.execute(
+                f"INSERT INTO replies ({_COLUMNS})"  # noqa: S608  a constant
+                " VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",
+                (
+                    *(reply.prompt, reply.task, reply.model, reply.at, reply.request),
+                    *(reply.response, _digest(reply.request, reply.response), reply.usable),
+                    *(reply.read, reply.cached, reply.stored, reply.written),
+                    *(str(reply.cost), reply.seconds),
+                ),
+            ).fetchone()
+            return int(number)
+
+    def find(self, prompt: str, since: str = "") -> PaidReply | None:
+        """Give the newest usable reply to a request, not older than a time."""
+        with self._reading() as connection:
+            if connection is None:
+                return None
+            row = connection.execute(
+                f"SELECT {_COLUMNS} FROM replies"  # noqa: S608  a constant
+                " WHERE prompt = ? AND usable AND at >= ? ORDER BY id DESC LIMIT 1",
+                (prompt, since),
+            ).fetchone()
+            return None if row is None else _reply(row)
+
+    def of_prompt(self, digits: str) -> tuple[PaidReply, ...]:
+        """Give the newest reply to each prompt whose hash begins with these digits, two at most."""
+        with self._reading() as connection:
+            if connection is None:
+                return ()
+            rows = connection.execute(
+                f"SELECT {_COLUMNS} FROM replies"  # noqa: S608  a constant
+                " WHERE id IN (SELECT max(id) FROM replies WHERE prompt >= ? AND prompt < ?"
+                " AND request <> '' GROUP BY prompt LIMIT 2) ORDER BY id",
+                (f"sha256:{digits}", f"sha256:{digits}g"),
+            )
+            return tuple(_reply(row) for row in rows)
+
+    def tell(self, scope: str, prompt: str, places: Mapping[str, int]) -> None:
+        """Note that the newest reply to a request told about keys, and where."""
+        with self._writing() as connection:
+            connection.executemany(
+                "INSERT OR REPLACE INTO told SELECT ?, ?, max(id), ? FROM replies"
+                " WHERE prompt = ? AND usable HAVING max(id) IS NOT NULL",
+                [(scope, key, place, prompt) for key, place in places.items()],
+            )
+
+    def told(self, scope: str, keys: Sequence[str], since: str = "") -> tuple[Told, ...]:
+        """Give what was told about keys, not before a time."""
+        with self._reading() as connection:
+            if connection is None:
+                return ()
+            wanted = json.dumps(list(keys))
+            rows = connection.execute(
+                "SELECT key, place, reply FROM told WHERE scope = ?"
+                " AND key IN (SELECT value FROM json_each(?)) ORDER BY key",
+                (scope, wanted),
+            ).fetchall()
+            replies: dict[int, PaidReply] = {}
+            for number in dict.fromkeys(int(row[2]) for row in rows):
+                found = connection.execute(
+                    f"SELECT {_COLUMNS} FROM replies WHERE id = ? AND at >= ?",  # noqa: S608
+                    (number, since),
+                ).fetchone()
+                if found is not None:
+                    replies[number] = _reply(found)
+            return tuple(
+                Told(str(key), replies[int(number)], int(place))
+                for key, place, number in rows
+                if int(number) in replies
+            )
+
+    def spent(self) -> tuple[Spent, ...]:
+        """Give what was used so far, by task and model."""
+        with self._reading() as connection:
+            if connection is None:
+                return ()
+            rows = connection.execute(
+                "SELECT task, model, read, cached, stored, written, cost FROM replies"
+                " ORDER BY task, model"
+            )
+            found: dict[tuple[str, str], Spent] = {}
+            for task, model, *counts, cost in rows:
+                place = (str(task), str(model))
+                before = found.get(place, Spent(*place, 0, 0, 0, 0, 0, Decimal(0)))
+                found[place] = _more(before, [int(count) for count in counts], Decimal(cost))
+            return tuple(found.values())
+
+    def clear(self, before: str | None = None) -> int:
+        """Remove the texts of replies, all or those before a time; gives how many.
+
+        What they have cost stays in the books.
+        """
+        with self._reading() as connection:
+            if connection is None:
+                return 0
+        with self._writing() as writing:
+            count = writing.execute(
+                "UPDATE replies SET request = '', response = '', digest = ?, usable = 0"
+                " WHERE request <> '' AND (? IS NULL OR at < ?)",
+                (_digest("", ""), before, before),
+            ).rowcount
+            writing.execute(
+                "DELETE FROM told WHERE reply IN (SELECT id FROM replies WHERE request = '')"
+            )
+            return count
+
+    def close(self) -> None:
+        """Close the file; the store may be used again."""
+        with self._lock:
+            connection, self._connection = self._connection, None
+        if connection is not None:
+            opening.close_quietly(connection)
+
+    @contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection | None]:
+        with self._lock, _failures():
+            if self._connection is None and self.path.exists():
+                self._connection = self._opened()
+            yield self._connection
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        with self._lock, _failures():
+            if self._connection is None:
+                self._connection = self._opened()
+            connection = self._connection
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException:
+                # A full disk has ended the transaction already.
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+
+    def _opened(self) -> sqlite3.Connection:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        return opening.opened(partial(_connected, self.path), _prepare, _WAIT_SECONDS)
+
+
+def _more(before: Spent, counts: Iterable[int], cost: Decimal) -> Spent:
+    read, cached, stored, written = counts
+    return Spent(
+        before.task,
+        before.model,
+        before.calls + 1,
+        before.read + read,
+        before.cached + cached,
+        before.stored + stored,
+        before.written + written,
+        before.cost + cost,
+    )
+
+
+def _connected(path: Path) -> sqlite3.Connection:
+    # What was asked and told is for those who may read the project's data.
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    return sqlite3.connect(
+        f"{path.absolute().as_uri()}?mode=rwc",
+        uri=True,
+        timeout=_WAIT_SECONDS,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+
+
+def _prepare(connection: sqlite3.Connection) -> None:
+    connection.execute("PRAGMA trusted_schema = OFF")
+    connection.execute("PRAGMA journal_mode = WAL")
+    # A reply was paid for: it is on the disk before anybody reads it.
+    connection.execute("PRAGMA synchronous = FULL")
+    if _is_ours(connection):
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        if not _is_ours(connection):
+            for statement in _SCHEMA.split(";"):
+                connection.execute(statement)
+            connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+            connection.execute(f"PRAGMA user_version = {_VERSION}")
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def _is_ours(connection: sqlite3.Connection) -> bool:
+    found = opening.identity(connection)
+    if found.application == _APPLICATION and found.version == _VERSION:
+        return True
+    if found.application == _APPLICATION:
+        raise ModelAnswerError("it was written by another version of Constat")
+    if not found.blank:
+        raise ModelAnswerError("it is another program's database")
+    return False
+
+
+def _reply(row: Sequence[object]) -> PaidReply:
+    number, prompt, task, model, at, request, response, digest, usable, *rest = row
+    read, cached, stored, written, cost, seconds = rest
+    if digest != _digest(str(request), str(response)):
+        raise ValueError("is damaged")
+    counts = [int(str(count)) for count in (read, cached, stored, written)]
+    return PaidReply(
+        prompt=str(prompt),
+        task=str(task),
+        model=str(model),
+        at=str(at),
+        request=str(request),
+        response=str(response),
+        usable=bool(usable),
+        read=counts[0],
+        cached=counts[1],
+        stored=counts[2],
+        written=counts[3],
+        cost=Decimal(str(cost)),
+        seconds=float(str(seconds)),
+        id=int(str(number)),
+    )
+
+
+def _digest(request: str, response: str) -> str:
+    return hashlib.sha256(f"{len(request)}:{request}{response}".encode()).hexdigest()
+
+
+@contextmanager
+def _failures() -> Iterator[None]:
+    """Turn everything that can be wrong with a file into `ModelAnswerError`."""
+    try:
+        yield
+    except sqlite3.Error as problem:
+        raise ModelAnswerError(str(problem)[:200]) from problem
+    except OSError as problem:
+        raise ModelAnswerError(problem.strerror or type(problem).__name__) from problem
+    except (ValueError, TypeError, OverflowError, InvalidOperation) as problem:
+        raise ModelAnswerError("a record in it is damaged") from problem
