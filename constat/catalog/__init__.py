@@ -6,6 +6,9 @@ kinds. Invariant: nothing is written, and no text of a user becomes part of a qu
 
 from __future__ import annotations
 
+import importlib
+from typing import TYPE_CHECKING
+
 from constat.catalog.cells import read_cell
 from constat.catalog.connection import (
     BulkConnection,
@@ -37,6 +40,9 @@ from constat.catalog.opening import open_connection
 from constat.catalog.pushing import choose_pushes
 from constat.catalog.sqlite import SqliteConnection
 
+if TYPE_CHECKING:
+    from constat.catalog.schema.catalogue import SchemaManager
+
 __all__ = [
     "BulkConnection",
     "Cell",
@@ -50,6 +56,7 @@ __all__ = [
     "Question",
     "RawRow",
     "ReadBounds",
+    "SchemaManager",
     "Single",
     "SourceColumn",
     "SourceFailureError",
@@ -68,3 +75,12 @@ __all__ = [
     "read_cell",
     "whole_query",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """Find `SchemaManager` in its module: goals are proved without a catalog."""
+    if name != "SchemaManager":
+        message = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(message)
+    value: object = importlib.import_module("constat.catalog.schema.catalogue").SchemaManager
+    return value

@@ -63,6 +63,12 @@ class Target:
     dialect: Dialect = field(repr=False)
 
 
+def sql_of(address: str) -> str:
+    """Name the SQL of an address by how it begins; empty where that is not known."""
+    backend = address.partition(":")[0].partition("+")[0]
+    return "duckdb" if backend == "duckdb" else _DIALECTS.get(backend, "")
+
+
 def target(database: Database) -> Target:
     """Read the address of a database."""
     url = _parsed(database)

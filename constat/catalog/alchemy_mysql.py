@@ -200,6 +200,11 @@ class MysqlConnection(ServerConnection[_Link]):
             found[name.lower()] = found[f"{schema}.{name}".lower()] = table
         return found
 
+    def _told(self, statement: str) -> list[tuple[object, ...]]:
+        with self._unlimited() as cursor:
+            cursor.execute(statement)
+            return list(cursor.fetchall())
+
     def _unlimited(self) -> Cursor:
         """Give a cursor for questions of this module, which no limit of a query shortens."""
         cursor = self._link.cursor()

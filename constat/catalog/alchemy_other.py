@@ -10,8 +10,8 @@ Reference: PEP 249.
 from __future__ import annotations
 
 import sqlite3
-from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from constat.catalog.alchemy_parameters import driver_text
 from constat.catalog.alchemy_reading import ServerConnection, Trouble
@@ -20,7 +20,9 @@ from constat.catalog.failure import QueryMistakeError, SourceFailureError
 from constat.catalog.typed import Family
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping
+    from collections.abc import Callable, Generator, Iterator, Mapping
+
+    from sqlalchemy.engine import Inspector
 
     from constat.catalog.alchemy_addresses import Target
     from constat.catalog.connection import Question, RawRow, ReadBounds
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 _BATCH: Final = 1_000
 _STYLES: Final = frozenset({"qmark", "format", "pyformat"})
 _NO_COLUMN: Final = "no such column: "
+_Found = TypeVar("_Found")
 
 
 def connect(target: Target, seconds: float) -> OtherConnection:
@@ -88,7 +91,22 @@ class OtherConnection(ServerConnection[Any]):
                     return
                 yield batch
 
-    def _list_tables(self) -> Mapping[str, SourceTable]:
+    def _told(self, statement: str) -> list[tuple[object, ...]]:
+        with self._cursor() as cursor:
+            cursor.execute(statement)
+            return [tuple(row) for row in cursor.fetchall()]
+
+    def inspected(self, ask: Callable[[Inspector], _Found], seconds: float) -> _Found:
+        """Have SQLAlchemy's inspector look at the tables, for so long at most."""
+
+        def looked() -> _Found:
+            with self._inspector() as looking:
+                return ask(looking)
+
+        return self._timed(looked, seconds)
+
+    @contextmanager
+    def _inspector(self) -> Iterator[Inspector]:
         from sqlalchemy import create_engine, inspect  # noqa: PLC0415  heavy library, loaded on first use
         from sqlalchemy.pool import StaticPool  # noqa: PLC0415  heavy library, loaded on first use
 
@@ -100,7 +118,10 @@ class OtherConnection(ServerConnection[Any]):
             pool_reset_on_return=None,
         )
         with engine.connect() as connection:
-            looking = inspect(connection)
+            yield inspect(connection)
+
+    def _list_tables(self) -> Mapping[str, SourceTable]:
+        with self._inspector() as looking:
             names = [*looking.get_table_names(), *looking.get_view_names()]
             return {
                 name.lower(): SourceTable(

@@ -103,6 +103,10 @@ class ServerConnection(ABC, Generic[Link]):
             self._tables = self._timed(self._list_tables)
         return self._tables
 
+    def look(self, statement: str, seconds: float) -> list[tuple[object, ...]]:
+        """Run a statement of Constat's own about the tables, for so long at most."""
+        return self._timed(lambda: self._told(statement), seconds)
+
     def columns(self, query: str) -> tuple[str, ...]:
         """Give the column names; their types are remembered for `pushes`."""
         names, families = self._timed(lambda: self._describe(query))
@@ -194,6 +198,10 @@ class ServerConnection(ABC, Generic[Link]):
         """Ask the server which tables and views a query may name, and how."""
 
     @abstractmethod
+    def _told(self, statement: str) -> list[tuple[object, ...]]:
+        """Run a statement of ours and give its rows."""
+
+    @abstractmethod
     def _describe(self, query: str) -> tuple[tuple[str, ...], tuple[Family, ...]]:
         """Ask the server for names and types of a query's columns."""
 
@@ -237,11 +245,11 @@ class ServerConnection(ABC, Generic[Link]):
         self._running = found = Deadline(seconds, interrupt)
         return found
 
-    def _timed(self, ask: Callable[[], _Told]) -> _Told:
+    def _timed(self, ask: Callable[[], _Told], seconds: float = SECONDS_TO_PREPARE) -> _Told:
         """Ask the server about itself, for so long at most."""
         if self._lost:
             raise SourceFailureError(LOST, "C0555")
-        deadline = self._deadline(SECONDS_TO_PREPARE)
+        deadline = self._deadline(seconds)
         try:
             with deadline:
                 return ask()

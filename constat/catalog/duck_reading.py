@@ -90,6 +90,10 @@ class DuckReading:
         self._columns(guarded.text)
         return self._reading().estimate(guarded.text)
 
+    def look(self, statement: str, seconds: float) -> list[tuple[object, ...]]:
+        """Run a statement of Constat's own about the tables, for so long at most."""
+        return self._reading().rows(statement, seconds, lambda _: None)
+
     def cancel(self) -> None:
         """Interrupt the running query."""
         session = self._session

@@ -115,6 +115,11 @@ class DuckSession:
         except self._duckdb.Error as problem:
             raise self._told(problem) from None
 
+    def take(self, table: str, source: object, seconds: float) -> None:
+        """Make a table of what an Arrow stream gives."""
+        with self.bounded(seconds) as connection:
+            self._worker.run(lambda: connection.from_arrow(source).create(table))
+
     def columns(self, query: str) -> tuple[DuckColumn, ...]:
         """Give the output columns of a query by preparing it behind `LIMIT 0`."""
         self._check_kind(query)

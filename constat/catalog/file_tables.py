@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 from constat.catalog.failure import SourceFailureError
 from constat.project import inside
+from constat.project.data_files import split_sheet
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -73,6 +74,7 @@ def state_name(tables: Mapping[str, FileTable]) -> str:
 
 
 def _resolved(pattern: str, folder: Path) -> tuple[Path, ...]:
+    pattern, _ = split_sheet(pattern)
     listed = [folder / pattern]
     if _WILD & set(pattern):
         listed = sorted(folder.glob(pattern))[: _MOST_FILES + 1]

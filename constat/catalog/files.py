@@ -13,13 +13,16 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from constat.catalog.arrow_files import load_arrow
 from constat.catalog.connection import SourceColumn, SourceTable
 from constat.catalog.duck_reading import DuckReading
 from constat.catalog.duck_session import DuckSession, named, quoted
 from constat.catalog.failure import QueryMistakeError, SourceFailureError
 from constat.catalog.file_tables import FileTable, find_table, find_tables, state_name
 from constat.catalog.guard import guard
+from constat.catalog.sheet_files import load_sheets
 from constat.catalog.text_files import damaged, drop, load_csv, load_lines
+from constat.project.data_files import split_sheet
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -134,6 +137,11 @@ class FilesConnection(DuckReading):
                 _view_parquet(session, name, table.files, self._seconds)
             case ".csv" | ".tsv":
                 load_csv(session, name, table.files, self._seconds)
+            case ".xlsx":
+                _, sheet = split_sheet(self._patterns[name])
+                load_sheets(session, name, table.files, sheet, self._seconds)
+            case ".arrow" | ".arrows" | ".feather":
+                load_arrow(session, name, table.files, self._seconds)
             case _:
                 load_lines(session, name, table.files, self._seconds)
         self._check_same(name)

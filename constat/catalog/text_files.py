@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from constat.catalog.duck_session import DuckSession
 
 _LONGEST_LINE: Final = 1 << 24
+_LARGEST_LIST: Final = 1 << 27
 _LONGEST_HEADER: Final = 1 << 20
 _LONGEST_NAME: Final = 200
 _MOST_COLUMNS: Final = 2_000
@@ -45,10 +46,10 @@ _OPTIONS: Final = (
 def load_csv(session: DuckSession, table: str, files: Sequence[Path], seconds: float) -> None:
     """Load comma separated values, or values separated by tabs where a name ends in `.tsv`."""
     delimiter = "\t" if files[0].suffix.lower() == ".tsv" else ","
-    header = _header(files[0], delimiter)
+    header = header_of(files[0], delimiter)
     columns = ", ".join(f"{quoted(column)}: 'VARCHAR'" for column in header)
     for place, file in enumerate(files):
-        if _header(file, delimiter) != header:
+        if header_of(file, delimiter) != header:
             raise damaged(file, " has other columns than the first file of its table")
         # One file at a time, so that a mistake is known to be in this one.
         opening = f"INSERT INTO {named(table)}" if place else f"CREATE TABLE {named(table)} AS"
@@ -58,11 +59,11 @@ def load_csv(session: DuckSession, table: str, files: Sequence[Path], seconds: f
 
 
 def load_lines(session: DuckSession, table: str, files: Sequence[Path], seconds: float) -> None:
-    """Load objects of JSON, one on each line."""
+    """Load objects of JSON, one on each line, or all in one list where a name ends in `.json`."""
     columns: dict[str, str] = {}
     with session.bounded(seconds):
         for file in files:
-            rows = _objects(file)
+            rows = rows_of(file)
             while batch := list(islice(rows, _LINES_AT_ONCE)):
                 _widen(session, table, file, columns, batch)
                 listed = [tuple(row.get(name) for name in columns.values()) for row in batch]
@@ -100,7 +101,8 @@ class _Explaining:
         return damaged(self._file, f"{where} cannot be read as separated values")
 
 
-def _header(file: Path, delimiter: str) -> list[str]:
+def header_of(file: Path, delimiter: str) -> list[str]:
+    """Give the names in the first line of a file of separated values."""
     with file.open(encoding="utf-8-sig", newline="") as opened:
         try:
             line = opened.readline(_LONGEST_HEADER)
@@ -111,13 +113,13 @@ def _header(file: Path, delimiter: str) -> list[str]:
             raise damaged(file, " has a first line that names no columns") from None
     known: dict[str, str] = {}
     for name in names:
-        _add_name(file, name, known)
+        add_name(file, name, known)
     if not names:
         raise damaged(file, " has no first line that names its columns")
     return names
 
 
-def _add_name(file: Path, name: str, known: dict[str, str]) -> None:
+def add_name(file: Path, name: str, known: dict[str, str]) -> None:
     """Add a name; DuckDB does not tell names apart by their case."""
     if not name.strip() or not name.isprintable() or len(name) > _LONGEST_NAME:
         raise damaged(file, " has a column without a usable name")
@@ -126,7 +128,13 @@ def _add_name(file: Path, name: str, known: dict[str, str]) -> None:
     known[name.lower()] = name
 
 
-def _objects(file: Path) -> Iterator[dict[str, str | None]]:
+def rows_of(file: Path) -> Iterator[dict[str, str | None]]:
+    """Read the objects of a file of JSON, of either kind."""
+    return listed_objects(file) if file.suffix.lower() == ".json" else objects_of(file)
+
+
+def objects_of(file: Path) -> Iterator[dict[str, str | None]]:
+    """Read the objects of a file of JSON lines one by one; a damaged line is a failure."""
     # Numbers are kept as written, so that they are never turned into floats.
     decoder = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=_no_number)
     with file.open("rb") as opened:
@@ -145,13 +153,47 @@ def _objects(file: Path) -> Iterator[dict[str, str | None]]:
                 raise damaged(file, f", line {number}, is no JSON object") from None
 
 
+def listed_objects(file: Path) -> Iterator[dict[str, str | None]]:
+    """Read the objects of a file that is one JSON list; a damaged one is a failure."""
+    decoder = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=_no_number)
+    with file.open("rb") as opened:
+        content = opened.read(_LARGEST_LIST + 1)
+    if len(content) > _LARGEST_LIST:
+        raise damaged(file, " is too large for one JSON list; write JSON lines")
+    number = 0
+    try:
+        text = content.decode("utf-8-sig")
+        place = _expect(text, 0, "[")
+        while text[place] != "]" or number:
+            number += 1
+            row, place = _object_at(text, place, decoder)
+            yield row
+            place = _skip(text, place)
+            if text[place] == "]":
+                break
+            place = _expect(text, place, ",")
+        _end(text, place + 1)
+    except UnicodeError:
+        raise damaged(file, " is not UTF-8") from None
+    except (ValueError, IndexError, RecursionError):
+        raise damaged(file, f", object {number}, is no list of JSON objects") from None
+
+
 def _object(text: str, decoder: json.JSONDecoder) -> dict[str, str | None]:
+    """Read a text that is one object."""
+    row, place = _object_at(text, 0, decoder)
+    _end(text, place)
+    return row
+
+
+def _object_at(
+    text: str, place: int, decoder: json.JSONDecoder
+) -> tuple[dict[str, str | None], int]:
     """Read an object whose values stay as they are written, but for texts and null."""
     row: dict[str, str | None] = {}
-    place = _expect(text, 0, "{")
+    place = _expect(text, place, "{")
     if text[place] == "}":
-        _end(text, place + 1)
-        return row
+        return row, place + 1
     while True:
         name, place = decoder.raw_decode(text, place)
         if not isinstance(name, str) or name in row or text[place - 1] != '"':
@@ -163,8 +205,7 @@ def _object(text: str, decoder: json.JSONDecoder) -> dict[str, str | None]:
         row[name] = None if value is None else content
         place = _skip(text, place)
         if text[place] == "}":
-            _end(text, place + 1)
-            return row
+            return row, place + 1
         place = _expect(text, place, ",")
 
 
@@ -202,7 +243,7 @@ def _widen(
     created = bool(columns)
     new = dict.fromkeys(name for row in batch for name in row if columns.get(name.lower()) != name)
     for name in new:
-        _add_name(file, name, columns)
+        add_name(file, name, columns)
     if not columns:
         raise damaged(file, " holds no object that would name columns")
     if created:

@@ -1,0 +1,360 @@
+"""The catalog of a project: what its sources hold, kept between runs, and searched by words.
+
+In: a project, an index, and the predicates and rules to find beside tables. Out: tables, columns,
+relationships, search results. Invariants: a source is opened once in the life of a manager, and its
+tables are read only where its fingerprint has changed; where it does not answer, what was seen last
+is given and said to be old; nothing of a row is read here but by `sampling` and `checking`.
+Example: `SchemaManager(project, index).table("sales.orders").key`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from concurrent.futures import ThreadPoolExecutor
+from functools import wraps
+from itertools import repeat
+from typing import TYPE_CHECKING, Concatenate, Final, ParamSpec, TypeAlias, TypeVar, cast
+
+from constat.catalog.schema.answers import DatabaseSummary, Hit, Link, Refreshed, SearchResult
+from constat.catalog.schema.checking import check
+from constat.catalog.schema.described import from_json
+from constat.catalog.schema.indexing import entries_of, kept_tables
+from constat.catalog.schema.looking import look_at
+from constat.catalog.schema.sampling import find_column, sample
+from constat.catalog.schema.words import singular, words_of
+from constat.diagnostics import ConstatError, Diagnostic, nearest
+from constat.store.catalog_file import CatalogFileError
+from constat.store.catalog_index import Entry, KeptSource
+from constat.store.clock import now
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from constat.catalog.schema.answers import Sample
+    from constat.catalog.schema.checking import Checked
+    from constat.catalog.schema.described import TableSchema
+    from constat.catalog.schema.looking import Look
+    from constat.project import Database, Project
+    from constat.store.catalog_index import CatalogIndex, Found, KeptTable
+
+KINDS: Final = ("table", "column", "predicate", "rule")
+RULES: Final = "<rules>"
+"""Under which name the predicates and rules of the project are kept beside the sources."""
+_FORM: Final = "1"
+_TABLES_FOR_COLUMNS: Final = 40
+_MOST_NAMES: Final = 5_000
+_MOST_AT_ONCE: Final = 8
+
+
+_Given = ParamSpec("_Given")
+_Gives = TypeVar("_Gives")
+_Method: TypeAlias = "Callable[Concatenate[SchemaManager, _Given], _Gives]"
+
+
+def _surely(method: _Method[_Given, _Gives]) -> _Method[_Given, _Gives]:
+    """Have a question asked anew, of an index in memory, where the file cannot be used any more."""
+
+    @wraps(method)
+    def asked(catalog: SchemaManager, *given: _Given.args, **named: _Given.kwargs) -> _Gives:
+        try:
+            return method(catalog, *given, **named)
+        except CatalogFileError as problem:
+            catalog.turn_to_memory(str(problem))
+            return method(catalog, *given, **named)
+
+    return cast("_Method[_Given, _Gives]", asked)
+
+
+class SchemaManager:
+    """Knows the tables of every database of a project; used by one thread at a time.
+
+    `vocabulary` gives the entries of predicates and rules; it is asked when somebody searches.
+    """
+
+    def __init__(
+        self,
+        project: Project,
+        index: CatalogIndex,
+        vocabulary: Callable[[], Iterable[Entry]] = tuple,
+    ) -> None:
+        self.project = project
+        self._index = index
+        self._vocabulary = vocabulary
+        self._looked: dict[str, Refreshed] = {}
+        self._read_rules = False
+
+    @property
+    def trouble(self) -> str:
+        """Why the kept catalog cannot be used, so that sources are read anew by each program."""
+        return self._index.trouble
+
+    @_surely
+    def databases(self) -> tuple[DatabaseSummary, ...]:
+        """Describe every database of the project."""
+        self._all_current()
+        found = []
+        for name, database in self.project.databases.items():
+            looked = self._current(name)
+            kept = self._index.source(name)
+            found.append(
+                DatabaseSummary(
+                    name,
+                    "files" if database.kind == "files" else "sql",
+                    looked.tables,
+                    kept.seen_at if kept else "",
+                    looked.failure,
+                    looked.problems,
+                )
+            )
+        return tuple(found)
+
+    @_surely
+    def tables(self, database: str | None = None) -> tuple[KeptTable, ...]:
+        """List the tables of one database, or of all; `document` is left empty."""
+        names = [self._known(database)] if database else list(self.project.databases)
+        if database:
+            self._current(database)
+        else:
+            self._all_current()
+        return tuple(table for name in names for table in self._index.tables(name))
+
+    @_surely
+    def table(self, name: str) -> TableSchema:
+        """Describe a table: `orders`, `sales.orders` or `sales.schema.orders`, in any case.
+
+        Raises `ConstatError` (C0840) where no table, or more than one, has that name.
+        """
+        self._all_current()
+        found = self._index.documents(name)
+        # A spelling that is exactly right decides between names that differ in case only.
+        exact = [one for one in found if name in {one.label, f"{one.source}.{one.label}"}]
+        fitting = exact or found
+        if len(fitting) == 1:
+            return from_json(json.loads(fitting[0].document))
+        raise ConstatError([self._unknown(name, fitting)])
+
+    @_surely
+    def all_tables(self) -> tuple[TableSchema, ...]:
+        """Describe all tables."""
+        documents = [self._index.document(one.source, one.label) for one in self.tables()]
+        return tuple(from_json(json.loads(one)) for one in documents if one is not None)
+
+    @_surely
+    def relationships(self, name: str) -> tuple[Link, ...]:
+        """Give what a table points to, and what points to it."""
+        table = self.table(name)
+        links = [_link(table, place) for place in range(len(table.relationships))]
+        for label in self._index.pointing_to(table.database, table.label):
+            document = self._index.document(table.database, label)
+            if label == table.label or document is None:
+                continue
+            other = from_json(json.loads(document))
+            links += [
+                _link(other, place)
+                for place, one in enumerate(other.relationships)
+                if one.target == table.label
+            ]
+        return tuple(links)
+
+    @_surely
+    def search(self, text: str, kinds: Sequence[str] = KINDS, most: int = 20) -> SearchResult:
+        """Find tables, columns, predicates and rules by the words of their names and comments."""
+        self._all_current()
+        self._keep_rules()
+        words = words_of(text)
+        wanted = tuple(kind for kind in kinds if kind != "column")
+        # Columns are looked for in the tables that fit best, so one look at the index is enough.
+        enough = max(most, _TABLES_FOR_COLUMNS) if "column" in kinds else most
+        asked = (*wanted, "table") if "column" in kinds and "table" not in wanted else wanted
+        found = self._index.search(words, asked, enough)
+        hits = _hits(words, [one for one in found if one.kind in wanted])[:most]
+        if "column" in kinds:
+            hits = _merged(hits, self._columns(words, found, most), most)
+        return SearchResult(tuple(hits), () if hits else self._meant(words))
+
+    def sample(
+        self, name: str, columns: Sequence[str] = (), *, most: int = 5, allowed: bool = False
+    ) -> tuple[Sample, ...]:
+        """Give values of a table's columns, where the project or the person who asks allows it."""
+        return sample(self.project, self.table(name), columns, most=most, allowed=allowed)
+
+    def check(self, name: str, columns: Sequence[str] = (), *, thorough: bool = True) -> Checked:
+        """Hold what a table declares against what it stores."""
+        table = self.table(name)
+        chosen = [find_column(table, column) for column in columns]
+        labels = dict.fromkeys(one.target for one in table.relationships)
+        found = ((label, self._index.document(table.database, label)) for label in labels)
+        targets = {label: from_json(json.loads(one)) for label, one in found if one is not None}
+        return check(self.project, table, chosen, targets=targets, thorough=thorough)
+
+    @_surely
+    def refresh(self, database: str | None = None) -> tuple[Refreshed, ...]:
+        """Look at the sources again now, and read everything that they say."""
+        names = [self._known(database)] if database else list(self.project.databases)
+        for name in names:
+            self._looked[name] = self._look(name, known="")
+        if database is None:
+            self._index.keep_only([*self.project.databases, RULES])
+        return tuple(self._looked[name] for name in names)
+
+    def turn_to_memory(self, reason: str) -> None:
+        """Go on without the kept file; every source is looked at anew."""
+        self._index.turn_to_memory(reason)
+        self._looked.clear()
+        self._read_rules = False
+
+    def close(self) -> None:
+        """Close the index."""
+        self._index.close()
+
+    def _all_current(self) -> None:
+        """Look at all sources, at the same time: one that does not answer keeps none waiting."""
+        names = [name for name in self.project.databases if name not in self._looked]
+        if len(names) > 1:
+            known = [self._known_fingerprint(name) for name in names]
+            databases = [self.project.databases[name] for name in names]
+            with ThreadPoolExecutor(_MOST_AT_ONCE, "catalog") as threads:
+                looks = threads.map(look_at, databases, repeat(self.project), known)
+                for name, look in zip(names, looks, strict=True):
+                    self._looked[name] = self._taken(name, look)
+        for name in names:
+            self._current(name)
+
+    def _current(self, name: str) -> Refreshed:
+        """Look at a source for the first time in this program."""
+        if name not in self._looked:
+            self._looked[name] = self._look(name, self._known_fingerprint(name))
+        return self._looked[name]
+
+    def _known_fingerprint(self, name: str) -> str:
+        kept = self._index.source(name)
+        same = kept is not None and kept.setting == self._setting(self.project.databases[name])
+        return kept.fingerprint if kept and same else ""
+
+    def _look(self, name: str, known: str) -> Refreshed:
+        return self._taken(name, look_at(self.project.databases[name], self.project, known))
+
+    def _taken(self, name: str, look: Look) -> Refreshed:
+        """Keep what a look has found."""
+        database = self.project.databases[name]
+        kept = self._index.source(name)
+        if look.schema is None:
+            problems = tuple(json.loads(kept.problems)) if kept else ()
+            count = len(self._index.tables(name))
+            return Refreshed(name, False, count, look.failure, problems)  # noqa: FBT003  nothing has changed
+        self._keep(database, look)
+        changed = kept is None or kept.fingerprint != look.fingerprint
+        return Refreshed(name, changed, len(look.schema.tables), "", look.schema.problems)
+
+    def _keep(self, database: Database, look: Look) -> None:
+        if look.schema is None:
+            return
+        problems = json.dumps(look.schema.problems)
+        setting = self._setting(database)
+        source = KeptSource(database.name, setting, look.fingerprint, now(), problems)
+        self._index.replace(source, kept_tables(look.schema), entries_of(look.schema))
+
+    def _setting(self, database: Database) -> str:
+        """Name what decides how a source is read, without its address, which may be a secret."""
+        hidden = sorted(self.project.catalog.hidden)
+        said = (_FORM, database.kind, sorted(database.files.items()), hidden)
+        return hashlib.sha256(repr(said).encode()).hexdigest()[:16]
+
+    def _keep_rules(self) -> None:
+        """Put the predicates and rules beside the tables, where they have changed."""
+        if self._read_rules:
+            return
+        self._read_rules = True
+        entries = tuple(self._vocabulary())
+        fingerprint = hashlib.sha256(repr(entries).encode("utf-8", "replace")).hexdigest()[:32]
+        kept = self._index.source(RULES)
+        if kept is None or kept.fingerprint != fingerprint:
+            self._index.replace(KeptSource(RULES, _FORM, fingerprint, now(), "[]"), (), entries)
+
+    def _columns(self, words: Sequence[str], tables: Sequence[Found], most: int) -> list[Hit]:
+        """Find columns by their names within tables."""
+        wanted = _stems(words)
+        found: list[tuple[int, Hit]] = []
+        for one in tables:
+            document = self._index.document(one.source, one.label) if one.kind == "table" else None
+            for column in from_json(json.loads(document)).columns if document else ():
+                fitting = len(wanted & _stems(words_of(column.name)))
+                if fitting:
+                    name = f"{one.source}.{one.label}.{column.name}"
+                    found.append((fitting, Hit("column", name, one.source, column.comment)))
+        found.sort(key=lambda one: -one[0])
+        return [hit for _, hit in found[:most]]
+
+    def _meant(self, words: Sequence[str]) -> tuple[str, ...]:
+        meant = (nearest(word, self._index.vocabulary(word[:1])) for word in words)
+        return tuple(dict.fromkeys(word for word in meant if word))
+
+    def _known(self, database: str) -> str:
+        if database in self.project.databases:
+            return database
+        near = nearest(database, self.project.databases)
+        known = ", ".join(self.project.databases) or "none"
+        raise ConstatError(
+            [
+                Diagnostic(
+                    "C0840",
+                    f"the project has no database `{database[:80]}`",
+                    note=f"it has: {known}"[:400],
+                    help=f"write `{near}`" if near else "`constat catalog list` shows them",
+                )
+            ]
+        )
+
+    def _unknown(self, name: str, fitting: Sequence[KeptTable]) -> Diagnostic:
+        if fitting:
+            paths = ", ".join(f"`{one.source}.{one.label}`" for one in fitting[:8])
+            message = f"`{name[:80]}` may be more than one table"
+            return Diagnostic("C0840", message, note=f"there are {paths}", help="name one of them")
+        tables = self._index.tables()[:_MOST_NAMES]
+        names = [one.label for one in tables] + [f"{one.source}.{one.label}" for one in tables]
+        near = nearest(name, names)
+        failed = [one.name for one in self._looked.values() if one.failure]
+        note = f"not reached, so perhaps there: {', '.join(failed)}" if failed else ""
+        hint = f"write `{near}`" if near else "`constat catalog search WORDS` finds tables"
+        return Diagnostic("C0840", f"there is no table `{name[:80]}`", note=note, help=hint)
+
+
+def _link(table: TableSchema, place: int) -> Link:
+    one = table.relationships[place]
+    return Link(
+        table.database,
+        table.label,
+        one.columns,
+        one.target,
+        one.target_columns,
+        one.declared,
+        one.evidence,
+    )
+
+
+def _hits(words: Sequence[str], found: list[Found]) -> list[Hit]:
+    """Give entries as hits; what is called exactly so comes before what is called so and more."""
+    whole = singular(tuple(words))
+    found.sort(key=lambda one: singular(words_of(one.label.partition("(")[0])) != whole)
+    return [
+        Hit(
+            one.kind,
+            f"{one.source}.{one.label}" if one.kind == "table" else one.label,
+            one.place,
+            one.about,
+        )
+        for one in found
+    ]
+
+
+def _stems(words: Sequence[str]) -> set[str]:
+    return {word for one in words for word in singular((one,))}
+
+
+def _merged(first: list[Hit], second: list[Hit], most: int) -> list[Hit]:
+    """Take turns, so that neither kind hides the other."""
+    found: list[Hit] = []
+    for place in range(max(len(first), len(second))):
+        found += first[place : place + 1] + second[place : place + 1]
+    return found[:most]

@@ -1,0 +1,286 @@
+"""Hold what a source declares against what it stores.
+
+In: a table of the catalog. Out: a `Checked`: how each column is read, and findings: values that are
+not of the declared type, keys that are no keys, rows that point nowhere, equal rows. Invariants: a
+beginning of the rows is read for types, all of them are counted for keys; each question has its
+bounds, and one that did not finish is said to be unknown; no finding quotes a value. Example: a
+column declared INTEGER that holds `n/a` gives C0846.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+
+from constat.catalog.connection import ReadBounds
+from constat.catalog.failure import QueryMistakeError, SourceFailureError
+from constat.catalog.guard import guard
+from constat.catalog.schema.asking import (
+    as_text,
+    ask,
+    beginning,
+    column_of,
+    count,
+    source_of,
+    written,
+)
+from constat.catalog.schema.deciding import Decided, decide
+from constat.catalog.schema.families import is_bytes, is_foreign, kinds_of
+from constat.catalog.schema.looking import reading
+from constat.catalog.schema.sampling import unanswered
+from constat.diagnostics import ConstatError, Diagnostic, Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from sqlglot import exp
+
+    from constat.catalog.connection import Connection, RawRow
+    from constat.catalog.schema.described import ColumnSchema, Relationship, TableSchema
+    from constat.project import Project
+
+NOTHING: Final[Mapping[str, TableSchema]] = MappingProxyType({})
+_ROWS: Final = 2_000
+_SECONDS: Final = 10.0
+_FEW_SECONDS: Final = 2.0
+# Their keys are indexes without repetitions; only NULL may stand in some.
+_ENFORCING: Final = frozenset({"sqlite", "duckdb", "postgres", "mysql"})
+_VALUES: Final = 10_000
+_MOST_COLUMNS: Final = 400
+_LIKELY: Final = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What was found. `rows` were read for the kinds, `every` where those are all there are.
+
+    `repeated` tells whether some rows are equal in all columns that can be read; `None` where that
+    is not known.
+    """
+
+    table: TableSchema
+    columns: tuple[Decided, ...]
+    rows: int
+    every: bool
+    repeated: bool | None
+    findings: tuple[Diagnostic, ...]
+
+
+def check(
+    project: Project,
+    table: TableSchema,
+    columns: Sequence[ColumnSchema] = (),
+    *,
+    targets: Mapping[str, TableSchema] = NOTHING,
+    thorough: bool = True,
+) -> Checked:
+    """Look at the rows of a table. Raises `ConstatError` (C0844) where the source does not answer.
+
+    `columns` are those of interest: all by default, the first hundreds of a very wide table.
+    `targets` are the tables that it points to, by their labels. If not `thorough`, the word of
+    sources that enforce it is taken for keys and relationships.
+    """
+    chosen = tuple(columns) or table.columns[:_MOST_COLUMNS]
+    try:
+        with reading(project.databases[table.database], project) as connection:
+            looking = _Checking(connection, table, chosen, _bound(project, thorough=thorough))
+            return looking.checked(targets if thorough else NOTHING, thorough=thorough)
+    except (SourceFailureError, QueryMistakeError) as problem:
+        raise ConstatError([unanswered(table, problem.reason)]) from None
+
+
+def _bound(project: Project, *, thorough: bool) -> float:
+    return min(project.catalog.seconds, _SECONDS if thorough else _FEW_SECONDS)
+
+
+class _Checking:
+    """One look at one table, on one connection."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        table: TableSchema,
+        columns: tuple[ColumnSchema, ...],
+        seconds: float,
+    ) -> None:
+        self._connection = connection
+        self._table = table
+        self._columns = columns
+        self._seconds = seconds
+        self._typed = table.kind != "file" or any(
+            one.declared != "VARCHAR" for one in table.columns
+        )
+        self._findings: list[Diagnostic] = []
+
+    def checked(self, targets: Mapping[str, TableSchema], *, thorough: bool) -> Checked:
+        """Look at columns first, then at keys and relationships."""
+        decided, rows = self._decide()
+        self._tell_of_types(decided)
+        if thorough or self._connection.dialect not in _ENFORCING:
+            for key in dict.fromkeys((self._table.key, *self._table.unique)):
+                if key:
+                    self._check_key(key)
+        for one in self._table.relationships:
+            if one.target in targets:
+                self._check_relationship(one, targets[one.target])
+        repeated = self._repeats(decided)
+        return Checked(self._table, decided, rows, rows < _ROWS, repeated, tuple(self._findings))
+
+    def _decide(self) -> tuple[tuple[Decided, ...], int]:
+        readable = [one for one in self._columns if not is_bytes(one.declared)]
+        rows = self._beginning(readable)
+        cells = dict(zip((one.name for one in readable), zip(*rows, strict=True), strict=False))
+        return tuple(
+            decide(one, cells.get(one.name, ()), typed=self._typed) for one in self._columns
+        ), len(rows)
+
+    def _beginning(self, columns: Sequence[ColumnSchema]) -> list[RawRow]:
+        """Read some rows as an evaluation would; columns of foreign types as text."""
+        from sqlglot import exp  # noqa: PLC0415  heavy library, loaded on first use
+
+        if not columns:
+            return []
+        dialect = self._connection.dialect
+        listed = [
+            exp.alias_(as_text(column_of(one.name)), one.name, quoted=True)
+            if is_foreign(one.declared) or (dialect == "duckdb" and not kinds_of(one.declared))
+            else column_of(one.name)
+            for one in columns
+        ]
+        query = exp.select(*listed).from_(source_of(self._table)).limit(_ROWS)
+        guarded = guard(written(query, dialect), dialect)
+        self._connection.columns(guarded.text)
+        question = self._connection.whole(guarded, len(columns))
+        bounds = ReadBounds(self._seconds, _ROWS)
+        return [row for batch in self._connection.read(question, bounds) for row in batch]
+
+    def _tell_of_types(self, decided: Sequence[Decided]) -> None:
+        for one in decided:
+            if one.wrong:
+                column = one.column
+                self._find(
+                    "C0846",
+                    f"column `{column.name}` is declared {column.declared}, and {one.wrong:,} of"
+                    f" {one.seen:,} values are not of that type",
+                    "the stored values count, whatever the declaration says",
+                )
+            if one.nulls and not one.column.nullable:
+                self._find(
+                    "C0846", f"column `{one.column.name}` is declared NOT NULL and holds NULL"
+                )
+            if one.nulls and one.column.name in self._table.key:
+                self._find("C0847", f"the key column `{one.column.name}` holds NULL")
+
+    def _check_key(self, key: Sequence[str]) -> None:
+        names = ", ".join(f"`{name}`" for name in key)
+        repeated = self._asked(_repeated(self._table, key), f"whether {names} is a key")
+        if repeated:
+            self._find(
+                "C0847",
+                f"{names} is declared to be a key, and rows repeat it",
+                "a predicate with that key would have conflicting rows: UNRESOLVED",
+            )
+
+    def _check_relationship(self, one: Relationship, other: TableSchema) -> None:
+        """Look for values that point nowhere; how many there are decides about a guess."""
+        if len(one.columns) != 1 or len(one.target_columns) != 1:
+            return
+        name, target = one.columns[0], f"{one.target}.{one.target_columns[0]}"
+        what = f"whether `{name}` points to `{target}`"
+        found = self._counts(one, other, what)
+        if found is None:
+            return
+        values, there = found
+        if one.declared and there < values:
+            self._find(
+                "C0848",
+                f"`{name}` is declared to point to `{target}`, and {values - there:,} of"
+                f" {values:,} values are not there",
+            )
+        elif not one.declared and values and there < values * _LIKELY:
+            self._find(
+                "C0848",
+                f"`{name}` does not point to `{target}`, as its name suggests: {there:,} of"
+                f" {values:,} values are there",
+            )
+
+    def _counts(self, one: Relationship, other: TableSchema, what: str) -> tuple[int, int] | None:
+        """Count the first different values, and those of them that are there."""
+        from sqlglot import exp  # noqa: PLC0415  heavy library, loaded on first use
+
+        column, target = one.columns[0], one.target_columns[0]
+        first = beginning(self._table, [column], _VALUES).distinct()
+        first = first.where(column_of(column).is_(exp.null()).not_())
+        query = (
+            exp.select(exp.Count(this=exp.Star()), exp.Count(this=column_of(target, "u")))
+            .from_(first.subquery("q"))
+            .join(
+                exp.select(column_of(target)).distinct().from_(source_of(other)).subquery("u"),
+                on=exp.EQ(this=column_of(column, "q"), expression=column_of(target, "u")),
+                join_type="left",
+            )
+        )
+        try:
+            ((values, there),) = ask(self._connection, query, self._seconds)
+        except (SourceFailureError, QueryMistakeError) as problem:
+            self._not_known(what, problem.reason)
+            return None
+        return int(str(values)), int(str(there))
+
+    def _repeats(self, decided: Sequence[Decided]) -> bool | None:
+        """Tell whether rows are equal in all columns; a key that is one says no."""
+        keys = row_keys(self._table)
+        names = [one.column.name for one in decided if one.kind is not None]
+        sound = not any(one.code == "C0847" for one in self._findings)
+        if sound and any(key <= set(names) for key in keys):
+            return False
+        if not names:
+            return None
+        found = self._asked(_repeated(self._table, names, nulls=True), "whether rows are equal")
+        if found:
+            self._find(
+                "C0849",
+                "some rows are equal in all columns",
+                "equal rows merge; a query that would merge any is an error without `@[distinct]`",
+            )
+        return None if found is None else bool(found)
+
+    def _asked(self, query: exp.Select, what: str) -> int | None:
+        try:
+            return count(self._connection, query, self._seconds)
+        except (SourceFailureError, QueryMistakeError) as problem:
+            self._not_known(what, problem.reason)
+            return None
+
+    def _not_known(self, what: str, reason: str) -> None:
+        message = f"it is not known {what}: {reason}"
+        self._findings.append(Diagnostic("C0844", message, severity=Severity.NOTE))
+
+    def _find(self, code: str, message: str, note: str = "") -> None:
+        said = f"{self._table.path}: {message}"
+        self._findings.append(Diagnostic(code, said, note=note, severity=Severity.WARNING))
+
+
+def _repeated(table: TableSchema, columns: Sequence[str], *, nulls: bool = False) -> exp.Select:
+    """Count whether any values of the columns stand in two rows: one such group is enough."""
+    from sqlglot import exp  # noqa: PLC0415  heavy library, loaded on first use
+
+    names = [column_of(name) for name in columns]
+    query = exp.select(exp.alias_(exp.Count(this=exp.Star()), "n")).from_(source_of(table))
+    for name in () if nulls else names:
+        # NULL is equal to nothing: rows without a key do not repeat one.
+        query = query.where(name.copy().is_(exp.null()).not_())
+    more = exp.GT(this=exp.Count(this=exp.Star()), expression=exp.Literal.number(1))
+    groups = query.group_by(*names).having(more).limit(1).subquery("q")
+    return exp.select(exp.Count(this=exp.Star())).from_(groups)
+
+
+def row_keys(table: TableSchema) -> list[set[str]]:
+    """Give the declared keys that tell every two rows apart.
+
+    What is unique, and may be NULL, does not: NULL is equal to nothing.
+    """
+    nullable = {one.name for one in table.columns if one.nullable}
+    unique = [set(key) for key in table.unique if nullable.isdisjoint(key)]
+    return [set(table.key), *unique] if table.key else unique

@@ -1,0 +1,296 @@
+"""Draft the declarations by which rules can speak of tables.
+
+In: tables with what was found in them. Out: the text of a rule file: for each table a `.decl` with
+types, a sentence, a key and null policies, and an `.input` with its query. Invariants: the text is
+accepted by `rules check` as it stands; names of the source are quoted in the query where the
+dialect needs it, and never stand elsewhere but in comments; what could not be decided is said in a
+comment. Example: a table `Order Details` becomes the predicate `order_details`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from constat.catalog.schema.asking import as_text, column_of, source_of, written
+from constat.catalog.schema.checking import row_keys
+from constat.catalog.schema.reserved import RESERVED_SQL
+from constat.catalog.schema.words import words_of
+from constat.diagnostics import ConstatError
+from constat.logic import Kind
+from constat.syntax.formatting import format_text
+from constat.syntax.printing import print_text
+from constat.syntax.words import BASE_TYPES, DIRECTIVES, RESERVED
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+
+    from sqlglot import exp
+
+    from constat.catalog.schema.checking import Checked
+    from constat.catalog.schema.deciding import Decided
+    from constat.catalog.schema.described import Relationship, TableSchema
+    from constat.diagnostics import Diagnostic
+
+MOST_COLUMNS: Final = 40
+_LONGEST_NAME: Final = 40
+_LONGEST_COMMENT: Final = 160
+_PLAIN: Final = re.compile(r"[a-z_][a-z0-9_]*\Z")
+_HEADER: Final = """\
+.pragma "constat" "0.1"
+.include "constat/prelude.dl"
+.once
+
+// Drafted by `constat catalog draft` from the tables of `{0}`. Look it over: names and sentences
+// are those of the tables, kinds are those of the stored values.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class DraftedColumn:
+    """A column of a predicate and the column of the source that it is read from."""
+
+    name: str
+    decided: Decided
+    kind: Kind
+    cast: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DraftedPredicate:
+    """A predicate for a table. `left_out` are columns that it lacks, with the reason."""
+
+    name: str
+    checked: Checked
+    columns: tuple[DraftedColumn, ...]
+    key: tuple[str, ...]
+    left_out: tuple[tuple[str, str], ...]
+
+    @property
+    def table(self) -> TableSchema:
+        """The table."""
+        return self.checked.table
+
+
+def drafted(
+    tables: Sequence[Checked], taken: Collection[str], wanted: Mapping[str, Sequence[str]]
+) -> tuple[DraftedPredicate, ...]:
+    """Choose names, columns and kinds.
+
+    `taken` are names of predicates that exist; `wanted` gives the columns of a table by its path,
+    where somebody has chosen them.
+    """
+    names = set(taken)
+    found = []
+    for checked in tables:
+        predicate = _predicate(checked, names, wanted.get(checked.table.path, ()))
+        names.add(predicate.name)
+        found.append(predicate)
+    return _alike(found)
+
+
+def draft_text(predicates: Sequence[DraftedPredicate], database: str, dialect: str) -> str:
+    """Write the file."""
+    blocks = [_HEADER.format(_comment(database))]
+    blocks += ["\n".join(_block(one, dialect)) + "\n" for one in predicates]
+    found: list[Diagnostic] = []
+    text = format_text("\n".join(blocks), "<draft>", found)
+    if text is None:
+        raise ConstatError(found)
+    return text
+
+
+def identifier(name: str, taken: Collection[str], fallback: str) -> str:
+    """Give a name of the language for a name of a source, one that is not taken."""
+    joined = "_".join(word for word in words_of(name) if word.isascii())[:_LONGEST_NAME]
+    plain = joined.strip("_") or fallback
+    if not plain[0].isalpha():
+        plain = f"{fallback}_{plain}"
+    if plain in RESERVED | BASE_TYPES | DIRECTIVES:
+        plain += "_"
+    chosen, number = plain, 2
+    while chosen in taken:
+        chosen, number = f"{plain.rstrip('_')}_{number}", number + 1
+    return chosen
+
+
+def _predicate(checked: Checked, taken: Collection[str], wanted: Sequence[str]) -> DraftedPredicate:
+    table = checked.table
+    left_out: list[tuple[str, str]] = []
+    chosen: list[Decided] = []
+    for one in _in_order(checked):
+        name = one.column.name
+        if wanted and name not in wanted:
+            left_out.append((name, "not chosen"))
+        elif one.kind is None:
+            left_out.append((name, "it holds bytes"))
+        elif not wanted and len(chosen) >= MOST_COLUMNS:
+            left_out.append((name, "too many"))
+        else:
+            chosen.append(one)
+    columns: dict[str, DraftedColumn] = {}
+    for one in chosen:
+        name = identifier(one.column.name, columns, "c")
+        columns[name] = DraftedColumn(name, one, one.kind or Kind.SYMBOL, one.cast)
+    name = identifier(table.name, (), "t")
+    if name in taken:
+        name = identifier(f"{table.database} {table.schema} {table.name}", taken, "t")
+    key = _key(checked, tuple(columns.values()))
+    return DraftedPredicate(name, checked, tuple(columns.values()), key, tuple(left_out))
+
+
+def _in_order(checked: Checked) -> Iterator[Decided]:
+    """Give the key first, then what points elsewhere where there is too much, then the rest."""
+    table = checked.table
+    first = dict.fromkeys(table.key)
+    if len(checked.columns) > MOST_COLUMNS:
+        first.update(dict.fromkeys(name for one in table.relationships for name in one.columns))
+    by_name = {one.column.name: one for one in checked.columns}
+    yield from (by_name[name] for name in first if name in by_name)
+    yield from (one for one in checked.columns if one.column.name not in first)
+
+
+def _key(checked: Checked, columns: Sequence[DraftedColumn]) -> tuple[str, ...]:
+    """Give the key in the predicate's own names, if it is one and all of it is there."""
+    if any(one.code == "C0847" for one in checked.findings):
+        return ()
+    names = {one.decided.column.name: one.name for one in columns}
+    key = checked.table.key
+    return tuple(names[name] for name in key) if key and set(key) <= names.keys() else ()
+
+
+def _alike(predicates: Sequence[DraftedPredicate]) -> tuple[DraftedPredicate, ...]:
+    """Give columns that point to each other one kind: text, where they differ.
+
+    A key that is stored as a number here and as text there could not be compared.
+    """
+    found = {one.table.label: one for one in predicates}
+    changed = True
+    while changed:
+        changed = False
+        for label, one in list(found.items()):
+            for relationship in one.table.relationships:
+                other = found.get(relationship.target)
+                if other is not None and _differ(found[label], other, relationship):
+                    found[label] = _as_text(found[label], relationship.columns[0])
+                    target = found[relationship.target]
+                    found[relationship.target] = _as_text(target, relationship.target_columns[0])
+                    changed = True
+    return tuple(found.values())
+
+
+def _differ(one: DraftedPredicate, other: DraftedPredicate, relationship: Relationship) -> bool:
+    if len(relationship.columns) != 1 or len(relationship.target_columns) != 1:
+        return False
+    first = _kind_of(one, relationship.columns[0])
+    second = _kind_of(other, relationship.target_columns[0])
+    return first is not None and second is not None and first is not second
+
+
+def _kind_of(predicate: DraftedPredicate, column: str) -> Kind | None:
+    found = (one.kind for one in predicate.columns if one.decided.column.name == column)
+    return next(found, None)
+
+
+def _as_text(predicate: DraftedPredicate, column: str) -> DraftedPredicate:
+    columns = tuple(
+        replace(one, kind=Kind.SYMBOL, cast=one.cast or one.kind is not Kind.SYMBOL)
+        if one.decided.column.name == column
+        else one
+        for one in predicate.columns
+    )
+    return replace(predicate, columns=columns)
+
+
+def _block(one: DraftedPredicate, dialect: str) -> Iterator[str]:
+    """Write a predicate with what a reader has to know of its table."""
+    yield f"/// {_about(one)}"
+    for name, reason in one.left_out[:MOST_COLUMNS]:
+        yield f"// Left out: {_comment(name)} ({reason})."
+    if len(one.left_out) > MOST_COLUMNS:
+        yield f"// Left out: {len(one.left_out) - MOST_COLUMNS:,} further columns."
+    for finding in one.checked.findings:
+        yield f"// {finding.code}: {_comment(finding.message)}."
+    yield f"@[says = {print_text(_sentence(one))}]"
+    if one.key:
+        yield f"@[key = {one.key[0] if len(one.key) == 1 else print_text(', '.join(one.key))}]"
+    yield f".decl {one.name}({', '.join(map(_column, one.columns))})"
+    yield _input(one, dialect)
+
+
+def _about(one: DraftedPredicate) -> str:
+    table = one.table
+    rows = "" if table.rows is None else f", {'' if table.counted else 'about '}{table.rows:,} rows"
+    looked = "all rows" if one.checked.every else f"{one.checked.rows:,} rows"
+    comment = f" {_comment(table.comment)}" if table.comment else ""
+    return f"The {table.kind} {_comment(table.path)}{rows}; {looked} were looked at.{comment}"
+
+
+def _sentence(one: DraftedPredicate) -> str:
+    """Say every column once: the key as the subject, where there is one."""
+    subject = one.key or tuple(column.name for column in one.columns[:1])
+    rest = [column.name for column in one.columns if column.name not in subject]
+    noun = one.name.rstrip("_").replace("_", " ")
+    text = f"{noun} {' '.join(f'{{{name}}}' for name in subject)}"
+    if not rest:
+        return text
+    return f"{text}: " + ", ".join(f"{name.replace('_', ' ').strip()} {{{name}}}" for name in rest)
+
+
+def _column(column: DraftedColumn) -> str:
+    policy = '@[null = "unknown"] ' if column.decided.nulls else ""
+    return f"{policy}{column.name}: {column.kind.value}"
+
+
+def _input(one: DraftedPredicate, dialect: str) -> str:
+    source, query = print_text(one.table.database), print_text(_query(one, dialect))
+    distinct = ', distinct = "true"' if _may_repeat(one) else ""
+    return f".input {one.name}(source = {source}, query = {query}{distinct})"
+
+
+def _may_repeat(one: DraftedPredicate) -> bool:
+    """Whether rows could be equal in the columns that are taken."""
+    names = {column.decided.column.name for column in one.columns}
+    if any(key <= names for key in row_keys(one.table)) and not _unsound(one.checked.findings):
+        return False
+    return one.checked.repeated is not False or len(names) < len(one.table.columns)
+
+
+def _unsound(findings: Sequence[Diagnostic]) -> bool:
+    return any(one.code == "C0847" for one in findings)
+
+
+def _query(one: DraftedPredicate, dialect: str) -> str:
+    from sqlglot import exp  # noqa: PLC0415  heavy library, loaded on first use
+
+    columns = []
+    for column in one.columns:
+        read = _plain(column_of(column.decided.column.name))
+        columns.append(as_text(read) if column.cast else read)
+    source = source_of(one.table)
+    for part in ("this", "db"):
+        name = source.args.get(part)
+        if name is not None and _is_plain(name.name):
+            name.set("quoted", False)  # noqa: FBT003  an argument of the parser's own
+    return written(exp.select(*columns).from_(source), dialect)
+
+
+def _plain(column: exp.Column) -> exp.Column:
+    """Take the quotes off where they make no difference."""
+    if _is_plain(column.name):
+        column.this.set("quoted", False)  # noqa: FBT003  as above
+    return column
+
+
+def _is_plain(name: str) -> bool:
+    """Tell whether every dialect reads the bare name as the quoted one."""
+    return _PLAIN.match(name) is not None and name not in RESERVED_SQL
+
+
+def _comment(text: str) -> str:
+    """Give a text of a source for one line of a comment."""
+    shown = "".join(
+        letter if letter.isprintable() else " " for letter in text[: _LONGEST_COMMENT + 1]
+    )
+    return shown if len(shown) <= _LONGEST_COMMENT else shown[:_LONGEST_COMMENT] + "…"

@@ -1,0 +1,44 @@
+"""The words in a name of a table or column.
+
+In: a name as a source spells it. Out: its words in lower case, without accents; a noun in the
+singular. Invariant: time is linear in the name. Example: `words_of("CustomerID")` and
+`words_of("customer_ids")` differ by the plural only, which `singular` takes away.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from types import MappingProxyType
+from typing import Final
+
+_LONGEST: Final = 200
+_WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_A-Za-z]+")
+# Letters of Latin that are no letter with an accent.
+_LETTERS: Final = MappingProxyType(
+    str.maketrans({"ß": "ss", "æ": "ae", "Æ": "AE", "œ": "oe", "Œ": "OE", "ø": "o", "Ø": "O"})
+)
+_HISSING: Final = ("sses", "shes", "ches", "xes", "zes")
+_SHORT: Final = 3
+
+
+def words_of(name: str) -> tuple[str, ...]:
+    """Split a name at its underscores, blanks, digits and capitals."""
+    letters = name[:_LONGEST]
+    if not letters.isascii():
+        plain = unicodedata.normalize("NFKD", letters).translate(_LETTERS)
+        letters = "".join(letter for letter in plain if not unicodedata.combining(letter))
+    return tuple(map(str.lower, _WORD.findall(letters)))
+
+
+def singular(words: tuple[str, ...]) -> tuple[str, ...]:
+    """Put the last word in the singular."""
+    return (*words[:-1], _singular(words[-1])) if words else ()
+
+
+def _singular(word: str) -> str:
+    if len(word) <= _SHORT or not word.endswith("s") or word.endswith(("ss", "us", "is")):
+        return word
+    if word.endswith("ies"):
+        return word[:-3] + "y"
+    return word[:-2] if word.endswith(_HISSING) else word[:-1]

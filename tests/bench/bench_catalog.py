@@ -1,0 +1,157 @@
+"""The catalog: how fast 10,000 tables are read, indexed and searched, and what looking up saves.
+
+In: nothing, or a number of tables. Out: figures; with `python -m tests.bench.bench_catalog` also
+the tokens of a prompt that tells everything beside those of one that lets a model look up what it
+needs: the calls are those that a question about one table and its neighbours takes. Example:
+`python -m tests.bench.bench_catalog 10000`.
+"""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+import statistics
+import sys
+import tempfile
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from constat.authoring import DiscoveryTools, PromptBuilder
+from constat.catalog import SchemaManager
+from constat.memory.tokens import estimate
+from constat.project import load_project
+from constat.store.catalog_index import CatalogIndex
+from tests.bench.measuring import Timing, figure, once
+
+if TYPE_CHECKING:
+    from tests.bench.measuring import Figure
+
+TABLES: Final = 10_000
+_NOUNS: Final = (
+    *("customer", "order", "invoice", "product", "shipment", "payment", "account", "ledger"),
+    *("claim", "policy", "contract", "supplier", "warehouse", "employee", "campaign", "ticket"),
+)
+_PARTS: Final = ("", "_line", "_item", "_history", "_audit", "_tag", "_note", "_event", "_state")
+_COLUMNS: Final = (
+    *("name TEXT", "created_at TEXT", "updated_at TEXT", "status TEXT", "amount NUMERIC(12, 2)"),
+    *("region TEXT", "currency TEXT", "quantity INTEGER", "due_on DATE", "note TEXT"),
+    *("external_reference TEXT", "approved_by TEXT", "discount REAL", "priority INTEGER"),
+)
+_QUESTIONS: Final = (
+    "customer",
+    "invoice line amount",
+    "ledger audit",
+    "status",
+    "amount region currency",
+    "warehouse history 4711",
+    "approved discount",
+    "shipm",
+    "nothing of that sort",
+    "payment due",
+)
+
+
+def schema(tables: int, columns: int, seed: int = 1) -> str:
+    """Write the definitions of a database, always the same ones."""
+    chosen = random.Random(seed)
+    found = []
+    for number in range(tables):
+        noun = _NOUNS[number % len(_NOUNS)]
+        name = f"{noun}{_PARTS[number // len(_NOUNS) % len(_PARTS)]}_{number}"
+        other = chosen.choice(_NOUNS)
+        listed = ", ".join(chosen.sample(_COLUMNS, columns))
+        found.append(f"CREATE TABLE {name} (id INTEGER PRIMARY KEY, {other}_id INTEGER, {listed});")
+    return "\n".join(found)
+
+
+def project(folder: Path, databases: int, tables: int, columns: int = 8) -> SchemaManager:
+    """Make a project of some SQLite files, and its catalog."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for number in range(databases):
+        with closing(sqlite3.connect(folder / f"db{number}.sqlite")) as connection:
+            script = schema(tables, columns, number)
+            connection.executescript(f"PRAGMA synchronous = OFF; BEGIN; {script} COMMIT;")
+    listed = "".join(f"  db{n}: sqlite:///db{n}.sqlite\n" for n in range(databases))
+    (folder / "constat.yaml").write_text(f"databases:\n{listed}", encoding="utf-8")
+    return manager(folder)
+
+
+def manager(folder: Path) -> SchemaManager:
+    """Open the catalog of a project."""
+    return SchemaManager(load_project(folder), CatalogIndex(folder / "catalog.sqlite"))
+
+
+def measure(folder: Path, tables: int = TABLES) -> list[Figure]:
+    """Read, index, open again and search."""
+    catalog = project(folder, 1, tables)
+    reading = once(catalog.tables)
+    catalog.close()
+    again = []
+    for _ in range(5):
+        catalog = manager(folder)
+        again.append(once(lambda catalog=catalog: catalog.search("customer")))  # type: ignore[misc]
+        catalog.close()
+    catalog = manager(folder)
+    catalog.search("customer")
+    asked = [once(lambda words=words: catalog.search(words)) for words in _QUESTIONS * 5]  # type: ignore[misc]
+    described = [once(lambda: catalog.table("db0.customer_0")) for _ in range(50)]
+    catalog.close()
+    slowest = max(asked, key=lambda one: one.clock)
+    return [
+        figure(f"{tables:,} tables read, indexed and kept", [reading], 10.0),
+        figure("the first search of the next program", again, 0.5),
+        figure("a search, median", _middle(asked), 0.020, milliseconds=True),
+        figure("a search, the slowest of fifty", [slowest], 0.020, milliseconds=True),
+        figure("the columns of one table", _middle(described), 0.020, milliseconds=True),
+    ]
+
+
+def _middle(timings: list[Timing]) -> list[Timing]:
+    return [
+        Timing(
+            statistics.median(one.clock for one in timings),
+            statistics.median(one.processor for one in timings),
+        )
+    ]
+
+
+def savings(folder: Path, databases: int, tables: int) -> list[tuple[str, int]]:
+    """Count the tokens of telling everything, and of looking up what one question needs."""
+    catalog = project(folder, databases, tables, columns=12)
+    tools = DiscoveryTools(catalog)
+    builder = PromptBuilder(tools, most_tokens=10_000_000)
+    full = builder.estimate_tokens("claude-2")
+    lean, _ = builder.build_prompt("claude-sonnet-4-20250514")
+    definitions = builder.estimate_tokens("claude-sonnet-4-20250514").tokens - estimate(lean)
+    found = tools.search_tables("invoice amount region", 5)
+    table = catalog.search("invoice amount region", ("table",)).hits[0].name
+    answers = [found, tools.get_table_schema(table), tools.get_table_relationships(table)]
+    calls = sum(map(estimate, answers))
+    catalog.close()
+    return [
+        ("telling everything", full.tokens),
+        ("the short prompt", estimate(lean)),
+        ("the definitions of the tools", definitions),
+        ("three answers", calls),
+    ]
+
+
+def main() -> None:
+    """Print the figures."""
+    tables = int(sys.argv[1]) if len(sys.argv) > 1 else TABLES
+    with tempfile.TemporaryDirectory() as folder:
+        for one in measure(Path(folder) / "many", tables):
+            print(f"{one.name}: {one.median} ({one.processor} processor), goal {one.goal}")  # noqa: T201  its purpose
+        for databases, each in ((5, 10), (10, 50)):
+            rows = savings(Path(folder) / f"few{databases}", databases, each)
+            print(f"{databases} databases of {each} tables")  # noqa: T201  as above
+            for name, tokens in rows:
+                print(f"  {name}: {tokens:,} tokens")  # noqa: T201  as above
+            (_, full), *parts = rows
+            saved = 100 * (1 - sum(tokens for _, tokens in parts) / full)
+            print(f"  saved: {saved:.0f} %")  # noqa: T201  as above
+
+
+if __name__ == "__main__":
+    main()

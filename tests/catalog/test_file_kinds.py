@@ -1,0 +1,237 @@
+"""JSON lists, workbooks and Arrow files: read exactly, or refused by name and row."""
+
+from __future__ import annotations
+
+import datetime as dt
+import importlib
+import io
+import zipfile
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import openpyxl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from constat.catalog import SourceFailureError
+from constat.catalog.arrow_files import load_arrow
+from constat.catalog.duck_session import DuckSession
+from constat.catalog.sheet_files import sheet_rows, spelled
+from constat.diagnostics import ConstatError
+from tests.catalog.test_files import fails, settle, told
+from tests.tiers.building import configured, declare, reasons, rows
+
+if TYPE_CHECKING:
+    from tests.tiers.building import Setting
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ('[{"x": 1, "y": "a"}]', {("1", "a")}),
+        (
+            '\ufeff [ {"y": "a", "x": "1"} , {"x": 2.50, "y": {"k": [1]}} ] \n',
+            {("1", "a"), ("2.50", '{"k": [1]}')},
+        ),
+        ('[{"x": "1", "y": "a"}, {"x": "2", "y": null}]', {("1", "a")}),
+    ],
+)
+def test_a_json_list_is_a_table(tmp_path: Path, content: str, expected: set[Any]) -> None:
+    assert rows(told(tmp_path, "t.json", content)) == expected
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "", "[", "[]", "{}", '{"x": 1}', "[1]", '[{"x": 1},]', '[{"x": 1}] x', '[{"x": NaN}]',
+        '[{"x": "\\ud800", "y": "a"}]', '[{"x": 1, "x": 2}]', "[" * 100_000, b'[{"x": "\xff"}]',
+    ],
+)  # fmt: skip
+def test_a_damaged_json_list_is_a_failure(tmp_path: Path, content: str | bytes) -> None:
+    fails(told(tmp_path, "t.json", content), "t.json", "C0543")
+
+
+# Workbooks.
+
+
+def workbook(path: Path, *sheets: tuple[str, list[list[object]]]) -> Path:
+    book = openpyxl.Workbook()
+    book.remove(book.active)
+    for title, content in sheets:
+        sheet = book.create_sheet(title)
+        for row in content:
+            sheet.append(row)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    book.save(path)
+    return path
+
+
+def sheets(folder: Path, named: str, query: str, declared: str) -> Setting:
+    text = f'databases: {{sales: {{files: {{t: "{named}"}}}}}}'
+    return configured(folder, text, declare(declared, query, parameters={"null": "unknown"}))
+
+
+def test_cells_of_a_sheet_are_spelled_as_a_spreadsheet_shows_them(tmp_path: Path) -> None:
+    moment = dt.datetime(2025, 1, 31, 10, 30)  # noqa: DTZ001  a spreadsheet knows no zones
+    content: list[list[object]] = [
+        ["id", "n", "day", "seen", "ok", "text"],
+        [1, 0.1 + 0.2, dt.date(2025, 1, 31), moment, True, "00123"],
+        [None, None, None, None, None, None],
+        [2, 10.5, dt.date(2025, 2, 1), moment, False, "a\nb"],
+    ]
+    workbook(tmp_path / "b.xlsx", ("First", content), ("Second", [["id"], [7]]))
+    declared = "p(id: number, n: Decimal, day: Date, at: Timestamp, ok: Bool, text: symbol)"
+    found = sheets(tmp_path, "b.xlsx", "SELECT id, n, day, seen || 'Z', ok, text FROM t", declared)
+    assert rows(found.ask("p")) == {
+        (1, Decimal("0.3"), "2025-01-31", "2025-01-31T10:30:00.000000Z", "true", "00123"),
+        (2, Decimal("10.5"), "2025-02-01", "2025-01-31T10:30:00.000000Z", "false", "a\nb"),
+    }
+    other = sheets(tmp_path, "b.xlsx#Second", "SELECT id FROM t", "p(id: number)")
+    assert rows(other.ask("p")) == {(7,)}
+
+
+@pytest.mark.parametrize(
+    ("content", "named", "reason"),
+    [
+        ([], "b.xlsx", "no first row"),
+        ([["x", None, "y"]], "b.xlsx", "gap between names"),
+        ([["x", "X"]], "b.xlsx", "names a column twice"),
+        ([["x"], ["1", "2"]], "b.xlsx", "row 2, has more cells"),
+        ([["x"], ["#N/A"]], "b.xlsx", "row 2, holds the error"),
+        ([["x"], [1], ["=A2+1"]], "b.xlsx", "row 3, holds a formula whose value was never stored"),
+        ([["x"], [1]], "b.xlsx#Gone", "no sheet of that name"),
+    ],
+)
+def test_a_sheet_that_cannot_be_read_is_a_failure_by_row(
+    tmp_path: Path, content: list[list[object]], named: str, reason: str
+) -> None:
+    workbook(tmp_path / "b.xlsx", ("Only", content))
+    fails_one = sheets(tmp_path, named, "SELECT x FROM t", "p(x: symbol)").ask("p")
+    assert fails_one.answered == frozenset()
+    assert reason in str(fails_one)
+
+
+def test_a_workbook_that_is_damaged_or_unpacks_to_too_much(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fails(told(tmp_path, "t.xlsx", b"PK\x03\x04 nothing"), "no workbook", "C0543")
+    content = workbook(tmp_path / "b.xlsx", ("S", [["x", "y"], [1, 2]])).read_bytes()
+    fails(told(tmp_path, "u.xlsx", content[: len(content) // 2]), "no workbook", "C0543")
+    hollow = io.BytesIO()
+    with zipfile.ZipFile(hollow, "w") as archive:
+        archive.writestr("xl/workbook.xml", "<workbook/>")
+    fails(told(tmp_path, "v.xlsx", hollow.getvalue()), "no workbook", "C0543")
+    monkeypatch.setattr("constat.catalog.sheet_files._MOST_BYTES", 1_000)
+    fails(told(tmp_path, "w.xlsx", content), "unpacks to more", "C0543")
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_a_number_is_spelled_in_plain_digits(number: float) -> None:
+    text = spelled(number)
+    assert "e" not in text
+    assert float(f"{number:.15g}") == float(text)
+
+
+def test_several_workbooks_are_one_table(tmp_path: Path) -> None:
+    for name, value in (("a", 1), ("b", 2)):
+        workbook(tmp_path / f"{name}.xlsx", ("S", [["x"], [value]]))
+    found = sheets(tmp_path, "*.xlsx#S", "SELECT x FROM t", "p(x: number)")
+    assert rows(found.ask("p")) == {(1,), (2,)}
+    workbook(tmp_path / "c.xlsx", ("S", [["z"], [3]]))
+    found = sheets(tmp_path, "*.xlsx#S", "SELECT x FROM t", "p(x: number)")
+    assert "c.xlsx has other columns" in str(found.ask("p"))
+
+
+def test_a_package_that_is_missing_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def gone(name: str) -> object:
+        raise ImportError(name)
+
+    workbook(tmp_path / "b.xlsx", ("S", [["x"], [1]]))
+    (tmp_path / "a.arrow").write_bytes(b"ARROW1")
+    session = DuckSession(None)
+    with monkeypatch.context() as patch:
+        patch.setattr(importlib, "import_module", gone)
+        with pytest.raises(SourceFailureError, match=r"constat\[xlsx\]"):
+            next(sheet_rows(tmp_path / "b.xlsx", ""))
+        with pytest.raises(SourceFailureError, match=r"constat\[arrow\]"):
+            load_arrow(session, "t", [tmp_path / "a.arrow"], 5)
+    session.close()
+
+
+# Arrow.
+
+
+def arrow(query: str) -> bytes:
+    """Give the stream format of a query's rows."""
+    ipc = importlib.import_module("nanoarrow.ipc")
+    written = io.BytesIO()
+    with duckdb.connect() as connection, ipc.StreamWriter.from_writable(written) as writer:
+        writer.write_stream(connection.sql(query))
+    return written.getvalue()
+
+
+ROWS = """
+    SELECT 1::BIGINT AS x, 'ä' AS y, DATE '2025-01-31' AS d, 1.50::DECIMAL(9, 2) AS n
+    UNION ALL SELECT 2, 'b', NULL, 7
+"""
+
+
+@pytest.mark.parametrize("ending", ["arrow", "arrows", "feather"])
+def test_an_arrow_file_keeps_its_types(tmp_path: Path, ending: str) -> None:
+    content = arrow(ROWS)
+    if ending != "arrows":
+        # The file format is such a stream behind eight bytes, with an index after it.
+        content = b"ARROW1\0\0" + content + b"\0" * 20 + b"ARROW1"
+    (tmp_path / f"t.{ending}").write_bytes(content)
+    found = sheets(
+        tmp_path, f"t.{ending}", "SELECT x, y, n FROM t", "p(x: number, y: symbol, n: Decimal)"
+    )
+    assert rows(found.ask("p", (0,), (1,))) == {(1, "ä", Decimal("1.5"))}
+    assert rows(found.ask("p")) == {(1, "ä", Decimal("1.5")), (2, "b", Decimal(7))}
+
+
+def test_arrow_files_of_one_table_have_the_same_types(tmp_path: Path) -> None:
+    for name, query in (("a", "SELECT 1 AS x, 2 AS y"), ("b", "SELECT 3 AS x, 4 AS y")):
+        (tmp_path / f"{name}.arrows").write_bytes(arrow(query))
+    declared = "p(x: number, y: number)"
+    found = sheets(tmp_path, "*.arrows", "SELECT x, y FROM t", declared)
+    assert rows(found.ask("p")) == {(1, 2), (3, 4)}
+    (tmp_path / "c.arrows").write_bytes(arrow("SELECT 'x' AS x, 4 AS y"))
+    found = sheets(tmp_path, "*.arrows", "SELECT x, y FROM t", declared)
+    assert "c.arrows has other columns or types" in str(found.ask("p"))
+
+
+@pytest.mark.parametrize("kept", [0.0, 0.02, 0.5, 0.9])
+@pytest.mark.parametrize("before", [b"", b"ARROW1\0\0", b"garbage" * 50])
+def test_a_damaged_arrow_file_is_a_failure(tmp_path: Path, kept: float, before: bytes) -> None:
+    content = arrow(ROWS)
+    damaged = before + content[: int(len(content) * kept)]
+    fails(told(tmp_path, "t.arrow", damaged), "is no Arrow", "C0543")
+
+
+@settings(max_examples=10)
+@given(st.lists(st.tuples(st.integers(0, 10_000), st.integers(0, 255)), min_size=1, max_size=4))
+def test_flipped_bytes_of_an_arrow_file_give_rows_or_a_failure(
+    tmp_path_factory: pytest.TempPathFactory, flips: list[tuple[int, int]]
+) -> None:
+    content = bytearray(arrow("SELECT 1 AS x, 'a' AS y"))
+    for place, byte in flips:
+        content[place % len(content)] = byte
+    try:
+        answer = told(tmp_path_factory.mktemp("flipped"), "t.arrows", bytes(content))
+    except ConstatError as problem:
+        # The name of a column may have been hit.
+        assert "no such column" in str(problem)  # noqa: PT017  an error is one of the outcomes
+    else:
+        assert answer.portions or reasons(answer)
+
+
+def test_a_table_may_be_a_sheet_of_a_file_with_settle(tmp_path: Path) -> None:
+    content = workbook(tmp_path / "b.xlsx", ("S", [["x", "y"], ["1", "a"]])).read_bytes()
+    found = settle(tmp_path, {"data/b.xlsx": content}, table="data/b.xlsx#S")
+    assert rows(found.ask("p")) == {("1", "a")}

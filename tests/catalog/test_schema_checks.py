@@ -1,0 +1,304 @@
+"""A schema that lies is found out, and a draft of its tables is accepted as it stands."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from constat import Session
+from constat.catalog.schema.checking import check
+from constat.catalog.schema.deciding import decide
+from constat.catalog.schema.described import ColumnSchema
+from constat.catalog.schema.drafting import MOST_COLUMNS, identifier
+from constat.diagnostics import ConstatError
+from constat.library import check_rules
+from constat.library.rewriting import rewrite
+from constat.logic import Kind
+from tests.catalog.schema_worlds import managed, shop, sqlite_file
+
+LIES = """
+CREATE TABLE rooms (code TEXT PRIMARY KEY);
+CREATE TABLE readings (
+    id INTEGER PRIMARY KEY, room_code TEXT REFERENCES rooms (code), level INTEGER, day DATE,
+    zip TEXT, n TEXT, mixed, price REAL, flag BOOLEAN
+);
+INSERT INTO rooms VALUES ('A'), (NULL);
+INSERT INTO readings VALUES
+    (1, 'A', 5, '2025-01-01', '00123', '12', 1, 10.5, 0),
+    (2, 'B', 'n/a', 'yesterday', '99999', '1.50', 'x', 3, 1);
+"""
+
+
+def codes(folder: Path, table: str) -> list[str]:
+    return [one.code for one in managed(folder).check(table).findings]
+
+
+def test_stored_values_are_held_against_declarations(tmp_path: Path) -> None:
+    sqlite_file(tmp_path / "shop.sqlite", LIES)
+    found = managed(tmp_path).check("readings")
+    said = ", and 1 of 2 values are not"
+    assert [one.message.removeprefix("sales.readings: ") for one in found.findings] == [
+        f"column `level` is declared INTEGER{said} of that type",
+        f"column `day` is declared DATE{said} of that type",
+        f"`room_code` is declared to point to `rooms.code`{said} there",
+    ]
+    kinds = {one.column.name: (one.kind, one.cast) for one in found.columns}
+    assert kinds == {
+        "id": (Kind.NUMBER, False),
+        "room_code": (Kind.SYMBOL, False),
+        "level": (Kind.SYMBOL, True),
+        "day": (Kind.SYMBOL, False),
+        "zip": (Kind.SYMBOL, False),
+        "n": (Kind.DECIMAL, False),
+        "mixed": (Kind.SYMBOL, True),
+        "price": (Kind.DECIMAL, False),
+        "flag": (Kind.BOOL, False),
+    }
+    assert (found.rows, found.every, found.repeated) == (2, True, False)
+
+
+def test_a_key_that_is_null_or_repeated_is_told(tmp_path: Path) -> None:
+    sqlite_file(tmp_path / "shop.sqlite", LIES)
+    catalog = managed(tmp_path)
+    assert [one.code for one in catalog.check("rooms").findings] == ["C0847"]
+    # Where a source takes its own word for a key, rows may repeat it.
+    script = "CREATE TABLE t (k TEXT, v TEXT); INSERT INTO t VALUES ('a', '1'), ('a', '2');"
+    sqlite_file(tmp_path / "shop.sqlite", script)
+    catalog = managed(tmp_path)
+    table = replace(catalog.table("t"), key=("k",))
+    (finding,) = check(catalog.project, table).findings
+    assert (finding.code, "repeat" in finding.message) == ("C0847", True)
+
+
+def test_a_key_that_is_none_is_not_drafted(tmp_path: Path) -> None:
+    sqlite_file(tmp_path / "shop.sqlite", LIES)
+    managed(tmp_path)
+    with Session(tmp_path) as session:
+        text = session.draft_tables(["rooms"]).text
+    assert "@[key" not in text
+    assert "C0847" in text
+
+
+def test_null_where_it_is_declared_not_to_be_is_told(tmp_path: Path) -> None:
+    script = "CREATE TABLE t (a TEXT, b TEXT NOT NULL);"
+    script += "PRAGMA writable_schema = ON; INSERT INTO t VALUES ('x', 'y'), ('z', NULL);"
+    # The declaration is added behind SQLite's back, as a restore without checks would.
+    plain = script.replace(" NOT NULL", "")
+    change = "UPDATE sqlite_master SET sql = 'CREATE TABLE t (a TEXT, b TEXT NOT NULL)';"
+    sqlite_file(tmp_path / "shop.sqlite", plain + change)
+    (finding,) = managed(tmp_path).check("t").findings
+    assert (finding.code, "NOT NULL" in finding.message) == ("C0846", True)
+
+
+def test_equal_rows_are_told_and_a_draft_says_distinct(tmp_path: Path) -> None:
+    script = "CREATE TABLE t (a TEXT, b TEXT); INSERT INTO t VALUES ('x', NULL), ('x', NULL);"
+    sqlite_file(tmp_path / "shop.sqlite", script)
+    assert codes(tmp_path, "t") == ["C0849"]
+    with Session(tmp_path) as session:
+        assert 'distinct = "true"' in session.draft_tables(["t"]).text
+
+
+def test_what_is_unique_but_may_be_null_tells_no_rows_apart(tmp_path: Path) -> None:
+    script = "CREATE TABLE t (a TEXT UNIQUE, b TEXT);"
+    script += "INSERT INTO t VALUES (NULL, 'x'), (NULL, 'x');"
+    sqlite_file(tmp_path / "shop.sqlite", script)
+    assert managed(tmp_path).check("t").repeated is True
+
+
+def test_a_name_that_misleads_is_found_out(tmp_path: Path) -> None:
+    script = (
+        "CREATE TABLE customers (id INTEGER PRIMARY KEY); CREATE TABLE t (customer_id INTEGER);"
+    )
+    script += "INSERT INTO customers VALUES (1); INSERT INTO t VALUES (1), (7), (8);"
+    sqlite_file(tmp_path / "shop.sqlite", script)
+    (finding,) = managed(tmp_path).check("t").findings
+    assert (finding.code, "1 of 3" in finding.message) == ("C0848", True)
+
+
+def test_a_question_that_does_not_end_is_said_to_be_unknown(tmp_path: Path) -> None:
+    script = "CREATE TABLE t (k TEXT, v TEXT);"
+    endless = "CREATE VIEW w AS WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r)"
+    sqlite_file(tmp_path / "shop.sqlite", f"{script} {endless} SELECT n AS k FROM r;")
+    text = 'databases: {sales: "sqlite:///shop.sqlite"}\ncatalog: {seconds: 0.2}'
+    catalog = managed(tmp_path, text)
+    found = catalog.check("w")
+    assert found.repeated is None
+    assert [(one.code, one.severity.value) for one in found.findings] == [("C0844", "note")]
+    (tmp_path / "shop.sqlite").unlink()
+    with pytest.raises(ConstatError, match="could not be asked"):
+        catalog.check("t")
+
+
+def column(declared: str, name: str = "c") -> ColumnSchema:
+    return ColumnSchema(name, declared)
+
+
+@pytest.mark.parametrize(
+    ("declared", "name", "cells", "kind", "cast"),
+    [
+        ("VARCHAR", "c", ["2025-01-01"], Kind.DATE, False),
+        ("VARCHAR", "c", ["2025-01-01", ""], Kind.SYMBOL, False),
+        ("VARCHAR", "c", ["7", "-12"], Kind.NUMBER, False),
+        ("VARCHAR", "c", ["07"], Kind.SYMBOL, False),
+        ("VARCHAR", "c", ["+7"], Kind.SYMBOL, False),
+        ("VARCHAR", "account_no", ["7"], Kind.SYMBOL, False),
+        ("VARCHAR", "c", ["1.50", "2"], Kind.DECIMAL, False),
+        ("VARCHAR", "c", ["1e3"], Kind.SYMBOL, False),
+        ("VARCHAR", "c", ["true", "false"], Kind.BOOL, False),
+        ("VARCHAR", "c", [], Kind.SYMBOL, False),
+        ("", "c", [1, 2.5], Kind.DECIMAL, False),
+        ("", "c", [1, "x"], Kind.SYMBOL, True),
+        ("BLOB", "c", [], None, False),
+        ("TEXT", "c", [b"x"], None, False),
+        ("uuid", "c", [], Kind.SYMBOL, True),
+        ("bigint unsigned", "c", [2**64 - 1], Kind.UNSIGNED, False),
+        ("INTEGER", "c", [2**64], Kind.DECIMAL, False),
+        ("REAL", "c", [1e300], Kind.FLOAT, False),
+    ],
+)
+def test_a_kind_is_one_that_every_cell_can_be_read_as(
+    declared: str,
+    name: str,
+    cells: list[object],
+    kind: Kind | None,
+    cast: bool,  # noqa: FBT001  a case
+) -> None:
+    found = decide(column(declared, name), cells, typed=True)  # type: ignore[arg-type]
+    assert (found.kind, found.cast) == (kind, cast)
+
+
+# Drafts.
+
+
+def accepted(folder: Path, text: str) -> None:
+    """A draft is right, says everything, and is laid out canonically."""
+    path = folder / "drafted.dl"
+    path.write_text(text, encoding="utf-8")
+    checked = check_rules([path])
+    assert (checked.diagnostics, checked.incomplete) == ((), ())
+    assert rewrite(path.read_bytes(), "drafted.dl").status == "unchanged"
+
+
+def test_a_draft_is_accepted_and_its_rows_are_those_of_the_table(tmp_path: Path) -> None:
+    shop(tmp_path)
+    with Session(tmp_path) as session:
+        found = session.draft_tables(["customers", "orders", "order_lines", "large"])
+    accepted(tmp_path, found.text)
+    assert found.signatures == (
+        "customers(id: symbol, name: symbol, tier: symbol)",
+        "orders(id: number, customer_id: symbol, day: Date, amount: Decimal)",
+        "order_lines(order_id: number, line: number)",
+        "large(id: number, amount: Decimal)",
+    )
+    assert "@[key = id]\n.decl orders(" in found.text
+    assert '@[null = "unknown"] tier: symbol' in found.text
+    assert "Left out: note (it holds bytes)" in found.text
+    config = (tmp_path / "constat.yaml").read_text(encoding="utf-8")
+    (tmp_path / "constat.yaml").write_text(config + "rules: [drafted.dl]\n", encoding="utf-8")
+    with Session(tmp_path) as session:
+        rows = session.query("orders(?id, ?c, ?day, ?amount)")
+        assert [str(row["amount"]) for row in rows if row.verdict.value == "PROVED"] == [
+            "10.5",
+            "200",
+        ]
+        # A name that the project has is not taken again.
+        assert session.draft_tables(["orders"]).predicates[0].name == "sales_orders"
+
+
+def test_chosen_columns_and_mistakes(tmp_path: Path) -> None:
+    shop(tmp_path)
+    with Session(tmp_path) as session:
+        found = session.draft_tables(["orders"], ["amount", "id"])
+        assert found.signatures == ("orders(id: number, amount: Decimal)",)
+        for names, columns, code in (
+            (["orders", "customers"], ["id"], "C0850"),
+            (["orders"], ["ammount"], "C0843"),
+            (["order_lines"], ["note"], "C0850"),
+        ):
+            with pytest.raises(ConstatError) as caught:
+                session.draft_tables(names, columns)
+            assert caught.value.diagnostics[0].code == code
+
+
+def test_hard_names_and_wide_tables_are_drafted(tmp_path: Path) -> None:
+    wide = ", ".join(f"c{number} INTEGER" for number in range(1_500))
+    script = f"""
+        CREATE TABLE "count" ("sum" TEXT, "SUM " TEXT, ";drop" TEXT, "Größe" TEXT, "1st" TEXT,
+            "日" TEXT, at TEXT);
+        INSERT INTO "count" VALUES ('a', 'b', 'c', 'd', 'e', 'f', 'g');
+        CREATE TABLE wide (id INTEGER PRIMARY KEY, {wide});
+    """
+    sqlite_file(tmp_path / "shop.sqlite", script)
+    managed(tmp_path)
+    with Session(tmp_path) as session:
+        found = session.draft_tables(["count", "wide"])
+    accepted(tmp_path, found.text)
+    assert found.signatures[0] == (
+        "count_(sum_: symbol, sum_2: symbol, drop: symbol, grosse: symbol, c_1_st: symbol,"
+        " c: symbol, at: symbol)"
+    )
+    assert len(found.predicates[1].columns) == MOST_COLUMNS
+    assert "further columns" in found.text
+
+
+def test_columns_that_point_to_each_other_get_one_kind(tmp_path: Path) -> None:
+    (tmp_path / "customers.csv").write_text("id,name\n007,a\n")
+    (tmp_path / "orders.csv").write_text("customer_id\n7\n")
+    managed(tmp_path, "databases: {f: {files: {customers: customers.csv, orders: orders.csv}}}")
+    with Session(tmp_path) as session:
+        found = session.draft_tables(["orders", "customers"])
+    assert found.signatures == (
+        "orders(customer_id: symbol)",
+        "customers(id: symbol, name: symbol)",
+    )
+    accepted(tmp_path, found.text)
+
+
+NAMES = st.text(
+    st.characters(codec="utf-8", exclude_categories=("Cc", "Cs")), min_size=1, max_size=30
+).filter(lambda name: not name.lower().startswith("sqlite_"))
+
+
+@settings(max_examples=8)
+@given(names=st.lists(NAMES, min_size=1, max_size=4, unique_by=str.casefold), table=NAMES)
+def test_any_names_give_a_draft_that_reads_their_rows(
+    names: list[str], table: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("named")
+    with closing(sqlite3.connect(folder / "shop.sqlite")) as connection:
+        quoted = ['"' + name.replace('"', '""') + '"' for name in (table, *names)]
+        listed = ", ".join(f"{name} TEXT" for name in quoted[1:])
+        try:
+            connection.execute(f"CREATE TABLE {quoted[0]} ({listed})")
+        except sqlite3.OperationalError:
+            return  # SQLite folds more letters than Python's casefold tells apart
+        connection.execute(
+            f"INSERT INTO {quoted[0]} VALUES ({', '.join('?' for _ in names)})", names
+        )
+        connection.commit()
+    managed(folder)
+    with Session(folder) as session:
+        found = session.draft_tables([session.catalog.tables()[0].label])
+    accepted(folder, found.text)
+    text = 'databases: {sales: "sqlite:///shop.sqlite"}\nrules: [drafted.dl]\n'
+    (folder / "constat.yaml").write_text(text, encoding="utf-8")
+    with Session(folder) as session:
+        (predicate,) = found.predicates
+        variables = ", ".join(f"?{one.name}" for one in predicate.columns)
+        (row,) = session.query(f"{predicate.name}({variables})")
+        assert [str(value) for value in row.values] == names
+
+
+@given(st.lists(st.text(max_size=12), max_size=6))
+def test_identifiers_are_names_of_the_language_and_differ(names: list[str]) -> None:
+    taken: list[str] = []
+    for name in names:
+        taken.append(identifier(name, taken, "c"))
+    assert len(set(taken)) == len(taken)
+    assert all(one.isascii() and one.isidentifier() for one in taken)

@@ -1,0 +1,94 @@
+"""`constat catalog`: what is printed, and that nothing of a source draws on the terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from constat.cli.completing import offers
+from tests.catalog.schema_worlds import managed, shop, sqlite_file
+from tests.catalog.test_schema_checks import LIES
+from tests.cli.running import Ran, run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def catalog(folder: Path, *words: str) -> Ran:
+    return run("catalog", *words, "--project", folder)
+
+
+def test_tables_are_listed_and_shown(tmp_path: Path) -> None:
+    shop(tmp_path)
+    assert catalog(tmp_path, "list").out.splitlines() == [
+        "sales: 4 tables",
+        "TABLE              KIND   ROWS  COLUMNS",
+        "sales.customers    table     3        3",
+        "sales.large        view               2",
+        "sales.order_lines  table     2        3",
+        "sales.orders       table     3        4",
+    ]
+    assert catalog(tmp_path, "show", "orders").out.splitlines() == [
+        "sales.orders: table, about 3 rows",
+        "COLUMN       TYPE     IS             COMMENT",
+        "id           INTEGER  key, not null",
+        "customer_id  TEXT     not null",
+        "day          TEXT",
+        "amount       REAL",
+        "unique: customer_id, day",
+        "orders(customer_id) points to customers(id)",
+        "order_lines(order_id) may point to orders(id): its name is that of the key it points to",
+    ]
+
+
+def test_a_check_tells_lies_and_exits_with_1(tmp_path: Path) -> None:
+    sqlite_file(tmp_path / "shop.sqlite", LIES)
+    managed(tmp_path)
+    ran = catalog(tmp_path, "show", "readings", "--check")
+    assert ran.code == 1
+    assert "warning[C0846]: sales.readings: column `level` is declared INTEGER" in ran.out
+    assert "n/a" not in ran.out
+    ran = catalog(tmp_path, "show", "readings", "--check", "--format", "json")
+    assert (ran.code, len(ran.json["findings"])) == (1, 3)
+
+
+def test_a_source_that_does_not_answer_is_told(tmp_path: Path) -> None:
+    managed(tmp_path)
+    assert "does not answer: there is no file" in catalog(tmp_path, "list").out
+    assert catalog(tmp_path, "refresh").code == 2
+    ran = catalog(tmp_path, "draft", "orders")
+    assert (ran.code, ran.out) == (2, "")
+    assert "not reached" in ran.err
+
+
+def test_a_draft_takes_the_place_of_no_file(tmp_path: Path) -> None:
+    shop(tmp_path)
+    output = tmp_path / "drafted.dl"
+    ran = catalog(tmp_path, "draft", "orders", "--output", str(output))
+    assert ran.code == 0
+    before = output.read_bytes()
+    assert b".decl orders(id: number" in before
+    ran = catalog(tmp_path, "draft", "customers", "--output", str(output))
+    assert (ran.code, "C0845" in ran.err) == (2, True)
+    assert output.read_bytes() == before
+
+
+def test_nothing_of_a_source_draws_on_the_terminal(tmp_path: Path) -> None:
+    script = 'CREATE TABLE "t\u202e\u2028x" ("c\u009b31m" TEXT); '
+    script += "INSERT INTO \"t\u202e\u2028x\" VALUES ('\x1b[2J');"
+    sqlite_file(tmp_path / "shop.sqlite", script)
+    managed(tmp_path)
+    for words in (["list"], ["show", "t\u202e\u2028x"], ["search", "t"]):
+        out = catalog(tmp_path, *words).out
+        assert not {"\u202e", "\u2028", "\x9b", "\x1b"} & set(out), words
+        assert "\\x202e" in out
+    sampled = catalog(tmp_path, "sample", "t\u202e\u2028x", "--allow")
+    assert "\x1b" not in sampled.out + sampled.err
+    assert "\\x1b[2J" in sampled.out
+
+
+def test_tables_are_offered_once_they_are_known(tmp_path: Path) -> None:
+    shop(tmp_path)
+    words = ["catalog", "show", "--project", str(tmp_path)]
+    assert list(offers(words, "sales.o")) == []
+    catalog(tmp_path, "list")
+    assert [one.value for one in offers(words, "sales.o")] == ["sales.order_lines", "sales.orders"]

@@ -1,0 +1,145 @@
+"""The doctor finds what is wrong, says what mends it, and shows no secret."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from constat.session.diagnosing import diagnose
+from tests.catalog.schema_worlds import sqlite_file
+from tests.cli.running import run
+from tests.examples.fixtures import shop_database, still_shop
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from constat.session.diagnosing_values import Finding
+
+__all__ = ["shop_database", "still_shop"]
+
+RULES = """
+.decl orders(id: number, c: symbol)
+.input orders(source = "sales", query = "SELECT id, customer_id FROM orders")
+"""
+
+
+def project(
+    folder: Path, text: str = "", rules: str = RULES, database: str = "shop.sqlite"
+) -> Path:
+    sqlite_file(folder / "shop.sqlite")
+    (folder / "r.dl").write_text(rules, encoding="utf-8")
+    config = f'databases: {{sales: "sqlite:///{database}"}}\nrules: [r.dl]\n{text}'
+    (folder / "constat.yaml").write_text(config, encoding="utf-8")
+    return folder
+
+
+def bad(folder: Path) -> list[Finding]:
+    return [one for one in diagnose(folder) if one.state in {"error", "warning"}]
+
+
+def test_a_sound_project_has_no_findings_to_mend(still_shop: Path) -> None:
+    assert bad(still_shop) == []
+    ran = run("doctor", "--project", still_shop)
+    assert ran.code == 0
+    assert ran.out.endswith("0 errors, 0 warnings\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "rules", "check", "message", "hint"),
+    [
+        ("limts: {rows: 1}", RULES, "configuration", "unknown key", "limits"),
+        ("", RULES + "p(?x) :- orders(?x, ?y).", "rules", "", ""),
+        ("", RULES.replace('"sales"', '"sale"'), "rules", "source `sale`", "write `sales`"),
+        ("", RULES.replace("FROM orders", "FROM oders"), "database sales", "`oders`", "`orders`"),
+        ("", RULES.replace("customer_id", "custmer_id"), "database sales", "custmer_id", ""),
+        ("", RULES.replace(", customer_id", ""), "database sales", "gives 1 columns", "exactly"),
+        ("", RULES.replace("SELECT id", "DELETE id"), "database sales", "not", "explain"),
+        ("facts: {limit: 1}", RULES, "rules", "no predicate", ""),
+    ],
+)
+def test_what_is_wrong_is_named_with_what_mends_it(
+    tmp_path: Path, text: str, rules: str, check: str, message: str, hint: str
+) -> None:
+    found = bad(project(tmp_path, text, rules))
+    if not check:
+        assert found == []
+        return
+    assert {one.check for one in found} == {check}
+    assert message in found[0].message
+    assert hint in found[0].help
+    assert all(one.help for one in found)
+    assert run("doctor", "--project", tmp_path).code == (
+        2 if any(one.state == "error" for one in found) else 0
+    )
+
+
+def test_a_database_that_is_not_there_is_an_error_of_its_own(tmp_path: Path) -> None:
+    (found,) = bad(project(tmp_path, database="gone.sqlite"))
+    assert (found.check, found.state) == ("database sales", "error")
+    assert "no file" in found.message
+
+
+def test_a_variable_that_is_not_set_is_named_and_no_secret_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project(tmp_path)
+    config = (
+        'databases: {crm: "postgresql://reader:${CRM_PW}@127.0.0.1:1/crm"}\n'
+        "models: {named: {main: {provider: anthropic, model: m, key: MY_KEY}}}\n"
+    )
+    (tmp_path / "constat.yaml").write_text(config, encoding="utf-8")
+    found = {one.check: one for one in bad(tmp_path)}
+    assert "CRM_PW" in found["database crm"].message
+    assert "MY_KEY is not set" in found["model main"].message
+    monkeypatch.setenv("CRM_PW", "hush-hush")
+    monkeypatch.setenv("MY_KEY", "sk-hush-hush")
+    ran = run("doctor", "--project", tmp_path, "--format", "json")
+    assert "hush" not in ran.out + ran.err
+    states = {one["check"]: one["state"] for one in ran.json["findings"]}
+    assert (states["database crm"], states["model main"]) == ("error", "ok")
+
+
+def test_what_is_kept_is_looked_at_and_left_as_it_is(tmp_path: Path) -> None:
+    state = project(tmp_path) / ".constat"
+    state.mkdir()
+    (state / "facts.sqlite").write_bytes(b"no database" * 100)
+    before = (state / "facts.sqlite").read_bytes()
+    (found,) = bad(tmp_path)
+    assert (found.check, found.state, "facts.sqlite" in found.message) == ("state", "error", True)
+    assert (state / "facts.sqlite").read_bytes() == before
+    sqlite_file(state / "facts.sqlite").chmod(0o622)
+    (found,) = bad(tmp_path)
+    assert (found.state, "other users" in found.message) == ("warning", True)
+    (state / "facts.sqlite").unlink()
+    state.rmdir()
+    state.write_text("a file")
+    (found,) = bad(tmp_path)
+    assert "is no folder" in found.message
+
+
+def test_what_leaves_goals_open_is_noted(tmp_path: Path) -> None:
+    rules = RULES + (
+        '.decl limit_of(n: number)\n.input limit_of(source = "config")\n.decl told(x: symbol)\n'
+        ".decl p(x: symbol)\n@[id = P1]\np(?x) :- told(?x), limit_of(?n), orders(?n, ?x).\n"
+    )
+    notes = [one.message for one in diagnose(project(tmp_path, rules=rules)) if one.state == "note"]
+    assert any("limit_of" in one for one in notes)
+    assert any("`told`" in one for one in notes)
+
+
+def test_without_a_project_the_doctor_says_how_to_begin(tmp_path: Path) -> None:
+    ran = run("doctor", "--project", tmp_path)
+    assert ran.code == 2
+    assert "no constat.yaml" in ran.out
+
+
+def test_keys_that_are_gone_or_expired_are_told(tmp_path: Path) -> None:
+    (tmp_path / "ada.pem").write_text("a key")
+    keys = (
+        "keys:\n  ada: {file: ada.pem, roles: [approver], expires: 2020-01-01}\n"
+        "  bob: {file: bob.pem, roles: [approver]}\n"
+    )
+    found = {one.check: one.message for one in bad(project(tmp_path, keys))}
+    assert "expired on 2020-01-01" in found["key ada"]
+    assert "no file bob.pem" in found["key bob"]

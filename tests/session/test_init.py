@@ -1,0 +1,177 @@
+"""A new project: its first goal runs, its rules are right, its secrets are in no file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from constat import Session
+from constat.diagnostics import ConstatError
+from constat.library import check_rules
+from constat.library.rewriting import rewrite
+from constat.project import load_project
+from constat.session import starting
+from constat.session.starting import start
+from constat.session.starting_address import beginning
+from constat.store.replacing import replaced
+from tests.catalog.schema_worlds import SHOP, duckdb_file, sqlite_file
+from tests.cli.running import run
+
+if TYPE_CHECKING:
+    from constat.session.starting import Started
+
+
+def sound(found: Started) -> None:
+    """The project is one, its rules are right and laid out, and its first goal runs as told."""
+    rules = [found.folder / "sources.dl", found.folder / "rules" / "first.dl"]
+    checked = check_rules(rules)
+    assert (checked.diagnostics, checked.incomplete) == ((), ())
+    assert all(rewrite(path.read_bytes(), path.name).status == "unchanged" for path in rules)
+    with Session(found.folder) as session:
+        assert session.prove(found.goal).verdict is found.result.verdict
+
+
+def test_a_project_begins_with_the_largest_relationship(tmp_path: Path) -> None:
+    sqlite_file(tmp_path / "p" / "shop.sqlite")
+    found = start("shop.sqlite", tmp_path / "p", tmp_path / "p")
+    sound(found)
+    assert (found.goal, found.result.verdict.value) == ("has_orders(C001)", "PROVED")
+    assert (found.database, found.left_out) == ("shop", 0)
+    text = (tmp_path / "p" / "constat.yaml").read_text(encoding="utf-8")
+    assert 'uri: "sqlite:///shop.sqlite"' in text
+    assert set(found.files) == {"sources.dl", "rules/first.dl", ".gitignore", "constat.yaml"}
+
+
+@pytest.mark.parametrize("address", ["../data/shop.sqlite", "sqlite:///../data/shop.sqlite"])
+def test_a_file_elsewhere_is_named_absolutely(tmp_path: Path, address: str) -> None:
+    file = sqlite_file(tmp_path / "data" / "shop.sqlite")
+    here = tmp_path / "here"
+    here.mkdir()
+    found = start(address, here / "p", here)
+    sound(found)
+    assert f"sqlite:///{file}" in (here / "p" / "constat.yaml").read_text(encoding="utf-8")
+
+
+def test_other_kinds_of_sources(tmp_path: Path) -> None:
+    (tmp_path / "d").mkdir()
+    duckdb_file(
+        tmp_path / "d" / "shop.duckdb",
+        "CREATE TABLE stock (part VARCHAR, n INTEGER)",
+        "INSERT INTO stock VALUES ('bolt', 7)",
+    )
+    found = start("shop.duckdb", tmp_path / "d", tmp_path / "d")
+    sound(found)
+    assert found.goal == "is_in_stock(bolt)"
+    data = tmp_path / "f" / "data"
+    data.mkdir(parents=True)
+    (data / "customers.csv").write_text("id,name\nC001,Ada\n")
+    (data / "orders.json").write_text('[{"id": 1, "customer_id": "C001"}]')
+    (data / "orders.csv").write_text("id\n1\n")
+    (data / "notes.txt").write_text("no table")
+    found = start("data", tmp_path / "f", tmp_path / "f")
+    sound(found)
+    assert found.tables == ("data.customers", "data.orders_2", "data.orders")
+    assert found.goal == "has_orders_2(C001)"
+
+
+def test_a_database_without_rows_has_a_goal_that_runs(tmp_path: Path) -> None:
+    sqlite_file(tmp_path / "shop.sqlite", SHOP.partition("INSERT")[0])
+    found = start("shop.sqlite", tmp_path, tmp_path)
+    sound(found)
+    assert (found.goal, found.result.verdict.value) == ("has_orders(?id)", "DISPROVED")
+
+
+def test_many_tables_are_left_to_drafting(tmp_path: Path) -> None:
+    script = "".join(f"CREATE TABLE t{n:02} (id INTEGER PRIMARY KEY);" for n in range(40))
+    script += "CREATE TABLE uses (t39_id INTEGER);"
+    sqlite_file(tmp_path / "shop.sqlite", script)
+    found = start("shop.sqlite", tmp_path, tmp_path)
+    # What is related to others comes first.
+    assert found.tables[:2] == ("shop.t39", "shop.uses")
+    assert (len(found.tables), found.left_out) == (starting.MOST_TABLES, 11)
+    other = start("shop.sqlite", tmp_path / "other", tmp_path, tables=["t07"])
+    assert other.tables == ("shop.t07",)
+
+
+def test_nothing_is_overwritten_and_an_interrupted_beginning_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sqlite_file(tmp_path / "shop.sqlite")
+
+    def interrupted(path: Path, mode: int) -> object:
+        if path.name == "constat.yaml":
+            raise OSError(28, "No space left on device")
+        return replaced(path, mode)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("constat.session.starting.replaced", interrupted)
+        with pytest.raises(ConstatError, match="No space left"):
+            start("shop.sqlite", tmp_path, tmp_path)
+    assert not (tmp_path / "constat.yaml").exists()
+    assert start("shop.sqlite", tmp_path, tmp_path).files == ("constat.yaml",)
+    for change in ("constat.yaml", "sources.dl"):
+        if change == "sources.dl":
+            (tmp_path / "constat.yaml").unlink()
+            (tmp_path / change).write_text("// mine\n")
+        before = (tmp_path / change).read_bytes()
+        with pytest.raises(ConstatError) as caught:
+            start("shop.sqlite", tmp_path, tmp_path)
+        assert caught.value.diagnostics[0].code == "C0851"
+        assert (tmp_path / change).read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("address", "shown", "secrets"),
+    [
+        (
+            "postgresql://reader:p%40ss@db.example/crm",
+            "postgresql://reader:${CRM_PASSWORD}@db.example/crm",
+            {"CRM_PASSWORD": "p%40ss"},
+        ),
+        ("mysql://r:a:b@c@h/x", "mysql://r:${X_PASSWORD}@h/x", {"X_PASSWORD": "a:b@c"}),
+        ("postgresql://r:${PW}@h/x", "postgresql://r:${PW}@h/x", {}),
+        ("postgresql://h/x", "postgresql://h/x", {}),
+        (
+            "postgresql://r@h/x?password=geheim&sslmode=require",
+            "postgresql://r@h/x?password=${X_PASSWORD}&sslmode=require",
+            {"X_PASSWORD": "geheim"},
+        ),
+    ],
+)
+def test_secrets_are_taken_out_of_addresses(
+    address: str, shown: str, secrets: dict[str, str], tmp_path: Path
+) -> None:
+    found = beginning(address, tmp_path, tmp_path)
+    assert (found.address, dict(found.secrets)) == (shown, secrets)
+    assert all(secret not in repr(found) for secret in secrets.values())
+
+
+@pytest.mark.parametrize(
+    "address", ["gone.sqlite", "nope://h/x", "", "a\x1bb", "notes.txt", "empty", "sqlite:///gone"]
+)
+def test_what_cannot_be_read_begins_nothing(tmp_path: Path, address: str) -> None:
+    (tmp_path / "notes.txt").write_text("no table")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(ConstatError) as caught:
+        start(address, tmp_path / "p", tmp_path)
+    assert caught.value.diagnostics[0].code == "C0852"
+    assert not (tmp_path / "p").exists()
+
+
+def test_a_database_without_readable_tables_begins_nothing(tmp_path: Path) -> None:
+    sqlite_file(tmp_path / "shop.sqlite", "CREATE TABLE t (b BLOB)")
+    with pytest.raises(ConstatError, match="no table"):
+        start("shop.sqlite", tmp_path / "p", tmp_path)
+    assert not (tmp_path / "p").exists()
+
+
+def test_the_command_says_what_to_do_next(tmp_path: Path) -> None:
+    file = sqlite_file(tmp_path / "shop.sqlite")
+    ran = run("init", file, "--directory", tmp_path / "p", "--name", "corner shop")
+    assert (ran.code, ran.err) == (0, "")
+    *_, verdict, following = ran.out.splitlines()
+    assert verdict == "PROVED: has_orders(C001)"
+    assert following.startswith('next: constat prove "has_orders(C001)" --project ')
+    assert load_project(tmp_path / "p").name == "corner shop"
