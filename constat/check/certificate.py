@@ -14,6 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from . import shapes
+from .approvals import read_approvals
 from .canonical import document_of
 from .evidence import (
     Evidence,
@@ -30,6 +31,7 @@ from .summaries import Summary, read_summary
 from .values import Hole, OpenRow, Row
 
 if TYPE_CHECKING:
+    from .approvals import Approval
     from .canonical import Document, Json
     from .rules import Aggregate, Declaration, Program, Rule
 
@@ -95,6 +97,7 @@ class Header:
     level: str | None
     snapshot: str | None
     as_of: str | None
+    approvals: tuple[Approval, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +176,7 @@ def read_certificate(document: Document) -> Certificate:
     sources = tuple(each("sources", told, lambda value: read_source(value, count)))
     kinds = [assumption.kind for assumption in assumptions]
     program = read_program(parts["declarations"], parts["rules"], kinds)
-    reader = _Reader(program)
+    reader = _Reader(program, parts["rules"])
     evidence = EvidenceReader(reader.rows, sources, assumptions).evidence(
         parts["facts"], parts["open"], parts["coverage"]
     )
@@ -213,8 +216,9 @@ def _read_nested(value: Json) -> Certificate:
 class _Reader:
     """Reads what speaks of declared predicates and listed rules."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, rules: Json) -> None:
         self.program = program
+        self.rules = rules
         self.rows = RowReader(program)
         self.free = [free_positions(rule) for rule in program.rules]
 
@@ -232,8 +236,7 @@ class _Reader:
         for name in ("decision", "supersedes"):
             shapes.text_or_null(parts[name])
         as_of = parts["as_of"]
-        for name in ("libraries", "approvals"):
-            each(name, shapes.array(parts[name]), shapes.text)
+        each("libraries", shapes.array(parts["libraries"]), shapes.text)
         snapshot = parts["snapshot"]
         return Header(
             inside("goal", parts["goal"], self.goal),
@@ -245,6 +248,7 @@ class _Reader:
             None if parts["level"] is None else shapes.one_of(parts["level"], LEVELS),
             None if snapshot is None else shapes.one_of(snapshot, ("one", "not one snapshot")),
             None if as_of is None else inside("as_of", as_of, shapes.moment),
+            read_approvals(parts["approvals"], self.rules),
         )
 
     def node(self, value: Json) -> FactNode | RuleNode:

@@ -73,6 +73,7 @@ class Report:
     confidence: str | None = None
     under: tuple[str, ...] = ()
     rules: tuple[str, ...] = ()
+    approvals: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
     proofs: tuple[str, ...] = ()
     level: str | None = None
@@ -96,6 +97,7 @@ class Report:
         lines += _section("under the assumptions", self.under)
         lines += _section("missing", self.missing)
         lines += _section("rules", self.rules)
+        lines += _section("approved", self.approvals)
         lines += _section("sources", self.sources)
         lines += _section("proved by other certificates", self.proofs)
         lines += _section("completeness", _levels_in_short(self.levels))
@@ -149,6 +151,7 @@ def accepted(certificate: Certificate, document: Document, levels: Levels) -> Re
             for i in sorted(header.under)
         ),
         rules=tuple(f"{printable(rule.name)}: {show_rule(rule)}" for rule in program.rules),
+        approvals=_approvals(certificate),
         sources=_sources(certificate),
         proofs=_proofs(certificate),
         level=header.level,
@@ -167,6 +170,15 @@ def _confidence(certificate: Certificate) -> str:
     # A search that stopped early may have missed a better proof.
     sure = header.search == "exhausted" or shown == "1" or header.verdict == "UNRESOLVED"
     return shown if sure else f"at least {shown}"
+
+
+def _approvals(certificate: Certificate) -> tuple[str, ...]:
+    rules = certificate.program.rules
+    return tuple(
+        f"{printable(rules[one.rule].name)} by {printable(one.by)} at {one.at}, "
+        + ("not signed" if one.key is None else f"signed with the key {one.key}")
+        for one in certificate.header.approvals
+    )
 
 
 def _sources(certificate: Certificate) -> tuple[str, ...]:
@@ -232,6 +244,8 @@ def _notes(certificate: Certificate) -> tuple[str, ...]:
                 f"{summary.count} rows of an aggregate in rule {printable(rule.name)} "
                 "are not inline: only their summary was checked"
             )
+    if any(one.header.approvals for one in every(certificate)):
+        notes.append("approvals of rules stand as written: their records lie beside the rules")
     if certificate.nested:
         count = sum(1 for _ in every(certificate)) - 1
         notes.append(f"the sources of nested certificates ({count}) are for others to read again")

@@ -1,4 +1,4 @@
-"""`constat facts add|list|retract`: what people state."""
+"""`constat facts add|list|retract|tell`: what people state."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from constat.cli.asking import asked, project_option
+from constat.cli.facts_tell import command as tell
 from constat.cli.helping import PlainGroup, format_option
 from constat.cli.output import note, write, write_json
 from constat.cli.results import stated_json
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 @click.group(name="facts", cls=PlainGroup)
 def command() -> None:
-    """State facts, list them, take them back.
+    """State facts, tell them in words, list them, take them back.
 
     A stated fact is used from the next question on. What rests on it is proved UNDER the
     assumption that it is true.
@@ -99,10 +100,15 @@ def retract(fact: str, *, by: str, author: str | None, form: str, project: str |
             write(f"retracted: {session.facts.show(stored)}, stated by {stored.author}")
 
 
+command.add_command(tell)
+
+
 def _line(session: Session, fact: StoredFact) -> str:
     text = f"{session.facts.show(fact)}, stated by {fact.author} at {fact.added_at}"
     if fact.note:
         text += f": {fact.note}"
+    if fact.told is not None:
+        text += f", in the words: {' '.join(fact.told.words.split())}"
     if fact.retracted_at:
         text += f" (taken back by {fact.retracted_by} at {fact.retracted_at})"
     return text

@@ -17,14 +17,17 @@ from constat.cli.tables import Table
 from constat.diagnostics import ConstatError
 from constat.library.listing import list_rules, read_listing
 from constat.session import Session
+from constat.store.draft_values import mentioned
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from constat.library.listing import ListedPredicate, ListedRule, Listing
+    from constat.store.drafts import Draft
 
 _RULES: Final = ("RULE", "HEAD", "OWNER", "CONFIDENCE", "STATE", "PLACE", "SAYS")
 _PREDICATES: Final = ("PREDICATE", "FROM", "RULES", "FACTS", "OWNER", "PLACE")
+_DRAFTS: Final = ("DRAFT", "MODEL", "DRAFTED", "ASKED")
 _NUMBERS: Final = frozenset({"CONFIDENCE", "RULES", "FACTS"})
 
 
@@ -48,7 +51,8 @@ def command(
 
     A rule is listed with its id, head, sentence, owner, confidence, whether it is approved or only
     proposed, and its place; a predicate with its columns, where its rows come from and how many
-    rules and facts give it. Facts of the text are counted with their predicate.
+    rules and facts give it. Facts of the text are counted with their predicate. Drafts that wait
+    in the quarantine are listed below.
 
     Examples:
       constat rules list
@@ -57,21 +61,27 @@ def command(
 
     Exit codes: 0 listed, 2 bad usage, configuration or rules.
     """
-    listing = _listing(paths, project).only(predicate=predicate, owner=owner, proposed=proposed)
+    listing, drafts = _listing(paths, project)
+    listing = listing.only(predicate=predicate, owner=owner, proposed=proposed)
+    # A draft is listed for what it speaks about; it has no owner yet.
+    waiting = [
+        one for one in drafts if not owner and (predicate or "") in {"", *mentioned(one.text)}
+    ]
     if form == "json":
-        write_json(_json(listing))
+        write_json({**_json(listing), "drafts": [_draft_json(one) for one in waiting]})
     else:
         write_pieces(f"{line}\n" for line in _lines(listing))
+        write_pieces(f"{line}\n" for line in _draft_lines(waiting))
     return 0
 
 
-def _listing(paths: Sequence[str], project: str | None) -> Listing:
+def _listing(paths: Sequence[str], project: str | None) -> tuple[Listing, tuple[Draft, ...]]:
     if not paths:
         with Session(project) as session, asked(session):
-            return list_rules(session.program)
+            return list_rules(session.program), session.drafts.list("proposed")
     texts: dict[str, str] = {}
     try:
-        return read_listing([Path(path) for path in paths], texts)
+        return read_listing([Path(path) for path in paths], texts), ()
     except ConstatError as problem:
         as_json = bool(click.get_current_context().find_root().obj)
         show_error(problem, texts, as_json=as_json)
@@ -87,6 +97,29 @@ def _json(listing: Listing) -> dict[str, object]:
         ]
         predicates.append(written)
     return {"rules": [asdict(rule) for rule in listing.rules], "predicates": predicates}
+
+
+def _draft_json(draft: Draft) -> dict[str, object]:
+    return {
+        "identity": draft.short,
+        "purpose": draft.purpose,
+        "goal": draft.goal,
+        "model": draft.model,
+        "asked_by": draft.asked_by,
+        "at": draft.at,
+        "text": draft.text,
+    }
+
+
+def _draft_lines(drafts: Sequence[Draft]) -> Iterator[str]:
+    if drafts:
+        yield ""
+        yield from _table(_DRAFTS, [_draft_cells(one) for one in drafts])
+        yield "drafts count nowhere by themselves: `constat rules review` shows them"
+
+
+def _draft_cells(draft: Draft) -> tuple[str, ...]:
+    return (draft.short, draft.model, draft.at[:19], " ".join(draft.purpose.split()))
 
 
 def _lines(listing: Listing) -> Iterator[str]:

@@ -121,7 +121,6 @@ def list_rules(analysed: AnalysedProgram) -> Listing:
 
 def _rule(rule: Rule, program: Program) -> ListedRule:
     predicate = program.predicates[rule.head.predicate]
-    approvals = (rule.attributes.get(key) for key in ("approved.by", "approved"))
     return ListedRule(
         id=rule.id,
         predicate=predicate.name,
@@ -131,10 +130,16 @@ def _rule(rule: Rule, program: Program) -> ListedRule:
         confidence=f"{rule.confidence:f}",
         status="proposed" if rule.proposed else "approved",
         author=rule.attributes.get("author", ""),
-        approved_by=next((one for one in approvals if one), ""),
+        approved_by=_approver(rule),
         file=_file(rule.span),
         line=_line(rule.span),
     )
+
+
+def _approver(rule: Rule) -> str:
+    """Say who approved a rule; of one that a model wrote only the record tells (semantics 19)."""
+    named = (rule.attributes.get(key) for key in ("approved.by", "approved"))
+    return "" if rule.proposed else next((one for one in named if one), "")
 
 
 def _predicate(one: Predicate, rules: int, facts: int, *, external: bool) -> ListedPredicate:

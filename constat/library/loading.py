@@ -7,6 +7,8 @@ files; its exit code is 78 where all of them are constructs that are refused on 
 
 from __future__ import annotations
 
+import importlib
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from constat.analysis import analyse
@@ -21,14 +23,31 @@ if TYPE_CHECKING:
     from constat.project import Project
 
 
-def load_rules(project: Project, texts: dict[str, str]) -> AnalysedProgram:
-    """Load and analyse; `texts` receives what was read, by the names that diagnostics use."""
+def load_rules(
+    project: Project, texts: dict[str, str], places: dict[str, Path] | None = None
+) -> AnalysedProgram:
+    """Load and analyse; `texts` receives what was read, by the names that diagnostics use.
+
+    `places` receives the files by these names.
+    """
     diagnostics: list[Diagnostic] = []
-    analysed = read_rules(project.rules, project.rule_roots, diagnostics, texts)
+    files, roots = project.rules, project.rule_roots
+    analysed = read_rules(files, roots, diagnostics, texts, Reading(project, places))
     if analysed is None:
         errors = [one for one in diagnostics if one.severity is Severity.ERROR]
         raise ConstatError(errors, exit_code=exit_code(errors))
     return analysed
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What may be told to a reader of rules: whose approvals count, and where to write places.
+
+    Without a project every recorded approval counts: nobody has said which do not.
+    """
+
+    project: Project | None = None
+    places: dict[str, Path] | None = None
 
 
 def read_rules(
@@ -36,10 +55,21 @@ def read_rules(
     roots: Sequence[Path],
     diagnostics: list[Diagnostic],
     texts: dict[str, str],
+    reading: Reading | None = None,
 ) -> AnalysedProgram | None:
     """Read and analyse; `None` where there are errors."""
-    program = load_program(files, roots, diagnostics, texts=texts)
+    told = reading or Reading()
+    places = {} if told.places is None else told.places
+    program = load_program(files, roots, diagnostics, texts=texts, places=places)
     if any(one.severity is Severity.ERROR for one in diagnostics):
         # After an error of the text, names and types would be reported that are not wrong.
         return None
-    return analyse(program, diagnostics)
+    analysed = analyse(program, diagnostics)
+    if analysed is None or not any(rule.proposed for rule in analysed.rules):
+        return analysed
+    # Few libraries hold what a model wrote: the others are read without what judges approvals.
+    judging = importlib.import_module("constat.library.reviewing.standing")
+    found: AnalysedProgram | None = judging.approved_program(
+        analysed, places.values(), told.project, diagnostics
+    )
+    return found

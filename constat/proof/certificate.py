@@ -131,7 +131,7 @@ class _Writer:
             "decision": None,
             "supersedes": self.supersedes,
             "libraries": [],
-            "approvals": [],
+            "approvals": self.encoded.approvals,
         }
 
     def node(self, node: Node) -> Json:

@@ -7,8 +7,9 @@ rules in the same order, so that the pinned hash names the rules and not the que
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING, Final, assert_never
 
 from constat.logic import (
     Aggregate,
@@ -27,12 +28,19 @@ from constat.proof.confidence import millionths, spell
 from constat.proof.reading import rule_assumption
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from constat.analysis import AnalysedProgram
     from constat.evaluation import Assumption
     from constat.logic import Atom, Literal, Predicate, Rule, Term
     from constat.proof.canonical import Json
+
+
+APPROVALS: Final = "approved.by.records"
+"""The attribute of an approved rule that holds its records, each in canonical form on a line.
+
+No text can set it: the name of an attribute in a rule file has at most one point.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +51,7 @@ class EncodedProgram:
     rules: list[Json]
     place_of_rule: dict[int, int]
     assumptions: tuple[Assumption, ...]
+    approvals: list[Json]
 
     @property
     def pin(self) -> str:
@@ -69,7 +78,19 @@ def encode_program(program: AnalysedProgram, predicate: str) -> EncodedProgram:
         if one.name in reached
     ]
     places = {number: place for place, number in enumerate(numbers)}
-    return EncodedProgram(declared, rules, places, tuple(assumptions))
+    approvals = _approvals(program.rules[number] for number in numbers)
+    return EncodedProgram(declared, rules, places, tuple(assumptions), approvals)
+
+
+def _approvals(rules: Iterable[Rule]) -> list[Json]:
+    """Encode who approved rules of models, from the records that were found to count."""
+    lines = {
+        line
+        for rule in rules
+        for line in rule.attributes.get(APPROVALS, "").splitlines()
+        if not rule.proposed
+    }
+    return [json.loads(line) for line in sorted(lines)]
 
 
 def reachable(program: AnalysedProgram, predicate: str) -> frozenset[str]:
@@ -105,7 +126,7 @@ def _declaration(predicate: Predicate, *, external: bool) -> Json:
     }
 
 
-def _rule(program: AnalysedProgram, number: int, assumption: int | None) -> Json:
+def _rule(program: AnalysedProgram, number: int, assumption: int | None) -> dict[str, Json]:
     rule = program.rules[number]
     kinds = program.variable_kinds[number]
     names = dict.fromkeys(outer_names(rule))
@@ -122,6 +143,16 @@ def _rule(program: AnalysedProgram, number: int, assumption: int | None) -> Json
         "says": None if says is None else clean(says),
         "assumption": assumption,
     }
+
+
+def rule_digest(program: AnalysedProgram, number: int) -> str:
+    """Return the hash of what a rule says: its JSON without ``assumption`` (FORMAT.md, 3)."""
+    return said_digest(_rule(program, number, None))
+
+
+def said_digest(rule: Mapping[str, Json]) -> str:
+    """Return the hash of what a rule of a certificate says."""
+    return sha256(canonical({name: one for name, one in rule.items() if name != "assumption"}))
 
 
 def atom_json(atom: Atom) -> Json:

@@ -31,6 +31,9 @@ SUPPOSED: Final = "supposed"
 STANDS: Final = "rule.stands"
 """The predicate that guards a rule which is supposed not to hold; no program can declare it."""
 
+UNAPPROVED: Final = "rule.approved"
+"""The predicate that guards a rule which nobody approved; no program can declare it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Removal:

@@ -22,8 +22,11 @@ from typing import TYPE_CHECKING, Final
 
 from constat.proof.attesting import attested_lines
 from constat.proof.cached import cached
+from constat.proof.overlay import UNAPPROVED
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from constat.proof.tree import GapShown, SourceShown, Step, Tree
     from constat.proof.whynot import Attempt
 
@@ -208,18 +211,26 @@ class _Writer:
 
     def unknown(self) -> None:
         tree = self.tree
-        if tree.gaps:
-            self.line(0, "missing (ask for one of these as a goal, or supply it as a fact):")
-        for gap in tree.gaps:
+        # A rule that waits for its approval is no fact that anybody could supply.
+        rules = [gap for gap in tree.gaps if gap.goal.startswith(f"{UNAPPROVED}(")]
+        facts = [gap for gap in tree.gaps if gap not in rules]
+        self.gaps("missing approvals (`constat rules review` shows the rules):", rules)
+        self.gaps("missing (ask for one of these as a goal, or supply it as a fact):", facts)
+        for failure in tree.failures:
+            self.line(0, failure)
+        if tree.stopped and tree.stopped != "settled":
+            self.line(0, f"evaluation stopped: {tree.stopped}")
+
+    def gaps(self, title: str, gaps: Sequence[GapShown]) -> None:
+        """Write what is not known, and what would follow from it."""
+        if gaps:
+            self.line(0, title)
+        for gap in gaps:
             self.line(1, gap.goal)
             self.line(2, f"reason: {_reason(gap)}")
             for name, said in (("if it holds", gap.if_true), ("if there is none", gap.if_false)):
                 if said:
                     self.line(2, f"{name}: the goal is {_becomes(said)}")
-        for failure in tree.failures:
-            self.line(0, failure)
-        if tree.stopped and tree.stopped != "settled":
-            self.line(0, f"evaluation stopped: {tree.stopped}")
 
 
 def _state(state: str) -> str:

@@ -33,14 +33,20 @@ def load_program(
     diagnostics: list[Diagnostic],
     *,
     texts: dict[str, str] | None = None,
+    places: dict[str, Path] | None = None,
 ) -> Program:
-    """Read rule files as one program. `texts` receives every text by source name, for rendering."""
+    """Read rule files as one program.
+
+    `texts` receives every text by source name, for rendering, `places` the files by these names.
+    """
     loading = _Loading(
         [root.resolve() for root in roots], diagnostics, {} if texts is None else texts
     )
     loading.listed = {path.resolve() for path in paths}
     for path in paths:
         loading.enter_listed(path)
+    if places is not None:
+        places.update({loading.names[path]: path for path in loading.seen if path in loading.names})
     return lower(loading.items, diagnostics)
 
 

@@ -204,7 +204,5 @@ def rule_attributes(notes: Notes) -> dict[str, str]:
 
 
 def is_proposed(attributes: dict[str, str]) -> bool:
-    """Whether a model wrote a rule that nobody approved."""
-    by_model = attributes.get("author", "").startswith(("llm:", "model:"))
-    approved = any(key == "approved" or key.startswith("approved.") for key in attributes)
-    return by_model and not approved
+    """Whether a model wrote a rule: whether somebody approved it is recorded outside the text."""
+    return attributes.get("author", "").strip().lower().startswith(("llm:", "model:"))

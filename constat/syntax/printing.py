@@ -224,6 +224,9 @@ def attribute_texts(attributes: dict[str, str]) -> list[str]:
     groups: dict[str, list[str]] = {}
     for key, value in attributes.items():
         name, _, part = key.partition(".")
+        if "." in part:
+            # Set by the program, not by a text: it has no spelling.
+            continue
         label = f"{name}(" if part else name
         groups.setdefault(label, []).append(f"{part or name} = {attribute_value(value)}")
     return [

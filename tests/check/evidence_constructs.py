@@ -11,7 +11,19 @@ from typing import Any, Final
 
 from tests.check import certificates as c
 from tests.check.certificates import Make, customer
-from tests.check.writer import START, Tree, Writer, agg, cmp, con, neg, pos, seal, sha256
+from tests.check.writer import (
+    START,
+    Tree,
+    Writer,
+    agg,
+    canonical,
+    cmp,
+    con,
+    neg,
+    pos,
+    seal,
+    sha256,
+)
 
 
 def attestation(kind: str, name: str, **members: Any) -> Tree:  # noqa: ANN401  any JSON
@@ -145,6 +157,32 @@ def recorded_as_of_a_day(rng: random.Random) -> Writer:
     w.tree["header"]["as_of"] = "2026-01-31T00:00:00.000000Z"
     w.tree = json.loads(seal(w.tree))
     return w
+
+
+def rules_approved(rng: random.Random) -> Writer:
+    """Two people let the rules in, one of them with a key."""
+    w = c.vip_proved(rng)
+    w.tree["header"]["approvals"] = sorted(
+        (
+            {"at": START, "by": by, "key": key, "rule": spoken(rule)}
+            for rule, by, key in zip(
+                w.tree["rules"], ("Ada", "Bob"), (None, "sha256:" + "5" * 64), strict=True
+            )
+        ),
+        key=canonical,
+    )
+    w.tree = json.loads(seal(w.tree))
+    return w
+
+
+def spoken(rule: Tree) -> str:
+    """Return the hash of what a rule says, as approvals have it."""
+    return sha256(canonical({name: one for name, one in rule.items() if name != "assumption"}))
+
+
+def nested_rules_approved(rng: random.Random) -> Writer:
+    """The rules of the nested certificate were approved, the outer ones are nobody's draft."""
+    return welcomed(rules_approved(rng))
 
 
 def vip_said(rng: random.Random) -> Writer:
@@ -391,7 +429,6 @@ def level_beside_the_key_of_a_source(rng: random.Random) -> Writer:
     near = w.source([])
     w.cover("one", [0], [[who]], near)
     w.cover("one", [1], [["7"]], w.source([], count=9))
-    w.cover("late", [0], [[who]], near)
     w.cover("late", [1], [["7"]], near)
     w.entry("late", [0], [[who]])
     w.entry("late", [1], [["7"]])
@@ -510,9 +547,11 @@ MORE: Final[tuple[Make, ...]] = (
     nested_proof,
     nested_read_at_two_moments,
     nested_row_that_removes,
+    nested_rules_approved,
     nested_summary,
     nested_under_a_closure,
     nested_under_a_word,
     nested_with_a_fall_through,
     recorded_as_of_a_day,
+    rules_approved,
 )

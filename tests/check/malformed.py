@@ -15,6 +15,7 @@ from tests.check.catalog import good
 from tests.check.malformed_evidence import evidence_cases
 from tests.check.mutants import changed
 from tests.check.writer import Tree, Writer, canonical, cmp, con, fun, pos, seal, seal_hashes
+from tests.report.checker import approved
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -214,6 +215,14 @@ def schema_cases() -> Iterator[Case]:
         (("closure", "rows"), [["spend", [["a", "1"], [None, "1"]]]], "order"),
         (("assumptions",), [{"kind": "hope", "text": "", "confidence": "1"}], "schema"),
     )
+
+
+def approval_cases() -> Iterator[Case]:
+    """What approvals of rules may not be; the verdicts among them are for others."""
+    for name, case in approved.CASES.items():
+        data, code = case()
+        if code.islower():
+            yield name.replace("_", " "), data, code
 
 
 def program_cases() -> Iterator[Case]:
@@ -476,6 +485,7 @@ def malformed() -> Iterator[Case]:
     yield from text_cases()
     yield from hash_cases()
     yield from schema_cases()
+    yield from approval_cases()
     yield from program_cases()
     yield from closure_cases()
     yield from summary_cases()

@@ -40,10 +40,10 @@ def test_rules_are_listed_with_what_people_look_for(path: Path) -> None:
         ("R1a", "approved", "0.9", "quality", 11),
         ("R1b", "approved", "0.9", "quality", 11),
         ("good.2", "proposed", "1", "drafts", 13),
-        ("good.3", "approved", "1", "quality", 15),
+        ("good.3", "proposed", "1", "quality", 15),
     ]
     assert [one.says for one in rules] == ["{x} is good"] * 2 + ["{x} is drafted", "{x} is good"]
-    assert rules[3].approved_by == "J. Doe"
+    assert rules[3].approved_by == ""
     assert {one.head for one in rules} == {"good(?x)"}
     assert {one.file for one in rules} == {"rules.dl"}
 
@@ -58,7 +58,7 @@ def test_predicates_are_listed_with_columns_and_sources(path: Path) -> None:
 
 def test_filters_leave_what_they_name(path: Path) -> None:
     listing = read_listing([path], {})
-    assert [one.id for one in listing.only(proposed=True).rules] == ["good.2"]
+    assert [one.id for one in listing.only(proposed=True).rules] == ["good.2", "good.3"]
     assert [one.name for one in listing.only(proposed=True).predicates] == ["good"]
     assert [one.id for one in listing.only(owner="drafts").rules] == ["good.2"]
     assert [one.id for one in listing.only(owner="quality").rules] == ["R1a", "R1b", "good.3"]

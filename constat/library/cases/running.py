@@ -62,6 +62,12 @@ def run_cases(
     return CasesRun(tuple(runs))
 
 
+def run_library(library: Library, checker: Checker | None = None) -> LibraryRun:
+    """Run the cases of one library."""
+    own = names_of_files(library)
+    return _Running(library, own, Coverage(), checker).run(library.cases)
+
+
 def case_name(library: Library, path: Path) -> str:
     """The name of a case: its library and its file."""
     return f"{library.name}/{path.stem}"

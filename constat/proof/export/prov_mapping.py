@@ -20,6 +20,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from constat.proof.canonical import canonical
+from constat.proof.encoding import said_digest
 from constat.proof.export.document import Document
 from constat.proof.export.prov_records import (
     PROOF,
@@ -188,13 +189,16 @@ class _Teller:
             if rule["assumption"] is not None:
                 assumed = own(f"assumption{rule['assumption']}")
                 records.derivation(plan, assumed, constat("Acceptance"))
+        names = {said_digest(rule): place for place, rule in enumerate(document.rules)}
         for approval in document.header["approvals"]:
+            place = names[approval["rule"]]
+            label = f"{document.rules[place]['id']} approved by {approval['by']}"
             name = records.activity(
-                named("decision", "approval", approval),
+                named("decision", "approval", canonical(approval)),
                 constat("Approval"),
-                label=printable(approval),
+                label=printable(label),
             )
-            records.usage(name, program)
+            records.usage(name, self.rule(place))
 
     def rule(self, place: int) -> Name:
         """Return the name of a version of a rule; what it assumes is not part of the version."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from constat.proof.encoding import said_digest
 from constat.proof.export.drawing import rows_folded
 from constat.proof.export.steps import ROW
 from constat.proof.export.wording import counted
@@ -27,6 +28,8 @@ from constat.proof.report.markup import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from constat.proof.export.account import Account
     from constat.proof.export.document import Members
     from constat.proof.export.steps import Step
@@ -322,6 +325,16 @@ def _proofs(account: Account) -> str:
 # ---------------------------------------------------------------------- head
 
 
+def _approvals(account: Account) -> Iterator[str]:
+    """Say who approved which rules; the hash of a rule names it."""
+    document = account.document
+    named = {said_digest(rule): rule["id"] for rule in document.rules}
+    for one in document.header["approvals"]:
+        signed = "not signed" if one["key"] is None else f"signed with {code(one['key'])}"
+        rule, by = text(named[one["rule"]]), text(one["by"])
+        yield f"{rule} by {by}, {moment(one['at'])}, {signed}"
+
+
 def _head(account: Account) -> str:
     document = account.document
     header, record = document.header, document.record
@@ -338,7 +351,7 @@ def _head(account: Account) -> str:
             ("Decision", text(header["decision"] or "")),
             ("Supersedes", text(header["supersedes"] or "")),
             ("Libraries", ", ".join(code(one) for one in header["libraries"])),
-            ("Approvals", ", ".join(code(one) for one in header["approvals"])),
+            ("Approvals", "<br>".join(_approvals(account))),
             ("Written", f"{moment(record['created'])} by {text(record['engine'])}"),
             ("Host", text(record["host"] or "")),
         )

@@ -24,11 +24,13 @@ PAYLOAD_TYPE: Final = "application/vnd.in-toto+json"
 CERTIFICATE_TYPE: Final = "constat:signature/v1"
 LOG_HEAD_TYPE: Final = "constat:log-head/v1"
 SNAPSHOT_TYPE: Final = "constat:snapshot/v1"
+RULE_TYPE: Final = "constat:rule-approval/v1"
 MEANINGS: Final = ("produced", "approved", "reviewed", "audited")
 _SUBJECTS: Final = (
     (CERTIFICATE_TYPE, "certificate", MEANINGS),
     (LOG_HEAD_TYPE, "log-head", ("anchored",)),
     (SNAPSHOT_TYPE, "snapshot", ("committed",)),
+    (RULE_TYPE, "rule", ("approved",)),
 )
 _HEX: Final = re.compile(r"[0-9a-f]{64}\Z")
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z\Z", re.ASCII)

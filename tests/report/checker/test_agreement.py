@@ -32,6 +32,7 @@ from tests.proof.asking import certificate
 from tests.property.owners import owner_cases
 from tests.property.strategies import Case, cases
 from tests.property.tables import Manner, tables
+from tests.report.checker.approved import CASES as APPROVED
 from tests.report.checker.cases import CASES
 from tests.report.checker.second_checker import SecondChecker, node
 from tests.report.checker.variants import mended, variant
@@ -122,6 +123,14 @@ def test_they_agree_on_the_corpus(second: SecondChecker) -> None:
 @pytest.mark.parametrize("name", CASES)
 def test_they_agree_on_a_case(second: SecondChecker, name: str) -> None:
     data, expected = CASES[name]()
+    report = agreed(second, data, name)
+    assert (report["verdict"] or report["reasonCode"]) == expected
+    assert (check_certificate(data).code or report["verdict"]) == expected
+
+
+@pytest.mark.parametrize("name", APPROVED)
+def test_they_agree_on_approvals(second: SecondChecker, name: str) -> None:
+    data, expected = APPROVED[name]()
     report = agreed(second, data, name)
     assert (report["verdict"] or report["reasonCode"]) == expected
     assert (check_certificate(data).code or report["verdict"]) == expected

@@ -31,6 +31,15 @@ function countClosureRows(tree) {
   return rows;
 }
 
+/** Return the hash of what each rule says; whether it is assumed is no part of that. */
+function ruleHashes(rules) {
+  return rules.map((rule) => {
+    const said = Object.assign(Object.create(null), rule);
+    delete said.assumption;
+    return sha256Of([canonicalForm(said)]);
+  });
+}
+
 /** What a file and all certificates in it share. */
 class Shared {
   constructor(reader, tree, options) {
@@ -101,7 +110,7 @@ class Check {
     this.rules = readRules(tree.rules, this.predicates, this.assumptions);
     checkStrata(this.predicates, this.rules);
     this.header = inside("header", () =>
-      readHeader(tree.header, this.predicates, this.assumptions),
+      readHeader(tree.header, this.predicates, this.assumptions, () => ruleHashes(tree.rules)),
     );
     this.shared.checkProgram(tree, this.header.program, this.depth);
   }

@@ -26,7 +26,25 @@ function readGoal(value, predicates) {
   return { predicate, row: openRowOf(value[1], predicate.kinds) };
 }
 
-function readHeader(value, predicates, assumptions) {
+/** Return the approvals; `hashes` are those of what the rules say, in their order. */
+function readApprovals(value, hashes) {
+  const listed = listOf(value);
+  const spelled = listed.map(canonicalForm);
+  if (spelled.some((one, i) => i > 0 && spelled[i - 1] >= one)) {
+    reject("order", "approvals are sorted and distinct", "approvals");
+  }
+  return each("approvals", listed, (one) => {
+    objectOf(one, ["at", "by", "key", "rule"]);
+    const rule = hashes().indexOf(hashOf(one.rule));
+    if (rule < 0 || textOf(one.by) === "") {
+      reject("approval", rule < 0 ? "it is of no rule of this certificate" : "nobody is named");
+    }
+    timeOf(one.at);
+    return { rule, by: one.by, at: one.at, key: one.key === null ? null : hashOf(one.key) };
+  });
+}
+
+function readHeader(value, predicates, assumptions, ruleHashes) {
   objectOf(value, HEADER_MEMBERS);
   const goal = inside("goal", () => readGoal(value.goal, predicates));
   choiceOf(value.verdict, [...EXIT_CODES.keys()]);
@@ -43,7 +61,8 @@ function readHeader(value, predicates, assumptions) {
   if (value.snapshot !== null) {
     choiceOf(value.snapshot, ["one", "not one snapshot"]);
   }
-  [value.libraries, value.approvals].forEach(textsOf);
+  textsOf(value.libraries);
+  readApprovals(value.approvals, ruleHashes);
   if (value.verdict.endsWith("_UNDER") !== value.under.length > 0) {
     reject("verdict", "assumptions are named exactly where the verdict is under them");
   }

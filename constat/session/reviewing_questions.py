@@ -1,0 +1,133 @@
+"""What a session offers about drafts, approvals and facts that are told.
+
+In: identities of drafts, ids of rules, told text. Out: reviews, sessions over other programs,
+stored facts. Each is loaded when it is first asked. Example:
+`session.reviews.approve("3fa1b2c4", by="Ada", reason="as the contract says")`.
+"""
+
+from __future__ import annotations
+
+import importlib
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Protocol, Self
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from constat.analysis import AnalysedProgram
+    from constat.library.reviewing.joining import JoinedProgram
+    from constat.project import Project
+    from constat.proof.signing import SigningKey
+    from constat.session.reviewing_report import Decided, Item, Review
+    from constat.session.telling import Told
+    from constat.store.drafts import DraftStore
+
+
+class Reviews(Protocol):
+    """Reviews of drafts and of rules that models wrote into files."""
+
+    def items(self, status: str | None = "proposed") -> tuple[Item, ...]:
+        """List them, of one status or all."""
+        ...
+
+    def review(self, name: str, *, seconds: float = 30.0) -> Review:
+        """Find out what one would change. Raises `ConstatError`."""
+        ...
+
+    def approve(
+        self,
+        name: str,
+        *,
+        reason: str,
+        by: str = "",
+        key: SigningKey | None = None,
+        into: str = "",
+        rule_id: str = "",
+    ) -> Decided:
+        """Let one in. Raises `ConstatError`."""
+        ...
+
+    def reject(self, name: str, *, by: str, reason: str) -> Decided:
+        """Refuse one, with a reason that later drafts are told. Raises `ConstatError`."""
+        ...
+
+
+class Reviewing(ABC):
+    """The part of a session that offers it."""
+
+    _project: Project | None
+    _program: AnalysedProgram | None
+    _serve: bool
+    _locale: str | None
+    joined: JoinedProgram | None = None
+    """The drafts that have joined this session, if any have."""
+
+    @property
+    @abstractmethod
+    def project(self) -> Project:
+        """Give the project."""
+
+    @property
+    @abstractmethod
+    def program(self) -> AnalysedProgram:
+        """Give the rules of the project."""
+
+    @property
+    def drafts(self) -> DraftStore:
+        """The quarantine: what was drafted, and what became of it."""
+        keeping = importlib.import_module("constat.store.drafts")
+        found: DraftStore = keeping.DraftStore(self.project.state)
+        return found
+
+    @property
+    def reviews(self) -> Reviews:
+        """Reviews of drafts and proposed rules: what they would change; approve and reject."""
+        reviewing = importlib.import_module("constat.session.reviewing")
+        found: Reviews = reviewing.Reviews(self)
+        return found
+
+    def with_drafts(self, identities: Sequence[str]) -> Self:
+        """Give a session in which drafts are proposed rules, also where they amend what is there.
+
+        Raises `ConstatError` for a draft that is unknown or does not fit.
+        """
+        drafted = importlib.import_module("constat.session.drafted")
+        drafts = [self.drafts.get(one) for one in identities]
+        joined = drafted.join_drafts(self.program, drafts, amending=True)
+        found: Self = drafted.OtherSession(self, joined, cache=self._serve, locale=self._locale)
+        return found
+
+    def reload_rules(self) -> None:
+        """Read the rules anew at the next question, which files there are included."""
+        self.close()
+        self._project = None
+        self._program = None
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close all connections."""
+
+    def approved_only(self) -> Self:
+        """Give a session in which proposed rules give nothing that anybody could accept.
+
+        What needs one is UNRESOLVED there.
+        """
+        drafted = importlib.import_module("constat.session.drafted")
+        joined = drafted.JoinedProgram(drafted.approved_only(self.program))
+        other = drafted.OtherSession(self, joined, cache=self._serve, locale=self._locale)
+        # A sub-plan that is drafted now would be approved by nobody either.
+        other.planning = False
+        found: Self = other
+        return found
+
+    def provide_facts(
+        self, text: str, *, author: str, goal: str = "", atoms: Sequence[str] = ()
+    ) -> Told:
+        """Read facts from what somebody tells in words; nothing is kept before `Told.keep`.
+
+        A model finds them, or `atoms` names them; each has to stand in the words. `Told.retry`
+        proves `goal` again. Raises `ConstatError` where no model is configured.
+        """
+        telling = importlib.import_module("constat.session.telling")
+        found: Told = telling.tell(self, text, author=author, goal=goal, atoms=atoms)
+        return found
