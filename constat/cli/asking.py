@@ -40,5 +40,7 @@ def asked(
         texts = {**session.texts, "<goal>": goal, "<fact>": fact, **(typed or {})}
         show_error(problem, texts, as_json=as_json)
         raise click.exceptions.Exit(problem.exit_code) from None
+    for line in session.model_notes:
+        note(line)
     if session.warnings:
         note(render(session.warnings, {}, colour=False).rstrip("\n"))

@@ -1,0 +1,275 @@
+"""Check a proposal: everything that can be known before anything runs.
+
+In: a goal and rules as a model wrote them, and a `Ground` to hold them against. Out: `Checked`: the
+goal, what is kept of the draft, and diagnostics, which go back to the model as data. Invariants: a
+draft derives only what nobody else derives or supplies; what the goal does not need is not kept;
+where there is an error nothing is kept. Example: rules for `is_vip`, which approved rules derive,
+draw C0862.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final
+
+from constat.analysis import analyse, check_goal
+from constat.authoring.constants import (
+    atom_constants,
+    constants_of,
+    query_constants,
+    unseen,
+)
+from constat.authoring.fragments import Fragment, read_fragment
+from constat.authoring.joining import bridged, derived, reachable
+from constat.authoring.proposals import GIVE_UP
+from constat.authoring.recursing import runaways
+from constat.authoring.shadowing import check_declared, check_heads, check_sources
+from constat.diagnostics import ConstatError, Diagnostic, Severity
+from constat.library.reviewing.beyond import RESERVED, used
+from constat.logic import Program, Source, display_value
+from constat.syntax import parse_goal, print_program
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from constat.analysis import AnalysedProgram
+    from constat.authoring.ground import Ground
+    from constat.authoring.proposals import Proposal
+    from constat.logic import Atom, Predicate
+
+_MOST_REASON: Final = 300
+_NOWHERE: Final = Source({})
+"""A bare `.input`: rows may come from outside beside those that rules derive."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What a check gave. `goal` is there where there is no error; `text` is the draft, if any.
+
+    `reused` are predicates of the project that goal and draft use; `invented` are constants that
+    were seen nowhere.
+    """
+
+    diagnostics: tuple[Diagnostic, ...]
+    goal: Atom | None = None
+    text: str = ""
+    fragment: Program | None = None
+    reused: tuple[str, ...] = ()
+    invented: tuple[str, ...] = field(default=())
+
+    @property
+    def errors(self) -> tuple[Diagnostic, ...]:
+        """The diagnostics that are errors."""
+        return tuple(one for one in self.diagnostics if one.severity is Severity.ERROR)
+
+
+def check_proposal(proposal: Proposal, ground: Ground, seen: Sequence[str]) -> Checked:
+    """Check a proposal; `seen` are the texts in which its constants may stand."""
+    diagnostics: list[Diagnostic] = []
+    fragment = _fragment(proposal, ground, diagnostics)
+    joined = _joined(fragment, ground, diagnostics)
+    goal = None if joined is None else _goal(proposal, joined, diagnostics)
+    if goal is not None and fragment is not None:
+        _check_known(fragment.program, goal, ground, diagnostics)
+        _check_derived(fragment.program, goal, ground, diagnostics)
+    if goal is None or fragment is None or not _sound(diagnostics):
+        return Checked(_ordered(diagnostics))
+    # Also those that the goal does not need: whoever writes such a query is told.
+    _check_queries(fragment.program, ground, diagnostics)
+    if not _sound(diagnostics):
+        return Checked(_ordered(diagnostics))
+    kept = _kept(fragment.program, goal, ground)
+    drafted = bridged(kept)
+    text = print_program(drafted) if drafted.rules else ""
+    if text in ground.rejected:
+        return Checked((_rejected(ground.rejected[text]),))
+    invented = _invented(kept, goal, ground, seen, diagnostics)
+    return Checked(
+        _ordered(diagnostics),
+        goal,
+        text,
+        drafted if drafted.rules else None,
+        _reused(kept, goal, ground),
+        invented,
+    )
+
+
+def _fragment(proposal: Proposal, ground: Ground, diagnostics: list[Diagnostic]) -> Fragment | None:
+    if not proposal.rules.strip():
+        return Fragment("", Program({}, ()))
+    found = read_fragment(proposal.rules, diagnostics, variables=ground.setting.variables)
+    if found is None:
+        return None
+    known = len(diagnostics)
+    check_declared(found.program, ground.program.program, diagnostics)
+    # Where a name has other columns than its author thinks, more would only mislead.
+    clear = len(diagnostics) == known
+    check_heads(found.program, ground.program, ground.plannable, diagnostics)
+    check_sources(found.program, ground, diagnostics)
+    return found if clear else None
+
+
+def _joined(
+    fragment: Fragment | None, ground: Ground, diagnostics: list[Diagnostic]
+) -> AnalysedProgram | None:
+    """Analyse the draft together with the rules that are there."""
+    if fragment is None:
+        return None
+    if not fragment.program.predicates and not fragment.program.rules:
+        return ground.program
+    merged = merge(ground.program, fragment.program, ground.plannable)
+    found: list[Diagnostic] = []
+    analysed = analyse(merged, found)
+    # The project's own warnings are no business of the model.
+    diagnostics.extend(one for one in found if one.severity is Severity.ERROR)
+    if analysed is not None:
+        diagnostics.extend(runaways(analysed, derived(fragment.program)))
+    return analysed
+
+
+def merge(base: AnalysedProgram, fragment: Program, plannable: frozenset[str]) -> Program:
+    """Put a fragment beside a program; its rules are proposed, and its ids nobody else's."""
+    own = base.program
+    rules = tuple(
+        replace(rule, id=f"draft:{number}", proposed=True)
+        for number, rule in enumerate(fragment.rules, start=1)
+    )
+    known = {name: stays_open(one, plannable) for name, one in own.predicates.items()}
+    fresh = {name: one for name, one in fragment.predicates.items() if name not in known}
+    return replace(
+        own,
+        predicates={**known, **fresh},
+        rules=(*base.rules, *rules),
+        types={**fragment.types, **own.types},
+    )
+
+
+def stays_open(predicate: Predicate, plannable: frozenset[str]) -> Predicate:
+    """Keep a predicate that is planned open to what people state: it stays one of outside."""
+    from_outside = predicate.name in plannable and predicate.source is None
+    return replace(predicate, source=_NOWHERE) if from_outside else predicate
+
+
+def _goal(
+    proposal: Proposal, joined: AnalysedProgram, diagnostics: list[Diagnostic]
+) -> Atom | None:
+    try:
+        goal = check_goal(parse_goal(proposal.goal, joined.program), joined)
+    except ConstatError as problem:
+        diagnostics.extend(problem.diagnostics)
+        return None
+    if goal.predicate.endswith(RESERVED):
+        message = f"`{goal.predicate}` is not a predicate to ask about"
+        diagnostics.append(Diagnostic("C0875", message, goal.span, help="ask for what it serves"))
+        return None
+    return goal
+
+
+def _check_known(
+    fragment: Program, goal: Atom, ground: Ground, diagnostics: list[Diagnostic]
+) -> None:
+    """Refuse a goal that a draft declares and does not derive: there would be nothing to prove."""
+    declared = fragment.predicates.get(goal.predicate)
+    own = goal.predicate in ground.program.program.predicates
+    if own or declared is None or declared.source is not None:
+        return
+    if goal.predicate not in derived(fragment):
+        message = (
+            f"the goal is about `{goal.predicate}`, which the draft declares and nothing derives"
+        )
+        note = "a predicate without rules can be lacking in a body; as a goal it says nothing"
+        hint = f"give `{goal.predicate}` a rule, or say with `{GIVE_UP}` what is lacking"
+        diagnostics.append(Diagnostic("C0861", message, goal.span, note=note, help=hint))
+
+
+def _check_derived(
+    fragment: Program, goal: Atom, ground: Ground, diagnostics: list[Diagnostic]
+) -> None:
+    """Hold a sub-plan to the predicate that it is for."""
+    wanted = ground.must_derive
+    if wanted and (goal.predicate != wanted or wanted not in derived(fragment)):
+        message = f"a plan for `{wanted}` has that predicate as its goal and gives it rules"
+        hint = f"write rules with the head `{wanted}(...)`"
+        diagnostics.append(Diagnostic("C0861", message, goal.span, help=hint))
+
+
+def _kept(fragment: Program, goal: Atom, ground: Ground) -> Program:
+    """Give the part of a draft that the goal needs."""
+    needed = reachable((*ground.program.rules, *fragment.rules), [goal.predicate])
+    own = ground.program.program.predicates
+    rules = tuple(rule for rule in fragment.rules if rule.head.predicate in needed)
+    predicates = {
+        name: one for name, one in fragment.predicates.items() if name in needed and name not in own
+    }
+    used_types = {column.type_name for one in predicates.values() for column in one.columns}
+    own_types = ground.program.program.types
+    # A type may rest on another one of the draft.
+    waiting = list(used_types)
+    while waiting:
+        definition = fragment.types.get(waiting.pop())
+        further = () if definition is None else definition.members
+        waiting += [one for one in further if one not in used_types]
+        used_types.update(further)
+    types = {
+        name: one
+        for name, one in fragment.types.items()
+        if name in used_types and name not in own_types
+    }
+    return replace(fragment, predicates=predicates, rules=rules, types=types, outputs={}, sizes=())
+
+
+def _check_queries(fragment: Program, ground: Ground, diagnostics: list[Diagnostic]) -> None:
+    for predicate in fragment.predicates.values():
+        if predicate.source is not None and predicate.source.parameters.get("query"):
+            diagnostics.extend(ground.check_query(predicate))
+
+
+def _invented(
+    kept: Program,
+    goal: Atom,
+    ground: Ground,
+    seen: Sequence[str],
+    diagnostics: list[Diagnostic],
+) -> tuple[str, ...]:
+    """Name the constants that nobody has mentioned; people are told of them."""
+    known = constants_of(ground.program.rules)
+    brought = constants_of(kept.rules)
+    for predicate in kept.predicates.values():
+        query = "" if predicate.source is None else predicate.source.parameters.get("query", "")
+        brought.update(query_constants(query))
+    drafted = {k: v for k, v in brought.items() if k not in known}
+    invented = unseen(drafted.values(), seen)
+    for constant in unseen(atom_constants(goal), seen):
+        shown = display_value(constant.value, constant.kind)
+        message = f"the goal is about `{shown}`, which the question does not mention"
+        diagnostics.append(Diagnostic("C0869", message, constant.span, severity=Severity.WARNING))
+    for constant in invented:
+        shown = display_value(constant.value, constant.kind)
+        message = f"the draft holds `{shown}`, which was neither asked for nor looked up"
+        note = "a value that a model supplies is right only if somebody says so"
+        diagnostics.append(
+            Diagnostic("C0869", message, constant.span, note=note, severity=Severity.WARNING)
+        )
+    return tuple(display_value(one.value, one.kind) for one in invented)
+
+
+def _reused(kept: Program, goal: Atom, ground: Ground) -> tuple[str, ...]:
+    own = ground.program.program.predicates
+    names = [goal.predicate, *(name for rule in kept.rules for name in used(rule.body))]
+    return tuple(name for name in dict.fromkeys(names) if name in own)
+
+
+def _rejected(reason: str) -> Diagnostic:
+    shown = "".join(one if one.isprintable() else " " for one in reason[:_MOST_REASON])
+    message = "this draft was rejected before"
+    note = f"the reason: {shown}"
+    return Diagnostic("C0871", message, note=note, help="draft it in another way")
+
+
+def _sound(diagnostics: Sequence[Diagnostic]) -> bool:
+    return not any(one.severity is Severity.ERROR for one in diagnostics)
+
+
+def _ordered(diagnostics: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
+    distinct = {(one.code, one.span, one.message): one for one in reversed(diagnostics)}
+    return tuple(sorted(distinct.values(), key=lambda one: one.place))

@@ -1,0 +1,313 @@
+"""Ask a model for a goal and rules until they pass the checks, for so many rounds and no longer.
+
+In: a question, the ground to check proposals against, tools to look things up, a client. Out:
+`Drafted`, or `ConstatError` with why there is none. Invariants: what a model says has an effect
+only through a proposal that passes every check; rounds, lookups and sizes are bounded, so the loop
+ends whatever is answered; the transcript is handed on after each step, before the next one.
+Example: `draft_for(question, desk)` gives the goal `is_vip(C001)` and no draft where rules exist.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final
+
+from constat.authoring.checking import Checked, check_proposal
+from constat.authoring.constants import without_echo
+from constat.authoring.instructions import (
+    as_data,
+    question_text,
+    show_predicate,
+    system_prompt,
+)
+from constat.authoring.proposals import (
+    GIVE_UP,
+    GIVE_UP_TOOL,
+    PROPOSE,
+    PROPOSE_TOOL,
+    Proposal,
+    one_line,
+    read_proposal,
+    read_reason,
+)
+from constat.diagnostics import ConstatError, Diagnostic, Severity, to_json
+from constat.model import ModelError, Prompt, Task, Tool, ToolResult, Turn, Usage
+from constat.model.prompts import Json
+
+if TYPE_CHECKING:
+    from constat.authoring.ground import Ground
+    from constat.authoring.transcript import Transcript
+    from constat.model import Client, Reply, ToolCall
+
+Lookup = tuple[Tool, Callable[[Json], str]]
+"""A tool with what answers it."""
+
+MOST_QUESTION: Final = 4_000
+_MOST_CALLS: Final = 8
+_MOST_RESULT: Final = 8_000
+_MOST_TOKENS: Final = 4_096
+_MOST_SHOWN: Final = 20
+_MOST_NAMED: Final = 3
+_ERROR: Final = "error"
+# A model that only talks is reminded of the tool, and has to call it from then on.
+_REMINDER: Final = "Hand in your result with the tool `propose` now."
+
+_SHOW_TOOL: Final = Tool(
+    "show_predicate",
+    "Show the columns, the description, the rules and the query of an existing predicate.",
+    {
+        "type": "object",
+        "properties": {"name": {"type": "string"}},
+        "required": ["name"],
+        "additionalProperties": False,
+    },
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """What drafting works with.
+
+    `sources` tells about the databases. `rejected` are earlier drafts with the reasons against
+    them; `keep` is called after each step, when the transcript has it.
+    """
+
+    ground: Ground
+    client: Client
+    lookups: tuple[Lookup, ...] = ()
+    sources: str = ""
+    rejected: tuple[tuple[str, str], ...] = ()
+    keep: Callable[[], None] = field(default=lambda: None)
+    task: Task = Task.DRAFT
+
+
+@dataclass(frozen=True, slots=True)
+class Drafted:
+    """A proposal that passed. `checked` holds goal and draft, `reply` is the model's last word.
+
+    `rounds` counts proposals, `usage` all calls; `replayed` says that no model was asked.
+    """
+
+    proposal: Proposal
+    checked: Checked
+    reply: Reply
+    rounds: int
+    usage: Usage
+
+    @property
+    def replayed(self) -> bool:
+        """Whether the last word came from a tape."""
+        return self.reply.replayed
+
+
+def check_question(question: str) -> str:
+    """Give the question as it is asked. Raises `ConstatError` for what is none."""
+    plain = " ".join(question.split())
+    problem = ""
+    if not plain:
+        problem = "the question is empty"
+    elif len(plain) > MOST_QUESTION:
+        problem = f"the question is longer than {MOST_QUESTION:,} characters"
+    elif not plain.isprintable():
+        problem = "the question holds control characters"
+    if problem:
+        hint = 'write a sentence: `constat ask "Is customer C001 a VIP?"`'
+        raise ConstatError([Diagnostic("C0874", problem, help=hint)])
+    return plain
+
+
+def draft_for(question: str, desk: Desk, transcript: Transcript) -> Drafted:
+    """Have a question turned into a goal. Raises `ConstatError`."""
+    return _Drafting(question, desk, transcript).run()
+
+
+class _Drafting:
+    """One question on its way."""
+
+    def __init__(self, question: str, desk: Desk, transcript: Transcript) -> None:
+        self.desk = desk
+        self.transcript = transcript
+        self.setting = desk.ground.setting
+        self.tools = {tool.name: run for tool, run in (*desk.lookups, (_SHOW_TOOL, self.show))}
+        self.seen = [question, self.setting.context]
+        self.usage = Usage()
+        self.rounds = 0
+        self.looked_up = 0
+        self.last: tuple[Diagnostic, ...] = ()
+        told = question_text(question, desk.rejected)
+        transcript.asked(told)
+        self.prompt = Prompt(
+            desk.task,
+            system_prompt(desk.ground.program, self.setting, desk.ground.databases, desk.sources),
+            (Turn("user", told),),
+            (*(tool for tool, _ in desk.lookups), _SHOW_TOOL, PROPOSE_TOOL, GIVE_UP_TOOL),
+            most_tokens=_MOST_TOKENS,
+        )
+
+    def run(self) -> Drafted:
+        # Each turn uses up a round or at least one lookup: so many turns are enough.
+        for _ in range(self.setting.rounds + self.setting.lookups + 1):
+            reply = self.ask()
+            found = self.answered(reply)
+            self.desk.keep()
+            if found is not None:
+                return found
+            if self.rounds >= self.setting.rounds:
+                break
+        raise self.failed()
+
+    def ask(self) -> Reply:
+        try:
+            reply = self.desk.client.ask(self.prompt)
+        except ModelError as problem:
+            self.usage = self.usage + problem.usage
+            message = one_line(str(problem), 500)
+            raise ConstatError([Diagnostic(problem.code, message)]) from None
+        self.usage = self.usage + reply.usage
+        self.transcript.replied(reply)
+        self.desk.keep()
+        return reply
+
+    def answered(self, reply: Reply) -> Drafted | None:
+        """Act on a reply; the next prompt holds what came of it."""
+        if reply.stop == "refusal":
+            raise _gave_up("the model declined to answer", one_line(reply.text, 300))
+        proposed = next((one for one in reply.calls if one.name == PROPOSE), None)
+        gave_up = next((one for one in reply.calls if one.name == GIVE_UP), None)
+        if proposed is None and gave_up is not None:
+            raise _gave_up(
+                "the model says that the question cannot be expressed", read_reason(gave_up)
+            )
+        if not reply.calls:
+            self.remind(reply)
+            return None
+        results: list[ToolResult] = []
+        for place, call in enumerate(reply.calls):
+            if place >= _MOST_CALLS:
+                text = f"not run: at most {_MOST_CALLS} calls at a time"
+                results.append(ToolResult(call.identity, text, failed=True))
+            elif call is proposed:
+                found = self.propose(call, reply, results)
+                if found is not None:
+                    return found
+            else:
+                results.append(self.look_up(call))
+        self.go_on(reply, Turn("user", results=tuple(results)))
+        return None
+
+    def remind(self, reply: Reply) -> None:
+        """A reply without a call is a round that brought nothing."""
+        self.rounds += 1
+        message = "the reply was cut off" if reply.stop == "length" else "no proposal was handed in"
+        self.last = (Diagnostic("C0861", message, help="call the tool `propose`"),)
+        self.transcript.checked(self.rounds, self.last, passed=False)
+        self.go_on(reply, Turn("user", _REMINDER))
+        self.prompt = replace(self.prompt, must_call=PROPOSE)
+
+    def go_on(self, reply: Reply, turn: Turn) -> None:
+        # Providers refuse a turn without content.
+        empty = not reply.text and not reply.calls
+        said = () if empty else (Turn("assistant", reply.text, reply.calls),)
+        self.prompt = replace(self.prompt, turns=(*self.prompt.turns, *said, turn), must_call=None)
+
+    def propose(self, call: ToolCall, reply: Reply, results: list[ToolResult]) -> Drafted | None:
+        """Check a proposal; its mistakes become the result of the call."""
+        self.rounds += 1
+        diagnostics: list[Diagnostic] = []
+        proposal = read_proposal(call, diagnostics)
+        checked = Checked(tuple(diagnostics))
+        if proposal is not None:
+            checked = check_proposal(proposal, self.desk.ground, self.seen)
+        self.last = checked.diagnostics
+        passed = proposal is not None and checked.goal is not None
+        self.transcript.checked(self.rounds, checked.diagnostics, passed=passed)
+        if proposal is not None and passed:
+            return Drafted(proposal, checked, reply, self.rounds, self.usage)
+        results.append(ToolResult(call.identity, mistakes_text(checked.diagnostics), failed=True))
+        return None
+
+    def look_up(self, call: ToolCall) -> ToolResult:
+        """Run a tool, within bounds; what it gives is data."""
+        text, failed = self.run_tool(call)
+        if not failed:
+            self.seen.append(without_echo(text, _texts(call.arguments)))
+        self.transcript.looked_up(call, text, failed=failed)
+        return ToolResult(call.identity, text, failed=failed)
+
+    def run_tool(self, call: ToolCall) -> tuple[str, bool]:
+        if self.looked_up >= self.setting.lookups:
+            self.rounds += 1
+            return "C0872: nothing more can be looked up; propose with what you know", True
+        self.looked_up += 1
+        run = self.tools.get(call.name)
+        if run is None:
+            return f"there is no tool `{one_line(call.name, 40)}`", True
+        try:
+            given = run(call.arguments)
+        except ConstatError as problem:
+            return mistakes_text(problem.diagnostics), True
+        except (TypeError, ValueError, KeyError, AttributeError) as problem:
+            return f"the arguments do not fit ({type(problem).__name__})", True
+        if len(given) > _MOST_RESULT:
+            given = given[:_MOST_RESULT] + "\n(shortened)"
+        return given, given.startswith(_ERROR)
+
+    def show(self, arguments: Json) -> str:
+        """Answer `show_predicate`."""
+        name = arguments["name"]
+        shown = show_predicate(self.desk.ground.program, name) if isinstance(name, str) else None
+        return "there is no such predicate" if shown is None else as_data(shown)
+
+    def failed(self) -> ConstatError:
+        """Say why there is no proposal, with what the last one had wrong."""
+        message = f"no proposal passed the checks in {self.rounds} rounds"
+        errors = [one for one in self.last if one.severity is Severity.ERROR]
+        listed = "; ".join(f"{one.message} [{one.code}]" for one in errors[:_MOST_NAMED])
+        more = "; and more" if len(errors) > _MOST_NAMED else ""
+        note = one_line(f"the last one: {listed}{more}", 1_000)
+        hint = (
+            "ask in other words, or allow more with `authoring: {rounds: 5}`; "
+            f"`constat ask --show {self.transcript.identity}` has all of them"
+        )
+        return ConstatError([Diagnostic("C0867", message, note=note, help=hint)])
+
+
+def _texts(arguments: object) -> list[str]:
+    """Give the texts and numbers of the arguments of a call."""
+    found: list[str] = []
+    waiting = [arguments]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, Mapping):
+            waiting.extend(one.values())
+        elif isinstance(one, list | tuple):
+            waiting.extend(one)
+        elif isinstance(one, str | int | float):
+            found.append(str(one))
+    return found
+
+
+def mistakes_text(diagnostics: Sequence[Diagnostic]) -> str:
+    """Give diagnostics as data for a model."""
+    listed = to_json(diagnostics)[:_MOST_SHOWN]
+    shown = [
+        {key: one[key] for key in ("code", "severity", "message", "note", "help") if one[key]}
+        | _place(one)
+        for one in listed
+    ]
+    return json.dumps({"accepted": False, "mistakes": shown}, ensure_ascii=False)
+
+
+def _place(one: dict[str, object]) -> dict[str, object]:
+    span = one["span"]
+    if not isinstance(span, dict):
+        return {}
+    return {"in": span["source"], "line": span["line"], "column": span["column"]}
+
+
+def _gave_up(message: str, said: str) -> ConstatError:
+    hint = "ask in other words, or give the project the predicates that it lacks"
+    note = f"it says: {said}" if said else ""
+    return ConstatError([Diagnostic("C0866", message, note=note, help=hint)])

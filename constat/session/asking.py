@@ -1,0 +1,190 @@
+"""Answer questions in plain words: a model drafts a goal, and rules where they are lacking.
+
+In: a question and a session. Out: `Answered`: the goal, what was reused and what was drafted, and a
+result with its certificate. Invariants: a draft is in the quarantine before anything is proved with
+it; what rests on it is UNDER an assumption that names it; the transcript is on the disk before the
+next step is taken. Example: `session.ask("Is customer C001 a VIP?").result.verdict`.
+"""
+
+from __future__ import annotations
+
+import importlib
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Protocol
+
+from constat.evaluation import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from constat.analysis import AnalysedProgram
+    from constat.diagnostics import Diagnostic
+    from constat.evaluation import Observer
+    from constat.model import Client, Usage
+    from constat.project import Project
+    from constat.session.answers import Settled
+    from constat.session.log_as import LogAs
+    from constat.session.result import Result
+    from constat.store.drafts import Draft
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """How a question is to be answered.
+
+    With `require_approved` no draft is used. `by` is who asks. The rest is as in `prove`.
+    """
+
+    require_approved: bool = False
+    by: str = ""
+    minimal: str | None = None
+    as_of: str | None = None
+    log: LogAs | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """The answers of a goal with variables: its columns, the first rows as texts with verdicts.
+
+    `total` counts all rows; `settled` tells whether there can be others.
+    """
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[tuple[str, ...], Verdict], ...]
+    total: int
+    settled: Settled
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A question with its answer.
+
+    `goal` is how a model read the question. `reused` are predicates of the project; `draft` is
+    what was drafted besides, and `drafted` its rules one by one; `invented` are constants of it
+    that were neither asked for nor looked up. `listed` has the answers where the goal has
+    variables; the result then tells that there is one. `remarks` are warnings about goal and draft.
+    `model` is who answered; `replayed` says that a tape did, `note` in which words to say so.
+    `transcript` is the record's id.
+    """
+
+    question: str
+    goal: str
+    result: Result
+    reused: tuple[str, ...]
+    draft: Draft | None
+    drafted: tuple[str, ...]
+    invented: tuple[str, ...]
+    remarks: tuple[Diagnostic, ...]
+    rounds: int
+    usage: Usage
+    model: str
+    replayed: bool
+    note: str
+    transcript: str
+    record: dict[str, Any]
+    listed: Listed | None = None
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict about the goal."""
+        return self.result.verdict
+
+    @property
+    def exit_code(self) -> int:
+        """The exit code of the verdict."""
+        return self.result.exit_code
+
+
+class Proving(Protocol):
+    """A session as far as a goal can be proved in it."""
+
+    def prove(
+        self,
+        goal: str,
+        *,
+        exhaust: bool = False,
+        minimal: str | None = None,
+        observe: Observer | None = None,
+    ) -> Result:
+        """Prove or disprove a goal."""
+        ...
+
+
+class Asking(ABC):
+    """The part of a session that answers questions in plain words, and plans what is lacking."""
+
+    _serve: bool
+    _locale: str | None
+    _plan_remarks: tuple[Diagnostic, ...] = ()
+    planning: bool = True
+    """Whether sub-plans may be drafted; not where only what is approved counts."""
+
+    @property
+    @abstractmethod
+    def project(self) -> Project:
+        """The project."""
+
+    @property
+    @abstractmethod
+    def program(self) -> AnalysedProgram:
+        """The rules of the project."""
+
+    def ask(  # noqa: PLR0913  each kind of wish has a name
+        self,
+        question: str,
+        *,
+        require_approved: bool = False,
+        by: str = "",
+        minimal: str | None = None,
+        as_of: str | None = None,
+        client: Client | None = None,
+        observe: Observer | None = None,
+        log: LogAs | None = None,
+    ) -> Answered:
+        """Answer a question such as `Is customer C001 a VIP?`.
+
+        A language model of the project turns it into a goal over the project's predicates, with
+        new rules where these do not suffice. The rules are checked, kept as a draft, and the goal
+        is proved; what rests on the draft is UNDER that assumption. With `require_approved` no
+        draft is used: a question that needs one is refused. Raises `ConstatError` where no
+        proposal passes the checks, and as `prove` does.
+        """
+        answering = importlib.import_module("constat.session.asking_steps")
+        wish = Wish(require_approved, by, minimal, as_of, log)
+        over = partial(answering.DraftedSession, self, cache=self._serve, locale=self._locale)
+        found: Answered = answering.answer(
+            self, question, wish, over=over, client=client, observe=observe
+        )
+        return found
+
+    def transcripts(self) -> tuple[str, ...]:
+        """Name the records of questions that were asked."""
+        keeping = importlib.import_module("constat.store.transcripts")
+        names: tuple[str, ...] = keeping.Transcripts(self.project.state).identities()
+        return names
+
+    def transcript(self, identity: str) -> dict[str, Any]:
+        """Give the record of a question. Raises `ConstatError` where there is none."""
+        keeping = importlib.import_module("constat.store.transcripts")
+        record: dict[str, Any] = keeping.Transcripts(self.project.state).read(identity)
+        return record
+
+    def _sub_planned(self, result: Result, prove: Callable[[Proving], Result]) -> Result:
+        """Have what an undecided goal lacks planned, where the project names such predicates.
+
+        `prove` proves the goal once more in a session that the plans have joined.
+        """
+        self._plan_remarks = ()
+        wanted = self.planning and self.project.sub_plans.predicates
+        if result.verdict is not Verdict.UNRESOLVED or not wanted:
+            return result
+        # Most projects plan nothing: they start without what drafts.
+        planning = importlib.import_module("constat.session.sub_plans")
+        planned = planning.with_sub_plans(
+            self, result, prove, cache=self._serve, locale=self._locale
+        )
+        self._plan_remarks = planned.remarks
+        found: Result = planned.result
+        return found

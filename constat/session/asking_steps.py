@@ -1,0 +1,319 @@
+"""The steps of answering a question: draft, keep, join, prove, and write down what happened.
+
+In: a session, a question, what is wished. Out: `Answered`. Invariants: the order is fixed (the
+draft is kept before it is used); sources are asked only what a checked draft says; whatever ends
+the question early is in its transcript. Example: `answer(session, "Is C001 a VIP?", Wish())`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from constat.authoring.drafting import Desk, check_question, draft_for
+from constat.authoring.ground import Ground
+from constat.authoring.prompt_building import PromptBuilder
+from constat.authoring.proposals import MOST_GOAL, one_line
+from constat.authoring.queries import check_query, refused
+from constat.authoring.transcript import Transcript
+from constat.catalog import SourceFailureError, open_connection
+from constat.diagnostics import ConstatError, Diagnostic, Severity, to_json
+from constat.library.reviewing.beyond import BEYOND
+from constat.logic import Variable, display_value
+from constat.model import ModelError, Task
+from constat.session.asking import Answered, Listed
+from constat.session.drafted import JoinedProgram, OtherSession, approved_only, join_drafts
+from constat.session.spelling import shown_goal
+from constat.store.clock import now
+from constat.store.drafts import NewDraft
+from constat.store.transcripts import Transcripts
+from constat.syntax import print_rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from constat.authoring.checking import Checked
+    from constat.authoring.drafting import Drafted
+    from constat.evaluation import Observer
+    from constat.logic import Predicate
+    from constat.model import Client
+    from constat.project import Project
+    from constat.session.answers import Answers
+    from constat.session.asking import Wish
+    from constat.session.result import Result
+    from constat.session.session import Session
+    from constat.store.drafts import Draft
+
+Over = Callable[[JoinedProgram], OtherSession]
+"""Gives a session over another program, with the same settings."""
+
+_MOST_REJECTED: Final = 5
+_MOST_LISTED: Final = 1_000
+_OPENING_SECONDS: Final = 5.0
+
+
+class DraftedSession(OtherSession):
+    """A session that a draft has joined; what it asks of models counts for the same question."""
+
+    def __init__(
+        self, base: Session, joined: JoinedProgram, *, cache: bool, locale: str | None
+    ) -> None:
+        super().__init__(base, joined, cache=cache, locale=locale)
+        self._models = base.models
+
+
+def answer(
+    session: Session,
+    question: str,
+    wish: Wish,
+    *,
+    over: Over,
+    client: Client | None = None,
+    observe: Observer | None = None,
+) -> Answered:
+    """Answer a question; `over` gives a session over another program. Raises `ConstatError`."""
+    asked = check_question(question)
+    answering = _Answering(session, asked, wish, over=over, client=client, observe=observe)
+    return answering.run()
+
+
+class _Answering:
+    """One question."""
+
+    def __init__(
+        self,
+        session: Session,
+        question: str,
+        wish: Wish,
+        *,
+        over: Over,
+        client: Client | None,
+        observe: Observer | None,
+    ) -> None:
+        self.session = session
+        self.over = over
+        self.project = session.project
+        self.wish = wish
+        self.observe = observe
+        self.transcript = Transcript(question, now())
+        self.records = Transcripts(self.project.state)
+        self.client = client
+        self.listed: Listed | None = None
+
+    def run(self) -> Answered:
+        ground = ground_of(self.session)
+        with self.session.models.question(), self.recorded():
+            drafted = self.draft(ground)
+            kept = self.keep(drafted)
+            result = self.prove(drafted, kept)
+            self.transcript.outcome = {
+                "goal": result.goal,
+                "verdict": result.verdict.value,
+                "draft": None if kept is None else kept.identity,
+            }
+        return self.answered(drafted, kept, result)
+
+    @contextmanager
+    def recorded(self) -> Iterator[None]:
+        """Have the transcript on the disk, however the question ends."""
+        try:
+            yield
+        except (ConstatError, KeyboardInterrupt) as problem:
+            told = to_json(problem.diagnostics) if isinstance(problem, ConstatError) else None
+            self.transcript.outcome = {"error": told or "interrupted"}
+            # What ended the question is said, also where a full disk keeps it out of the record.
+            with suppress(ConstatError):
+                self.save()
+            raise
+        self.save()
+
+    def save(self) -> None:
+        keep_record(self.records, self.transcript)
+
+    def draft(self, ground: Ground) -> Drafted:
+        desk = desk_of(self.session, ground, Task.DRAFT, self.client)
+        desk = replace(desk, rejected=self.rejected(), keep=self.save)
+        return draft_for(self.transcript.question, desk, self.transcript)
+
+    def rejected(self) -> tuple[tuple[str, str], ...]:
+        """Give the drafts that people rejected, those for similar questions first, then the latest.
+
+        A draft may mention no predicate of the project, so all of them are looked through.
+        """
+        words = set(self.transcript.question.casefold().split())
+        found = [
+            (len(words & set(one.purpose.casefold().split())), one.decision.at, one)
+            for one in self.session.drafts.list("rejected")
+            if one.decision
+        ]
+        found.sort(key=lambda each: each[:2], reverse=True)
+        return tuple(
+            (one.text, one.decision.reason) for *_, one in found[:_MOST_REJECTED] if one.decision
+        )
+
+    def keep(self, drafted: Drafted) -> Draft | None:
+        """Put the draft into the quarantine, unless there is none."""
+        checked = drafted.checked
+        if not checked.text:
+            return None
+        new = NewDraft(
+            checked.text,
+            self.transcript.question,
+            goal=one_line(drafted.proposal.goal, MOST_GOAL),
+            model=drafted.reply.model,
+            prompt=drafted.reply.prompt_hash,
+            response=drafted.reply.response_hash,
+            asked_by=self.wish.by,
+        )
+        return self.session.drafts.add(new)
+
+    def prove(self, drafted: Drafted, draft: Draft | None) -> Result:
+        if draft is not None:
+            joined = join_drafts(self.session.program, [draft])
+            with self.over(_unused(joined) if self.wish.require_approved else joined) as other:
+                other.planning = not self.wish.require_approved
+                return self.proved_by(other, drafted)
+        if self.wish.require_approved:
+            with self.session.approved_only() as other:
+                return self.proved_by(other, drafted)
+        return self.proved_by(self.session, drafted)
+
+    def proved_by(self, session: Session, drafted: Drafted) -> Result:
+        wish, goal = self.wish, drafted.checked.goal
+        if goal is None:
+            raise TypeError("a proposal that passed has a goal")
+        predicate = session.program.program.predicates[goal.predicate]
+        text = shown_goal(predicate, goal)
+        if wish.as_of is None and any(isinstance(term, Variable) for term in goal.terms):
+            self.listed = _listed(session.query(text, observe=self.observe))
+        return session.prove(
+            text,
+            exhaust=wish.minimal is not None,
+            minimal=None if wish.minimal == "confidence" else wish.minimal,
+            as_of=wish.as_of,
+            observe=self.observe,
+            log=wish.log,
+        )
+
+    def answered(self, drafted: Drafted, draft: Draft | None, result: Result) -> Answered:
+        checked, fragment = drafted.checked, drafted.checked.fragment
+        return Answered(
+            question=self.transcript.question,
+            goal=result.goal,
+            result=result,
+            reused=checked.reused,
+            draft=draft,
+            drafted=() if fragment is None else tuple(map(print_rule, fragment.rules)),
+            invented=checked.invented,
+            remarks=tuple(self.remarks(checked, draft)),
+            rounds=drafted.rounds,
+            usage=drafted.usage,
+            model=drafted.reply.model,
+            replayed=drafted.replayed,
+            note=self.session.models.note,
+            transcript=self.transcript.identity,
+            record=self.transcript.as_json(),
+            listed=self.listed,
+        )
+
+    def remarks(self, checked: Checked, draft: Draft | None) -> Iterator[Diagnostic]:
+        """Yield what people should know of goal and draft."""
+        yield from (one for one in checked.diagnostics if one.severity is not Severity.ERROR)
+        if draft is not None and self.wish.require_approved:
+            yield _unapproved(draft)
+
+
+def keep_record(records: Transcripts, transcript: Transcript) -> None:
+    """Have the transcript as it is now on the disk."""
+    records.keep(transcript.as_json())
+
+
+def model_for(session: Session, task: Task) -> Client:
+    """Give the model of a task. Raises `ConstatError` where the project has none."""
+    try:
+        return session.models.client(task)
+    except ModelError as problem:
+        hint = "name one under `models:` in constat.yaml; `constat models` lists them"
+        raise ConstatError([Diagnostic(problem.code, str(problem), help=hint)]) from None
+
+
+def ground_of(session: Session, plannable: frozenset[str] = frozenset()) -> Ground:
+    """Give what proposals about a session's project are held against."""
+    project = session.project
+    return Ground(
+        program=session.program,
+        databases=tuple(project.databases),
+        setting=project.authoring,
+        check_query=lambda predicate: _query_mistakes(project, predicate),
+        plannable=plannable,
+        rejected={
+            one.text: one.decision.reason for one in session.drafts.list("rejected") if one.decision
+        },
+    )
+
+
+def desk_of(session: Session, ground: Ground, task: Task, client: Client | None = None) -> Desk:
+    """Give what drafting works with: the model of a task, and what it may look up.
+
+    A model that cannot call tools is told all tables at once. What it looks up are schemas: values
+    only where the project lets samples or facts be shown.
+    """
+    setting = session.project.models.of(task.value)
+    tools = session.discovery(facts=session.project.authoring.facts)
+    told = PromptBuilder(tools).build_prompt("" if setting is None else setting.model)
+    return Desk(
+        ground,
+        client or model_for(session, task),
+        tools.tools() if told.use_tools else (),
+        told.text,
+        task=task,
+    )
+
+
+def _query_mistakes(project: Project, predicate: Predicate) -> list[Diagnostic]:
+    """Prepare a drafted query at its source; nothing of it is run."""
+    name = "" if predicate.source is None else predicate.source.name
+    try:
+        connection = open_connection(project.databases[name], project.folder, _OPENING_SECONDS)
+    except SourceFailureError as problem:
+        return [refused(predicate, f"the source does not answer: {problem.reason}", "")]
+    try:
+        connection.begin()
+        return check_query(predicate, connection, project.authoring.query_rows)
+    except SourceFailureError as problem:
+        return [refused(predicate, f"the source does not answer: {problem.reason}", "")]
+    finally:
+        connection.close()
+
+
+def _listed(answers: Answers) -> Listed:
+    """Take the first rows over: the session that has them ends with the question."""
+    kinds = [column.kind for column in answers.columns]
+    rows = tuple(
+        (tuple(display_value(v, k) for v, k in zip(row.values, kinds, strict=True)), row.verdict)
+        for row in answers.rows[:_MOST_LISTED]
+    )
+    names = tuple(column.name for column in answers.columns)
+    return Listed(names, rows, len(answers), answers.settled)
+
+
+def _unused(joined: JoinedProgram) -> JoinedProgram:
+    """Give a joined program in which the draft decides nothing: neither what is nor what is not."""
+    program = joined.program.program
+    predicates = {
+        name: replace(one, attributes={k: v for k, v in one.attributes.items() if k != "closed"})
+        if name.endswith(BEYOND)
+        else one
+        for name, one in program.predicates.items()
+    }
+    opened = replace(joined.program, program=replace(program, predicates=predicates))
+    return replace(joined, program=approved_only(opened))
+
+
+def _unapproved(draft: Draft) -> Diagnostic:
+    message = "the answer needs rules that nobody has approved"
+    note = "they are kept as a draft; nothing was concluded from them"
+    hint = f"look at them with `constat rules review {draft.short}`"
+    return Diagnostic("C0871", message, note=note, help=hint, severity=Severity.WARNING)

@@ -1,0 +1,51 @@
+"""Queries that a model drafts for a server: prepared and measured there, and never run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from constat.authoring.queries import check_query
+from constat.logic import Column, Kind, Predicate, Source
+from tests.servers.building import opened
+
+if TYPE_CHECKING:
+    from tests.servers.leasing import ServedDatabase
+
+
+def drafted(query: str) -> Predicate:
+    source = Source({"source": "sales", "query": query})
+    return Predicate("q", (Column("a", "number", Kind.NUMBER),), source)
+
+
+def problems(database: ServedDatabase, query: str, most: int = 1_000) -> list[str]:
+    connection = opened(database)
+    try:
+        connection.begin()
+        return [one.message for one in check_query(drafted(query), connection, most)]
+    finally:
+        connection.close()
+
+
+@pytest.fixture
+def filled(source: ServedDatabase) -> ServedDatabase:
+    source.run("CREATE TABLE t (a INT)")
+    values = ", ".join(f"({number})" for number in range(3_000))
+    source.run(f"INSERT INTO t VALUES {values}")
+    source.run("ANALYZE t" if source.uri.startswith("postgresql") else "ANALYZE TABLE t")
+    return source
+
+
+def test_the_plan_of_the_server_bounds_what_is_read(filled: ServedDatabase) -> None:
+    assert problems(filled, "SELECT a FROM t", 10_000) == []
+    (message,) = problems(filled, "SELECT a FROM t", 100)
+    assert "it reads about" in message
+
+
+def test_mistakes_and_other_tables_are_found_without_running(filled: ServedDatabase) -> None:
+    assert "no table" in problems(filled, "SELECT a FROM u")[0]
+    assert "column" in problems(filled, "SELECT b FROM t")[0].lower()
+    assert "gives 2 columns" in problems(filled, "SELECT a, a AS b FROM t")[0]
+    assert problems(filled, "SELECT a FROM t WHERE CAST(a AS CHAR(9)) LIKE '%1'", 10_000) == []
+    assert problems(filled, "DELETE FROM t")
