@@ -1,0 +1,45 @@
+"""`constat resume [ID]`: go on with an exploration where it ended, however it ended."""
+
+from __future__ import annotations
+
+import click
+
+from constat.cli.asking import asked, project_option
+from constat.cli.helping import PlainCommand
+from constat.cli.solve_display import displayed
+from constat.cli.solve_options import allow_unconfined, give, solve_options
+from constat.session import Session
+
+
+@click.command(name="resume", cls=PlainCommand)
+@click.argument("exploration", required=False, default="", metavar="[ID]")
+@solve_options
+@project_option
+def command(  # noqa: PLR0913  one argument for each option
+    exploration: str,
+    *,
+    mend: bool,
+    chart: str | None,
+    events: str,
+    form: str,
+    limit: int,
+    project: str | None,
+) -> int:
+    """Go on with exploration ID, or the latest: its first question without an answer is run.
+
+    Steps that were finished are kept, after a crash too. Where every question has its answer the
+    last is answered again: steps whose rules or sources have changed are computed anew, which is
+    said, and the others are kept.
+
+    Examples:
+      constat resume
+      constat resume --format json
+
+    Exit codes: 0 settled, 3 settled under assumptions, 4 open, or a step gave nothing, 2 bad usage,
+    configuration or plan, or there is no such exploration.
+    """
+    with Session(project) as session, asked(session):
+        allow_unconfined(session)
+        with displayed(events) as tell:
+            explored = session.resume(exploration, mend=mend, observe=tell)
+        return give(explored, form, limit, chart)

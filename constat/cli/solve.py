@@ -1,0 +1,124 @@
+"""`constat solve QUESTION`: plan, run what the answer needs, and say on what it rests.
+
+Results go to stdout: a sentence, the rows, what they rest on. What happens meanwhile is shown on
+stderr. An answer is kept with its plan and all tables: `constat history` lists, `constat resume`
+goes on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, TypedDict
+
+import click
+
+from constat.cli.asking import asked, project_option
+from constat.cli.helping import PlainCommand
+from constat.cli.solve_display import displayed
+from constat.cli.solve_options import (
+    allow_unconfined,
+    ask_person,
+    give,
+    hold,
+    plan_file,
+    solve_options,
+)
+from constat.session import Session
+
+if TYPE_CHECKING:
+    from constat.explore.answered import Explored
+    from constat.explore.events import Telling
+    from constat.explore.plan import Plan
+    from constat.session.exploring_models import Review
+
+_LATEST: Final = "last"
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """How to explore, and how to show it."""
+
+    exploration: str | None
+    today: str
+    by: str
+    asking: bool
+    holding: bool
+    mend: bool
+    chart: str | None
+    events: str
+    form: str
+    limit: int
+
+    @property
+    def review(self) -> Review | None:
+        """Who looks at the plan before it runs."""
+        return hold if self.holding else ask_person if self.asking else None
+
+
+class _Shared(TypedDict):
+    """What new explorations and follow-ups are told."""
+
+    plan: Plan | None
+    by: str
+    review: Review | None
+    mend: bool
+    observe: Telling
+
+
+@click.command(name="solve", cls=PlainCommand)
+@click.argument("question", required=False)
+@click.option("--plan", "file", metavar="FILE", help="Take this plan; no model is asked to plan.")
+@click.option(
+    "--follow-up",
+    "exploration",
+    metavar="ID",
+    help="Go on from an exploration, `last` for the latest: its relations may be read.",
+)
+@click.option("--today", default="", metavar="DAY", help="The day that counts as today.")
+@click.option("--by", default="", metavar="NAME", help="Who asks, for the record.")
+@click.option("--ask", "asking", is_flag=True, help="Show the plan and ask before it runs.")
+@click.option("--show-plan", "holding", is_flag=True, help="Keep the plan and run nothing.")
+@solve_options
+@project_option
+def command(question: str | None, *, file: str | None, project: str | None, **given: object) -> int:
+    """Answer QUESTION by a plan of steps that can be looked at, edited and run again.
+
+    A language model of the project plans (`models:` in constat.yaml), or --plan FILE says the
+    steps. Each gives a relation, by rules, a ranking, one SELECT, or sandboxed Python. They become
+    a chain of rules; only the steps that the answer needs are run, set-at-a-time, and what has not
+    changed is not run again. A step that fails for its text is corrected by the model.
+
+    An answer is settled for certain, under assumptions (such as a plan that a model drafted and
+    nobody has approved, or code), or open, with what is not known. The sentence holds no number
+    that is not in the result or computed from it.
+
+    Examples:
+      constat solve --plan examples/vip/plans/top5.yaml --today 2025-11-21
+      constat solve --plan examples/vip/plans/top5.yaml --format json --events none
+      constat solve --plan examples/vip/plans/top5.yaml --format csv --today 2025-11-21
+      constat solve --plan examples/vip/plans/top5.yaml --show-plan          # exits with 4
+
+    Exit codes: 0 settled, 3 settled under assumptions, 4 open, held back, or a step gave nothing,
+    2 bad usage, configuration, plan or question.
+    """
+    if question is None and file is None:
+        raise click.UsageError("give a question, or a plan by `--plan FILE`")
+    wanted = _Wanted(**given)  # type: ignore[arg-type]  # click gives the options declared above
+    written = None if file is None else plan_file(file)
+    typed = {} if written is None else written.typed
+    with Session(project) as session, asked(session, goal=question or "", typed=typed):
+        allow_unconfined(session)
+        plan = None if written is None else written.plan()
+        with displayed(wanted.events) as tell:
+            explored = _explored(session, question or "", plan, wanted, tell)
+        return give(explored, wanted.form, wanted.limit, wanted.chart)
+
+
+def _explored(
+    session: Session, question: str, plan: Plan | None, wanted: _Wanted, tell: Telling
+) -> Explored:
+    shared = _Shared(plan=plan, by=wanted.by, review=wanted.review, mend=wanted.mend, observe=tell)
+    if wanted.exploration is None:
+        return session.solve(question, today=wanted.today, **shared)
+    latest = wanted.exploration == _LATEST
+    return session.follow_up(question, exploration="" if latest else wanted.exploration, **shared)

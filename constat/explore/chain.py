@@ -1,0 +1,303 @@
+"""Compile the steps of a plan into a chain of rules.
+
+In: the analysed program of a project, and steps. Out: a `Chain`: each step with the relations it
+truly reads, and programs in which every step is a predicate; or `ConstatError` with every mistake.
+Invariants: steps form a directed acyclic graph; a step derives what it declares and nothing that
+the project or another step has; no step says where rows lie. What a step's rules say of themselves
+(ids, confidences, approvals) is dropped: that is not the author's to say. Example: the step
+`totals` becomes `.decl totals(...)` with its rules; a step by Python is a declaration whose rows
+come from outside.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from typing import TYPE_CHECKING, Final
+
+from constat.analysis import analyse
+from constat.diagnostics import ConstatError, Diagnostic, Severity, nearest
+from constat.explore.periods import PERIODS
+from constat.explore.plan import Work
+from constat.explore.ranking import check_ranking
+from constat.explore.step_sql import tables_of
+from constat.logic import Aggregate, Negative, Positive, Source
+from constat.syntax import exit_code, parse_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from constat.analysis import AnalysedProgram
+    from constat.explore.plan import Step
+    from constat.logic import Literal, Predicate, Program, Rule
+
+_SAID: Final = "says"
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A step in a chain.
+
+    `number` counts from 1 over all questions of an exploration, `reads` are the relations it needs,
+    of the project and of other steps, `rules` what derives its relations where rules do.
+    """
+
+    number: int
+    step: Step
+    reads: tuple[str, ...]
+    rules: tuple[Rule, ...] = ()
+    helpers: tuple[str, ...] = ()
+
+    @property
+    def gives(self) -> tuple[str, ...]:
+        """The relations of the step that others may read."""
+        return tuple(one.name for one in self.step.outputs)
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """Steps over a project's program; `analysed` is that program with all of them."""
+
+    base: AnalysedProgram
+    links: tuple[Link, ...]
+    analysed: AnalysedProgram
+
+    def link_of(self, relation: str) -> Link | None:
+        """The step that gives a relation; `None` for one of the project."""
+        return next((one for one in self.links if relation in one.gives), None)
+
+    def below(self, relations: Iterable[str]) -> tuple[Link, ...]:
+        """The steps that relations need, each behind those that it needs itself."""
+        wanted: set[int] = set()
+        waiting = list(relations)
+        while waiting:
+            link = self.link_of(waiting.pop())
+            if link is not None and link.number not in wanted:
+                wanted.add(link.number)
+                waiting += link.reads
+        return tuple(one for one in self.ordered() if one.number in wanted)
+
+    def above(self, number: int) -> frozenset[int]:
+        """The numbers of the steps that need a step, directly or not."""
+        found: set[int] = {number}
+        for link in self.ordered():
+            needed = (self.link_of(name) for name in link.reads)
+            if any(one is not None and one.number in found for one in needed):
+                found.add(link.number)
+        return frozenset(found - {number})
+
+    def ordered(self) -> tuple[Link, ...]:
+        """The steps, each behind those that it needs, else by number."""
+        return _ordered(self.links)
+
+    def program_with(self, links: Iterable[Link]) -> AnalysedProgram:
+        """Give a program in which these steps are derived, and all others come from outside."""
+        rules = [rule for link in links for rule in link.rules]
+        return _analysed(self.base, self.analysed.program, rules)
+
+
+def compile_chain(
+    program: AnalysedProgram,
+    steps: Sequence[Step],
+    *,
+    first: int = 1,
+    texts: dict[str, str] | None = None,
+) -> Chain:
+    """Compile steps, numbered from `first`; raises `ConstatError` with every mistake.
+
+    `texts` receives the steps' rules, by the names that diagnostics use.
+    """
+    return _Compiling(program, {} if texts is None else texts).chain(steps, first)
+
+
+@dataclass(slots=True)
+class _Compiling:
+    """One compilation."""
+
+    base: AnalysedProgram
+    texts: dict[str, str]
+    diagnostics: list[Diagnostic] = field(default_factory=list)
+
+    def chain(self, steps: Sequence[Step], first: int) -> Chain:
+        predicates: dict[str, Predicate] = {**self.base.program.predicates}
+        for name, predicate in PERIODS.items():
+            predicates.setdefault(name, predicate)
+        program = replace(self.base.program, predicates=predicates)
+        fragments = []
+        for number, step in enumerate(steps, start=first):
+            fragment = self.fragment(number, step)
+            program = self.joined(program, fragment, step)
+            fragments.append(fragment)
+        links = [
+            self.link(number, step, fragment, program)
+            for number, (step, fragment) in enumerate(
+                zip(steps, fragments, strict=True), start=first
+            )
+        ]
+        self.stop()
+        self.check_reads(links, program)
+        self.check_circles(links)
+        self.stop()
+        # Analysed at once, so that every mistake of types is told before anything runs.
+        rules = [rule for link in links for rule in link.rules]
+        return Chain(self.base, tuple(links), _analysed(self.base, program, rules))
+
+    def stop(self) -> None:
+        """Raise what was found; what comes later would be about the same mistakes."""
+        errors = [one for one in self.diagnostics if one.severity is Severity.ERROR]
+        if errors:
+            raise ConstatError(errors, exit_code=exit_code(errors))
+
+    def complain(self, code: str, message: str, step: Step, *, note: str = "", hint: str) -> None:
+        found = Diagnostic(code, f"step `{step.name}`: {message}", step.span, note=note, help=hint)
+        self.diagnostics.append(found)
+
+    def fragment(self, number: int, step: Step) -> Program:
+        """Read a step as a small program of its own."""
+        declared = "\n".join(f".decl {one.declaration}" for one in step.outputs)
+        # The declarations come last, so that the lines of the rules keep their numbers.
+        text = f"{step.text}\n{declared}\n" if step.work is Work.RULES else f"{declared}\n"
+        name = f"<step {number}: {step.name}>"
+        self.texts[name] = text
+        return parse_text(text, name, self.diagnostics)
+
+    def joined(self, program: Program, fragment: Program, step: Step) -> Program:
+        """Take over what a step declares."""
+        predicates = dict(program.predicates)
+        for name, predicate in fragment.predicates.items():
+            if name in predicates:
+                whose = "belongs to another step"
+                if name in self.base.program.predicates:
+                    whose = "belongs to the project"
+                elif name in PERIODS:
+                    whose = "is there in every exploration"
+                message = f"the relation `{name}` {whose}"
+                self.complain("C0891", message, step, hint=f"name it `{step.name}_{name}`")
+            elif predicate.source is not None:
+                hint = "delete the `.input`; a step by `sql` reads a database"
+                self.complain("C0893", f"`{name}` may not say where rows lie", step, hint=hint)
+            else:
+                asked = step.source and step.work is Work.SQL
+                source = _source(step) if asked else None
+                predicates[name] = replace(predicate, source=source)
+        types = {**fragment.types, **program.types}
+        return replace(program, predicates=predicates, types=types)
+
+    def link(self, number: int, step: Step, fragment: Program, program: Program) -> Link:
+        rules = tuple(_plain(rule, fragment) for rule in fragment.rules)
+        given = {one.name for one in step.outputs}
+        if step.work is Work.RULES:
+            self.check_heads(step, rules, set(fragment.predicates))
+        elif not step.outputs or (step.work is not Work.PYTHON and len(step.outputs) != 1):
+            hint = "split it into steps of one output each"
+            self.complain("C0894", "it has not exactly one output", step, hint=hint)
+        helpers = tuple(name for name in fragment.predicates if name not in given)
+        return Link(number, step, self.reads(step, rules, program), rules, helpers)
+
+    def check_heads(self, step: Step, rules: Sequence[Rule], own: set[str]) -> None:
+        derived = {rule.head.predicate for rule in rules}
+        for name in sorted(derived - own):
+            hint = f"declare it among the outputs, or write another name than `{name}`"
+            message = f"its rules derive `{name}`, which is not its own"
+            self.complain("C0893", message, step, hint=hint)
+        for output in step.outputs:
+            if output.name not in derived:
+                columns = ", ".join(f"?{name}" for name, _ in output.columns)
+                hint = f"write a rule `{output.name}({columns}) :- ... .`"
+                self.complain("C0893", f"no rule gives `{output.name}`", step, hint=hint)
+
+    def reads(self, step: Step, rules: Sequence[Rule], program: Program) -> tuple[str, ...]:
+        """Give the relations that a step needs."""
+        match step.work:
+            case Work.RULES:
+                own = {rule.head.predicate for rule in rules}
+                found = (name for rule in rules for name in _predicates(rule.body))
+                return tuple(dict.fromkeys(name for name in found if name not in own))
+            case Work.SQL:
+                return () if step.source else self.tables(step, program)
+            case Work.RANKING:
+                if step.ranking is None:
+                    return ()
+                self.diagnostics += check_ranking(step, program.predicates)
+                return (step.ranking.of,)
+            case Work.PYTHON:
+                return tuple(dict.fromkeys(step.inputs))
+
+    def tables(self, step: Step, program: Program) -> tuple[str, ...]:
+        found, problem = tables_of(step)
+        if problem is not None:
+            self.diagnostics.append(problem)
+        # SQL takes no notice of the case of names.
+        known = {name.lower(): name for name in program.predicates}
+        return tuple(known.get(one.lower(), one) for one in found)
+
+    def check_reads(self, links: Sequence[Link], program: Program) -> None:
+        for link in links:
+            for name in link.reads:
+                if name in program.predicates or link.step.work is Work.RULES:
+                    # The analysis says it of rules, with the place.
+                    continue
+                near = nearest(name, list(program.predicates))
+                hint = f"write `{near}`" if near else "add a step that gives it"
+                self.complain("C0892", f"there is no relation `{name}`", link.step, hint=hint)
+
+    def check_circles(self, links: Sequence[Link]) -> None:
+        ordered = {one.number for one in _ordered(links)}
+        for link in links:
+            if link.number not in ordered:
+                message = "steps need each other in a circle"
+                note = "only the rules of one step may need each other"
+                hint = "put them into one step with several outputs"
+                self.complain("C0892", message, link.step, note=note, hint=hint)
+                return
+
+
+def _source(step: Step) -> Source:
+    """A SELECT on a database is asked as any relation of it: guarded, read-only, with evidence."""
+    return Source({"source": step.source, "query": step.text}, step.span)
+
+
+def _plain(rule: Rule, fragment: Program) -> Rule:
+    """Drop what a rule says of itself but for its sentence."""
+    kept = {key: value for key, value in rule.attributes.items() if key.startswith(_SAID)}
+    places = [one for one in fragment.rules if one.head.predicate == rule.head.predicate]
+    number = next(place for place, one in enumerate(places, start=1) if one is rule)
+    identity = f"{rule.head.predicate}.{number}"
+    return replace(rule, id=identity, attributes=kept, proposed=False, confidence=Decimal(1))
+
+
+def _ordered(links: Sequence[Link]) -> tuple[Link, ...]:
+    """Sort topologically (Kahn); what lies on a circle is left out."""
+    givers = {name: link.number for link in links for name in link.gives}
+    waiting = {
+        link.number: {givers[name] for name in link.reads if name in givers} for link in links
+    }
+    found: list[Link] = []
+    done: set[int] = set()
+    while True:
+        ready = [one for one in links if one.number not in done and not waiting[one.number] - done]
+        if not ready:
+            return tuple(found)
+        found.append(ready[0])
+        done.add(ready[0].number)
+
+
+def _analysed(base: AnalysedProgram, program: Program, rules: Sequence[Rule]) -> AnalysedProgram:
+    diagnostics: list[Diagnostic] = []
+    # The project's rules are taken as the analysis left them: it gives them again.
+    found = analyse(replace(program, rules=(*base.rules, *rules)), diagnostics)
+    if found is None:
+        errors = [one for one in diagnostics if one.severity is Severity.ERROR]
+        raise ConstatError(errors, exit_code=exit_code(errors))
+    return found
+
+
+def _predicates(body: Iterable[Literal]) -> Iterator[str]:
+    for literal in body:
+        match literal:
+            case Positive(atom) | Negative(atom):
+                yield atom.predicate
+            case Aggregate(body=inner):
+                yield from _predicates(inner)
+            case _:
+                pass

@@ -1,0 +1,63 @@
+"""What goes wrong in a step, as far as somebody may mend it.
+
+In: nothing. Out: `StepFailure` values and the exception that carries one. Invariant: whether a step
+may be tried again follows from the kind: what another text may mend is retryable, what the step did
+to be stopped is not, and a connection as the project says. Example: a misspelt column is
+`missing column`, which a model gets back with the columns that are there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+# The kinds of the sandbox's errors, and those of rules and SELECTs.
+NOT_RETRYABLE: Final = frozenset(
+    {"timeout", "memory", "killed", "blocked import", "blocked call", "too much output"}
+    | {"protocol", "unsettled input", "not allowed", "limit", "source"}
+)
+CONNECTION: Final = "connection"
+_MOST_TEXT: Final = 8_000
+
+
+@dataclass(frozen=True, slots=True)
+class StepFailure:
+    """Why an attempt at a step gave nothing.
+
+    `line` is that of the step's text, 0 where there is none. `variables` are names with bounded
+    representations; text of theirs and of the trace comes from the step, and is not to be trusted.
+    """
+
+    kind: str
+    message: str
+    line: int = 0
+    trace: str = ""
+    variables: tuple[tuple[str, str], ...] = ()
+    hint: str = ""
+
+    @property
+    def retryable(self) -> bool:
+        """Whether another text may mend it."""
+        return self.kind not in NOT_RETRYABLE and self.kind != CONNECTION
+
+    def told(self) -> str:
+        """Tell it to whoever writes the step anew: kind, place, trace and state."""
+        lines = [f"{self.kind}: {self.message}"]
+        if self.line:
+            lines.append(f"in line {self.line} of the step")
+        if self.hint:
+            lines.append(f"help: {self.hint}")
+        if self.trace:
+            lines += ["traceback:", self.trace]
+        if self.variables:
+            lines.append("variables:")
+            lines += [f"  {name} = {shown}" for name, shown in self.variables]
+        return "\n".join(lines)[:_MOST_TEXT]
+
+
+class StepFailureError(Exception):
+    """An attempt at a step gave nothing."""
+
+    def __init__(self, failure: StepFailure) -> None:
+        self.failure = failure
+        super().__init__(f"{failure.kind}: {failure.message}")

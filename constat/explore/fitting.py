@@ -1,0 +1,97 @@
+"""Make what a SELECT or a step of code gave into the relation that the step has declared.
+
+In: columns of cells, the declared output with its kinds. Out: rows in canonical form, or
+`StepFailureError` that says what does not fit. Invariants: nothing is rounded, dropped or guessed:
+a missing value, a cell of another kind and a row that comes twice are failures, because a later
+sum would be silently wrong. Example: a total that is a fraction does not fit `orders: number`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from constat.catalog import read_cell
+from constat.explore.failures import StepFailure, StepFailureError
+from constat.explore.relations import Relation, sorted_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from constat.catalog import Cell
+    from constat.explore.plan import Output
+    from constat.logic import Kind, Row, Value
+    from constat.store.tables_format import Table
+
+RESULT: Final = "result"
+_MOST_ORDERED: Final = 10_000
+
+
+def fit_rows(
+    output: Output,
+    kinds: Sequence[Kind],
+    rows: Iterable[Sequence[Cell]],
+    most: int,
+    *,
+    ordered: bool = False,
+) -> Relation:
+    """Read rows of raw cells, columns by position. Raises `StepFailureError`.
+
+    `ordered` rows come in an order that people want to see, as far as that can be kept.
+    """
+    found: dict[Row, None] = {}
+    count = 0
+    for row in rows:
+        count += 1
+        if count > most:
+            message = f"it gives more than {most:,} rows"
+            raise StepFailureError(StepFailure("limit", message, hint="sum up, or rank, earlier"))
+        if len(row) != len(kinds):
+            raise _mistake(output, f"it gives {len(row)} columns, and {len(kinds)} are declared")
+        cells = zip(row, kinds, output.columns, strict=True)
+        found[tuple([_value(cell, kind, name) for cell, kind, (name, _) in cells])] = None
+    relation = _distinct(output, tuple(kinds), found, count)
+    if not ordered or len(found) > _MOST_ORDERED:
+        return relation
+    places = {row: place for place, row in enumerate(relation.rows)}
+    return replace(relation, order=tuple(places[row] for row in found))
+
+
+def fit_table(output: Output, kinds: Sequence[Kind], table: Table, most: int) -> Relation:
+    """Read a table that a step of code left, columns by name. Raises `StepFailureError`."""
+    names = [name for name, _ in output.columns]
+    missing = [name for name in names if name not in table.names]
+    if missing:
+        given = ", ".join(table.names) or "none"
+        message = f"the table `{output.name}` has no column `{missing[0]}`; it has {given}"
+        raise _mistake(output, message)
+    columns = [table.values(table.names.index(name)) for name in names]
+    rows: Iterable[Sequence[Cell]] = zip(*columns, strict=True)
+    return fit_rows(output, kinds, rows, most)
+
+
+def _value(cell: Cell, kind: Kind, name: str) -> Value:
+    try:
+        return read_cell(cell, kind)
+    except ValueError as problem:
+        message = f"a cell of the column `{name}`, declared {kind.value}, {problem}"
+        hint = "cast it, or declare the column as what it is"
+        if cell is None:
+            hint = "leave such rows out, or put a value in its place that says so"
+        raise StepFailureError(StepFailure(RESULT, message, hint=hint)) from None
+
+
+def _distinct(
+    output: Output, kinds: tuple[Kind, ...], found: dict[Row, None], count: int
+) -> Relation:
+    if len(found) != count:
+        message = f"{count - len(found):,} of its {count:,} rows are there twice"
+        hint = "add the column that tells them apart, or write SELECT DISTINCT if they are one fact"
+        raise StepFailureError(StepFailure(RESULT, message, hint=hint))
+    return Relation(output, kinds, sorted_rows(list(found)))
+
+
+def _mistake(output: Output, message: str) -> StepFailureError:
+    return StepFailureError(
+        StepFailure(RESULT, message, hint=f"give exactly `{output.declaration}`")
+    )

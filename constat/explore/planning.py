@@ -1,0 +1,317 @@
+"""Have a model plan: the steps from what is there to what answers a question.
+
+In: a question, the project's program, the steps of earlier questions, tools to look things up, a
+client. Out: a `Plan` that has been compiled, or `ConstatError` with why there is none. Invariants:
+what a model says has an effect only through a plan that passes every check; rounds, lookups and
+sizes are bounded, so the loop ends whatever is answered; nothing from data or tools is taken for an
+instruction. Example: `Planning(desk).plan("What are the top 5 customers by revenue?")`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final
+
+from constat.authoring.discovery_text import fenced, quoted
+from constat.authoring.drafting import mistakes_text
+from constat.authoring.instructions import predicates_text, show_predicate
+from constat.diagnostics import ConstatError, Diagnostic
+from constat.explore.chain import Chain, compile_chain
+from constat.explore.instructions import planning_prompt
+from constat.explore.plan import MOST_STEPS, Plan, Step
+from constat.explore.reading import plan_of
+from constat.model import ModelError, Prompt, Task, Tool, ToolResult, Turn, Usage
+from constat.model.prompts import Json
+
+if TYPE_CHECKING:
+    from constat.analysis import AnalysedProgram
+    from constat.model import Client, Reply, ToolCall
+
+PROPOSE: Final = "propose_plan"
+_SHOW: Final = "show_predicate"
+# What clients say of a call whose arguments do not fit the tool.
+_MALFORMED: Final = "C0826"
+_MOST_CALLS: Final = 8
+_LONGEST_NOTE: Final = 1_000
+_MOST_RESULT: Final = 8_000
+_MOST_TOKENS: Final = 8_192
+
+
+def _text(description: str = "") -> dict[str, object]:
+    return {"type": "string", "description": description} if description else {"type": "string"}
+
+
+def _texts() -> dict[str, object]:
+    return {"type": "array", "items": _text()}
+
+
+def _object(required: tuple[str, ...], **properties: object) -> dict[str, object]:
+    return {
+        "type": "object",
+        "additionalProperties": False,
+        "required": list(required),
+        "properties": properties,
+    }
+
+
+def _step_schema() -> dict[str, object]:
+    rank = _object(
+        ("of", "by"),
+        of=_text(),
+        by=_texts(),
+        top={"type": "integer", "minimum": 1},
+        within=_texts(),
+        place=_text("The column that holds the rank."),
+    )
+    return _object(
+        ("name", "goal", "outputs"),
+        name=_text(),
+        goal=_text("What the step is for, in a sentence."),
+        inputs=_texts(),
+        outputs=_texts(),
+        rules=_text(),
+        rank=rank,
+        sql=_text(),
+        source=_text(),
+        python=_text(),
+    )
+
+
+PLAN_TOOL: Final = Tool(
+    PROPOSE,
+    "Hand in the whole plan. It is checked; mistakes come back and the plan is handed in anew.",
+    _object(
+        ("steps", "answer"),
+        title=_text("What the answer is, in a few words."),
+        answer=_text("The relation that answers."),
+        chart={"enum": ["bar", "line", "none"]},
+        steps={"type": "array", "minItems": 1, "items": _step_schema()},
+    ),
+)
+_SHOW_TOOL: Final = Tool(
+    _SHOW,
+    "Show the columns, the description, the rules and the query of an existing relation.",
+    _object(("name",), name=_text()),
+)
+
+Lookup = tuple[Tool, Callable[[Json], str]]
+"""A tool with what answers it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """What earlier questions of the exploration left: their steps, and what these found.
+
+    `authors` names for each step the model that drafted it, or nobody.
+    """
+
+    steps: tuple[Step, ...] = ()
+    authors: tuple[str, ...] = ()
+    questions: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PlanningDesk:
+    """What planning works with; `today` is the day that counts as today.
+
+    `check` raises `ConstatError` for what is wrong with a plan's chain beyond its rules.
+    """
+
+    program: AnalysedProgram
+    client: Client
+    today: str
+    sources: str = ""
+    context: str = ""
+    lookups: tuple[Lookup, ...] = ()
+    earlier: Earlier = field(default_factory=Earlier)
+    python: bool = False
+    rounds: int = 3
+    most_lookups: int = 20
+    check: Callable[[Chain, Plan], None] = field(default=lambda _chain, _plan: None)
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A plan that passed, with the chain of all steps so far."""
+
+    plan: Plan
+    chain: Chain
+    rounds: int
+    usage: Usage
+    replayed: bool
+
+
+class Planning:
+    """One question on its way to a plan."""
+
+    def __init__(self, desk: PlanningDesk) -> None:
+        self._desk = desk
+        self._answers: dict[str, Callable[[Json], str]] = {
+            tool.name: answer for tool, answer in desk.lookups
+        }
+        self._answers[_SHOW] = self._show
+        self._usage = Usage()
+        self._rounds = 0
+        self._looked = 0
+        self._last: ConstatError | None = None
+
+    def plan(self, question: str) -> Planned:
+        """Have a plan made. Raises `ConstatError`."""
+        desk = self._desk
+        system = planning_prompt(
+            predicates_text(desk.program), desk.sources, desk.context, python=desk.python
+        )
+        prompt = Prompt(
+            Task.PLAN,
+            system,
+            (Turn("user", question_turn(question, desk.today, desk.earlier)),),
+            (*(tool for tool, _ in desk.lookups), _SHOW_TOOL, PLAN_TOOL),
+            most_tokens=_MOST_TOKENS,
+        )
+        # Each turn uses up a round or a lookup.
+        for _ in range(desk.rounds + desk.most_lookups + 1):
+            try:
+                reply = self._ask(prompt)
+            except ConstatError as problem:
+                prompt = self._reminded(prompt, problem)
+                continue
+            found, turn = self._acted(reply, question)
+            if found is not None:
+                return found
+            if self._rounds >= desk.rounds:
+                break
+            said = Turn("assistant", reply.text, reply.calls)
+            must = None if reply.calls else PROPOSE
+            prompt = replace(prompt, turns=(*prompt.turns, said, turn), must_call=must)
+        raise self._failed()
+
+    def _ask(self, prompt: Prompt) -> Reply:
+        reply = asked(self._desk.client, prompt)
+        self._usage = self._usage + reply.usage
+        if reply.stop == "refusal":
+            raise _no_plan("the model declined to plan")
+        return reply
+
+    def _reminded(self, prompt: Prompt, problem: ConstatError) -> Prompt:
+        """Tell a model that its call was not one; raises what is no such mistake."""
+        told = problem.diagnostics[0]
+        self._rounds += 1
+        self._last = problem
+        if told.code != _MALFORMED or self._rounds >= self._desk.rounds:
+            raise problem
+        last = prompt.turns[-1]
+        again = replace(last, text=f"{last.text}\n{told.message}: call the tool again.".strip())
+        return replace(prompt, turns=(*prompt.turns[:-1], again))
+
+    def _acted(self, reply: Reply, question: str) -> tuple[Planned | None, Turn]:
+        """Act on a reply: a plan, or the turn that tells what came of it."""
+        if not reply.calls:
+            self._rounds += 1
+            return None, Turn("user", f"Hand in the plan with the tool `{PROPOSE}` now.")
+        results: list[ToolResult] = []
+        found: Planned | None = None
+        for place, call in enumerate(reply.calls):
+            if place >= _MOST_CALLS:
+                text = f"not run: at most {_MOST_CALLS} calls at a time"
+                results.append(ToolResult(call.identity, text, failed=True))
+            elif call.name == PROPOSE and found is None:
+                found = self._proposed(call, reply, question, results)
+            else:
+                results.append(self._looked_up(call))
+        return found, Turn("user", results=tuple(results))
+
+    def _proposed(
+        self, call: ToolCall, reply: Reply, question: str, results: list[ToolResult]
+    ) -> Planned | None:
+        self._rounds += 1
+        earlier = self._desk.earlier.steps
+        try:
+            plan = plan_of(call.arguments, question=question, author=reply.model)
+            if len(earlier) + len(plan.steps) > MOST_STEPS:
+                raise _no_plan(f"there are more than {MOST_STEPS} steps with the earlier ones")
+            chain = compile_chain(self._desk.program, (*earlier, *plan.steps))
+            check_draft(chain, plan)
+            self._desk.check(chain, plan)
+        except ConstatError as problem:
+            self._last = problem
+            told = mistakes_text(problem.diagnostics)
+            results.append(ToolResult(call.identity, told, failed=True))
+            return None
+        return Planned(plan, chain, self._rounds, self._usage, reply.replayed)
+
+    def _looked_up(self, call: ToolCall) -> ToolResult:
+        self._looked += 1
+        answer = self._answers.get(call.name)
+        if answer is None:
+            return ToolResult(call.identity, "there is no such tool", failed=True)
+        if self._looked > self._desk.most_lookups:
+            text = f"no more lookups: hand in the plan with `{PROPOSE}`"
+            return ToolResult(call.identity, text, failed=True)
+        try:
+            return ToolResult(call.identity, answer(call.arguments)[:_MOST_RESULT])
+        except ConstatError as problem:
+            return ToolResult(call.identity, mistakes_text(problem.diagnostics), failed=True)
+
+    def _show(self, arguments: Json) -> str:
+        name = arguments.get("name")
+        shown = show_predicate(self._desk.program, name) if isinstance(name, str) else None
+        return "there is no such relation" if shown is None else fenced(shown)
+
+    def _failed(self) -> ConstatError:
+        message = f"no plan passed the checks in {self._rounds} rounds"
+        first = _no_plan(message).diagnostics
+        return ConstatError([*first, *(() if self._last is None else self._last.diagnostics[:20])])
+
+
+def asked(client: Client, prompt: Prompt) -> Reply:
+    """Ask a model; a failure becomes a diagnostic."""
+    try:
+        return client.ask(prompt)
+    except ModelError as problem:
+        raise ConstatError([Diagnostic(problem.code, str(problem)[:500])]) from None
+
+
+def check_draft(chain: Chain, plan: Plan) -> None:
+    """Check what a plan says of itself. Raises `ConstatError`.
+
+    The answer is a relation of a step, and no rule of a model's states a fact: a model has none.
+    """
+    found = []
+    if chain.link_of(plan.answer) is None:
+        message = f"the answer `{plan.answer}` is no relation of a step"
+        names = ", ".join(name for link in chain.links for name in link.gives)
+        found.append(Diagnostic("C0892", message, help=f"name one of {names}"))
+    own = {step.name for step in plan.steps} if plan.author else set()
+    for link in chain.links:
+        for rule in link.rules if link.step.name in own else ():
+            if not rule.body:
+                message = f"step `{link.step.name}` states a fact"
+                hint = "derive it from relations; what nobody knows is asked of a person"
+                found.append(Diagnostic("C0893", message, rule.span, help=hint))
+    if found:
+        raise ConstatError(found)
+
+
+def question_turn(question: str, today: str, earlier: Earlier) -> str:
+    """Give the first turn: the question, the day, and what was found before."""
+    lines = [f"Today is {today}.", f"The question:\n{fenced(question)}"]
+    if earlier.steps:
+        lines.append("Earlier questions of this exploration:")
+        lines += [f"- {fenced(one)}" for one in earlier.questions]
+        lines.append("Relations of earlier steps, which yours may read:")
+        lines += [
+            f"- step {number}: {output.declaration}  // {fenced(step.goal)}"
+            for number, step in enumerate(earlier.steps, start=1)
+            for output in step.outputs
+        ]
+        notes = "\n".join(quoted(one, _LONGEST_NOTE) for one in earlier.notes)
+        lines.append(f"What they found:\n{fenced(notes)}")
+        lines.append(f"Your steps are numbered from {len(earlier.steps) + 1}.")
+    return "\n".join(lines)
+
+
+def _no_plan(message: str) -> ConstatError:
+    hint = "ask in other words, or write the plan by hand: `constat solve --plan FILE`"
+    return ConstatError([Diagnostic("C0898", message, help=hint)])

@@ -1,0 +1,160 @@
+"""Run one step in a process that has given everything up.
+
+In: a frame `step` with code, tables and state. Out: a frame `result`: what the step left, or its
+error. Invariant: what is sent is untrusted by whoever reads it; nothing here guards anything.
+Example: the code `store.put("n", 1)` gives the result `{"state": {"n": 1}, ...}`.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import random
+import signal
+import sys
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from constat.explore.sandbox.inside.asking import Database, reading
+from constat.explore.sandbox.inside.holding import Store, UnfitResultError, as_json, as_table
+from constat.explore.sandbox.inside.importing import (
+    ALIASES,
+    BlockedImportError,
+    blocked_import,
+    step_builtins,
+)
+from constat.explore.sandbox.inside.pictures import Pictures
+from constat.explore.sandbox.inside.telling import (
+    STEP_NAME,
+    StepTimeoutError,
+    remember_source,
+    told_error,
+)
+from constat.explore.sandbox.wire import Frame, packed, pieces, received
+from constat.store.tables_format import Table, encode
+
+if TYPE_CHECKING:
+    from types import FrameType
+
+_LARGEST: Final = 1 << 40
+_MOST_AT_ONCE: Final = 1 << 20
+
+
+class _Link:
+    """The step's socket."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    def receive(self) -> Frame:
+        found = received(self._exactly, _LARGEST)
+        if found is None:
+            os._exit(1)
+        return found
+
+    def send(self, kind: str, told: dict[str, Any], body: bytes = b"") -> None:
+        left = memoryview(packed(kind, told, body))
+        while left:
+            left = left[os.write(self._descriptor, left[:_MOST_AT_ONCE]) :]
+
+    def ask(self, kind: str, told: dict[str, Any]) -> Frame:
+        self.send(kind, told)
+        return self.receive()
+
+    def _exactly(self, count: int) -> bytes:
+        parts = []
+        while count:
+            part = os.read(self._descriptor, min(count, _MOST_AT_ONCE))
+            if not part:
+                break
+            parts.append(part)
+            count -= len(part)
+        return b"".join(parts)
+
+
+def run_step(descriptor: int) -> None:
+    """Receive a step, run it, and send what it left."""
+    link = _Link(descriptor)
+    frame = link.receive()
+    told = frame.told
+    tables = dict(zip(told["names"], pieces(frame.body, told["lengths"]), strict=True))
+    store = Store(tables, told["state"])
+    pictures = Pictures(int(told["plots"]))
+    names = _names(store, [Database(name, link.ask) for name in told["databases"]], told)
+    # The same code over the same tables draws the same numbers.
+    random.seed(0)
+    np.random.seed(0)  # noqa: NPY002  the generator that steps may use
+    signal.signal(signal.SIGALRM, _time_is_up)
+    given = frozenset(names)
+    try:
+        pictures.catch()
+        exec(_compiled(str(told["code"])), names)  # noqa: S102  this is what the sandbox is for
+        answer, body = _result(store, names, told["outputs"], pictures)
+        signal.signal(signal.SIGALRM, signal.SIG_IGN)
+    except BaseException as problem:  # noqa: BLE001  whatever a step raises is told
+        # What is told of a failure is not interrupted; the other side still ends it.
+        signal.signal(signal.SIGALRM, signal.SIG_IGN)
+        own = {name: value for name, value in names.items() if name not in given}
+        answer, body = {"error": told_error(problem, own)}, b""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    link.send("result", answer, body)
+
+
+def _compiled(text: str) -> Any:  # noqa: ANN401  code
+    remember_source(text)
+    tree = ast.parse(text, STEP_NAME)
+    blocked = blocked_import(tree)
+    if blocked is not None:
+        name, line = blocked
+        raise BlockedImportError(f"a step may not import `{name}` (line {line})")
+    return compile(tree, STEP_NAME, "exec", dont_inherit=True)
+
+
+def _names(store: Store, databases: list[Database], told: dict[str, Any]) -> dict[str, Any]:
+    names: dict[str, Any] = {"__name__": "__main__", "__builtins__": step_builtins()}
+    names |= {alias: sys.modules[module] for alias, module in ALIASES.items()}
+    names["store"] = store
+    for name in ("read_sql", "read_sql_query"):
+        setattr(names["pd"], name, reading(getattr(names["pd"], name)))
+    for name, one in zip(told["databases"], databases, strict=True):
+        names[f"db_{name}"] = one
+    if databases:
+        names["db"] = databases[0]
+    return names
+
+
+def _time_is_up(_signal: int, _frame: FrameType | None) -> None:
+    raise StepTimeoutError("the step did not end in its time")
+
+
+def _result(
+    store: Store, names: dict[str, Any], outputs: list[str], pictures: Pictures
+) -> tuple[dict[str, Any], bytes]:
+    tables, state, notes = store.left
+    for name in outputs:
+        if name not in tables and name not in state:
+            _take(name, names, tables, state)
+    plots = pictures.all()
+    written = [encode(table) for table in tables.values()]
+    answer = {
+        "tables": [[name, len(one)] for name, one in zip(tables, written, strict=True)],
+        "plots": [[name, len(one)] for name, one in plots],
+        "state": state,
+        "notes": notes,
+    }
+    return answer, b"".join([*written, *(one for _, one in plots)])
+
+
+def _take(
+    name: str, names: dict[str, Any], tables: dict[str, Table], state: dict[str, Any]
+) -> None:
+    """Take a variable of the name of an output that was not put."""
+    if name not in names:
+        raise UnfitResultError(f"the step did not leave `{name}`: store.put({name!r}, ...)")
+    table = as_table(name, names[name])
+    if table is not None:
+        tables[name] = table
+    else:
+        state[name] = as_json(name, names[name])

@@ -1,0 +1,191 @@
+"""Do the work of one step, once: by rules, by a ranking, by a SELECT, or by code.
+
+In: a step of a chain, and the steps that have been finished. Out: its relations, or
+`StepFailureError`. Invariants: what a step reads is known as a whole before it runs; what rests on
+assumptions stays under them; a SELECT or code is never given rows that might not be all, because
+nobody could tell what its result would say. Example: a ranking over totals that rest on a stated
+fact gives rows that hold if the fact does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from constat.catalog import QueryMistakeError, guard
+from constat.evaluation import Assumption, Evidence, Origin, Verdict
+from constat.explore.failures import StepFailure, StepFailureError
+from constat.explore.fitting import fit_rows
+from constat.explore.periods import PERIODS, period_rows
+from constat.explore.plan import Output, Work
+from constat.explore.ranking import ranking_query
+from constat.explore.relations import STEP, Relation, Settlement, StepRows
+from constat.explore.step_sql import DIALECT, determined, is_ordered
+from constat.explore.step_tables import TableLimits, select
+from constat.explore.workshop import CodeResult
+from constat.store.clock import now
+from constat.store.tables_values import StepResult
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from constat.evaluation import ExternalPredicate
+    from constat.explore.chain import Chain, Link
+    from constat.explore.workshop import Workshop
+    from constat.logic import Predicate
+
+_PYTHON_HINT = "allow it in constat.yaml: `explore: {python: true}`"
+
+
+class Working:
+    """The work of steps over what has been finished: relations by the number of their step."""
+
+    def __init__(
+        self, chain: Chain, finished: Mapping[int, Mapping[str, Relation]], workshop: Workshop
+    ) -> None:
+        self._chain = chain
+        self._finished = finished
+        self._shop = workshop
+
+    def run(self, link: Link) -> CodeResult:
+        """Do the work of a step."""
+        step = link.step
+        if step.work is Work.PYTHON:
+            return self._code(link)
+        if step.work is Work.RULES or step.source:
+            relations = {one.name: self._evaluated(link, one) for one in step.outputs}
+        else:
+            relations = {one.name: self._selected(link, one) for one in step.outputs}
+        return CodeResult(relations, StepResult(link.number, step.name))
+
+    def _code(self, link: Link) -> CodeResult:
+        if self._shop.code is None:
+            message = "steps of Python code may not run here"
+            raise StepFailureError(StepFailure("not allowed", message, hint=_PYTHON_HINT))
+        inputs = {name: self.input(name, link) for name in link.reads}
+        predicates = self._chain.analysed.program.predicates
+        kinds = {one.name: predicates[one.name].kinds for one in link.step.outputs}
+        done = self._shop.code(link, inputs, kinds)
+        rests = Assumption(
+            "fact", link.step.name, f"the code of step `{link.step.name}` computes its goal"
+        )
+        relations = {
+            name: _resting(one, [*_assumptions(inputs.values()), rests])
+            for name, one in done.relations.items()
+        }
+        return replace(done, relations=relations)
+
+    def _evaluated(self, link: Link, output: Output) -> Relation:
+        """Compute a relation by rules, or by a SELECT on a source, which answers like a relation.
+
+        Steps whose rows are not certain are computed with it, so that what they rest on is told of
+        each row and not of all of them.
+        """
+        below = self._chain.below([output.name])
+        derived = [one for one in below if one.number == link.number or self._weak(one)]
+        program = self._chain.program_with(derived)
+        given = self.given(one for one in below if one not in derived)
+        found = self._shop.evaluating.relation(program, output, given, link.number)
+        return self._bounded(found)
+
+    def _bounded(self, found: Relation) -> Relation:
+        most = self._shop.bounds.rows
+        if len(found.rows) > most:
+            message = f"`{found.output.name}` has more than {most:,} rows"
+            raise StepFailureError(StepFailure("limit", message, hint="sum up, or rank, earlier"))
+        return found
+
+    def _weak(self, link: Link) -> bool:
+        return is_weak(link, self._finished.get(link.number, {}))
+
+    def _selected(self, link: Link, output: Output) -> Relation:
+        """Compute a ranking, or a SELECT over relations."""
+        step, bounds = link.step, self._shop.bounds
+        inputs = {name: self.input(name, link) for name in link.reads}
+        if step.ranking is not None:
+            query = ranking_query(step, step.ranking)
+        else:
+            query = determined(_guarded(step.text), len(output.columns))
+        limits = TableLimits(bounds.seconds, bounds.memory)
+        kinds = self._chain.analysed.program.predicates[output.name].kinds
+        ordered = step.ranking is not None or is_ordered(query)
+        given = select(query, inputs, limits)
+        found = fit_rows(output, kinds, given, bounds.rows, ordered=ordered)
+        return _resting(found, _assumptions(inputs.values()))
+
+    def input(self, name: str, link: Link) -> Relation:
+        """Give a whole relation to a step by SELECT or code. Raises where it is not settled."""
+        below = self._chain.link_of(name)
+        found = self._of_project(name, link) if below is None else self._of_step(below, name)
+        if found.settlement is Settlement.OPEN:
+            reason = found.reasons[0] if found.reasons else "there may be more"
+            message = f"the rows of `{name}` are not all known: {reason}"
+            hint = "state what is missing (`constat facts add`), or leave that part out by rules"
+            raise StepFailureError(StepFailure("unsettled input", message, hint=hint))
+        return found
+
+    def _of_step(self, link: Link, name: str) -> Relation:
+        return self._finished[link.number][name]
+
+    def _of_project(self, name: str, link: Link) -> Relation:
+        if name in PERIODS and name not in self._chain.base.program.predicates:
+            return self._days(name)
+        program = self._chain.analysed
+        declared = program.program.predicates[name]
+        columns = tuple((one.name, one.type_name) for one in declared.columns)
+        found = self._shop.evaluating.relation(
+            program, Output(name, columns), self.given(()), link.number
+        )
+        return self._bounded(found)
+
+    def given(self, links: Iterable[Link]) -> dict[str, ExternalPredicate]:
+        """Give the relations of finished steps, and the days, as external predicates."""
+        predicates = self._chain.analysed.program.predicates
+        found: dict[str, ExternalPredicate] = {}
+        for link in links:
+            for name, relation in self._finished.get(link.number, {}).items():
+                found[name] = _outside(predicates[name], relation, link.step.name)
+        for name in PERIODS:
+            if name not in self._chain.base.program.predicates:
+                found[name] = _outside(predicates[name], self._days(name), name)
+        return found
+
+    def _days(self, name: str) -> Relation:
+        declared, today = PERIODS[name], self._shop.today
+        rows = ((today.isoformat(),),) if name == "today" else period_rows(today)
+        columns = tuple((one.name, one.type_name) for one in declared.columns)
+        return Relation(Output(name, columns), declared.kinds, rows)
+
+
+def is_weak(link: Link, relations: Mapping[str, Relation]) -> bool:
+    """Whether a step's rules have to be looked at again, because its rows are not certain."""
+    certain = all(one.settlement is Settlement.CERTAIN for one in relations.values())
+    return link.step.work is Work.RULES and not certain
+
+
+def _guarded(text: str) -> str:
+    try:
+        return guard(text, DIALECT).text
+    except QueryMistakeError as problem:
+        raise StepFailureError(StepFailure("syntax", problem.reason, hint=problem.help)) from None
+
+
+def _outside(predicate: Predicate, relation: Relation, name: str) -> ExternalPredicate:
+    evidence = Evidence(STEP, Origin.DERIVED, f"step {name}", now(), row_count=len(relation.rows))
+    return StepRows(predicate, relation, evidence)
+
+
+def _assumptions(inputs: Iterable[Relation]) -> list[Assumption]:
+    return list(dict.fromkeys(one for relation in inputs for one in relation.assumptions))
+
+
+def _resting(relation: Relation, assumptions: list[Assumption]) -> Relation:
+    """Give a relation whose every row rests on these."""
+    if not assumptions:
+        return relation
+    return replace(
+        relation,
+        settlement=Settlement.UNDER,
+        assumptions=tuple(assumptions),
+        weak=dict.fromkeys(relation.rows, Verdict.PROVED_UNDER),
+    )

@@ -1,0 +1,280 @@
+"""Run a question whose plan is kept: compute what its answer needs, word it, keep it.
+
+In: a question with its chain. Out: `Explored`. Invariants: whatever ends a run early, its finished
+steps and its failed attempts are kept, and the question says what became of it; a step that a model
+has mended is kept as another version of the plan. Example: `Runs(...).run(asked, wish, started)`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import time
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import TYPE_CHECKING, Any, Final
+
+from constat.diagnostics import ConstatError, Diagnostic
+from constat.explore.answered import Explored, StepReport
+from constat.explore.chain import Chain
+from constat.explore.events import Answered, PlanReady
+from constat.explore.mending import Mended, Mending
+from constat.explore.narrating import Said, narrate, plain_sentence
+from constat.explore.plan import Plan
+from constat.explore.running import Running, StepsFailedError
+from constat.explore.workshop import Bounds, Workshop
+from constat.explore.writing import write_plan
+from constat.model import Task
+from constat.session.solving_code import CodeSteps
+from constat.session.solving_relations import ChainRelations
+from constat.store.explored import ANSWERED, FAILED, RUNNING, ExploredStore
+from constat.store.tables import DataStore
+from constat.store.tables_values import NewArtifact, StepResult
+
+if TYPE_CHECKING:
+    from constat.explore.chain import Link
+    from constat.explore.events import Telling
+    from constat.explore.failures import StepFailure
+    from constat.explore.relations import Relation
+    from constat.session.bench import Bench
+    from constat.session.exploring_models import ModelAccess, Wish
+
+
+_CHARTS: Final = ("bar", "line")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question that is kept, with everything that its run needs.
+
+    Its own steps are numbered from `first`; `authors` names the models that drafted the steps of
+    earlier questions, in their order, empty where a person did.
+    """
+
+    exploration: str
+    number: int
+    text: str
+    today: date
+    plan: Plan
+    chain: Chain
+    first: int
+    authors: tuple[str, ...] = ()
+
+    def drafters(self, author: str) -> tuple[str, ...]:
+        """Name the models that drafted steps which the answer needs; `author` is the plan's."""
+        needed = [one.number for one in self.chain.below([self.plan.answer])]
+        named = (author if number >= self.first else self.authors[number - 1] for number in needed)
+        return tuple(dict.fromkeys(one for one in named if one))
+
+
+class Runs:
+    """Runs questions of a project's explorations."""
+
+    def __init__(self, bench: Bench, models: ModelAccess, tell: Telling) -> None:
+        self._bench = bench
+        self._models = models
+        self._tell = tell
+        self._project = bench.project
+        self.store = ExploredStore(bench.project.state)
+
+    def tables(self, identity: str) -> DataStore:
+        """Give the store of an exploration's tables."""
+        return DataStore(self._project.state, identity, address=self._project.explore.store)
+
+    def run(self, asked: Asked, wish: Wish, started: float) -> Explored:
+        """Run what a kept question needs, and keep its answer."""
+        self.store.conclude(asked.exploration, asked.number, RUNNING)
+        needed = tuple(one.number for one in asked.chain.below([asked.plan.answer]))
+        steps = tuple((one.number, one.step.name, one.step.goal) for one in asked.chain.links)
+        self._tell(PlanReady(asked.exploration, asked.text, steps, needed))
+        running, relation, author = self._computed(asked, wish)
+        said = self._said(asked, wish, relation)
+        explored = Explored(
+            asked.exploration,
+            asked.number,
+            asked.text,
+            _plan_now(asked, running.chain, author),
+            relation,
+            _reports(running, asked),
+            said.sentence,
+            asked.today.isoformat(),
+            said.narrated,
+            (*_changes(running), *([said.note] if said.note else ())),
+            time.monotonic() - started,
+            self._models.usage,
+            self._models.note,
+            asked.drafters(author),
+        )
+        explored = self._drawn(asked, running, explored)
+        self.store.conclude(asked.exploration, asked.number, ANSWERED, answer_json(explored))
+        rows = len(relation.rows)
+        settled = explored.settlement.value
+        self._tell(Answered(relation.output.name, rows, settled, explored.seconds))
+        return explored
+
+    def _computed(self, asked: Asked, wish: Wish) -> tuple[Running, Relation, str]:
+        """Give the run, its answer, and the model whose word the plan is now, if it is one's."""
+        relations = ChainRelations(self._bench, self._tell, self._project.explore.rows)
+        relations.use(asked.chain)
+        store = self.tables(asked.exploration)
+        author = asked.plan.author
+
+        def mend(chain: Chain, link: Link, failure: StepFailure) -> Chain | None:
+            nonlocal author
+            mended = self._mended(asked, wish, chain, link, failure)
+            if mended is None:
+                return None
+            # What a model has corrected is a model's, whoever wrote the rest.
+            author = author or mended.author
+            relations.use(mended.chain)
+            return mended.chain
+
+        code = CodeSteps(self._project, store)
+        workshop = Workshop(
+            relations,
+            store,
+            asked.today,
+            self._tell,
+            self._bounds(),
+            code.run if self._project.explore.python else None,
+            mend if asked.plan.author or wish.mend else None,
+        )
+        running = Running(asked.chain, workshop)
+        try:
+            found = running.need([asked.plan.answer])
+        except StepsFailedError as problem:
+            failure = {"step": problem.link.number, "kind": problem.failure.kind}
+            told = {**failure, "message": problem.failure.message, "attempts": problem.attempts}
+            self.store.conclude(asked.exploration, asked.number, FAILED, told)
+            raise _failed(problem, asked.exploration) from None
+        finally:
+            relations.close()
+            code.close()
+        return running, found[asked.plan.answer], author
+
+    def _mended(
+        self, asked: Asked, wish: Wish, chain: Chain, link: Link, failure: StepFailure
+    ) -> Mended | None:
+        """Have a step of this question written anew, and keep the plan in which it is."""
+        if link.number < asked.first:
+            # What an earlier question was answered by is not this one's to change.
+            return None
+        self._models.begin(link.number, "correction")
+        found = Mending(self._models.client(wish, Task.CODE)).mend(chain, link, failure)
+        self._models.end()
+        if found is not None:
+            plan = _plan_now(asked, found.chain, asked.plan.author or found.author)
+            why = f"mended step {link.number}"
+            self.store.plan(asked.exploration, asked.number, write_plan(plan), why)
+        return found
+
+    def _said(self, asked: Asked, wish: Wish, relation: Relation) -> Said:
+        """Say the answer; a model words it only where it planned, too."""
+        if not asked.plan.author or not self._models.has(wish, Task.NARRATE):
+            return Said(plain_sentence(asked.plan, relation))
+        self._models.begin(0, "sentence")
+        client = self._models.client(wish, Task.NARRATE)
+        found = narrate(client, asked.text, asked.plan, relation)
+        self._models.end()
+        return found
+
+    def _drawn(self, asked: Asked, running: Running, explored: Explored) -> Explored:
+        """Keep a chart beside the answer's table where the plan wants one, once for each table."""
+        link = running.chain.link_of(asked.plan.answer)
+        wanted = asked.plan.chart in _CHARTS
+        if link is None or not wanted or link.number not in running.computed:
+            return explored
+        # Few answers are drawn: the others do without what draws.
+        drawing = importlib.import_module("constat.explore.charts")
+        try:
+            picture = drawing.chart(explored, "png")
+        except ConstatError as problem:
+            note = f"no chart was drawn: {problem.diagnostics[0].message}"
+            return replace(explored, notes=(*explored.notes, note))
+        chart = NewArtifact("chart", asked.plan.answer, picture, "image/png")
+        result = StepResult(link.number, link.step.name, artifacts=(chart,))
+        self.tables(asked.exploration).commit(result)
+        return explored
+
+    def _bounds(self) -> Bounds:
+        setting = self._project.explore
+        return Bounds(
+            retries=setting.retries,
+            connection_retries=setting.connection_retries,
+            rows=setting.rows,
+            seconds=setting.seconds,
+            memory=setting.memory,
+        )
+
+
+def _plan_now(asked: Asked, chain: Chain, author: str) -> Plan:
+    """Give the question's plan with its steps as they ran."""
+    steps = tuple(one.step for one in chain.links if one.number >= asked.first)
+    return replace(asked.plan, steps=steps, author=author)
+
+
+def answer_json(explored: Explored) -> dict[str, Any]:
+    """What is kept of an answer beside its table."""
+    return {
+        "relation": explored.relation.output.name,
+        "rows": len(explored.relation.rows),
+        "settled": explored.settlement.value,
+        "sentence": explored.sentence,
+        "assumptions": [one.text for one in explored.assumptions],
+        "reasons": list(explored.relation.reasons),
+        "notes": list(explored.notes),
+        "seconds": round(explored.seconds, 3),
+    }
+
+
+def _reports(running: Running, asked: Asked) -> tuple[StepReport, ...]:
+    """Tell of each step of the question, and of the earlier ones that it needs."""
+    found = []
+    for link in running.chain.links:
+        record = running.finished.get(link.number)
+        if record is None and link.number < asked.first:
+            continue
+        how = "computed" if link.number in running.computed else "kept"
+        relations = () if record is None else tuple(record.relations.values())
+        found.append(
+            StepReport(
+                *(link.number, link.step.name, link.step.goal, link.step.work.value),
+                "not needed" if record is None else how,
+                0.0 if record is None or how == "kept" else record.seconds,
+                0 if record is None else record.attempts,
+                sum(len(one.rows) for one in relations),
+                "" if record is None else record.level,
+                link.reads,
+                link.gives,
+            )
+        )
+    return tuple(found)
+
+
+def _changes(running: Running) -> tuple[str, ...]:
+    """Tell which steps had another result before, and which read different states of a relation."""
+    found = [
+        f"step {number} was computed again: what it reads or its text has changed, or was not known"
+        for number in sorted(running.computed & running.had_before)
+    ]
+    states: dict[str, dict[str, int]] = {}
+    for number, record in sorted(running.finished.items()):
+        for name, state in record.states:
+            states.setdefault(name, {}).setdefault(state, number)
+    for name, by_state in states.items():
+        if len(by_state) > 1:
+            steps = " and ".join(map(str, by_state.values()))
+            found.append(f"steps {steps} read different states of `{name}`")
+        elif "" in by_state:
+            step = by_state[""]
+            found.append(f"nobody can tell whether `{name}` has changed since step {step} read it")
+    return tuple(found)
+
+
+def _failed(problem: StepsFailedError, identity: str) -> ConstatError:
+    link, failure = problem.link, problem.failure
+    tries = "" if problem.attempts == 1 else f", in {problem.attempts} attempts"
+    message = f"step {link.number}, `{link.step.name}`, gave nothing{tries}: {failure.message}"
+    note = f"{failure.kind}; what was finished before is kept in {identity}"
+    hint = failure.hint or "mend the plan with `constat plan edit`, then `constat resume`"
+    found = Diagnostic("C0897", message, link.step.span, note=note, help=hint)
+    return ConstatError([found], exit_code=4)

@@ -1,0 +1,297 @@
+"""What somebody builds up line by line: rules and suppositions beside a project.
+
+In: texts as they are typed. Out: what a text is, and sessions that answer with what was typed.
+Invariants: typed rules and facts are suppositions: they are written nowhere, and what rests on them
+is UNDER that assumption; a text that does not fit changes nothing; each change can be taken back,
+the last one first. Example: after `notebook.add_rules(".decl p(c: symbol) p(?c) :- is_vip(?c).")`
+the session `notebook.session` answers `p(C001)`.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Self
+
+from constat.diagnostics import ConstatError, Diagnostic
+from constat.logic import Constant
+from constat.session.drafted import JoinedProgram, OtherSession
+from constat.session.query_text import parse_query
+from constat.session.supposed_rules import suppose_rules
+from constat.session.suppositions import Suppositions, read_suppositions
+from constat.syntax import parse_fact, parse_goal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import TracebackType
+
+    from constat.session.answers import Answers
+    from constat.session.result import Result
+    from constat.session.session import Session
+    from constat.session.what_if import WhatIf
+
+TYPED: Final = "typed.dl"
+_MOST_UNDONE: Final = 1_000
+_MOST_KEPT: Final = 100
+_ATOM: Final = re.compile(r"\s*!?\s*[A-Za-z_]\w*\s*\(")
+_RULE: Final = re.compile(r"\s*(?:\.(?:decl|type|pragma)\b|@\[|[A-Za-z_]\w*\s*\([^()]*\)\s*:-)")
+_FACT: Final = re.compile(r"\s*[A-Za-z_]\w*\s*\(.*\)\s*\.\s*\Z", re.DOTALL)
+_OPENING: Final = "([{"
+_CLOSING: Final = ")]}"
+
+
+class Kind(Enum):
+    """What a text is."""
+
+    NOTHING = "nothing"
+    COMMAND = "command"
+    RULES = "rules"
+    GOAL = "goal"
+    QUESTION = "question"
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """What was typed and counts."""
+
+    rules: tuple[str, ...] = ()
+    supposed: Suppositions = field(default_factory=Suppositions)
+
+
+def kind_of(text: str) -> Kind:
+    """Tell what a text is, by its looks; a goal may still be wrong."""
+    bare = text.strip()
+    if not bare or bare.startswith("//"):
+        return Kind.NOTHING
+    if bare.startswith("/"):
+        return Kind.COMMAND
+    if _RULE.match(bare) or _FACT.match(bare):
+        return Kind.RULES
+    return Kind.GOAL if _ATOM.match(bare.removeprefix("?-")) else Kind.QUESTION
+
+
+def is_complete(text: str) -> bool:
+    """Tell whether a text may be what somebody meant to type, or has to go on."""
+    kind = kind_of(text)
+    if kind is Kind.RULES:
+        bare = text.rstrip()
+        ended = bare.endswith(".") or _is_declaration(bare)
+        return ended and not _depth(text)
+    return kind is not Kind.GOAL or not _depth(text)
+
+
+def _is_declaration(text: str) -> bool:
+    last = text.rsplit("\n", maxsplit=1)[-1].strip()
+    return last.startswith((".decl", ".type", ".pragma")) and not _depth(text)
+
+
+def _depth(text: str) -> int:
+    """Count the brackets that are open, outside of texts in quotes; an open quote counts too."""
+    depth, quoted, escaped = 0, False, False
+    for letter in text:
+        if quoted:
+            quoted = escaped or letter != '"'
+            escaped = letter == "\\" and not escaped
+        elif letter == '"':
+            quoted = True
+        else:
+            depth += (letter in _OPENING) - (letter in _CLOSING)
+    return max(depth, 0) + quoted
+
+
+class Notebook:
+    """What was typed beside a project. Closed at the end; used by one thread at a time."""
+
+    def __init__(self, session: Session) -> None:
+        self.base = session
+        self.results: list[Result] = []
+        self.exploration = ""
+        self._state = _State()
+        self._undo: list[tuple[str, Callable[[], object]]] = []
+        self._other: OtherSession | None = None
+        self._folder = tempfile.TemporaryDirectory(prefix="constat-repl-")
+
+    @property
+    def session(self) -> Session:
+        """The session that answers with the typed rules; raises `ConstatError`."""
+        if self._other is None and self._state.rules:
+            self._other = self._joined(self._state.rules)
+        return self._other or self.base
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """The typed rules and declarations."""
+        return self._state.rules
+
+    @property
+    def supposed(self) -> Suppositions:
+        """The facts and values that are supposed."""
+        return self._state.supposed
+
+    @property
+    def text(self) -> str:
+        """The typed rules as a file."""
+        return "".join(f"{one.strip()}\n\n" for one in self._state.rules)
+
+    @property
+    def last(self) -> Result | None:
+        """The last result of a goal."""
+        return self.results[-1] if self.results else None
+
+    def add_rules(self, text: str) -> tuple[str, ...]:
+        """Suppose rules and declarations besides; gives the ids of the typed rules.
+
+        Raises `ConstatError` where they do not fit; then nothing has changed.
+        """
+        rules = (*self._state.rules, text.strip())
+        other = self._joined(rules)
+        self._take(replace(self._state, rules=rules), "typed rules", other)
+        return other.joined.rules
+
+    def check(self, supposed: Suppositions) -> None:
+        """Raise `ConstatError` where these cannot be supposed."""
+        read_suppositions(supposed, self.session.program, self.base.project)
+
+    def suppose(self, changed: Suppositions) -> None:
+        """Suppose these facts and values, and no others, from now on."""
+        self._take(replace(self._state, supposed=changed), "suppositions", self._other)
+
+    def forget(self) -> None:
+        """Suppose nothing any more, rules included."""
+        self._take(_State(), "everything that was typed", None)
+
+    def undone_by(self, what: str, undo: Callable[[], object]) -> None:
+        """Remember how a change that was made elsewhere is taken back."""
+        self._undo.append((what, undo))
+        del self._undo[:-_MOST_UNDONE]
+
+    def undo(self) -> str:
+        """Take the last change back; gives what it was, nothing where there is none."""
+        if not self._undo:
+            return ""
+        what, undo = self._undo.pop()
+        undo()
+        return what
+
+    def prove(self, goal: str) -> Result | WhatIf:
+        """Prove a goal, with what is supposed."""
+        if self._supposes:
+            supposed = self._state.supposed
+            found = self.session.what_if(
+                goal,
+                add=supposed.add,
+                remove=supposed.remove,
+                settings=dict(supposed.settings),
+            )
+            self.remember(found.after)
+            return found
+        result = self.session.prove(goal)
+        self.remember(result)
+        return result
+
+    def query(self, goal: str) -> Answers | WhatIf:
+        """Find all answers of a goal; where facts are supposed, the answers that differ."""
+        if self._supposes:
+            supposed = self._state.supposed
+            return self.session.what_if(
+                goal,
+                add=supposed.add,
+                remove=supposed.remove,
+                settings=dict(supposed.settings),
+                query=True,
+            )
+        return self.session.query(goal)
+
+    def is_ground(self, goal: str) -> bool:
+        """Tell whether a goal is one atom without variables."""
+        with suppress(ConstatError):
+            atom = parse_goal(goal, self.session.program.program)
+            return all(isinstance(term, Constant) for term in atom.terms)
+        return False
+
+    def is_goal(self, text: str) -> bool:
+        """Tell whether a text can be read as a goal or a fact of this program."""
+        program = self.session.program.program
+        for read in (parse_query, parse_fact):
+            with suppress(ConstatError):
+                read(text, program)
+                return True
+        return False
+
+    def remember(self, result: Result) -> None:
+        """Keep a result for what is asked about it later."""
+        self.results.append(result)
+        del self.results[:-_MOST_KEPT]
+
+    def unresolved(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """Give the goals whose last result lacks facts, with those facts as goals."""
+        last = {one.goal: one for one in self.results}
+        return tuple((goal, tuple(one.missing)) for goal, one in last.items() if one.missing)
+
+    def close(self) -> None:
+        """End what was opened; the project's own session is whoever opened it to close."""
+        self._leave(None)
+        self._folder.cleanup()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @property
+    def _supposes(self) -> bool:
+        supposed = self._state.supposed
+        return bool(supposed.add or supposed.remove or supposed.settings)
+
+    def _take(self, state: _State, what: str, other: OtherSession | None) -> None:
+        before = self._state
+        self._state = state
+        self._leave(other)
+
+        def back() -> None:
+            self._state = before
+            self._leave(None)
+
+        self.undone_by(what, back)
+
+    def _leave(self, other: OtherSession | None) -> None:
+        old, self._other = self._other, other
+        if old is not None and old is not other:
+            old.close()
+
+    def _joined(self, rules: tuple[str, ...]) -> OtherSession:
+        file = Path(self._folder.name) / TYPED
+        file.write_text("".join(f"{one}\n\n" for one in rules), encoding="utf-8")
+        texts: dict[str, str] = {}
+        project = self.base.project
+        changed = suppose_rules(self.base.program, [file], project.rule_roots, texts)
+        joined = JoinedProgram(
+            changed.program, changed.supposed, dropped=changed.dropped, texts=texts
+        )
+        return OtherSession(self.base, joined)
+
+
+def refuse_fact(text: str) -> ConstatError:
+    """Say what to do instead of typing a fact like a rule."""
+    fact = text.strip().rstrip(".").strip()
+    shown = fact if fact.isprintable() and len(fact) <= 200 else "FACT"  # noqa: PLR2004  a line
+    return ConstatError(
+        [
+            Diagnostic(
+                "C0921",
+                "a fact is stated for good, or supposed for now",
+                note="a rule without a body would do neither",
+                help=f"/facts {shown}   or   /what-if add {shown}",
+            )
+        ]
+    )

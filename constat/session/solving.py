@@ -1,0 +1,149 @@
+"""What a session offers about exploring: solve, follow up, resume, and the state of it all.
+
+In: questions in words, or plans. Out: answers whose rows and sentence were made by steps that can
+be looked at. Each is loaded when it is first asked. Example:
+`session.solve("What are the top 5 customers by revenue this quarter?").rows`.
+"""
+
+from __future__ import annotations
+
+import importlib
+from abc import ABC, abstractmethod
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from constat.analysis import AnalysedProgram
+    from constat.authoring.discovery import DiscoveryTools
+    from constat.explore.answered import ExplorationState, Explored
+    from constat.explore.events import Telling
+    from constat.explore.plan import Plan
+    from constat.model import Client
+    from constat.project import Project
+    from constat.session.bench import Bench
+    from constat.session.exploring import Exploring
+    from constat.session.exploring_models import Review
+    from constat.session.models import Models
+    from constat.session.solving_plans import Plans
+    from constat.store.explored import Exploration
+
+
+class Solving(ABC):
+    """The part of a session that explores."""
+
+    allow_unconfined: bool = False
+    """Whether code may run where nothing keeps it in, if the configuration allows that too."""
+
+    @property
+    @abstractmethod
+    def project(self) -> Project:
+        """The project."""
+
+    @property
+    @abstractmethod
+    def program(self) -> AnalysedProgram:
+        """The rules of the project."""
+
+    @property
+    @abstractmethod
+    def models(self) -> Models:
+        """The language models."""
+
+    @abstractmethod
+    def discovery(self) -> DiscoveryTools:
+        """The tools by which a model learns what there is."""
+
+    @abstractmethod
+    def _bench(self) -> Bench:
+        """Give what is needed to answer."""
+
+    def solve(  # noqa: PLR0913  each kind of wish has a name
+        self,
+        question: str,
+        *,
+        plan: Plan | None = None,
+        today: str = "",
+        by: str = "",
+        review: Review | None = None,
+        mend: bool = False,
+        client: Client | None = None,
+        observe: Telling | None = None,
+    ) -> Explored:
+        """Answer an exploratory question, such as `What are the top 5 customers by revenue?`.
+
+        A model of the project plans the steps, or `plan` says them. Steps become a chain of rules,
+        rankings, SELECTs and sandboxed code, and only those run that the answer needs. `today` is
+        the day that counts as today. `review` is shown the plan before it runs. With `mend` a model
+        may correct the steps of a plan that a person wrote. Raises `ConstatError`.
+        """
+        exploring = importlib.import_module("constat.session.exploring_models")
+        wish = exploring.Wish(plan, None, today, by, review, mend, client)
+        found: Explored = self._exploring(observe).solve(question, wish)
+        return found
+
+    def follow_up(  # noqa: PLR0913  as in `solve`
+        self,
+        question: str,
+        *,
+        exploration: str = "",
+        plan: Plan | None = None,
+        by: str = "",
+        review: Review | None = None,
+        mend: bool = False,
+        client: Client | None = None,
+        observe: Telling | None = None,
+    ) -> Explored:
+        """Answer a question that goes on from earlier ones, by their relations and its own steps.
+
+        `exploration` is an id or the beginning of one; without it, the latest. What an earlier
+        question was answered stays as it is.
+        """
+        exploring = importlib.import_module("constat.session.exploring_models")
+        wish = exploring.Wish(plan, exploration, "", by, review, mend, client)
+        found: Explored = self._exploring(observe).solve(question, wish)
+        return found
+
+    def resume(
+        self,
+        exploration: str = "",
+        *,
+        mend: bool = False,
+        client: Client | None = None,
+        observe: Telling | None = None,
+    ) -> Explored:
+        """Go on with an exploration where it ended, however it ended; finished steps are kept."""
+        exploring = importlib.import_module("constat.session.exploring_models")
+        wish = exploring.Wish(mend=mend, client=client)
+        found: Explored = self._exploring(observe).resume(exploration, wish)
+        return found
+
+    def get_state(self, exploration: str = "") -> ExplorationState:
+        """Tell what an exploration holds: tables with their steps, variables, the scratchpad."""
+        found: ExplorationState = self._exploring(None).state(exploration)
+        return found
+
+    @property
+    def history(self) -> tuple[Exploration, ...]:
+        """All explorations of the project, the oldest first, with questions, plans and answers."""
+        keeping = importlib.import_module("constat.store.explored")
+        found: tuple[Exploration, ...] = keeping.ExploredStore(self.project.state).list()
+        return found
+
+    @property
+    def plans(self) -> Plans:
+        """The plans of explorations: show, check, edit, promote."""
+        planning = importlib.import_module("constat.session.solving_plans")
+        keeping = importlib.import_module("constat.store.drafts")
+        drafts = keeping.DraftStore(self.project.state)
+        found: Plans = planning.Plans(self._exploring(None), drafts)
+        return found
+
+    def _exploring(self, observe: Telling | None) -> Exploring:
+        exploring = importlib.import_module("constat.session.exploring")
+        events = importlib.import_module("constat.explore.events")
+        bench = self._bench()
+        if self.allow_unconfined:
+            explore = replace(bench.project.explore, unconfined=True)
+            bench = replace(bench, project=replace(bench.project, explore=explore))
+        found: Exploring = exploring.Exploring(self, bench, observe or events.ignore)
+        return found

@@ -1,0 +1,237 @@
+"""Compute the relations of a chain of steps, over the sources of the project.
+
+In: a session's parts and a chain. Out: whole relations, each with what it rests on. Invariants: a
+relation means what `constat query` says of the same rules: certain, under assumptions, or open with
+its reasons; a step that asks a source and is not answered fails, and is never empty. Example:
+`ChainRelations(bench, chain, tell).relation(program, output, given, 1)`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+from constat.catalog import SourceFailureError
+from constat.diagnostics import ConstatError
+from constat.evaluation import CallFinished, Verdict
+from constat.explore.events import FactResolved
+from constat.explore.failures import CONNECTION, StepFailure, StepFailureError
+from constat.explore.plan import Work
+from constat.explore.relations import Relation, Settlement, sorted_rows
+from constat.explore.workshop import DATABASE
+from constat.plan.costs import predicates_of, rules_by_head
+from constat.session.answers import Settled
+from constat.session.bulk import answer_in_bulk
+from constat.session.bulk_question import Asked
+from constat.session.choosing import try_small
+from constat.session.nested import checked
+from constat.session.query_text import parse_query
+from constat.session.querying import compile_query, outcome_answers
+from constat.store import FactStore
+from constat.store.clock import now
+from constat.syntax import print_rule
+from constat.tiers import Chain as TierChain
+from constat.tiers import build_externals
+from constat.tiers.cache_concerns import concerns
+from constat.tiers.connections import Connections
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from constat.analysis import AnalysedProgram
+    from constat.evaluation import Event, ExternalPredicate
+    from constat.explore.chain import Chain
+    from constat.explore.events import Telling
+    from constat.explore.plan import Output
+    from constat.logic import Row
+    from constat.session.answers import Answers
+    from constat.session.bench import Bench
+    from constat.tiers import Tiers
+
+# What the codes of a query that was not answered say about trying again.
+_KINDS: Final = (
+    (("C0515", "C0516", "C0517", "C0518"), "query"),
+    (("C0523", "C0524", "C0525"), "result"),
+    (("C0521",), "timeout"),
+    (("C0522",), "limit"),
+)
+_MOST_REASONS: Final = 10
+
+
+class ChainRelations:
+    """Evaluates over one set of connections, which `close` closes. Implements `Evaluating`."""
+
+    def __init__(self, bench: Bench, tell: Telling, most: int) -> None:
+        self._bench = bench
+        self._tell = tell
+        self._most = most
+        self._step = 0
+        self._tiers: Tiers | None = None
+        self._chain: Chain | None = None
+
+    def use(self, chain: Chain) -> None:
+        """Take another chain: its SELECTs on sources are asked through tiers of their own."""
+        self.close()
+        self._chain = chain
+
+    def close(self) -> None:
+        """Close all connections."""
+        tiers, self._tiers = self._tiers, None
+        if tiers is not None:
+            tiers.close()
+
+    def relation(
+        self,
+        program: AnalysedProgram,
+        output: Output,
+        given: Mapping[str, ExternalPredicate],
+        step: int,
+    ) -> Relation:
+        """Compute a whole relation. Raises `StepFailureError` where a source does not answer."""
+        self._step = step
+        link = None if self._chain is None else self._chain.link_of(output.name)
+        asked = link is not None and link.step.work is Work.SQL and bool(link.step.source)
+        try:
+            return self._computed(program, output, given, asked=asked)
+        except ConstatError as problem:
+            if not asked:
+                raise
+            # What is wrong with a SELECT is said like any failure of a step: it may be mended.
+            told = problem.diagnostics[0]
+            raise StepFailureError(StepFailure("query", told.message, hint=told.help)) from None
+
+    def _computed(
+        self,
+        program: AnalysedProgram,
+        output: Output,
+        given: Mapping[str, ExternalPredicate],
+        *,
+        asked: bool,
+    ) -> Relation:
+        goal = f"{output.name}({', '.join(f'?{name}' for name, _ in output.columns)})"
+        compiled = compile_query(parse_query(goal, program.program), program)
+        limits, created = self._bench.limits, now()
+        with self._evaluating() as tiers:
+            externals = {**tiers.externals, **given}
+            engine = self._bench.engine
+            outcome = try_small(engine, compiled, externals, limits, self._hear)
+            if outcome is not None:
+                answers = outcome_answers(compiled, outcome, created=created, confidence=False)
+            else:
+                answers = answer_in_bulk(Asked(compiled, externals, limits, created), self._hear)
+            if asked and answers.settled is Settled.OPEN:
+                raise StepFailureError(_unanswered(answers))
+            return self._found(answers, output, program.program.predicates[output.name].kinds)
+
+    def _found(self, answers: Answers, output: Output, kinds: tuple[object, ...]) -> Relation:
+        if len(answers.sure) > self._most:
+            message = f"`{output.name}` has more than {self._most:,} rows"
+            raise StepFailureError(StepFailure("limit", message, hint="sum up, or rank, earlier"))
+        weak: dict[Row, Verdict] = dict(answers.weak)
+        held = [row for row in answers.sure if weak.get(row) is not Verdict.UNRESOLVED]
+        reasons = tuple(
+            f"{one.reason} ({one.goal})" if one.goal else one.reason
+            for one in answers.reasons[:_MOST_REASONS]
+        )
+        return Relation(
+            output,
+            kinds,  # type: ignore[arg-type]  # kinds of columns
+            sorted_rows(held),
+            Settlement(answers.settled.value),
+            answers.assumptions,
+            reasons,
+            answers.count(Verdict.UNRESOLVED) + answers.open_shapes,
+            {row: one for row, one in weak.items() if one is not Verdict.UNRESOLVED},
+        )
+
+    def state(self, name: str) -> str | None:
+        """Name the rules below a relation, their configuration, and the states of the sources."""
+        if name.startswith(DATABASE):
+            return self._database_state(name.removeprefix(DATABASE))
+        program = self._program()
+        below, heads = _below(program, name), rules_by_head(program)
+        numbers = sorted(number for one in below for number in heads.get(one, ()))
+        predicates = program.program.predicates
+        outside = sorted(below & program.external)
+        with self._evaluating() as tiers:
+            states = []
+            for one in outside:
+                external = tiers.externals[one]
+                state = external.state() if isinstance(external, TierChain) else None
+                if state is None:
+                    return None
+                states.append(state)
+        told = [
+            [print_rule(program.rules[number]) for number in numbers],
+            [concerns(predicates[one], self._bench.project, "explored") for one in outside],
+            states,
+        ]
+        return hashlib.sha256(json.dumps(told).encode()).hexdigest()
+
+    def _database_state(self, name: str) -> str | None:
+        connections = Connections(self._bench.project)
+        try:
+            return connections.reading(name).snapshot
+        except (SourceFailureError, KeyError):
+            return None
+        finally:
+            connections.close()
+
+    def _program(self) -> AnalysedProgram:
+        if self._chain is None:
+            raise RuntimeError("no chain was given")
+        return self._chain.analysed
+
+    @contextmanager
+    def _evaluating(self) -> Iterator[Tiers]:
+        """Give the tiers for one evaluation, bounded in time, in one read transaction of each."""
+        tiers = self._opened()
+        tiers.start(self._bench.limits.seconds)
+        try:
+            yield tiers
+        except KeyboardInterrupt:
+            tiers.cancel()
+            raise
+        finally:
+            tiers.release()
+
+    def _opened(self) -> Tiers:
+        if self._tiers is None:
+            project = self._bench.project
+            self._tiers = build_externals(
+                project,
+                self._program(),
+                FactStore(project.state),
+                serve=True,
+                observe=self._hear,
+                checker=checked,
+                models=self._bench.models,
+            )
+        return self._tiers
+
+    def _hear(self, event: Event) -> None:
+        if isinstance(event, CallFinished):
+            self._tell(FactResolved(self._step, event.predicate, event.rows, event.seconds))
+
+
+def _unanswered(answers: Answers) -> StepFailure:
+    """Say why a SELECT on a source gave nothing, or not all."""
+    reason = answers.reasons[0].reason if answers.reasons else answers.stopped or "no answer"
+    kinds = (kind for codes, kind in _KINDS for code in codes if code in reason)
+    return StepFailure(next(kinds, CONNECTION), reason)
+
+
+def _below(program: AnalysedProgram, name: str) -> set[str]:
+    heads = rules_by_head(program)
+    found: set[str] = set()
+    waiting = [name]
+    while waiting:
+        one = waiting.pop()
+        if one not in found:
+            found.add(one)
+            for number in heads.get(one, ()):
+                for literal in program.rules[number].body:
+                    waiting += predicates_of(literal)
+    return found
