@@ -1,8 +1,11 @@
 """Message history as ground facts: what was said, by whom, where, and what of it still matters.
 
-In: messages of a provider.  Out (as far as it is built): our messages, the places where they may
-be cut, what they cost, an archive of it all, and the facts in them, each with its exact bytes.
-Invariants: a log is written again as it was read; nothing is summarised, for nothing is lost.
+In: messages of a provider.  Out: our messages, the places where they may be cut, what they cost, an
+archive of it all, the facts in them, each with its exact bytes, and contexts made of these by a
+Datalog program (``rules/*.dl``).  Invariants: a log is written again as it was read; nothing is
+summarised, for nothing is lost; no model is asked.
+
+Example: ``Memory(folder, "s1").context(goal="cancel reservation 4WQ150").messages``.
 """
 
 from __future__ import annotations
@@ -11,9 +14,14 @@ from constat.memory.anthropic_messages import from_anthropic, to_anthropic
 from constat.memory.archive import Archive
 from constat.memory.attachments import Attachments, HeldAttachments
 from constat.memory.calls import Strays, safe_cuts, strays
+from constat.memory.checkpoints import Checkpoint, Checkpoints
+from constat.memory.contexts import Context
+from constat.memory.counting import message_tokens, messages_tokens
 from constat.memory.extract import facts_of
 from constat.memory.facts import Author, Fact, Span
+from constat.memory.history import Cited, Claim, History
 from constat.memory.json_spans import JsonSpanError, Leaf, json_leaves
+from constat.memory.lines import Line
 from constat.memory.messages import (
     Block,
     Call,
@@ -28,37 +36,56 @@ from constat.memory.messages import (
 )
 from constat.memory.openai_messages import from_openai, to_openai
 from constat.memory.passages import Passage, Place, passages_of
+from constat.memory.policy import Policy, Window
+from constat.memory.remembering import Memory
+from constat.memory.snapshots import Snapshot
 from constat.memory.tokens import Calibration, composition, estimate
+from constat.memory.view import BudgetError, View
 
 __all__ = [
     "Archive",
     "Attachments",
     "Author",
     "Block",
+    "BudgetError",
     "Calibration",
     "Call",
+    "Checkpoint",
+    "Checkpoints",
+    "Cited",
+    "Claim",
+    "Context",
     "Fact",
     "HeldAttachments",
+    "History",
     "Image",
     "JsonSpanError",
     "Leaf",
+    "Line",
+    "Memory",
     "Message",
     "MessageFormatError",
     "Opaque",
     "Passage",
     "Place",
+    "Policy",
     "Result",
     "Role",
+    "Snapshot",
     "Span",
     "Strays",
     "Text",
     "Thinking",
+    "View",
+    "Window",
     "composition",
     "estimate",
     "facts_of",
     "from_anthropic",
     "from_openai",
     "json_leaves",
+    "message_tokens",
+    "messages_tokens",
     "passages_of",
     "safe_cuts",
     "strays",

@@ -54,10 +54,14 @@ class Fact:
     author: Author
     method: str
 
+    @property
+    def content(self) -> tuple[str | int, ...]:
+        """What the fact says, and the bytes that say it: equal facts have equal contents."""
+        said = (self.predicate, self.subject, self.key, self.value, self.kind, self.unit)
+        return (*said, self.span.archive, self.span.start, self.span.end)
+
     @cached_property
     def id(self) -> str:
-        """Sixteen hexadecimal digits that name the fact."""
-        said = [self.predicate, self.subject, self.key, self.value, self.kind, self.unit]
-        where = [self.span.archive, self.span.start, self.span.end]
-        text = json.dumps([*said, *where], ensure_ascii=True, separators=(",", ":"))
+        """Sixteen hexadecimal digits that name the content."""
+        text = json.dumps(self.content, ensure_ascii=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:16]

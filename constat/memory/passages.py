@@ -75,9 +75,14 @@ class Passage:
         return character + more[bisect_right(places, character - 1)]
 
 
-def passages_of(messages: Sequence[Message], first: int = 0) -> Iterator[Passage]:
-    """Yield the texts of messages that are numbered from ``first``; thinking is nobody's word."""
-    calls: dict[str, Call] = {}
+def passages_of(
+    messages: Sequence[Message], first: int = 0, calls: dict[str, Call] | None = None
+) -> Iterator[Passage]:
+    """Yield the texts of messages that are numbered from ``first``; thinking is nobody's word.
+
+    ``calls`` are those of the messages before these; those of these are added to it.
+    """
+    calls = {} if calls is None else calls
     for number, message in enumerate(messages, first):
         for block in message.blocks:
             match block:

@@ -20,7 +20,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 # Longer runs of letters and digits are hashes and encoded bytes; looking ahead is bounded, so that
 # a long text without digits is not read again from each of its letters.
@@ -34,6 +34,7 @@ _PIECES: Final = re.compile(
     r"|(?P<cjk>[\u2e80-\ua4cf\uf900-\ufaff\uff00-\uffef]+)|(?P<hangul>[\uac00-\ud7ff]+)"
     r"|(?P<astral>[\U00010000-\U0010ffff]+)|(?P<other>[^\x00-\x7f])"
 )
+_WHOLE: Final = re.compile(re.sub(r"\(\?P<\w+>", "(?:", _PIECES.pattern))
 # Hundredths of a token for each unit of a class.
 _WEIGHTS: Final = MappingProxyType(
     {
@@ -69,44 +70,55 @@ _TRUST: Final = 0.25
 def composition(text: str) -> Mapping[str, int]:
     """Count the units of each class: words, letters beyond the sixth, digits by threes, ..."""
     found: Counter[str] = Counter()
-    for piece in _PIECES.finditer(text):
-        kind = piece.lastgroup or "other"
-        length = piece.end() - piece.start()
-        match kind:
-            case "blank":
-                pass
-            case "word":
-                found["word"] += 1
-                found["long"] += (length - 1) // _LETTERS_IN_ONE
-            case "capitals":
-                found["capitals"] += 1
-                found["long"] += (length - 1) // _CAPITALS_IN_ONE
-            case "digits":
-                found["digits"] += -(-length // _DIGITS_IN_ONE)
-            case "line":
-                found["line"] += 1
-            case "marks":
-                found["marks"] += 1
-                if length > 1:
-                    changes = _changes(piece.group())
-                    found["changes"] += changes
-                    found["repeats"] += length - 1 - changes
-            case _:
-                found[kind] += length
+    # The same words come again and again; each is looked at once.
+    for piece, times in Counter(_WHOLE.findall(text)).items():
+        for kind, units in _units(piece):
+            found[kind] += units * times
     return found
+
+
+def _units(piece: str) -> Iterator[tuple[str, int]]:
+    """Yield the units of one piece; its class is seen in the piece alone."""
+    if piece.isascii() and piece.isalpha():
+        kind = "word" if piece[-1].islower() else "capitals"
+    else:
+        whole = _PIECES.fullmatch(piece)
+        kind = (whole.lastgroup if whole else None) or "other"
+    length = len(piece)
+    match kind:
+        case "blank":
+            pass
+        case "word":
+            yield "word", 1
+            yield "long", (length - 1) // _LETTERS_IN_ONE
+        case "capitals":
+            yield "capitals", 1
+            yield "long", (length - 1) // _CAPITALS_IN_ONE
+        case "digits":
+            yield "digits", -(-length // _DIGITS_IN_ONE)
+        case "line":
+            yield "line", 1
+        case "marks":
+            changes = _changes(piece)
+            yield "marks", 1
+            yield "changes", changes
+            yield "repeats", length - 1 - changes
+        case _:
+            yield kind, length
 
 
 def estimate(text: str) -> int:
     """Return how many tokens a text has, about; 0 for an empty one."""
-    return -(-_hundredths(composition(text)) // 100)
+    return -(-hundredths(text) // 100)
+
+
+def hundredths(text: str) -> int:
+    """Return the estimate in hundredths of a token, which add up without being rounded."""
+    return sum(_WEIGHTS[kind] * count for kind, count in composition(text).items())
 
 
 def _changes(marks: str) -> int:
     return sum(one != other for one, other in pairwise(marks))
-
-
-def _hundredths(found: Mapping[str, int]) -> int:
-    return sum(_WEIGHTS[kind] * count for kind, count in found.items())
 
 
 class Calibration:

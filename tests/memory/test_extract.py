@@ -148,6 +148,11 @@ def test_a_day_that_does_not_exist_stays_as_it_was_written() -> None:
         ("I really don't want insurance.", "must_not"),
         ("Always ask before you pay.", "must"),
         ("Only read from the replica", "must"),
+        ("We must not use that supplier.", "must_not"),
+        ("I should not be charged twice.", "must_not"),
+        ("It must be under 500 tokens", "must"),
+        ("Change the flights without changing the dates.", "must_not"),
+        ("I don’t want to fly before 11 AM.", "must_not"),  # noqa: RUF001
     ],
 )
 def test_a_wish_is_kept_word_for_word(text: str, kind: str) -> None:
@@ -157,7 +162,20 @@ def test_a_wish_is_kept_word_for_word(text: str, kind: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["Must I pay?", "I don't have the number.", "The table has 7 rows.", "Do not? Never?"]
+    "text",
+    [
+        *("Must I pay?", "I don't have the number.", "The table has 7 rows.", "Do not? Never?"),
+        *(
+            "I need to cancel my flight.",
+            "I've always been happy with you.",
+            "That can't be right.",
+        ),
+        *(
+            "I can proceed without it.",
+            "Actually, never mind.",
+            "My fees should be covered by that.",
+        ),
+    ],
 )
 def test_what_is_no_wish_gives_none(text: str) -> None:
     assert [one for one in said(text) if one.predicate == "constraint"] == []

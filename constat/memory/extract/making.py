@@ -1,7 +1,7 @@
 """Make a fact of a piece of a passage.
 
 In: a passage, a piece by its characters, what it says.  Out: a ``Fact``.  Invariant: author and
-message are those of the passage.
+message are those of the passage, and so is the subject, unless the piece is about something else.
 """
 
 from __future__ import annotations
@@ -18,13 +18,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What a piece says: ``key`` has ``value``."""
+    """What a piece says: ``key`` has ``value``; ``about`` is the subject if it is not the call."""
 
     predicate: str
     key: str
     value: str
     kind: str = "text"
     unit: str = ""
+    about: str | None = None
 
 
 def fact(passage: Passage, said: Said, start: int, end: int, method: str) -> Fact:
@@ -36,7 +37,7 @@ def fact_at(passage: Passage, said: Said, span: Span, method: str) -> Fact:
     """Return the fact that a span says."""
     return Fact(
         said.predicate,
-        passage.subject,
+        passage.subject if said.about is None else said.about,
         said.key,
         said.value,
         said.kind,

@@ -2,7 +2,8 @@
 
 In: a passage that is no JSON.  Out: ``entity_value``: key is the kind of thing, value its plain
 form.  Invariants: the span is the piece as it was written; the first kind that fits decides, so a
-date is not three numbers; a bounded number of pieces is taken from one text.
+date is not three numbers; a bounded number of pieces is taken from one text.  What people say is
+also read for days and times in words and for names; of other texts there would be too many.
 
 Example: ``pay $1,250.50 by May 20, 2024`` has money 1250.50 in USD and the date 2024-05-20.
 """
@@ -10,34 +11,23 @@ Example: ``pay $1,250.50 by May 20, 2024`` has money 1250.50 in USD and the date
 from __future__ import annotations
 
 import re
-from datetime import date
+from bisect import bisect_right
 from itertools import islice
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from constat.memory.extract.making import Said, fact
+from constat.memory.facts import Author
+from constat.memory.grounding import moments, quantities
 from constat.memory.passages import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
+    from constat.memory.extract.reading import Reading
     from constat.memory.facts import Fact
-    from constat.memory.passages import Passage
 
 _MOST: Final = 5_000
-_MONTHS: Final = (
-    "jan",
-    "feb",
-    "mar",
-    "apr",
-    "may",
-    "jun",
-    "jul",
-    "aug",
-    "sep",
-    "oct",
-    "nov",
-    "dec",
-)
 _MONTH: Final = (
     r"(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?"
     r"|Sep(?:t(?:ember)?)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)\.?"
@@ -47,6 +37,9 @@ _UNITS: Final = (
     r"|[KMGT]i?B|tokens?|rows?|miles?|dollars?|euros?|USD|EUR|GBP)"
 )
 _NUMBER: Final = r"[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?|[0-9]+(?:\.[0-9]+)?"
+_SCALE: Final = r"(?:[ ]?(?:thousand|million|billion|trillion|bn|k)\b)"
+# What all of these hold; a line without one is not looked at again.
+_LINES: Final = re.compile(r"^[^\n0-9@/]*+[0-9@/][^\n]*", re.MULTILINE)
 # Bounded repetitions, and no two ways to read one character: the time is that of one reading.
 _PIECES: Final = re.compile(
     rf"""
@@ -58,52 +51,151 @@ _PIECES: Final = re.compile(
         (?::[0-5][0-9](?:\.[0-9]+)?)?(?:Z|[+-][0-9]{{2}}:?[0-9]{{2}})?)
     | (?P<date>\b[0-9]{{4}}-[01]?[0-9]-[0-3]?[0-9]\b
         |\b{_MONTH}[ ][0-3]?[0-9](?:st|nd|rd|th)?,?[ ][0-9]{{4}}\b
-        |\b[0-3]?[0-9](?:st|nd|rd|th)?[ ]{_MONTH},?[ ][0-9]{{4}}\b)
+        |\b[0-3]?[0-9](?:st|nd|rd|th)?[ ](?:of[ ])?{_MONTH},?[ ][0-9]{{4}}\b
+        |\b{_MONTH}[ ][0-3]?[0-9](?:st|nd|rd|th)?\b(?![:,.]?[0-9])
+        |\b[0-3]?[0-9](?:st|nd|rd|th)?[ ](?:of[ ])?{_MONTH}(?!\w))
     | (?P<clock>\b[0-2]?[0-9]:[0-5][0-9](?::[0-5][0-9])?(?:[ ]?[ap]\.?m\b\.?)?|\b1?[0-9][ ]?[ap]m\b)
-    | (?P<money>[$€£][ ]?(?:{_NUMBER}))
-    | (?P<id>\b(?=[A-Za-z0-9_-]{{0,60}}[0-9])(?=[A-Za-z0-9_-]{{0,60}}[A-Za-z])[A-Za-z0-9]
+    | (?P<serial>(?<![\w.-])\+?[0-9]{{1,5}}(?:[.-][0-9]{{2,6}}){{2,6}}(?![\w-])
+        |\([0-9]{{3}}\)[ ]?[0-9]{{3}}-[0-9]{{4}}\b)
+    | (?P<money>[$€£][ ]?(?:{_NUMBER}){_SCALE}?)
+    | (?P<id>\#?\b(?=[A-Za-z0-9_-]{{0,60}}[0-9])(?=[A-Za-z0-9_-]{{0,60}}[A-Za-z])[A-Za-z0-9]
         [A-Za-z0-9_-]{{2,80}}\b)
-    | (?P<amount>(?<![\w.,])-?(?:{_NUMBER})(?:[ ]?%|[ ]?{_UNITS}\b)?)
+    | (?P<amount>(?<![\w.,])-?(?:{_NUMBER}){_SCALE}?(?:[ ]?%|[ ]?{_UNITS}\b)?)
     """,
     re.VERBOSE,
 )
-_CURRENCIES: Final = (("$", "USD"), ("€", "EUR"), ("£", "GBP"))
-_SPLIT: Final = re.compile(rf"(-?(?:{_NUMBER}))[ ]?(.*)", re.DOTALL)
+_HOURS: Final = r"(?:1[0-2]|[1-9]|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
+_DAYS: Final = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
+_CAPITAL: Final = r"(?:(?:St|Dr|Mr|Mrs|Ms|Mt|[A-Z])\.|[A-Z][\w'&-]{0,40})(?![\w#])"
+_WORDS: Final = re.compile(
+    rf"""
+      (?P<day>\b(?:the[ ]day[ ]after[ ]tomorrow|(?:later[ ])?today|tomorrow|tonight|yesterday
+        |(?:(?:next|this|last|coming|following)[ ])?{_DAYS}(?:[ ](?:next|this)[ ]week)?
+        |(?:next|this|last)[ ](?:week(?:end)?|month|year)
+        |(?:the[ ])?[0-3]?[0-9](?:st|nd|rd|th)(?:[ ]of[ ](?:this|next)[ ]month)?)\b)
+    | (?P<clock>\b(?:(?:half[ ]past|quarter[ ](?:past|to))[ ]{_HOURS}\b
+        (?:[ ](?:in[ ]the[ ](?:morning|afternoon|evening)|at[ ]night|[ap]m)\b)?
+        |(?:(?:morning|afternoon|evening)[ ]){_HOURS}(?::[0-5][0-9])?\b|noon\b|midnight\b))
+    | (?P<name>(?<![\#\w])(?-i:{_CAPITAL})
+        (?:[ ](?:(?:of|the|de|la|&)[ ]){{0,2}}(?-i:{_CAPITAL})){{0,8}})
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_COMMON: Final = frozenset(
+    {"i", "i'm", "i'd", "i'll", "i've", "ok", "okay", "yes", "no", "hi", "hello", "hey", "thanks"}
+    | {"please", "sure", "the", "a", "an", "my", "can", "could", "would", "what", "when", "where"}
+    | {"which", "who", "how", "why", "is", "are", "do", "does", "that", "this", "it", "and", "but"}
+    | {"find", "book", "also", "yeah", "yep", "great", "good", "perfect", "alright", "thank", "if"}
+    | {"actually", "well", "so", "then", "there", "let's", "let", "just", "you", "we", "they", "in"}
+    | {"it's", "that's", "once", "while", "id", "ids", "one", "exactly", "check", "look", "dates"}
+    | {"am", "pm", "est", "pst", "cst", "edt", "pdt", "utc", "gmt", "dob", "stop", "fyi", "asap"}
+    | {"for", "on", "at", "to", "not", "never", "nope", "nothing", "hmm", "oh", "right", "correct"}
+)
+_CURRENCIES: Final = MappingProxyType({"$": "USD", "€": "EUR", "£": "GBP"})
+_SPLIT: Final = re.compile(
+    rf"(?P<number>-?(?:{_NUMBER}))(?:[ ]?(?P<scale>thousand|million|billion|trillion|bn|k)\b)?"
+    r"[ ]?(?P<unit>.*)",
+    re.DOTALL,
+)
 
 
-def from_values(passage: Passage) -> Iterator[Fact]:
+def from_values(reading: Reading) -> Iterator[Fact]:
     """Yield a fact for each piece."""
-    if passage.place is Place.ARGUMENTS or passage.content.lstrip()[:1] in {b"{", b"["}:
+    passage = reading.passage
+    if passage.place is Place.ARGUMENTS or reading.members is not None:
         return
-    for found in islice(_PIECES.finditer(passage.text), _MOST):
+    human = passage.author is Author.HUMAN and passage.place is Place.SAID
+    words = list(islice(_in_words(passage.text), _MOST)) if human else []
+    in_words = _Spans(
+        (start, start + len(said.value)) for start, said in words if said.key != "name"
+    )
+    exact = [
+        found
+        for found in islice(_exact(passage.text), _MOST)
+        if not in_words.hold(found.start(), found.end())
+    ]
+    for found in exact:
         said = _said(found.lastgroup or "", found.group())
         yield fact(passage, said, found.start(), found.end(), "prose")
+    taken = _Spans((found.start(), found.end()) for found in exact)
+    for start, said in words:
+        end = start + len(said.value)
+        if not taken.touch(start, end):
+            yield fact(passage, said, start, end, "words")
+
+
+class _Spans:
+    """Places in a text that do not overlap, in their order."""
+
+    def __init__(self, spans: Iterable[tuple[int, int]]) -> None:
+        self._spans = tuple(spans)
+
+    def touch(self, start: int, end: int) -> bool:
+        """Tell whether one of them overlaps with a place."""
+        at = bisect_right(self._spans, start, key=lambda span: span[1])
+        return at < len(self._spans) and self._spans[at][0] < end
+
+    def hold(self, start: int, end: int) -> bool:
+        """Tell whether a place lies in one of them, and is not the whole of it."""
+        at = bisect_right(self._spans, start, key=lambda span: span[1])
+        if at == len(self._spans):
+            return False
+        begin, behind = self._spans[at]
+        return begin <= start and end <= behind and (begin, behind) != (start, end)
+
+
+def _exact(text: str) -> Iterator[re.Match[str]]:
+    for line in _LINES.finditer(text):
+        yield from _PIECES.finditer(text, line.start(), line.end())
+
+
+def _in_words(text: str) -> Iterator[tuple[int, Said]]:
+    """Yield days and times in words, and names, with where they begin."""
+    for found in _WORDS.finditer(text):
+        kind, value, start = found.lastgroup or "", found.group(), found.start()
+        if kind == "name":
+            value, start = _name(value, start)
+            # A lone word with which a sentence begins says nothing by its capital.
+            before = text[:start].rstrip(" \t\"'(-*#")[-1:]
+            if not value or (" " not in value and before in {"", ".", "!", "?", "\n", ":"}):
+                continue
+        yield start, Said("entity_value", kind, value)
+
+
+def _name(value: str, start: int) -> tuple[str, int]:
+    """Leave out the common words with which a name seems to begin or end."""
+    words = value.split(" ")
+    while words and words[0].lower() in _COMMON:
+        start += len(words.pop(0)) + 1
+    while words and words[-1].lower() in _COMMON:
+        words.pop()
+    return " ".join(words).rstrip("'&-"), start
 
 
 def _said(kind: str, text: str) -> Said:
     match kind:
         case "date":
-            return Said("entity_value", "date", _date(text) or text, "date")
+            day = moments.day_of(re.sub(r"\s+", " ", text.lower()))
+            return Said("entity_value", "date", day or text, "date")
         case "money":
-            number = text[1:].strip().replace(",", "")
-            return Said("entity_value", "money", number, "number", dict(_CURRENCIES)[text[0]])
+            number, _ = _amount(text[1:].strip())
+            return Said("entity_value", "money", number, "number", _CURRENCIES[text[0]])
         case "amount":
-            split = _SPLIT.fullmatch(text)
-            number, unit = split.groups() if split else (text, "")
-            return Said("entity_value", "number", number.replace(",", ""), "number", unit)
+            number, unit = _amount(text)
+            return Said("entity_value", "number", number, "number", unit)
+        case "serial":
+            return Said("entity_value", "id", text)
         case _:
             return Said("entity_value", kind, text)
 
 
-def _date(text: str) -> str:
-    """Return a date in its ISO form; empty for a day that does not exist."""
-    words = re.findall(r"[A-Za-z]{3,}|[0-9]+", text)
-    months = [word for word in words if word[0].isalpha() and word[:3].lower() in _MONTHS]
-    numbers = [int(word) for word in words if word.isdigit()]
-    try:
-        if months:
-            day, year = numbers
-            return date(year, _MONTHS.index(months[0][:3].lower()) + 1, day).isoformat()
-        return date(*numbers).isoformat()
-    except (TypeError, ValueError):
-        return ""
+def _amount(text: str) -> tuple[str, str]:
+    """Return a number without commas, a scale applied, and its unit."""
+    split = _SPLIT.fullmatch(text)
+    if split is None:
+        return text, ""
+    number = split["number"].replace(",", "")
+    if split["scale"]:
+        value = quantities.plain(number) * quantities.SCALES[split["scale"]]
+        number = str(value.numerator) if value.denominator == 1 else str(float(value))
+    return number, split["unit"]

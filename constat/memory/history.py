@@ -1,0 +1,206 @@
+"""A session's messages with their texts and facts, each under the name by which it is cited.
+
+In: messages, in their order, as they come.  Out: passages and claims.  Invariants: what is found in
+a message depends on it, and on the calls that it answers, and never on how many messages were given
+at once; the same bytes said again are another claim; names are unique, and never change.
+
+Example: ``m3[12:58] constraint`` is the constraint in bytes 12 to 58 of message 3, and ``m3.1`` the
+second text of that message.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import count, groupby, takewhile
+from typing import TYPE_CHECKING, Final
+
+from constat.memory.extract import facts_of
+from constat.memory.extract.making import Said, fact
+from constat.memory.facts import Author
+from constat.memory.messages import Role
+from constat.memory.passages import Place, passages_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from constat.memory.facts import Fact, Span
+    from constat.memory.messages import Call, Message
+    from constat.memory.passages import Passage
+
+MAIN: Final = "main"
+# Bytes of one message are told apart by their place in it: no message is longer.
+_STRIDE: Final = 1 << 32
+
+
+@dataclass(frozen=True, slots=True)
+class Cited:
+    """A passage with its name; ``at`` is its place in the order of everything that was said."""
+
+    name: str
+    branch: str
+    passage: Passage
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A fact at one place."""
+
+    name: str
+    fact: Fact
+    text: Cited
+    at: int
+
+    @property
+    def place(self) -> str:
+        """The bytes that say it: ``m3[12:58]``."""
+        return place_of(self.text.name, self.fact.span.start, self.fact.span.end)
+
+    @property
+    def quote(self) -> bytes:
+        """The bytes themselves."""
+        return self.text.passage.content[self.fact.span.start : self.fact.span.end]
+
+
+def place_of(text: str, start: int, end: int) -> str:
+    """Return how bytes of a text are cited."""
+    return f"{text}[{start}:{end}]"
+
+
+class History:
+    """The messages of one branch, growing; ``first`` is the place of its first one in the order."""
+
+    def __init__(self, branch: str = MAIN, first: int = 0) -> None:
+        self.branch = branch
+        self.first = first
+        self.messages: list[Message] = []
+        self.texts: list[Cited] = []
+        self.claims: list[Claim] = []
+        self._calls: dict[str, Call] = {}
+        self._texts: dict[str, Cited] = {}
+        self._claims: dict[str, Claim] = {}
+        self._noted: list[Claim] = []
+        self._has_task = branch != MAIN
+
+    def extend(self, messages: Sequence[Message]) -> None:
+        """Take messages in."""
+        start = len(self.messages)
+        self.messages += messages
+        passages = passages_of(messages, start, self._calls)
+        for message, texts in groupby(passages, key=lambda one: one.message):
+            self._take(message, texts)
+
+    def note(self, facts: Iterable[Fact]) -> tuple[Claim, ...]:
+        """Take in facts that were found elsewhere; returns those that were new.
+
+        What does not lie in a text of its message is left out: it could not be cited.
+        """
+        found: list[Claim] = []
+        for one in facts:
+            for text in self.texts_of(one.message):
+                if _lies_in(one.span, text):
+                    found += self._claim(text, (one,))
+                    break
+        self._noted += found
+        return tuple(found)
+
+    def upto(self, messages: int, notes: int) -> History:
+        """Return the history as it was with so many messages and noted facts."""
+        if messages >= len(self.messages) and notes >= len(self._noted):
+            return self
+        earlier = History(self.branch, self.first)
+        unknown = {one.name for one in self._noted[notes:]}
+        earlier.messages = self.messages[:messages]
+        earlier.texts = [one for one in self.texts if one.passage.message < messages]
+        earlier._texts = {one.name: one for one in earlier.texts}
+        earlier.claims = [
+            one for one in self.claims if one.fact.message < messages and one.name not in unknown
+        ]
+        return earlier
+
+    @property
+    def notes(self) -> int:
+        """How many facts were found elsewhere."""
+        return len(self._noted)
+
+    def text(self, name: str) -> Cited:
+        """Return a text by its name; raises ``KeyError``."""
+        return self._texts[name]
+
+    def claim(self, name: str) -> Claim:
+        """Return a claim by its name; raises ``KeyError``."""
+        return self._claims[name]
+
+    def has(self, name: str) -> bool:
+        """Tell whether there is a text of that name."""
+        return name in self._texts
+
+    def texts_of(self, message: int) -> tuple[Cited, ...]:
+        """Return the texts of a message, in their order."""
+        names = (text_name(self.branch, message, number) for number in count())
+        return tuple(takewhile(bool, map(self._texts.get, names)))  # type: ignore[arg-type]
+
+    @property
+    def last_human(self) -> Cited | None:
+        """The last text that a person said, or whoever gave the branch its task."""
+        texts = (one for one in reversed(self.texts) if self._asks(one.passage))
+        return next(texts, None)
+
+    def _asks(self, passage: Passage) -> bool:
+        if self.branch == MAIN:
+            return _is_human(passage)
+        return self.messages[passage.message].role is Role.USER and passage.place is Place.SAID
+
+    def _take(self, message: int, passages: Iterable[Passage]) -> None:
+        """Name the texts of one message, and the claims in each of them."""
+        at = (self.first + message) * _STRIDE
+        for number, given in enumerate(passages):
+            # Beside the main branch nobody but the agent that began it speaks as the user.
+            theirs = self.branch != MAIN and given.author is Author.HUMAN
+            passage = replace(given, author=Author.ASSISTANT) if theirs else given
+            text = Cited(text_name(self.branch, message, number), self.branch, passage, at)
+            self.texts.append(text)
+            self._texts[text.name] = text
+            self._claim(text, facts_of((passage,)))
+            self._claim(text, self._sayings(passage))
+            at += len(passage.content) + 1
+
+    def _sayings(self, passage: Passage) -> Iterator[Fact]:
+        """Yield what a person said as a whole; the first of it is the task."""
+        if not _is_human(passage):
+            return
+        kind = "said" if self._has_task else "task"
+        self._has_task = True
+        yield fact(passage, Said(kind, "", passage.text), 0, len(passage.text), "saying")
+
+    def _claim(self, text: Cited, facts: Iterable[Fact]) -> list[Claim]:
+        found = []
+        for one in facts:
+            span = one.span
+            name = f"{place_of(text.name, span.start, span.end)} {one.predicate}"
+            other = self._claims.get(name)
+            if other is not None:
+                # Two facts of one kind at one place are told apart by what they say.
+                name = f"{name} {one.id}"
+            if other is None or (other.fact.content != one.content and name not in self._claims):
+                claim = Claim(name, one, text, text.at + span.start)
+                self._claims[name] = claim
+                found.append(claim)
+        self.claims += found
+        return found
+
+
+def text_name(branch: str, message: int, number: int) -> str:
+    """Return the name of a text: ``m3``, ``m3.1``, and ``marco:m3`` beside the main branch."""
+    prefix = "" if branch == MAIN else f"{branch}:"
+    return f"{prefix}m{message}.{number}" if number else f"{prefix}m{message}"
+
+
+def _is_human(passage: Passage) -> bool:
+    said = passage.place is Place.SAID and passage.author is Author.HUMAN
+    return said and bool(passage.text.strip())
+
+
+def _lies_in(span: Span, text: Cited) -> bool:
+    inside = 0 <= span.start <= span.end <= len(text.passage.content)
+    return inside and span.archive == text.passage.archive

@@ -1,0 +1,15 @@
+"""Profiles: the reconciled way to compact, and the four designs it reconciles, by name.
+
+In: a name.  Out: a policy and the window it was made for.  Invariants: each seed's thresholds, keep
+sets, markers, tables and ways out can be had as it had them; what was wrong in it is mended there
+and told in its module.
+
+Example: ``profile("seed004").policy.trigger(profile("seed004").window)`` is 80,000.
+"""
+
+from __future__ import annotations
+
+from constat.memory.profiles import seed001, seed002, seed003, seed004
+from constat.memory.profiles.named import NAMES, Profile, profile
+
+__all__ = ["NAMES", "Profile", "profile", "seed001", "seed002", "seed003", "seed004"]

@@ -1,0 +1,42 @@
+"""The profiles by name.
+
+In: a name.  Out: a policy and the window it was made for.  Invariant: each name is that of the
+policy.  Example: ``profile("seed003").policy.keep_last`` is 10.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from constat.diagnostics import ConstatError, Diagnostic
+from constat.memory.policy import Policy, Window
+from constat.memory.profiles import seed001, seed002, seed003, seed004
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """A policy and a window."""
+
+    policy: Policy
+    window: Window
+
+
+_RECONCILED: Final = Profile(Policy(), Window())
+_PROFILES: Final = (
+    ("reconciled", _RECONCILED),
+    (seed001.NAME, Profile(seed001.POLICY, seed001.WINDOW)),
+    (seed002.NAME, Profile(seed002.POLICY, seed002.WINDOW)),
+    (seed003.NAME, Profile(seed003.POLICY, seed003.WINDOW)),
+    (seed004.NAME, Profile(seed004.POLICY, seed004.WINDOW)),
+)
+NAMES: Final = tuple(name for name, _ in _PROFILES)
+
+
+def profile(name: str) -> Profile:
+    """Return a profile; raises ``ConstatError`` C0804 for a name that there is not."""
+    found = dict(_PROFILES).get(name)
+    if found is None:
+        message = f"there is no profile `{name}`"
+        raise ConstatError([Diagnostic("C0804", message, help=f"one of {', '.join(NAMES)}")])
+    return found

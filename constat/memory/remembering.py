@@ -1,0 +1,356 @@
+"""Memory: everything that was said, word for word, and as much of what holds as fits a context.
+
+In: messages, as they come.  Out: contexts, views, texts, proofs.  Invariants: what ``append`` has
+returned from survives a crash; a view is a function of what was said and of the goal, and not of
+when it was asked before; nothing is summarised and no model is asked.
+
+Example::
+
+    with Memory(Path(".constat"), "s1") as memory:
+        memory.append(from_anthropic(messages, memory.attachments))
+        context = memory.context(goal="cancel reservation 4WQ150")
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import re
+import tempfile
+import weakref
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Self
+
+from constat.diagnostics import ConstatError, Diagnostic
+from constat.memory.archive import Archive
+from constat.memory.checkpoints import Checkpoints
+from constat.memory.coding import Fork, Known, rows_of
+from constat.memory.compacting import Material
+from constat.memory.deciding import decide, load_rules
+from constat.memory.history import MAIN
+from constat.memory.journal import PIN, RETRACT, BranchKept
+from constat.memory.lines import SILENT
+from constat.memory.policy import Policy, Window
+from constat.memory.record import Moment, Record
+from constat.memory.scratchpad import Scratchpad
+from constat.memory.searching import Index
+from constat.memory.snapshots import Snapshot, policy_digest
+from constat.memory.switching import Switching, Wish
+from constat.memory.tokens import Calibration
+from constat.memory.view import Filling, View, fill
+from constat.memory.working import WorkingMemory
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from types import TracebackType
+
+    from constat.memory.attachments import Attachments
+    from constat.memory.checkpoints import Checkpoint
+    from constat.memory.contexts import Context
+    from constat.memory.deciding import Decided, MemoryRules
+    from constat.memory.facts import Fact
+    from constat.memory.history import Claim, History
+    from constat.memory.lines import Line
+    from constat.memory.messages import Message
+    from constat.memory.proving import Proof, Proving
+    from constat.memory.searching import Found
+
+_BRANCH: Final = r"[\w][\w .-]{0,59}"
+_REF: Final = re.compile(
+    rf"@?(?:ref:)?((?:{_BRANCH}:)?m[0-9]+(?:\.[0-9]+)?)(?:\[([0-9]+):([0-9]+)\])?"
+)
+
+
+class Memory:
+    """The memory of one session, in a folder; without one it lasts as long as this object.
+
+    ``rules`` is a folder with rules of one's own. ``branch`` is for ``Memory.branch``.
+    """
+
+    def __init__(
+        self,
+        folder: Path | None = None,
+        session: str = MAIN,
+        *,
+        policy: Policy | None = None,
+        window: Window | None = None,
+        rules: Path | None = None,
+        branch: BranchKept | None = None,
+    ) -> None:
+        self._scratch = None
+        if folder is None:
+            self._scratch = tempfile.TemporaryDirectory(prefix="constat-")
+            folder = Path(self._scratch.name)
+        self.folder = folder
+        self.archive = Archive(folder)
+        self.session = session
+        self.policy = policy or Policy()
+        self.window = window or Window()
+        self.calibration = Calibration()
+        self._own_rules = rules
+        self._rules: MemoryRules | None = None
+        self._index: Index | None = None
+        self._held: weakref.finalize[[], Memory] | None = None
+        self._record = Record(self.archive, session, self.policy, self.window, branch)
+        self._main = None if branch is None else self._record_of(None)
+        kept_as = session if branch is None else branch.session
+        self._checkpoints = Checkpoints(self.archive, kept_as, self.policy.checkpoints)
+        self._switching = Switching(
+            self._record, self.policy, self.window, self.calibration, self._checkpoints
+        )
+        self._record.load()
+
+    @property
+    def attachments(self) -> Attachments:
+        """Where the bytes of images are kept, for whoever reads a provider's messages."""
+        return self.archive
+
+    @property
+    def rules(self) -> MemoryRules:
+        """The rules that decide; raises ``ConstatError`` with every mistake in one's own."""
+        if self._rules is None:
+            self._rules = load_rules(self._own_rules)
+        return self._rules
+
+    @property
+    def scratchpad(self) -> Scratchpad:
+        """The long texts of the session by reference, those of messages by their names."""
+        return Scratchpad(self.archive, self.session, self.open)
+
+    @property
+    def working(self) -> WorkingMemory:
+        """What the subtasks of the session left behind."""
+        return WorkingMemory(self.archive, self.session)
+
+    @property
+    def checkpoints(self) -> tuple[Checkpoint, ...]:
+        """What compaction made of the session, the newest first."""
+        return self._checkpoints.all()
+
+    @property
+    def history(self) -> History:
+        """What was said, with its texts and claims."""
+        return self._record.history
+
+    def append(self, messages: Sequence[Message], *, after: int | None = None) -> tuple[int, ...]:
+        """Keep messages; gives their numbers. With ``after``, as ``Archive.append``."""
+        if self._held is None:
+            self._held = weakref.finalize(self, self.archive.hold())
+        return self._record.append(messages, after)
+
+    def note(self, facts: Iterable[Fact]) -> None:
+        """Keep facts that were found by other means than the extractors."""
+        self._record.note(facts)
+
+    def pin(self, claim: str, by: str) -> None:
+        """Keep a claim, or all at a place, in sight as long as they hold; C0807 for an unknown."""
+        for one in self._named(claim):
+            self._record.mark(PIN, one.name, by, "")
+
+    def retract(self, claim: str, by: str, reason: str = "") -> None:
+        """Take a claim, or all at a place, back in the name of a person; C0807 for an unknown."""
+        for one in self._named(claim):
+            self._record.mark(RETRACT, one.name, by, reason)
+
+    def view(self, tokens: int, goal: str = "", *, at: Snapshot | None = None) -> View:
+        """Return what matters of the whole history in so many tokens; raises ``BudgetError``.
+
+        With ``at`` it is that of a snapshot, whose goal counts then.
+        """
+        moment, goal = (self._record.moment(), goal) if at is None else (at.moment, at.goal)
+        known, decided = self.decided(goal, moment)
+        filling = Filling((), self.policy.human_tokens, self.policy.verbatim_characters)
+        return fill(_claims(known), decided, tokens, filling)
+
+    def context(
+        self, budget: int | None = None, goal: str = "", *, boundary: bool = False
+    ) -> Context:
+        """Return what to send to a model.
+
+        With a ``budget`` that is at most so many tokens. Without one the policy decides: below its
+        trigger nothing changes, and what was compacted stays as it is until the trigger is reached
+        again. At the ``boundary`` of a task it compacts a little earlier. Raises ``BudgetError``
+        where what is pinned does not fit.
+        """
+        wish = Wish(lambda: self._material(goal), lambda: self.snapshot(goal).id, boundary)
+        if budget is not None:
+            return self._switching.within(budget, wish)
+        return self._switching.by_policy(wish)
+
+    def open(self, ref: str) -> bytes:
+        """Return the bytes of a place: ``m3``, ``m3[12:58]``, ``ref:m3``, or of a digest.
+
+        Raises ``ConstatError`` C0807 for what nobody has said.
+        """
+        found = _REF.fullmatch(ref.strip())
+        try:
+            if found is None:
+                return self.archive.get(ref)
+            content = self._text(found[1])
+        except KeyError:
+            raise ConstatError([_unknown(ref)]) from None
+        if found[2] is None:
+            return content
+        start, end = int(found[2]), int(found[3])
+        if not start <= end <= len(content):
+            raise ConstatError([_unknown(ref)])
+        return content[start:end]
+
+    def why(self, of: Line | str, goal: str = "") -> tuple[Proof, ...]:
+        """Prove why a line, a claim or what is said at a place is in sight, or why it is not.
+
+        There is one proof for each claim. Raises ``ConstatError`` C0807.
+        """
+        names = (of,) if isinstance(of, str) else of.claims
+        moment = self._record.moment()
+        known, decided = self.decided(goal, moment)
+        claims = {one.name: one for one in _claims(known)}
+        state = self.snapshot(goal).id
+        # Proofs are made for people who ask; contexts are made without them.
+        proofs = importlib.import_module("constat.memory.proving")
+        proving: Proving = proofs.Proving(self.rules, rows_of(known), claims, state)
+        wanted = [one for name in names for one in _matching(name, claims.values())]
+        # That a call was made and answered is no line of a context, so there is nothing to prove.
+        shown = (one for one in wanted if one.fact.predicate not in SILENT)
+        return tuple(proving.why(one.name, decided) for one in shown)
+
+    def search(self, words: str, limit: int = 10) -> tuple[Found, ...]:
+        """Find texts by words, the best first."""
+        if self._index is None:
+            self._index = Index()
+        texts = self._record.history.texts
+        self._index.add(texts[len(self._index) :])
+        return self._index.search(words, limit)
+
+    def snapshot(self, goal: str = "") -> Snapshot:
+        """Name the state that a view for a goal is made of, for agents that work side by side."""
+        digest = policy_digest(self.policy, self.window)
+        return Snapshot(self.session, self._record.moment(), self.rules.digest, digest, goal)
+
+    def branch(self, name: str) -> Memory:
+        """Begin a branch for an agent of its own: it sees this session as it is now, for ever.
+
+        Raises ``ConstatError`` C0806 for a name that is taken, or none.
+        """
+        if self._main is not None or not re.fullmatch(_BRANCH, name) or name == MAIN:
+            raise ConstatError([Diagnostic("C0806", f"no branch can be begun here as `{name!r}`")])
+        now = self._record.moment()
+        started = json.dumps([now.messages, now.notes, now.marks])
+        kept = BranchKept(name, f"{self.session}/{name}", now.messages, None, started)
+        self._record.journal.begin(kept)
+        return self._of(kept)
+
+    def resume(self, name: str) -> Memory:
+        """Return a branch that was begun before; raises ``ConstatError`` C0806."""
+        for kept in self._record.journal.branches():
+            if kept.name == name:
+                return self._of(kept)
+        raise ConstatError([Diagnostic("C0806", f"there is no branch `{name!r}`")])
+
+    def merge(self, name: str) -> None:
+        """Take what a branch has found into this session; raises ``ConstatError`` C0806."""
+        self.resume(name).close()
+        self._record.journal.end(name, len(self._record.history.messages))
+
+    def known(self, goal: str = "", moment: Moment | None = None) -> Known:
+        """Return what the rules are told of the record as it was."""
+        record, now = self._record, moment or self._record.moment()
+        histories, forks = [record.at(now)], []
+        held, back = record.held(now), record.taken_back(now)
+        focus = MAIN
+        if self._main is not None and record.branch is not None:
+            started = Moment(*json.loads(record.branch.snapshot))
+            histories.insert(0, self._main.at(started))
+            held += self._main.held(started)
+            back += self._main.taken_back(started)
+            forks.append(Fork(record.branch.name, record.branch.start))
+            focus = record.branch.name
+        else:
+            for kept in record.journal.branches():
+                if kept.end is not None and kept.end <= now.messages:
+                    histories.append(self._record_of(kept).history)
+                    forks.append(Fork(kept.name, kept.start, kept.end))
+        return Known(histories, forks, held, back, goal, focus)
+
+    def decided(self, goal: str = "", moment: Moment | None = None) -> tuple[Known, Decided]:
+        """Run the rules over the record as it was."""
+        known = self.known(goal, moment)
+        return known, decide(self.rules, rows_of(known))
+
+    def close(self) -> None:
+        """Let go of what is not on the disk; a memory without a folder is forgotten."""
+        if self._held is not None:
+            self._held()
+            self._held = None
+        if self._index is not None:
+            self._index.close()
+            self._index = None
+        if self._scratch is not None:
+            self._scratch.cleanup()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _material(self, goal: str) -> Material:
+        known, decided = self.decided(goal)
+        record = self._record
+        return Material(
+            record.history, record.shown, record.costs, record.heavy, _claims(known), decided
+        )
+
+    def _of(self, kept: BranchKept) -> Memory:
+        return Memory(
+            self.folder,
+            self.session,
+            policy=self.policy,
+            window=self.window,
+            rules=self._own_rules,
+            branch=kept,
+        )
+
+    def _record_of(self, kept: BranchKept | None) -> Record:
+        record = Record(self.archive, self.session, self.policy, self.window, kept)
+        record.load()
+        return record
+
+    def _text(self, name: str) -> bytes:
+        """Return a text of this branch, of the main one, or of one that came back."""
+        own = self._record.history
+        histories = [own] if own.has(name) else self.known().histories
+        for history in histories:
+            if history.has(name):
+                return history.text(name).passage.content
+        raise KeyError(name)
+
+    def _named(self, claim: str) -> list[Claim]:
+        return _matching(claim, self._record.history.claims)
+
+
+def _claims(known: Known) -> list[Claim]:
+    return [claim for history in known.histories for claim in history.claims]
+
+
+def _matching(name: str, claims: Iterable[Claim]) -> list[Claim]:
+    """Return the claim of a name, or those of a place or a text."""
+    wanted = name.strip().lstrip("@")
+    found = [one for one in claims if wanted in {one.name, one.place, one.text.name}]
+    if not found:
+        raise ConstatError([_unknown(name)])
+    return found
+
+
+def _unknown(ref: str) -> Diagnostic:
+    shown = ref if len(ref) <= 80 and ref.isprintable() else "that place"  # noqa: PLR2004
+    return Diagnostic(
+        "C0807",
+        f"nothing was said at `{shown}`",
+        help="a place is `m3`, the first text of message 3, or some of its bytes, `m3[12:58]`",
+    )

@@ -1,0 +1,308 @@
+"""Memories on behalf of people: logs compacted, places opened, texts forgotten, proofs checked.
+
+In: the folder of a project or a store, and what is asked.  Out: values to print.  Invariants: a log
+is read whole before anything of it is kept; messages that a session has already are not appended
+again; a proof is shown with what the independent checker says of it.
+
+Example: ``compacted(log, Wish(budget=2_000)).ratio``.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from constat.diagnostics import ConstatError, Diagnostic, nearest
+from constat.memory import Memory
+from constat.memory.archive import Archive
+from constat.memory.lines import SILENT
+from constat.memory.log_files import Log, read_log, write_log
+from constat.memory.messages import MessageFormatError
+from constat.memory.policy import Window, context_limit
+from constat.memory.profiles import profile
+from constat.memory.tokens import estimate
+from constat.project import find_project, load_project
+from constat.session.nested import checked
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from constat.check import Report
+    from constat.memory import Claim, Context, Line
+    from constat.memory.extract.by_model import Extraction
+    from constat.memory.forgetting import Forgotten
+    from constat.memory.proving import Proof
+    from constat.model import Client
+
+MOST_BYTES: Final = 256 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """How to compact: within ``budget`` tokens, or by the policy of a profile."""
+
+    budget: int | None = None
+    profile: str = "reconciled"
+    goal: str = ""
+    model: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    """Two claims about one slot, neither of which corrects the other."""
+
+    slot: str
+    one: str
+    one_place: str
+    other: str
+    other_place: str
+
+
+@dataclass(frozen=True)
+class Compaction:
+    """What became of a history; counts are of facts, by their kinds where they are many."""
+
+    session: str
+    messages: int
+    facts: int
+    before: int
+    after: int
+    kept_messages: int
+    compacted: bool
+    reason: str
+    kept: Mapping[str, int]
+    current: int
+    superseded: int
+    refused: int
+    contradictions: tuple[Contradiction, ...]
+    lines: tuple[Line, ...]
+    log: Log = field(repr=False)
+    extraction: Extraction | None = None
+
+    @property
+    def ratio(self) -> float:
+        """How many times fewer the tokens are."""
+        return self.before / max(1, self.after)
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A proof with the report of the checker on its certificate."""
+
+    proof: Proof
+    report: Report
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """What is kept of a session."""
+
+    session: str
+    messages: int
+    tokens: int
+    texts: int
+    bytes: int
+    facts: Mapping[str, int]
+    branches: int
+    checkpoints: int
+
+
+def store_of(project: str | None, store: str | None) -> Path:
+    """Return the folder in which memories are kept: the given one, or the project's state."""
+    if store is not None:
+        return Path(store)
+    start = None if project is None else Path(project)
+    return load_project(find_project(start)).state
+
+
+def opened(folder: Path, session: str, *, wish: Wish | None = None) -> Memory:
+    """Open the memory of a session that is kept; raises ``ConstatError`` C0927 for another."""
+    known = Archive(folder).sessions()
+    if session not in known:
+        near = nearest(session, known)
+        raise ConstatError([_no_session(session, near)])
+    return _memory(folder, session, wish or Wish())
+
+
+def sessions(folder: Path) -> tuple[str, ...]:
+    """Name the sessions that are kept."""
+    return Archive(folder).sessions()
+
+
+def compacted(
+    contents: Sequence[tuple[str, bytes]],
+    wish: Wish,
+    *,
+    folder: Path | None = None,
+    session: str = "main",
+    form: str = "",
+    client: Client | None = None,
+) -> Compaction:
+    """Read logs, one after the other, and compact them; with a folder they are kept there.
+
+    With a client a model also looks for facts in the prose of messages that are new.
+    Raises ``ConstatError``: C0925 for what is no log, C0803 where what is pinned does not fit.
+    """
+    with _memory(folder, session, wish) as memory:
+        log = _read(contents, memory, form)
+        had = memory.archive.messages(session)
+        # The log of a session that goes on begins with what is known of it.
+        start = len(had) if log.messages[: len(had)] == had else 0
+        memory.append(log.messages[start:], after=len(had))
+        extraction = None if client is None else _extracted(memory, len(had), client)
+        context = memory.context(wish.budget, wish.goal)
+        report = _report(memory, context, wish, Log(log.format, context.messages))
+        return replace(report, extraction=extraction)
+
+
+def written(compaction: Compaction, store: Path | None) -> bytes:
+    """Return the compacted messages in the format of the log."""
+    if store is None:
+        with Memory() as scratch:
+            return write_log(compaction.log, scratch.attachments)
+    return write_log(compaction.log, Archive(store))
+
+
+def proved(memory: Memory, place: str, goal: str) -> tuple[Checked, ...]:
+    """Prove why what is said at a place is in sight or not, and let the checker look at it."""
+    return tuple(
+        Checked(proof, checked(proof.certificate, None, ())) for proof in memory.why(place, goal)
+    )
+
+
+def statistics(folder: Path, session: str) -> Statistics:
+    """Count what is kept of a session."""
+    with opened(folder, session) as memory:
+        history = memory.history
+        texts = {one.passage.archive: one.passage.content for one in history.texts}
+        checkpoints = importlib.import_module("constat.memory.checkpoints")
+        journal = importlib.import_module("constat.memory.journal")
+        return Statistics(
+            session,
+            len(history.messages),
+            sum(estimate(one.passage.text) for one in history.texts),
+            len(texts),
+            sum(map(len, texts.values())),
+            _by_kind(history.claims),
+            len(journal.Journal(memory.archive, session).branches()),
+            len(checkpoints.Checkpoints(memory.archive, session).all()),
+        )
+
+
+def forgotten(folder: Path, session: str, place: str, *, by: str, reason: str) -> Forgotten:
+    """Forget the texts of a place (``m3``, all of a message; or a digest), or of a session."""
+    forgetting: Any = importlib.import_module("constat.memory.forgetting")
+    with opened(folder, session) as memory:
+        digests = _digests(memory, place)
+        archive = memory.archive
+    found: Forgotten = forgetting.forget(archive, digests, by=by, reason=reason)
+    return found
+
+
+def _extracted(memory: Memory, first: int, client: Client) -> Extraction:
+    """Let a model look for facts in the messages from a number on, and keep what it found."""
+    extract: Any = importlib.import_module("constat.memory.extract.by_model")
+    texts = (one.passage for one in memory.history.texts if one.passage.message >= first)
+    found: Extraction = extract.extract_by_model(texts, client)
+    memory.note((*found.facts, *found.rejected))
+    return found
+
+
+def _digests(memory: Memory, place: str) -> list[str]:
+    if place.startswith("sha256:"):
+        return [place]
+    texts = memory.history.texts
+    if place == "all":
+        return [one.passage.archive for one in texts]
+    name = place.removeprefix("@").removeprefix("ref:").partition("[")[0]
+    found = [
+        one.passage.archive for one in texts if one.name == name or one.name.startswith(f"{name}.")
+    ]
+    if not found:
+        message = f"`{place}` names no text of session `{memory.session}`"
+        told = Diagnostic(
+            "C0926", message, help="write `m3` for message 3, a digest `sha256:...`, or `all`"
+        )
+        raise ConstatError([told])
+    return found
+
+
+def _memory(folder: Path | None, session: str, wish: Wish) -> Memory:
+    chosen = profile(wish.profile)
+    window = Window(context_limit(wish.model)) if wish.model else chosen.window
+    return Memory(folder, session, policy=chosen.policy, window=window)
+
+
+def _read(contents: Sequence[tuple[str, bytes]], memory: Memory, form: str) -> Log:
+    logs = []
+    for name, content in contents:
+        if len(content) > MOST_BYTES:
+            told = Diagnostic("C0925", f"{name} is no log: it has more than {MOST_BYTES:,} bytes")
+            raise ConstatError([told])
+        try:
+            logs.append(read_log(content, memory.attachments, form))
+        except MessageFormatError as problem:
+            told = Diagnostic(
+                "C0925",
+                f"{name} is no log: {problem}",
+                note="nothing was kept",
+                help='a log is JSON such as [{"role": "user", "content": "..."}], or one message '
+                "a line",
+            )
+            raise ConstatError([told]) from problem
+    return Log(logs[0].format, tuple(message for log in logs for message in log.messages))
+
+
+def _report(memory: Memory, context: Context, wish: Wish, log: Log) -> Compaction:
+    _, decided = memory.decided(wish.goal)
+    every = memory.history.claims
+    claims = {one.name: one for one in every if one.fact.predicate not in SILENT}
+    lines = () if context.view is None else context.view.lines
+    shown = [claims[name] for one in lines for name in one.claims if name in claims]
+    refused = sum(1 for name in claims if name in decided.refused)
+    current = sum(1 for name in claims if name in decided.current)
+    pairs = (
+        _contradiction(claims[one], claims[other])
+        for one, other in decided.contradictions
+        if one in claims and other in claims
+    )
+    return Compaction(
+        memory.session,
+        len(memory.history.messages),
+        len(every),
+        context.before,
+        context.tokens,
+        len(context.messages),
+        context.compacted,
+        context.reason,
+        _by_kind(shown),
+        current,
+        len(claims) - current - refused,
+        refused,
+        tuple(pairs),
+        lines,
+        log,
+    )
+
+
+def _contradiction(one: Claim, other: Claim) -> Contradiction:
+    slot = f"{one.fact.subject} {one.fact.key}".strip()
+    return Contradiction(slot, one.fact.value, one.place, other.fact.value, other.place)
+
+
+def _by_kind(claims: Sequence[Claim]) -> dict[str, int]:
+    counts = Counter(one.fact.predicate for one in claims)
+    return dict(sorted(counts.items(), key=lambda one: (-one[1], one[0])))
+
+
+def _no_session(session: str, near: str | None) -> Diagnostic:
+    return Diagnostic(
+        "C0927",
+        f"no session `{session}` is kept",
+        help=f"write `--session {near}`"
+        if near
+        else f"keep one: `constat memory compact LOG --session {session}`",
+    )

@@ -1,0 +1,91 @@
+"""Whatever a log holds, a context of it is one that providers take, and every line is quoted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from constat.memory import (
+    BudgetError,
+    HeldAttachments,
+    Memory,
+    Policy,
+    from_anthropic,
+    from_openai,
+    strays,
+    to_anthropic,
+    to_openai,
+)
+from tests.memory.logs import airline_dialogues, anthropic_logs, openai_logs, request_logs
+from tests.memory.rounds import check_quotes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from constat.memory import Message
+
+FEW = settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+def check_cut(memory: Memory, messages: Sequence[Message], budget: int) -> None:
+    """A context has no orphan that its history has not, and is within its budget."""
+    try:
+        context = memory.context(budget)
+    except BudgetError as problem:
+        needed = problem.needed
+        context = memory.context(needed)
+        assert budget < needed
+        budget = needed
+    assert context.tokens <= budget
+    lost = strays(messages)
+    found = strays(context.messages)
+    assert set(found.results) <= set(lost.results)
+    assert set(found.calls) <= set(lost.calls)
+
+
+@FEW
+@given(anthropic_logs())
+def test_any_log_of_one_provider_gives_a_context(log: list[dict[str, Any]]) -> None:
+    with Memory(policy=Policy(keep_last=2)) as memory:
+        messages = from_anthropic(log, memory.attachments)
+        memory.append(messages)
+        check_quotes(memory)
+        check_cut(memory, messages, 150)
+        system, written = to_anthropic(memory.context().messages, memory.attachments)
+        assert system is None
+        assert len(from_anthropic(written, HeldAttachments())) == len(written)
+
+
+@FEW
+@given(openai_logs())
+def test_any_log_of_the_other_does_too(log: list[dict[str, Any]]) -> None:
+    messages = from_openai(log)
+    with Memory(policy=Policy(keep_last=2)) as memory:
+        memory.append(messages)
+        check_quotes(memory)
+        check_cut(memory, messages, 150)
+        assert from_openai(to_openai(memory.context().messages))
+
+
+def test_public_logs_have_no_orphan_at_some_cuts() -> None:
+    for log in (airline_dialogues()[3], request_logs()[0]):
+        messages = from_openai(log)
+        with Memory(policy=Policy(keep_last=3)) as memory:
+            for end in range(13, len(messages), 13):
+                memory.append(messages[len(memory.history.messages) : end])
+                check_cut(memory, messages[:end], 2_500)
+
+
+@pytest.mark.slow
+def test_public_logs_have_no_orphan_at_any_cut() -> None:
+    count = 0
+    for log in [*airline_dialogues(), *request_logs()]:
+        messages = from_openai(log)
+        with Memory(policy=Policy(keep_last=4)) as memory:
+            for end in range(1, len(messages) + 1):
+                memory.append(messages[end - 1 : end])
+                check_cut(memory, messages[:end], 2_500)
+                count += 1
+    assert count > 2_500

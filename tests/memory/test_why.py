@@ -1,0 +1,72 @@
+"""Why a line is in sight is proved, and the independent checker accepts the proof."""
+
+from __future__ import annotations
+
+import pytest
+
+from constat.check import check_certificate
+from constat.memory import Memory
+from constat.memory.coding import rows_of
+from constat.memory.deciding import FOLDER, decide, load_rules
+from constat.session import Session
+from constat.session.cases import run_cases
+from tests.memory.rounds import answered, assistant, called, session, user
+
+
+def test_a_line_of_each_class_is_proved_and_checked() -> None:
+    with Memory() as memory:
+        memory.append(
+            [
+                *session(1),
+                user("Look at order O-1. Never pay twice."),
+                called("get_order", 50, id="O-1"),
+                answered(50, {"id": "O-1", "state": "unpaid-7"}),
+                called("get_order", 51, id="O-1"),
+                answered(51, "Error: no such order O-1"),
+            ]
+        )
+        lines = {line.level: line for line in memory.view(500, "order O-1").lines}
+        goals = set()
+        for line in lines.values():
+            for proof in memory.why(line.claims[0], "order O-1"):
+                report = check_certificate(proof.certificate)
+                assert (report.accepted, proof.verdict.name) == (True, "PROVED"), proof.goal
+                goals.add(proof.goal.split("(")[0])
+        assert {"pinned", "of_class"} <= goals
+        assert len(lines) > 2
+
+
+def test_a_proof_names_the_bytes_it_rests_on() -> None:
+    with Memory() as memory:
+        memory.append([user("Never touch payroll."), assistant("Fine.")])
+        (proof,) = memory.why("m0[0:20] constraint")
+        digest = memory.history.text("m0").passage.archive
+        assert f"bytes 0 to 20 of {digest}, which is m0" in proof.text
+        assert "human said at m0[0:20] constraint" in proof.text
+        tampered = proof.certificate.replace(b"payroll", b"pay-all")
+        assert not check_certificate(tampered).accepted
+
+
+def test_the_rules_are_right_and_say_everything() -> None:
+    checked = Session().check_rules([FOLDER])
+    assert (checked.exit_code, checked.diagnostics, checked.incomplete) == (0, (), ())
+
+
+@pytest.mark.slow
+def test_the_cases_of_the_rules_hold_and_make_every_rule_fire() -> None:
+    outcome = run_cases([FOLDER])
+    assert outcome.failures == ()
+    (library,) = outcome.libraries
+    assert [one.id for one in library.coverage.never_fired] == []
+
+
+@pytest.mark.parametrize("seed", [3])
+def test_both_ways_to_decide_agree(seed: int) -> None:
+    rules = load_rules()
+    with Memory() as memory:
+        memory.append([*session(3, seed), user("Settle order O-105 for C003. Never wait.")])
+        claims = memory.history.claims
+        memory.pin(claims[5].name, "ann")
+        memory.retract(claims[-1].name, "bob")
+        rows = rows_of(memory.known("settle O-105"))
+        assert decide(rules, rows, bulk=True) == decide(rules, rows, bulk=False)
