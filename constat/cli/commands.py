@@ -14,8 +14,15 @@ from constat import __version__
 from constat.cli.lazy import LazyGroup
 
 _COMMANDS: Final = (
+    ("init", "Begin a project with a database."),
     ("prove", "Prove or disprove a goal."),
     ("query", "Find all answers of a goal with variables."),
+    ("ask", "Answer a question in plain words, with a proof."),
+    ("repl", "Type goals, rules and questions, one after another."),
+    ("solve", "Explore a question by a plan of steps."),
+    ("resume", "Go on with an exploration where it ended."),
+    ("history", "List what was explored."),
+    ("plan", "Show, check, edit and promote the plans of explorations."),
     ("why-not", "Say why a goal does not hold, and how far it is from it."),
     ("what-if", "Answer a goal as if facts, values or rules were others."),
     ("missing", "Find the facts that would prove a goal."),
@@ -30,12 +37,16 @@ _COMMANDS: Final = (
     ("openings", "Show the rows of a certificate in signed snapshots."),
     ("stale", "List the certificates that would have to be proved again."),
     ("cache", "Look at the answers of sources that are kept, or clear them."),
+    ("models", "List the language models, and what they have used."),
+    ("memory", "Keep conversations as facts, and compact them."),
     ("recorded", "Look at what was recorded for answers as of a time."),
     ("explain", "Explain a code such as C0203."),
     ("explain-plan", "Show how answers in bulk are computed."),
     ("materialize", "Keep the answers of a query, for point queries."),
     ("facts", "State facts, list them, take them back."),
+    ("doctor", "Look at everything that a project needs."),
     ("rules", "Check rule files."),
+    ("catalog", "Look at what the sources hold; draft declarations."),
     ("export", "Write a certificate in a standard format."),
     ("help", "Explain exit codes, goals, JSON, files."),
     ("schema", "Print the JSON Schema of a command's results."),
@@ -43,10 +54,13 @@ _COMMANDS: Final = (
 )
 
 _SECTIONS: Final = (
-    ("Ask", ("prove", "query", "why-not", "what-if", "missing", "run")),
+    ("Begin", ("init", "doctor", "catalog")),
+    ("Ask", ("prove", "query", "ask", "repl", "why-not", "what-if", "missing", "run")),
+    ("Explore", ("solve", "resume", "history", "plan")),
     ("Check what was answered", ("verify", "diff", "replay", "stale", "export")),
     ("Sign and keep", ("sign", "keygen", "log", "snapshot", "openings")),
     ("Facts and rules", ("facts", "rules", "cache", "recorded", "materialize")),
+    ("Conversations", ("memory",)),
 )
 
 

@@ -102,11 +102,12 @@ def command(  # noqa: PLR0913  one argument for each option
         if form == "json":
             write_json(_json(found))
         else:
-            _print(found)
+            print_missing(found)
     return found.exit_code
 
 
-def _print(found: MissingFacts) -> None:
+def print_missing(found: MissingFacts) -> None:
+    """Print the sets of facts that were found."""
     print_verdict(found.result)
     if found.holds:
         write("nothing is missing")

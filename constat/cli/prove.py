@@ -10,7 +10,13 @@ import json
 
 import click
 
-from constat.cli.asking import asked, project_option
+from constat.cli.asking import project_option
+from constat.cli.draft_options import (
+    RulesThatCount,
+    answering,
+    draft_options,
+    note_unapproved,
+)
 from constat.cli.engines import OWN, engine_option, give_second_opinion, refuse_with_another
 from constat.cli.files import write_file
 from constat.cli.helping import PlainCommand
@@ -29,6 +35,7 @@ from constat.session.log_as import LogAs
 @click.command(name="prove", cls=PlainCommand)
 @click.argument("goal")
 @prove_options
+@draft_options
 @click.option("--no-cache", "anew", is_flag=True, help="Ask all sources anew, and keep that.")
 @locale_option
 @log_options
@@ -39,6 +46,7 @@ def command(  # noqa: PLR0913  one argument for each group of options
     *,
     search: Search,
     shown: Shown,
+    counting: RulesThatCount,
     anew: bool,
     locale: str | None,
     log: LogAs | None,
@@ -62,6 +70,7 @@ def command(  # noqa: PLR0913  one argument for each group of options
       constat prove "is_vip(C001)" --as-of 2026-01-31           # exits with 4
       constat prove "is_vip(C001)" --log --by alice
       constat prove "is_vip(C001)" --locale de_DE --depth 1
+      constat prove "may_leave(C005)" --require-approved        # exits with 4
       constat prove "is_vip(C001)" --engine pydatalog
 
     Exit codes: 0 proved, 3 proved under assumptions, 4 unresolved,
@@ -69,7 +78,8 @@ def command(  # noqa: PLR0913  one argument for each group of options
     With --engine pydatalog: 0 yes, 5 no, 4 no answer, 78 a construct that it lacks.
     """
     refuse_with_another(engine, *NEEDS_PROOFS)
-    with Session(project, cache=not anew, locale=locale) as session, asked(session, goal=goal):
+    own = Session(project, cache=not anew, locale=locale)
+    with answering(own, counting, goal) as session:
         if engine != OWN:
             return give_second_opinion(session, goal, form=shown.form, quiet=shown.quiet)
         if search.several:
@@ -91,12 +101,16 @@ def _prove_one(session: Session, goal: str, search: Search, shown: Shown, log: L
             log=log,
         )
     if shown.form == "json":
-        write_json(result_json(result, json.loads(tree_to_json(result.tree))))
+        found = result_json(result, json.loads(tree_to_json(result.tree)))
+        unapproved = list(result.unapproved)
+        write_json({**found, "unapproved": unapproved, "models": session.model_usage})
     else:
         print_result(result, depth=shown.depth, quiet=shown.quiet, trace_calls=shown.trace_calls)
     told = _put_away(session, result, shown.certificate, keep=shown.keep)
     for line in () if shown.quiet else told:
         note(line)
+    if not shown.quiet:
+        note_unapproved(result)
     return result.exit_code
 
 

@@ -18,8 +18,9 @@ import click
 
 from constat.cli.answer_text import Cells, ground_text, summary
 from constat.cli.arrow import write_arrow
-from constat.cli.asking import asked, project_option
+from constat.cli.asking import project_option
 from constat.cli.bulk_lines import bulk_csv_pieces, bulk_json_line_pieces, stored_rows
+from constat.cli.draft_options import RulesThatCount, answering, draft_options
 from constat.cli.engines import refuse_with_another
 from constat.cli.files import replacing
 from constat.cli.helping import PlainCommand
@@ -64,7 +65,7 @@ _ENGINES: Final = ("auto", "reference", "forward", "pydatalog")
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """What to write of the answers."""
+    """What is asked, by which rules, and what to write of the answers."""
 
     form: str
     output: str | None
@@ -76,6 +77,9 @@ class _Wanted:
     spreadsheet: bool
     explained: str | None
     materialized: bool
+    trace_calls: bool
+    anew: bool
+    counting: RulesThatCount
 
 
 @click.command(name="query", cls=PlainCommand)
@@ -118,10 +122,9 @@ class _Wanted:
     help="Who answers: reference goes goal by goal, forward computes whole relations, auto chooses "
     "by how much there is to read; pydatalog is a second opinion without verdicts.",
 )
+@draft_options
 @project_option
-def command(
-    goal: str, *, trace_calls: bool, anew: bool, engine: str, project: str | None, **given: object
-) -> int:
+def command(goal: str, *, engine: str, project: str | None, **given: object) -> int:
     """Find all answers of GOAL: the values of its variables for which it holds.
 
     GOAL is an atom, or several of them with commas between: `!` denies an atom, and comparisons
@@ -151,6 +154,7 @@ def command(
       constat query "controls(C001, ?b)" --engine pydatalog --format json
       constat query "customer_revenue(?c, ?r)" --engine forward --format csv
       constat query "is_vip(?c)" --explain-row C001
+      constat query "may_leave(?c)" --require-approved            # exits with 4
 
     Exit codes: 0 the answers are settled, 3 settled under assumptions, 4 there may be other
     answers or some are not decided, 2 bad usage, configuration or rules. With --engine pydatalog:
@@ -158,15 +162,16 @@ def command(
     """
     wanted = _Wanted(**given)  # type: ignore[arg-type]  # click gives the options declared above
     _require_sense(wanted, engine)
-    with Session(project, cache=not anew) as session, asked(session, goal=goal):
+    own = Session(project, cache=not wanted.anew)
+    with answering(own, wanted.counting, goal) as session:
         if engine == _ENGINES[-1]:
             return give_second_rows(session, goal, form=wanted.form)
         if wanted.explained is not None:
             code: int = _explaining().explain_row(session, goal, wanted.explained, form=wanted.form)
             return code
         answers = _answers(session, goal, wanted, engine)
-        _give(answers, wanted)
-        if trace_calls:
+        _give(answers, wanted, session.model_usage)
+        if wanted.trace_calls:
             note(calls_text(answers.calls))
     return answers.exit_code
 
@@ -176,9 +181,10 @@ def _explaining() -> ModuleType:
     return importlib.import_module("constat.cli.explain_row")
 
 
-def _give(answers: Answers, wanted: _Wanted) -> None:
+def _give(answers: Answers, wanted: _Wanted, models: dict[str, object] | None) -> None:
     rows, left_out = _chosen(answers, wanted)
     shown = Shown(answers, rows, _columns(answers, wanted), confidence=wanted.confidence)
+    shown.models = models
     _write(shown, left_out, wanted)
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from constat.evaluation import Assumption, Call
     from constat.session import Result
     from constat.store import StoredFact
+    from constat.store.told import Told
 
 
 def result_json(result: Result, tree: object) -> dict[str, object]:
@@ -91,6 +92,18 @@ def stated_json(fact: StoredFact, shown: str) -> dict[str, object]:
         "added_at": fact.added_at,
         "retracted_at": fact.retracted_at,
         "retracted_by": fact.retracted_by,
+        "told": None if fact.told is None else told_json(fact.told),
+    }
+
+
+def told_json(told: Told) -> dict[str, object]:
+    """Give the words that say a fact."""
+    return {
+        "words": told.words,
+        "document": told.hash,
+        "start": told.start,
+        "end": told.end,
+        "tool": told.tool,
     }
 
 

@@ -28,7 +28,7 @@ _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 class Shown:
-    """The rows to write, and which of their columns."""
+    """The rows to write, and which of their columns; `models` is what models used for them."""
 
     def __init__(
         self, answers: Answers, rows: Rows, columns: Sequence[AnswerColumn], *, confidence: bool
@@ -38,6 +38,7 @@ class Shown:
         self.columns = tuple(columns)
         self.places = tuple(answers.columns.index(column) for column in columns)
         self.confidence = confidence
+        self.models: dict[str, object] | None = None
 
     def values(self, row: AnswerRow) -> tuple[Value, ...]:
         """Give the values of the columns that are written."""
@@ -145,6 +146,7 @@ def answers_json(shown: Shown, left_out: int) -> dict[str, object]:
             ],
         },
         "calls": [call_json(call) for call in answers.calls],
+        "models": shown.models,
     }
 
 

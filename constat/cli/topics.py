@@ -84,6 +84,9 @@ COLUMNS          how wide the terminal is taken to be, for tables
 CONSTAT_DEBUG    show where an error in Constat itself happened
 CONSTAT_KEY_PASSPHRASE
                  the passphrase of private keys (keygen, sign, log anchor)
+ANTHROPIC_API_KEY
+                 the key of models of this provider, unless `key:` in
+                 constat.yaml names another variable (see `constat models`)
 others           those that constat.yaml names as ${NAME}, in connections and
                  facts; a missing one is an error that names it
 
@@ -99,8 +102,13 @@ constat.yaml     the project: rules, databases, facts, limits. It is looked for
                  in this folder and those above; --project names another. A
                  pyproject.toml may point to it: [tool.constat] project = "..."
 *.dl             rules, in the files and folders that constat.yaml names
-.constat/        the state of the project, beside constat.yaml: stated facts and
-                 what else must outlive a run (`state:` names another folder)
+.constat/        the state of the project, beside constat.yaml: stated facts,
+                 the catalog of tables and what else must outlive a run
+                 (`state:` names another folder); model_answers.sqlite in it
+                 has what models replied and what that cost
+approvals.jsonl  beside rule files: who approved which rules of models; it
+                 belongs into version control with them
+*.jsonl          tapes: replies that `models: {tape: FILE}` replays
 
 FILE.dsse        the signatures of the certificate FILE, a line for each signer
 *.pem            keys that `constat keygen` made; *.pub.pem are the public ones

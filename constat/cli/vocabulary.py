@@ -38,9 +38,19 @@ def known(
             return [
                 Offer("plain", one, ", ".join(columns)) for one, columns in declarations(project)
             ]
-        case "rule" | "rule_id" | "rule_ids" | "id" | "ids":
-            return [Offer("plain", one) for one in rule_ids(project)]
-        case "database" | "databases" | "source_name" | "retention" | "role" | "roles":
+        case "rule" | "rule_id" | "rule_ids" | "id" | "ids" | "drafts":
+            return _rules(name, project)
+        case (
+            "database"
+            | "databases"
+            | "source_name"
+            | "retention"
+            | "role"
+            | "roles"
+            | "exploration"
+            | "table"
+            | "tables"
+        ):
             return [Offer("plain", one) for one in _configured(name, _project(project))]
         case "code":
             entries = importlib.import_module("constat.diagnostics.catalogue").catalogue()
@@ -54,8 +64,25 @@ def known(
             return None
 
 
+def _tables(project: Project) -> Iterable[str]:
+    """Give the tables that the catalog has kept; no source is opened for a completion."""
+    path = project.state / "catalog.sqlite"
+    if not path.is_file():
+        return ()
+    index = importlib.import_module("constat.store.catalog_index").CatalogIndex(path)
+    try:
+        return [f"{one.source}.{one.label}" for one in index.tables()]
+    finally:
+        index.close()
+
+
 def _configured(name: str, project: Project) -> Iterable[str]:
-    """Give the words of `constat.yaml` for a parameter."""
+    """Give the words of `constat.yaml`, or of the catalog, for a parameter."""
+    if name.startswith("table"):
+        return _tables(project)
+    if name == "exploration":
+        keeping = importlib.import_module("constat.store.explored")
+        return [one.identity for one in reversed(keeping.ExploredStore(project.state).list())]
     if name == "retention":
         return ("kept", *project.log.classes)
     if name.startswith("role"):
@@ -115,6 +142,19 @@ def declarations(project: str | None) -> list[tuple[str, tuple[str, ...]]]:
 def rule_ids(project: str | None) -> list[str]:
     """List the ids that rules of a project are given."""
     return sorted({one for text in _texts(project) for one in _IDENTIFIER.findall(text)})
+
+
+def _rules(name: str, folder: str | None) -> list[Offer]:
+    """Give the rules of files, or the drafts that wait, or both where either can be named."""
+    ids = [] if name == "drafts" else [Offer("plain", one) for one in rule_ids(folder)]
+    return [*(_drafts(folder) if name in {"drafts", "rule_id"} else ()), *ids]
+
+
+def _drafts(folder: str | None) -> list[Offer]:
+    """Offer the drafts that wait for a decision, with the question behind each."""
+    drafts = importlib.import_module("constat.store.drafts")
+    waiting = drafts.DraftStore(_project(folder).state).list("proposed")
+    return [Offer("plain", one.short, " ".join(one.purpose.split())) for one in waiting]
 
 
 def _project(folder: str | None) -> Project:

@@ -111,14 +111,15 @@ def command(  # noqa: PLR0913  one argument for each option
                 query=query,
                 observe=observe,
             )
-        write_json(_json(found)) if form == "json" else _print(found, depth=depth, quiet=quiet)
+        write_json(_json(found)) if form == "json" else print_both(found, depth=depth, quiet=quiet)
         if certificate is not None:
             write_file(certificate, found.certificate)
             note(f"certificate of the supposed answer written to {certificate}")
     return found.exit_code
 
 
-def _print(found: WhatIf, *, depth: int | None, quiet: bool) -> None:
+def print_both(found: WhatIf, *, depth: int | None, quiet: bool) -> None:
+    """Print both verdicts, what differs, and the supposed proof."""
     write_heading(f"WHAT IF: {found.verdict.label}: {found.goal}", YELLOW)
     write(f"as it is: {found.before.verdict.label}")
     for text in found.supposed:

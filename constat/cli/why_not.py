@@ -74,11 +74,12 @@ def command(
         if form == "json":
             write_json(_json(found, wanted))
         else:
-            _print(found, wanted)
+            print_why_not(found, wanted)
     return found.exit_code
 
 
-def _print(found: WhyNotResult, reasons: int) -> None:
+def print_why_not(found: WhyNotResult, reasons: int) -> None:
+    """Print why a goal does not hold; with so many ranked reasons."""
     result = found.result
     print_verdict(result)
     if found.refutation is None:

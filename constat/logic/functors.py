@@ -212,6 +212,8 @@ def _substring(text: str, start: int, length: int) -> str:
         return text[start : start + length]
     encoded = text.encode()
     end = min(start + length, len(encoded))
+    if start >= end:
+        return ""
     if _inside_character(encoded, start) or _inside_character(encoded, end):
         raise EvaluationError("substr counts bytes, and these cut a character in two")
     return encoded[start:end].decode()

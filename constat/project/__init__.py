@@ -9,6 +9,9 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
+from constat.project.authoring import AuthoringSetting, SubPlanSetting
+from constat.project.explore import ExploreSetting
+from constat.project.models import ModelSetting, ModelsSetting
 from constat.project.places import CONFIGURATION, find_project, inside
 from constat.project.project import (
     BUILT_IN_TIERS,
@@ -21,6 +24,7 @@ from constat.project.project import (
     Project,
 )
 from constat.project.records import KEPT, KeySetting, LogSetting
+from constat.project.review import APPROVER, ReviewSetting
 from constat.project.suggesting import suggestion
 from constat.project.variables import Expanded
 
@@ -28,19 +32,26 @@ if TYPE_CHECKING:
     from constat.project.loading import load_project
 
 __all__ = [
+    "APPROVER",
     "BUILT_IN_TIERS",
     "CONFIGURATION",
     "KEPT",
+    "AuthoringSetting",
     "Bounds",
     "Cell",
     "CustomTier",
     "Database",
     "Expanded",
+    "ExploreSetting",
     "FactRow",
     "FactTable",
     "KeySetting",
     "LogSetting",
+    "ModelSetting",
+    "ModelsSetting",
     "Project",
+    "ReviewSetting",
+    "SubPlanSetting",
     "find_project",
     "inside",
     "load_project",

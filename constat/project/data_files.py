@@ -19,8 +19,17 @@ if TYPE_CHECKING:
     from constat.project.document import Node
     from constat.project.sections import Sections
 
-ENDINGS: Final = (".csv", ".tsv", ".parquet", ".jsonl", ".ndjson")
+ENDINGS: Final = (
+    *(".csv", ".tsv", ".parquet", ".jsonl", ".ndjson", ".json"),
+    *(".arrow", ".arrows", ".feather", ".xlsx"),
+)
 _NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}\Z")
+
+
+def split_sheet(pattern: str) -> tuple[str, str]:
+    """Give the path of a workbook and the name of a sheet; no name where none is written."""
+    path, mark, sheet = pattern.partition("#")
+    return (path, sheet) if mark and path.lower().endswith(".xlsx") else (pattern, "")
 
 
 def read_files(node: Node | None, what: str, sections: Sections) -> Mapping[str, str]:
@@ -48,7 +57,7 @@ def _pattern(node: Node, what: str, sections: Sections) -> str:
     written = sections.text(node, f"a file of {what}")
     if not written or not isinstance(node, Text):
         return ""
-    path = PurePosixPath(written)
+    path = PurePosixPath(split_sheet(written)[0])
     if path.is_absolute() or ".." in path.parts:
         sections.complain(
             "C0505", "this path leads out of the project", node, note="data lies in its folder"

@@ -13,13 +13,18 @@ from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.logic import LOCALES, find_locale
+from constat.project.authoring_sections import read_authoring, read_sub_plans
+from constat.project.catalog_setting import CatalogSetting, read_catalog
 from constat.project.configured_facts import read_closed, read_facts
 from constat.project.data_files import read_files
 from constat.project.document import MAX_BYTES, Node, Table, Text, printable, read_document
+from constat.project.explore import read_explore
+from constat.project.models_section import read_models
 from constat.project.places import CONFIGURATION, files_at, folder_at, inside
 from constat.project.project import BUILT_IN_TIERS, Bounds, CustomTier, Database, Project
 from constat.project.record_sections import read_keys, read_log
 from constat.project.recorded_sources import RecordSetting, read_record
+from constat.project.review_section import read_review
 from constat.project.sections import Sections
 from constat.project.suggesting import suggestion
 from constat.project.variables import expand
@@ -41,6 +46,12 @@ _KEYS: Final = (
     "log",
     "record",
     "locale",
+    "models",
+    "authoring",
+    "sub_plans",
+    "review",
+    "catalog",
+    "explore",
 )
 _DATABASE_OPTIONS: Final = ("database", "region")
 _DATABASE_KEYS: Final = (
@@ -91,9 +102,11 @@ class _Loading:
         self.folder = folder
         self.sections = sections
         self.environment = environment
+        self.rule_folders: dict[Path, None] = {}
 
     def project(self, document: Node, given: tuple[Path, ...]) -> Project:
         top = self.sections.table(document, CONFIGURATION, _KEYS)
+        keys = read_keys(top.get("keys", Table((), document.span)), self.folder, self.sections)
         empty = Table((), document.span)
         roots = (self.folder, *given, *self._libraries(top.get("libraries")))
         return Project(
@@ -110,10 +123,17 @@ class _Loading:
             tiers=self._tiers(top.get("tiers", empty)),
             limits=self._limits(top.get("limits", empty)),
             state=self._state(top.get("state")),
-            keys=read_keys(top.get("keys", empty), self.folder, self.sections),
+            keys=keys,
+            review=read_review(top.get("review"), keys, self.sections),
             log=read_log(top.get("log"), self.folder, self.sections),
             record=self._record(top),
             locale=self._locale(top.get("locale")),
+            models=read_models(top.get("models"), self.folder, self.environment, self.sections),
+            authoring=read_authoring(top.get("authoring"), self.sections),
+            catalog=self._catalog(top),
+            sub_plans=read_sub_plans(top.get("sub_plans"), self.sections),
+            explore=read_explore(top.get("explore"), self.environment, self.sections),
+            rule_folders=tuple(self.rule_folders),
             config_name=CONFIGURATION,
         )
 
@@ -136,6 +156,13 @@ class _Loading:
             for key, _ in (self.sections.entries(top[name], f"`{name}`") if name in top else empty)
         ]
         return read_record(top.get("record"), named, self.sections)
+
+    def _catalog(self, top: Mapping[str, Node]) -> CatalogSetting:
+        if "catalog" not in top:
+            return CatalogSetting()
+        named = top.get("databases", Table((), top["catalog"].span))
+        names = [key.text for key, _ in self.sections.entries(named, "`databases`")]
+        return read_catalog(top["catalog"], names, self.sections)
 
     def _libraries(self, node: Node | None) -> tuple[Path, ...]:
         """Libraries are the one kind of folder that may lie outside: they are named for that."""
@@ -165,6 +192,8 @@ class _Loading:
                 self._missing_rules(named, found)
             else:
                 files.update(dict.fromkeys(listed))
+                if found.is_dir():
+                    self.rule_folders[found] = None
         return tuple(files)
 
     def _missing_rules(self, named: Text, found: Path) -> None:

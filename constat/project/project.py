@@ -12,8 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import ConstatError, Diagnostic, Span
+from constat.project.authoring import AuthoringSetting, SubPlanSetting
+from constat.project.catalog_setting import CatalogSetting
+from constat.project.explore import ExploreSetting
+from constat.project.models import ModelsSetting
 from constat.project.recorded_sources import RecordSetting
 from constat.project.records import LogSetting
+from constat.project.review import ReviewSetting
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -112,7 +117,8 @@ class Bounds:
 class Project:
     """A folder with a configuration.
 
-    `rules` are files, `rule_roots` the folders they and what they include may lie in. `closed`
+    `rules` are files, `rule_roots` the folders they and what they include may lie in,
+    `rule_folders` those that `rules` names, so that a new file in them is read too. `closed`
     tells for each predicate who declares that nothing is missing. `state` is where Constat writes.
     `keys` are trusted for their roles; `log` says whether decisions are written down, `record`
     whose answers are recorded. `locale` is that of numbers and days in sentences.
@@ -132,4 +138,11 @@ class Project:
     log: LogSetting = field(default_factory=LogSetting)
     record: RecordSetting = field(default_factory=RecordSetting)
     locale: str = ""
+    models: ModelsSetting = field(default_factory=ModelsSetting)
+    authoring: AuthoringSetting = field(default_factory=AuthoringSetting)
+    sub_plans: SubPlanSetting = field(default_factory=SubPlanSetting)
+    review: ReviewSetting = field(default_factory=ReviewSetting)
+    catalog: CatalogSetting = field(default_factory=CatalogSetting)
+    explore: ExploreSetting = field(default_factory=ExploreSetting)
+    rule_folders: tuple[Path, ...] = ()
     config_name: str = "constat.yaml"

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         SecondRows,
         Settled,
     )
+    from constat.session.asking import Answered
     from constat.session.leaves import LeafReport
     from constat.session.log_as import LogAs
     from constat.session.missing_facts import MissingFacts
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AnswerColumn",
     "AnswerRow",
+    "Answered",
     "Answers",
     "Leaf",
     "LeafReport",
@@ -53,6 +55,7 @@ __all__ = [
 ]
 
 _OTHER_HOMES: Final = (
+    ("Answered", "asking"),
     ("Leaf", "rereading"),
     ("LeafReport", "leaves"),
     ("LogAs", "log_as"),

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from constat.evaluation import Engine, Limits, Observer
     from constat.project import Project
     from constat.proof.speech import Speech
+    from constat.session.models import Models
     from constat.tiers import Tiers
 
 
@@ -32,3 +33,4 @@ class Bench:
     observe: Observer
     texts: dict[str, str]
     speech: Speech
+    models: Callable[[], Models]

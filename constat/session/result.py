@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from constat import __version__
 from constat.proof import build_certificate, proof_tree
+from constat.proof.overlay import UNAPPROVED
 from constat.proof.speech import PLAIN, Speech
 from constat.session.spelling import shown_goal
 from constat.syntax import print_row
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from constat.analysis import AnalysedProgram
     from constat.evaluation import Assumption, Call, Verdict
+    from constat.model import Usage
     from constat.proof import Decision, Tree
 
 
@@ -51,6 +53,8 @@ class Result:
     """The time at which the facts had been recorded; without one they are those of the present."""
     logged: int | None = field(default=None, compare=False)
     """The number under which the decision log has it, where it has."""
+    usage: Usage | None = field(default=None, compare=False)
+    """What language models have used for it; nothing in a session that has come to none."""
 
     def logged_as(self, number: int) -> Result:
         """Give this result with its number in the log, and the very certificate that is there."""
@@ -62,6 +66,12 @@ class Result:
     def exit_code(self) -> int:
         """The exit code of the verdict."""
         return self.verdict.exit_code
+
+    @property
+    def unapproved(self) -> tuple[str, ...]:
+        """Rules whose approval would decide the goal, where only approved rules count."""
+        missing = self.decision.missing
+        return tuple(str(row[0]) for name, row in missing if name == UNAPPROVED)
 
     @cached_property
     def tree(self) -> Tree:
@@ -92,7 +102,9 @@ def result_of(
         confidence=decision.confidence,
         exact=decision.exact,
         assumptions=decision.assumptions,
-        missing=tuple(print_row(predicates[name], row) for name, row in decision.missing),
+        missing=tuple(
+            print_row(predicates[name], row) for name, row in decision.missing if name != UNAPPROVED
+        ),
         calls=decision.outcome.calls,
         created=created,
         decision=decision,

@@ -26,14 +26,19 @@ from constat.project import find_project, load_project
 from constat.proof import decide
 from constat.proof.speech import speech_in
 from constat.proof.topk import Ranking
+from constat.session.asking import Asking
 from constat.session.bench import Bench
+from constat.session.catalog_questions import Catalogued
 from constat.session.comparing import Comparing
 from constat.session.leaves import LeafReport, reread
+from constat.session.model_asking import ModelAsking
 from constat.session.nested import checked
 from constat.session.questions import Questions
 from constat.session.rereading import written_goal
 from constat.session.result import Result, result_of
+from constat.session.reviewing_questions import Reviewing
 from constat.session.signing_questions import Recording
+from constat.session.solving import Solving
 from constat.session.stated import StatedFacts
 from constat.store import CertificateStore, FactStore
 from constat.store.clock import now
@@ -62,7 +67,7 @@ if TYPE_CHECKING:
     from constat.tiers import Tiers
 
 
-class Session(Questions, Comparing, Recording):
+class Session(Questions, Comparing, Recording, ModelAsking, Asking, Reviewing, Catalogued, Solving):
     """Answers goals about one project. Nothing is opened before the first question.
 
     Without `cache` everything is asked anew, and kept where `max_age` says so. `locale` is that of
@@ -130,17 +135,18 @@ class Session(Questions, Comparing, Recording):
         found: MaterializedResults = keeping.MaterializedResults(around)
         return found
 
-    def prove(
+    def prove(  # noqa: PLR0913  each kind of wish has a name
         self,
-        goal: str,
+        goal: str = "",
         *,
+        question: str | None = None,
         exhaust: bool = False,
         minimal: str | None = None,
         as_of: str | None = None,
         observe: Observer | None = None,
         log: LogAs | None = None,
     ) -> Result:
-        """Prove or disprove a goal such as `is_vip(C001)`.
+        """Prove or disprove a goal such as `is_vip(C001)`, or the goal of a question (see `ask`).
 
         With `exhaust` better proofs are looked for after the first; with `minimal` (`height` or
         `size`) also the lowest of these, or the smallest. With `as_of` (a date or time in UTC) the
@@ -149,12 +155,17 @@ class Session(Questions, Comparing, Recording):
         it is given. Raises `ConstatError` for mistakes of goal, rules and configuration, and where
         it cannot be written down.
         """
+        if question is not None:
+            return self.ask(question, minimal=minimal, as_of=as_of, observe=observe, log=log).result
         analysed = self.program
         atom = check_goal(parse_goal(goal, analysed.program), analysed)
         logged = log is not None or self.project.log.on
         wish = self.decisions.require(log) if logged else None
         if as_of is None:
-            result = self._decide(atom, exhaust=exhaust, minimal=minimal, observe=observe)
+            result = self._sub_planned(
+                self._decide(atom, exhaust=exhaust, minimal=minimal, observe=observe),
+                lambda other: other.prove(goal, exhaust=exhaust, minimal=minimal, observe=observe),
+            )
             self._record(result)
         else:
             result = self._decide_as_of(
@@ -334,13 +345,15 @@ class Session(Questions, Comparing, Recording):
         """What was wrong with kept answers or the record, which changed no verdict."""
         troubles = () if self._tiers is None else self._tiers.troubles()
         found = (Diagnostic(code, reason, severity=Severity.WARNING) for code, reason in troubles)
-        return (*found, *self._unrecorded)
+        return (*found, *self._unrecorded, *self._model_warnings, *self._plan_remarks)
 
     def close(self) -> None:
         """Close all connections. The session may be used again; it opens them anew."""
         tiers, self._tiers = self._tiers, None
         if tiers is not None:
             tiers.close()
+        self._close_models()
+        self._close_catalog()
 
     def __enter__(self) -> Self:
         return self
@@ -377,7 +390,7 @@ class Session(Questions, Comparing, Recording):
         minimal: str | None = None,
         observe: Observer | None = None,
     ) -> Result:
-        created = now()
+        created, before = now(), self._used
         with self._evaluating(observe) as tiers:
             decision = decide(
                 self._engine,
@@ -389,23 +402,16 @@ class Session(Questions, Comparing, Recording):
                 ranking=None if minimal is None else Ranking(minimal),
                 observe=self._tell,
             )
-        return result_of(decision, self.program, created, self._speech)
+        return self._with_usage(result_of(decision, self.program, created, self._speech), before)
 
     @property
     def _speech(self) -> Speech:
         return speech_in(self.project.locale if self._locale is None else self._locale)
 
     def _bench(self) -> Bench:
-        return Bench(
-            self.project,
-            self.program,
-            self._engine,
-            self._limits(),
-            self._evaluating,
-            self._tell,
-            self._texts,
-            self._speech,
-        )
+        parts = (self._tell, self._texts, self._speech, lambda: self.models)
+        around = (self._engine, self._limits(), self._evaluating, *parts)
+        return Bench(self.project, self.program, *around)
 
     def _facts(self) -> FactStore:
         if self._store is None:
@@ -421,6 +427,7 @@ class Session(Questions, Comparing, Recording):
                 serve=self._serve,
                 observe=self._tell,
                 checker=checked,
+                models=lambda: self.models,
             )
         return self._tiers
 

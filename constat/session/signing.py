@@ -36,7 +36,7 @@ from constat.proof.signing import (
     unmet,
     write_envelope,
 )
-from constat.proof.signing.keys import MOST_KEY_BYTES
+from constat.proof.signing.configured_keys import configured_keys, merge_key
 from constat.proof.signing.trust import MOST_FILE_BYTES, REJECTED, VALID, short_id
 from constat.store.clock import now
 from constat.store.locking import lock_within
@@ -45,7 +45,7 @@ from constat.store.replacing import replaced
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from constat.project import KeySetting, Project
+    from constat.project import Project
     from constat.proof.signing import Finding, PublicKey, SigningKey
 
 SUFFIX: Final = ".dsse"
@@ -244,9 +244,9 @@ def trust(
         role = one.role or (roles[0] if roles else None)
         key = _public(one.content, f"`{one.shown}`")
         pairs[key.id, role] = None
-        _merge(trusted, TrustedKey(key, None if role is None else frozenset({role})))
-    for setting in () if project is None else project.keys.values():
-        _merge(trusted, _configured(setting))
+        merge_key(trusted, TrustedKey(key, None if role is None else frozenset({role})))
+    for found in () if project is None else configured_keys(project.keys.values()).values():
+        merge_key(trusted, found)
     covered = {role for _, role in pairs}
     for role in {*roles, *covered} - {None}:
         _require_trusted(str(role), trusted.values())
@@ -269,31 +269,3 @@ def _public(content: bytes, shown: str) -> PublicKey:
         return read_public_key(content)
     except SigningError as problem:
         raise ConstatError([Diagnostic("C0740", f"{shown}: {problem.reason}")]) from None
-
-
-def _configured(setting: KeySetting) -> TrustedKey:
-    """Read a key of the project; one that cannot be read might be a revoked one."""
-    try:
-        with setting.file.open("rb") as stream:
-            key = read_public_key(stream.read(MOST_KEY_BYTES + 1))
-    except (OSError, SigningError) as problem:
-        reason = problem.reason if isinstance(problem, SigningError) else problem.strerror
-        message = f"the key `{setting.name}` cannot be read: {reason}"
-        raise ConstatError([Diagnostic("C0745", message, setting.span)]) from None
-    return TrustedKey(key, frozenset(setting.roles), setting.expires, setting.revoked)
-
-
-def _merge(trusted: dict[str, TrustedKey], one: TrustedKey) -> None:
-    """Unite what is known of a key: the roles of both, and the narrower bounds."""
-    known = trusted.get(one.key.id)
-    if known is None:
-        trusted[one.key.id] = one
-        return
-    # A key that was given without a role counts for those that are known of it otherwise.
-    roles = one.roles if known.roles is None else known.roles | (one.roles or frozenset())
-    trusted[one.key.id] = TrustedKey(
-        one.key,
-        roles,
-        min((day for day in (known.expires, one.expires) if day is not None), default=None),
-        min((day for day in (known.revoked, one.revoked) if day is not None), default=None),
-    )

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from constat.analysis import AnalysedProgram
     from constat.store import FactStore, StoredFact
+    from constat.store.told import Told
 
 
 class StatedFacts:
@@ -30,10 +31,12 @@ class StatedFacts:
         self._program = program
         self._store = store
 
-    def add(self, fact: str, *, author: str, note: str = "") -> StoredFact:
-        """Keep a fact; it is used from the next evaluation on."""
+    def add(
+        self, fact: str, *, author: str, note: str = "", told: Told | None = None
+    ) -> StoredFact:
+        """Keep a fact; it is used from the next evaluation on. `told` are the words that say it."""
         predicate, row = self._read(fact)
-        return self._store().add(predicate, row, author, note)
+        return self._store().add(predicate, row, author, note, told)
 
     def list(
         self, predicate: str | None = None, *, history: bool = False

@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.store import clock, opening
+from constat.store.told import Told, check_told, keep_told, read_told
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
 FILE_NAME: Final = "facts.sqlite"
@@ -60,6 +61,8 @@ class StoredFact:
     added_at: str
     retracted_at: str | None = None
     retracted_by: str | None = None
+    told: Told | None = None
+    """The words that say it, where somebody told it in words."""
 
     @property
     def active(self) -> bool:
@@ -74,9 +77,21 @@ class FactStore:
         self._folder = folder
         self.path = folder / FILE_NAME
 
-    def add(self, predicate: str, row: Sequence[str], author: str, note: str = "") -> StoredFact:
-        """Keep a fact. Adding what the same author has stated already gives the first record."""
+    def add(
+        self,
+        predicate: str,
+        row: Sequence[str],
+        author: str,
+        note: str = "",
+        told: Told | None = None,
+    ) -> StoredFact:
+        """Keep a fact. Adding what the same author has stated already gives the first record.
+
+        `told` are the words that say it, if there are any.
+        """
         texts = _checked(predicate, row, author, note)
+        if told is not None:
+            check_told(told)
         now = clock.now()
         with self._writing() as connection:
             connection.execute(
@@ -89,7 +104,10 @@ class FactStore:
                 " WHERE predicate = ? AND row = ? AND author = ? AND retracted_at IS NULL",
                 (predicate, texts, author),
             ).fetchone()
-        return _stored(found)
+            if told is not None:
+                keep_told(connection, int(found[0]), told)
+            words = read_told(connection, [int(found[0])])
+        return _stored(found, words)
 
     def retract(
         self, predicate: str, row: Sequence[str], by: str, author: str | None = None
@@ -105,7 +123,8 @@ class FactStore:
                 f" AND (? IS NULL OR author = ?) RETURNING {_COLUMNS}",
                 (clock.now(), by, predicate, texts, author, author),
             ).fetchall()
-        return tuple(sorted(map(_stored, found), key=lambda fact: fact.id))
+            words = read_told(connection, [int(one[0]) for one in found])
+        return tuple(sorted((_stored(one, words) for one in found), key=lambda fact: fact.id))
 
     def list(
         self, predicate: str | None = None, *, history: bool = False
@@ -121,7 +140,8 @@ class FactStore:
                 " WHERE (? IS NULL OR predicate = ?) AND (? OR retracted_at IS NULL) ORDER BY id",
                 (predicate, predicate, history),
             ).fetchall()
-            return tuple(map(_stored, found))
+            words = read_told(connection, [int(one[0]) for one in found])
+            return tuple(_stored(one, words) for one in found)
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
@@ -227,7 +247,7 @@ def _storable(text: str) -> bool:
     return "\0" not in text
 
 
-def _stored(found: tuple[object, ...]) -> StoredFact:
+def _stored(found: tuple[object, ...], words: Mapping[int, Told]) -> StoredFact:
     number, predicate, row, author, note, added, retracted, by = found
     try:
         values = json.loads(str(row))
@@ -244,6 +264,7 @@ def _stored(found: tuple[object, ...]) -> StoredFact:
         str(added),
         None if retracted is None else str(retracted),
         None if by is None else str(by),
+        words.get(int(str(number))),
     )
 
 

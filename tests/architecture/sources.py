@@ -21,8 +21,8 @@ PACKAGE: Final = ROOT / "constat"
 
 HEAVY: Final = frozenset(
     {
-        *("anthropic", "cryptography", "duckdb", "networkx", "pandas", "pyDatalog"),
-        *("pyoxigraph", "sqlalchemy", "sqlglot"),
+        *("anthropic", "cryptography", "duckdb", "httpx2", "matplotlib", "networkx"),
+        *("openai", "pandas", "pyDatalog", "pyoxigraph", "rich", "sqlalchemy", "sqlglot"),
     }
 )
 

@@ -31,6 +31,7 @@ def test_the_figures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     (tmp_path / "evidence").mkdir()
     (tmp_path / "proofs").mkdir()
     (tmp_path / "rows").mkdir()
+    (tmp_path / "catalog").mkdir()
     orders = tmp_path / "orders"
     write("w6", orders, Size.FULL)
     figures = [
@@ -46,7 +47,9 @@ def test_the_figures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         *measured("rows", tmp_path / "rows"),
         *measured("proofs", tmp_path / "proofs"),
         *measured("reports"),
+        *measured("reviews"),
         *measured("second_checker"),
+        *measured("catalog", tmp_path / "catalog"),
     ]
     with capsys.disabled():
         sys.stdout.write("\n" + table(figures))

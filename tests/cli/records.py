@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 STATE = "state-with-a-log"
+EXPLORED = "state-with-an-exploration"
+REMEMBERED = "state-with-a-conversation"
 
 
 def make_records(where: Path, project: Path) -> None:
@@ -30,6 +32,12 @@ def make_records(where: Path, project: Path) -> None:
     anchor = ("--key", where / "key.pem", "-o", where / "head.dsse")
     done("log", "anchor", *anchor, "--project", project)
     shutil.copytree(project / ".constat", where / STATE)
+    plan = ("solve", "--plan", project / "plans" / "sizes.yaml", "--today", "2025-11-21")
+    shutil.rmtree(project / ".constat")
+    done(*plan, "--events", "none", "--project", project)
+    shutil.copytree(project / ".constat", where / EXPLORED)
+    log = where / "examples" / "memory" / "refund.json"
+    done("memory", "compact", log, "--session", "refund", "--store", where / REMEMBERED)
 
 
 def done(*arguments: str | Path) -> None:
@@ -41,6 +49,10 @@ def restore(where: Path, project: Path, command: str) -> None:
     """Bring back what examples of a command start from; the state folder has been removed."""
     if command == "log":
         shutil.copytree(where / STATE, project / ".constat")
+    if command in {"resume", "history", "plan"}:
+        shutil.copytree(where / EXPLORED, project / ".constat")
+    if command == "memory":
+        shutil.copytree(where / REMEMBERED, project / ".constat")
     if command == "keygen":
         for name in ("ada", "engine"):
             for suffix in (".pem", ".pub.pem"):

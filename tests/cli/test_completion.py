@@ -42,7 +42,7 @@ def offered(project: Path | None, *words: str) -> list[str]:
     ("words", "wanted"),
     [
         (("ver",), ["verify"]),
-        (("facts", ""), ["add", "list", "retract"]),
+        (("facts", ""), ["add", "list", "retract", "tell"]),
         (("facts", "add", "--b"), ["--by"]),
         (("prove", "--format", ""), ["text", "json"]),
         (("prove", "--format", "j"), ["json"]),
@@ -56,7 +56,7 @@ def offered(project: Path | None, *words: str) -> list[str]:
         (("prove", "--project", ""), ["<dir>"]),
         (("rules", "check", "a.dl", ""), ["<file>"]),
         (("explain", "C0430"), ["C0430"]),
-        (("schema", "fac"), ["facts-add", "facts-list", "facts-retract"]),
+        (("schema", "fac"), ["facts-add", "facts-list", "facts-retract", "facts-tell"]),
         (("schema", "facts", "l"), ["list"]),
         (("help", "exi"), ["exit-codes"]),
         (("no-such-command", ""), "raises"),

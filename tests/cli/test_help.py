@@ -95,6 +95,7 @@ class Workplace:
         """Bring the stated facts into the state that an example starts from."""
         state = self.where / "examples" / "vip" / ".constat"
         shutil.rmtree(state, ignore_errors=True)
+        (state.parent / "approvals.jsonl").unlink(missing_ok=True)
         restore(self.where, state.parent, example.words[0])
         for fact in STATED if example.words[0] == "facts" else ():
             run("facts", "add", fact, "--by", "alice", "--project", state.parent)
@@ -124,7 +125,7 @@ def make_workplace(folder: Path, database: Path) -> Workplace:
     for name in (".local/share/bash-completion/completions", ".config/fish/completions", ".zfunc"):
         (folder / name).mkdir(parents=True)
     where = project.parent.parent
-    for name in ("pydatalog", "reach"):
+    for name in ("memory", "pydatalog", "reach"):
         shutil.copytree(ROOT / "examples" / name, where / "examples" / name, dirs_exist_ok=True)
     file = where / "c001.json"
     assert run("prove", "is_vip(C001)", "--certificate", file, "--project", project).code == 0

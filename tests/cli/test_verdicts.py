@@ -73,8 +73,10 @@ def test_the_json_of_a_verdict_has_the_documented_keys(
         "logged": type(None),
         "assumptions": list,
         "missing": list,
+        "unapproved": list,
         "proof": dict,
         "calls": list,
+        "models": type(None),
     }
     assert {key: type(value) for key, value in told.items()} == kinds
     assert bool(told["assumptions"]) == verdict.endswith("UNDER")

@@ -37,7 +37,8 @@ def run(command: Command, folder: Path, last: int) -> subprocess.CompletedProces
 def test_the_commands_of_a_document_print_what_it_shows(file: Path, shop: Path) -> None:
     shown = commands(file)
     assert shown
-    shutil.copytree(ROOT / "examples" / "reach", shop.parent / "reach", dirs_exist_ok=True)
+    for name in ("memory", "reach"):
+        shutil.copytree(ROOT / "examples" / name, shop.parent / name, dirs_exist_ok=True)
     last = 0
     for command in shown:
         ran = run(command, shop.parent.parent, last)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -49,6 +50,12 @@ def assert_agree(function: str, kinds: tuple[Kind, ...], result: Kind, values: l
     except EvaluationError:
         found = None
     assert found == expected
+
+
+@pytest.mark.parametrize(("start", "length"), [(0, 0), (1, 0), (1, 1), (0, 1), (2, 5), (0, 2)])
+def test_parts_of_a_long_character_agree(start: int, length: int) -> None:
+    kinds = (Kind.SYMBOL, Kind.NUMBER, Kind.NUMBER)
+    assert_agree("substr", kinds, Kind.SYMBOL, ["é", start, length])
 
 
 INTEGERS = (Kind.NUMBER, Kind.UNSIGNED)

@@ -22,6 +22,8 @@ READERS = {
     "analysis/analysis.py",
     "analysis/kinds.py",
     "analysis/singletons.py",
+    # It reads a draft with bare variables, and writes it anew with `?`: nothing runs by that mode.
+    "authoring/fragments.py",
     "session/run_loading.py",
     "syntax/cursor.py",
     "syntax/loading.py",

@@ -112,11 +112,12 @@ def test_a_rule_gets_its_id_confidence_and_attributes() -> None:
         ('@[author = "alice"]', False),
         ('@[author = "llm:model-x"]', True),
         ('@[author = "model:local"]', True),
-        ('@[author = "llm:model-x"] @[approved(by = "J. Doe")]', False),
-        ('@[approved] @[author = "llm:model-x"]', False),
+        ('@[author = " LLM:model-x"]', True),
+        ('@[author = "llm:model-x"] @[approved(by = "J. Doe")]', True),
+        ('@[approved] @[author = "llm:model-x"]', True),
     ],
 )
-def test_a_rule_of_a_model_is_proposed_until_it_is_approved(
+def test_a_rule_of_a_model_is_proposed_whatever_its_text_says(
     attributes: str, *, proposed: bool
 ) -> None:
     assert one_rule(f"{attributes} p(1).").proposed is proposed

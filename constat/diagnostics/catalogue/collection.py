@@ -10,8 +10,10 @@ from collections.abc import Mapping
 
 from constat.diagnostics.catalogue import (
     analysis,
+    authoring,
     comparing,
     evaluation,
+    exploring,
     exporting,
     external,
     forward,
@@ -19,10 +21,15 @@ from constat.diagnostics.catalogue import (
     hypotheses,
     library,
     memory,
+    models,
     plans,
     proving,
+    remembering,
     reporting,
+    reviewing,
     running,
+    sandboxes,
+    schemas,
     sentences,
     signing,
     syntax,
@@ -37,9 +44,16 @@ def catalogue() -> Mapping[str, Entry]:
         *(evaluation.ENTRIES, external.ENTRIES, forward.ENTRIES, running.ENTRIES),
         *(comparing.ENTRIES, hypotheses.ENTRIES),
         *(handed.ENTRIES, plans.ENTRIES, signing.ENTRIES, exporting.ENTRIES, sentences.ENTRIES),
+        authoring.ENTRIES,
+        exploring.ENTRIES,
         memory.ENTRIES,
+        models.ENTRIES,
         proving.ENTRIES,
+        remembering.ENTRIES,
         reporting.ENTRIES,
+        reviewing.ENTRIES,
+        sandboxes.ENTRIES,
+        schemas.ENTRIES,
     )
     entries = sorted((entry for part in parts for entry in part), key=lambda entry: entry.code)
     return {entry.code: entry for entry in entries}

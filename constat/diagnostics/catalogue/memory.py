@@ -38,4 +38,69 @@ ENTRIES: Final = (
         right='archive.append("s1", messages)',
         kind="text",
     ),
+    Entry(
+        "C0803",
+        "pinned facts that do not fit a budget",
+        "What people demand, what is left to do and what went wrong is never left out of a context "
+        "to save tokens. Where it does not fit, nothing is cut: the message says how many tokens "
+        "it takes, and the note where it was said.",
+        wrong='memory.context(200, "cancel the order")  # the constraints alone take 900',
+        right='memory.context(2_000, "cancel the order")',
+        kind="text",
+    ),
+    Entry(
+        "C0804",
+        "a policy or a window that cannot be",
+        "Shares lie from 0 to 1, and the soft one is not above the hard one; numbers of messages "
+        "and tokens are not negative, and a window has at least one token.",
+        wrong="Policy(soft=0.9, hard=0.8)",
+        right="Policy(soft=0.7, hard=0.8)",
+        kind="text",
+    ),
+    Entry(
+        "C0805",
+        "rules of memory without a predicate that is needed",
+        "Files in a folder of one's own take the place of those of the same name. Together they "
+        "still have to declare what a context is made of: `current`, `pinned`, `of_class`, "
+        "`nearest`, `refused`, `contradiction` and `mended`.",
+        wrong="Memory(folder, rules=own)  # own/view.dl declares no `pinned`",
+        right="Memory(folder, rules=own)  # own/view.dl is a changed copy of view.dl",
+        kind="text",
+    ),
+    Entry(
+        "C0806",
+        "a branch that cannot be begun or brought back",
+        "Agents that work side by side have one branch each, with a name of 1 to 60 letters, "
+        "digits, blanks and `_.-` of its own. It comes back to the session where it began, once.",
+        wrong='memory.branch("marco"); memory.branch("marco")',
+        right='memory.branch("marco"); memory.branch("sara")',
+        kind="text",
+    ),
+    Entry(
+        "C0807",
+        "a place where nothing was said",
+        "A place is a text, `m3` or `m3.1` for the second one of message 3, or some of its bytes, "
+        "`m3[12:58]`. Contexts show the place of each of their lines.",
+        wrong='memory.open("m99")  # there are 12 messages',
+        right='memory.open("m3[12:58]")',
+        kind="text",
+    ),
+    Entry(
+        "C0808",
+        "a reference that names nothing",
+        "`ref:KEY` stands for a text that was saved because it is too long to be shown. It is "
+        "resolved when a tool is called, and only what was saved can be.",
+        wrong='memory.scratchpad.resolved({"text": "ref:report"})  # nothing was saved as that',
+        right='memory.scratchpad.write("report", text)',
+        kind="text",
+    ),
+    Entry(
+        "C0809",
+        "rules of memory that come to no end",
+        "What belongs into a context is computed by rules, within two minutes and the memory of "
+        "the machine. Rules of one's own may be too much: a join without a common value, say.",
+        wrong="pinned(?claim) :- stated(?claim, _, _, _, _, _, _), holds(_, _), near(_, _).",
+        right="pinned(?claim) :- stated(?claim, ?kind, _, _, _, _, _), pinned_kind(?kind).",
+        kind="text",
+    ),
 )
