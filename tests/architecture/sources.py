@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import tomllib
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -27,14 +27,17 @@ HEAVY: Final = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Source:
-    """One Python file."""
+    """One Python file; its tree is made where somebody looks at it."""
 
     path: Path
     name: str
     text: str
-    tree: ast.Module
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        return ast.parse(self.text, filename=str(self.path))
 
     @property
     def is_package(self) -> bool:
@@ -83,7 +86,7 @@ def read(path: Path) -> Source:
     text = path.read_text(encoding="utf-8")
     parts = path.relative_to(ROOT).with_suffix("").parts
     name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-    return Source(path, name, text, ast.parse(text, filename=str(path)))
+    return Source(path, name, text)
 
 
 def imports(source: Source) -> Iterator[Import]:

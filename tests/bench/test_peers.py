@@ -17,7 +17,9 @@ from tests.bench.peers.scaling import rules
 from tests.bench.peers.workloads import WORKLOADS
 
 
-@pytest.mark.parametrize("workload", ["w1", "w5", "w7", "w8"])
+@pytest.mark.parametrize(
+    "workload", ["w1", *(pytest.param(one, marks=pytest.mark.slow) for one in ("w5", "w7", "w8"))]
+)
 def test_engines_agree_on_small_inputs(workload: str, tmp_path: Path) -> None:
     write(workload, tmp_path, Size.SMALL)
     (tmp_path / "answers").mkdir()

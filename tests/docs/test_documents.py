@@ -8,19 +8,22 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
 from constat.evaluation import Verdict
 from tests.docs.consoles import Command, agrees, commands
+from tests.docs.warm import warm_constat
 from tests.examples.shop import ROOT
 
 DOCUMENTS = [ROOT / "README.md"]
 PROMISED = {0, 1, 3, 4, 5, 6, 7}
 
 
-def run(command: Command, folder: Path, last: int) -> subprocess.CompletedProcess[str]:
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+def run(command: Command, folder: Path, warm: Path, last: int) -> subprocess.CompletedProcess[str]:
+    own = Path(sys.executable).parent
+    path = os.pathsep.join([str(warm), str(own), os.environ["PATH"]])
     return subprocess.run(
         ["bash", "-c", f"(exit {last}); {command.line}"],
         cwd=folder,
@@ -40,13 +43,14 @@ def test_the_commands_of_a_document_print_what_it_shows(file: Path, shop: Path) 
     for name in ("memory", "reach"):
         shutil.copytree(ROOT / "examples" / name, shop.parent / name, dirs_exist_ok=True)
     last = 0
-    for command in shown:
-        ran = run(command, shop.parent.parent, last)
-        last = ran.returncode
-        assert agrees(command.output, ran.stdout), (
-            f"{command.place}: $ {command.line}\n{ran.stdout}"
-        )
-        assert last in PROMISED
+    with TemporaryDirectory() as place, warm_constat(Path(place)) as warm:
+        for command in shown:
+            ran = run(command, shop.parent.parent, warm, last)
+            last = ran.returncode
+            assert agrees(command.output, ran.stdout), (
+                f"{command.place}: $ {command.line}\n{ran.stdout}"
+            )
+            assert last in PROMISED
 
 
 def test_the_python_of_the_readme_runs(shop: Path) -> None:
