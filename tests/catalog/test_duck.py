@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
     from constat.logic import Predicate
 
+pytestmark = pytest.mark.sampled(2)
+
 BOUNDS = ReadBounds(20, 100_000)
 SCRIPT = """
     CREATE TABLE t (a VARCHAR, b BIGINT);

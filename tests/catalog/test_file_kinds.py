@@ -27,6 +27,8 @@ from tests.tiers.building import configured, declare, reasons, rows
 if TYPE_CHECKING:
     from tests.tiers.building import Setting
 
+pytestmark = pytest.mark.sampled(2)
+
 
 @pytest.mark.parametrize(
     ("content", "expected"),

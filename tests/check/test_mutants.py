@@ -113,6 +113,7 @@ def test_a_mutant_without_its_digest_is_rejected_whatever_was_changed() -> None:
             assert not report.accepted, (path, what)
 
 
+@pytest.mark.slow
 def test_every_reason_for_harmlessness_is_needed() -> None:
     used = {
         pattern

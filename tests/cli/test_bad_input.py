@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+pytestmark = pytest.mark.sampled(2)
+
 SECONDS = 20
 HEAD = '.pragma "constat" "0.1"\n.include "constat/prelude.dl"\n'
 

@@ -26,6 +26,8 @@ from tests.examples.shop import ROOT, copy_shop
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+pytestmark = pytest.mark.sampled(2)
+
 _CODE = re.compile(r"\s+# exits? with (\d+)$")
 _KNOWN_CODES = {0, 1, 2, 3, 4, 5, 6, 7, 70, 78, 130}
 
@@ -138,7 +140,14 @@ def workplace(tmp_path_factory: pytest.TempPathFactory, shop_database: Path) -> 
     return make_workplace(tmp_path_factory.mktemp("help"), shop_database)
 
 
-@pytest.mark.parametrize("example", [*examples(), *topic_examples()], ids=lambda one: one.line)
+def plain_examples() -> list[Example]:
+    """List what is no JSON, which `test_schemas.py` runs."""
+    return [one for one in examples() if "--format json" not in one.line]
+
+
+@pytest.mark.parametrize(
+    "example", [*plain_examples(), *topic_examples()], ids=lambda one: one.line
+)
 def test_an_example_ends_as_it_says(workplace: Workplace, example: Example) -> None:
     ran = workplace.run(example)
     assert ran.code == (example.code or 0), f"{example.line}\n{ran.out}\n{ran.err}"

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+pytestmark = pytest.mark.sampled(2)
+
 __all__ = ["workplace"]
 
 VERDICTS = {
@@ -107,6 +109,7 @@ def test_the_json_of_the_examples_fits_its_schema(workplace: Workplace, example:
     if "--engine pydatalog" in example.line:
         name += "-engine"
     assert ran.out, ran.err
+    assert ran.code == (example.code or 0), ran.err
     check(ran.json, name)
 
 

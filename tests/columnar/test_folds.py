@@ -61,7 +61,7 @@ def agree(made: Case, inputs: dict[str, Rows], tuning: Tuning) -> None:
 
 
 @pytest.mark.parametrize("tuning", [Tuning(), TINY], ids=["default", "tiny"])
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=18, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     st.sampled_from(["sum ?b", "min ?b", "max ?b", "count", "sum ?b * 2"]),
     st.sampled_from(BODIES),
@@ -76,7 +76,7 @@ def test_aggregates_by_group_are_those_of_naive_evaluation(
 
 
 @given(tables(st.integers(-3, 3)))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_an_aggregate_without_a_group_is_over_everything(inputs: dict[str, Rows]) -> None:
     agree(case(HEAD + "all(?s) :- ?s = sum ?b : { f(_, ?b) }, ?s >= 0."), inputs, TINY)
 

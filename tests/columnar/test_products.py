@@ -59,7 +59,7 @@ def graphs(values: st.SearchStrategy[int]) -> st.SearchStrategy[dict[str, Rows]]
 
 
 @pytest.mark.parametrize("tuning", TUNINGS, ids=["pairs", "rows", "tiny rows", "tiny", "default"])
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     st.lists(paths(), min_size=1, max_size=3),
     st.one_of(

@@ -110,7 +110,7 @@ def agree(text: str, inputs: dict[str, Rows], tuning: Tuning, strategy: Strategy
 
 @pytest.mark.parametrize("tuning", TUNINGS, ids=["default", "tiny", "small"])
 @pytest.mark.parametrize("strategy", [Strategy.RUNS, Strategy.BITMAP])
-@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_a_random_stage_has_the_rows_of_naive_evaluation(
     strategy: Strategy, tuning: Tuning, data: st.DataObject

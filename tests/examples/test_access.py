@@ -10,6 +10,8 @@ import pytest
 from constat import Session, Verdict
 from tests.examples.projects import copy_example, database_of, dump, readme_goals, sql
 
+pytestmark = pytest.mark.sampled(2)
+
 PROVED, DISPROVED = Verdict.PROVED, Verdict.DISPROVED
 
 FOUR_EYES = "four eyes on payments"

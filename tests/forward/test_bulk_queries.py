@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     from constat.session import Answers
 
+pytestmark = pytest.mark.sampled(2)
+
 __all__ = ["shop", "shop_database", "still_shop"]
 
 THINGS_QUERIES = (

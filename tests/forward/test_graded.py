@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from constat.logic import OpenRow, Row
     from tests.forward.running import Found
 
+pytestmark = pytest.mark.sampled(2)
+
 CLOSED = Assumption("closure", "project", "the project declares it complete")
 SAID = Assumption("fact", "somebody", "somebody said so")
 SHOP = """

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+pytestmark = pytest.mark.sampled(2)
+
 RULES = """\
 .pragma "constat" "0.1"
 .decl order(o: number, c: symbol, v: number, parts: number)

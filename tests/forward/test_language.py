@@ -18,6 +18,8 @@ from tests.language.worlds_of_text import program, world
 if TYPE_CHECKING:
     from tests.language.reading import LanguageCase
 
+pytestmark = pytest.mark.sampled(2)
+
 STRATEGIES = (Strategy.REFERENCE, Strategy.LOOP, Strategy.RUNS)
 # By default two cases of three go once, half of them by a forced strategy; slow, each by all.
 RUN = [case for case in language_cases() if case.expectations]

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     from constat.logic import Row
 
+pytestmark = pytest.mark.sampled(2)
+
 QUERIES = (
     "reach(a, ?b)",
     "reach(?x, d)",

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from constat.session import Answers
     from constat.tiers import Chain
 
+pytestmark = pytest.mark.sampled(2)
+
 COLUMNS = (
     "s: symbol, n: number, u: unsigned, f: float, d: Decimal, day: Date, at: Timestamp, ok: Bool"
 )

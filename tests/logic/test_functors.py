@@ -138,6 +138,8 @@ def test_substr_counts_bytes_and_never_cuts_a_character(text: str, start: int, l
     boundaries = {len(text[:place].encode()) for place in range(len(text) + 1)}
     if start < 0 or length < 0:
         assert result is None
+    elif start >= min(start + length, len(encoded)):
+        assert result == ""
     elif {min(start, len(encoded)), min(start + length, len(encoded))} <= boundaries:
         assert result == encoded[start : start + length].decode()
     else:

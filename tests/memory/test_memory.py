@@ -330,6 +330,7 @@ def test_the_last_questions_stay_word_for_word() -> None:
         assert shown[1:] == ["Close O-1 first, please.", "Then O-2."]
 
 
+@pytest.mark.slow
 def test_public_dialogues_are_quoted_to_the_byte_and_fit() -> None:
     with Memory() as memory:
         memory.append([one for log in airline_dialogues()[:3] for one in from_openai(log)])

@@ -50,6 +50,7 @@ def test_a_break_is_noticed_in_a_child_and_leaves_no_trace() -> None:
     assert proves() is None
 
 
+@pytest.mark.slow
 def test_an_exception_and_an_endless_loop_are_noticed() -> None:
     assert noticed(PACKAGE, None, lambda: str(1 // 0), 20) == (
         "ZeroDivisionError: integer division or modulo by zero"

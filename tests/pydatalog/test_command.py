@@ -25,6 +25,8 @@ from tests.pydatalog.test_process import PATIENCE, running, wait_until
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+pytestmark = pytest.mark.sampled(2)
+
 SCHEMA = json.loads(
     (Path(constat.__file__).parent / "cli" / "schemas" / "prove-engine.schema.json").read_text(
         encoding="utf-8"

@@ -12,6 +12,8 @@ from tests.run.reading import RunCase, run_cases
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.sampled(2)
+
 CASES = run_cases()
 
 

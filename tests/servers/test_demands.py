@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from tests.servers.leasing import ServedDatabase
     from tests.tiers.building import Setting
 
+pytestmark = pytest.mark.sampled(2)
+
 ORDERS = "SELECT id, c, amount FROM orders"
 PREDICATE = "orders(id: number, c: symbol, amount: Decimal)"
 TABLE = "CREATE TABLE orders (id BIGINT PRIMARY KEY, c VARCHAR(40), amount DECIMAL(38, 10))"

@@ -17,10 +17,20 @@ from tests.servers.building import opened, read, served
 from tests.tiers.building import declare, open_rows, reasons, rows
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from constat.catalog import Connection
-    from tests.servers.leasing import ServedDatabase
+    from tests.servers.leasing import ServedDatabase, Server
+
+
+# What a connection does when it is lost is code of ours, the same for both; slow, both are asked.
+@pytest.fixture(params=["postgresql", pytest.param("mariadb", marks=pytest.mark.slow)])
+def source(request: pytest.FixtureRequest) -> Iterator[ServedDatabase]:
+    server: Server = request.getfixturevalue(f"{request.param}_server")
+    with server.fresh() as database:
+        yield database
+
 
 NUMBERS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {}) "
 # Pairs of numbers without end in sight, none of which is given.

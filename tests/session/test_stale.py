@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from constat.session.stale import Conclusion
 
+pytestmark = pytest.mark.sampled(2)
+
 # Each rests on something of its own; the verdicts are of every kind.
 VIP = "is_vip(C001)"
 NOT_VIP = "is_vip(C002)"

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+pytestmark = pytest.mark.sampled(2)
+
 KINDS = tuple(Kind)
 SETTINGS = settings(max_examples=max(1, settings().max_examples // 3), deadline=None)
 LINES = st.one_of(

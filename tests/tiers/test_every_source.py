@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from constat.logic import Predicate
 
+pytestmark = pytest.mark.sampled(2)
+
 ORDERS = "SELECT id, c, amount FROM orders"
 PREDICATE = "orders(id: number, c: symbol, amount: Decimal)"
 COLUMNS = {"id": "integer", "c": "text", "amount": "decimal"}

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["EDGES", "SOME", "agree", "answers", "notes", "planned", "program", "stage_of"]
 
 Given = dict[str, list[tuple[int, int]]]
-SOME = 25
+SOME = 15
 EDGES = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=12, unique=True)
 
 
