@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from constat.logic import Predicate
 
-pytestmark = pytest.mark.sampled(2)
+pytestmark = pytest.mark.sampled(3)
 
 BOUNDS = ReadBounds(20, 100_000)
 SCRIPT = """

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from constat.catalog import Connection
     from constat.evaluation import Answer
 
-pytestmark = pytest.mark.sampled(2)
+pytestmark = pytest.mark.sampled(3)
 
 PREDICATE = "p(x: symbol, y: symbol)"
 QUERY = "SELECT x, y FROM t"

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from constat.session import Answers
 
-pytestmark = pytest.mark.sampled(2)
+pytestmark = pytest.mark.sampled(3)
 
 __all__ = ["shop", "shop_database", "still_shop"]
 

@@ -18,7 +18,7 @@ from tests.language.worlds_of_text import program, world
 if TYPE_CHECKING:
     from tests.language.reading import LanguageCase
 
-pytestmark = pytest.mark.sampled(2)
+pytestmark = pytest.mark.sampled(3)
 
 STRATEGIES = (Strategy.REFERENCE, Strategy.LOOP, Strategy.RUNS)
 # By default two cases of three go once, half of them by a forced strategy; slow, each by all.

@@ -12,7 +12,7 @@ from tests.run.reading import RunCase, run_cases
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = pytest.mark.sampled(2)
+pytestmark = pytest.mark.sampled(3)
 
 CASES = run_cases()
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from constat.session.stale import Conclusion
 
-pytestmark = pytest.mark.sampled(2)
+pytestmark = pytest.mark.sampled(3)
 
 # Each rests on something of its own; the verdicts are of every kind.
 VIP = "is_vip(C001)"

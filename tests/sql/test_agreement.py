@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from constat.logic import Row
     from tests.oracle.naive import Relation, World
 
-pytestmark = pytest.mark.sampled(2)
+pytestmark = pytest.mark.sampled(3)
 
 CASES = [case for case in language_cases() if case.expectations]
 ERRING = Shape(open=False, assumed=False, errors=True)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from constat.logic import Predicate
 
-pytestmark = pytest.mark.sampled(2)
+pytestmark = pytest.mark.sampled(3)
 
 ORDERS = "SELECT id, c, amount FROM orders"
 PREDICATE = "orders(id: number, c: symbol, amount: Decimal)"
