@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from typing import TYPE_CHECKING
 
@@ -71,7 +72,8 @@ def test_a_goal_across_a_server_and_a_file(
         assert again.exit_code == 0
         text = result.certificate.decode()
         assert source.server.password not in text
-        assert str(source.server.port) not in text
+        # A hash may hold any five digits.
+    assert str(source.server.port) not in re.sub(r"[0-9a-f]{64}", "", text)
         named = "cluster " if source.server.kind == "postgresql" else "repeatable read since "
         assert named in text
         # A changed row at the server is noticed.
