@@ -73,7 +73,7 @@ def test_a_goal_across_a_server_and_a_file(
         text = result.certificate.decode()
         assert source.server.password not in text
         # A hash may hold any five digits.
-    assert str(source.server.port) not in re.sub(r"[0-9a-f]{64}", "", text)
+        assert str(source.server.port) not in re.sub(r"[0-9a-f]{64}", "", text)
         named = "cluster " if source.server.kind == "postgresql" else "repeatable read since "
         assert named in text
         # A changed row at the server is noticed.
