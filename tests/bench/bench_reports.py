@@ -29,9 +29,11 @@ ROUNDS: Final = 5
 def measure() -> list[Figure]:
     """Measure reports of 200 nodes and of 3,000, a PDF and a layout of 250 boxes."""
     path, sums, long, drawn = chain(100), many(66), deep(1_500), chain(60)
+    mixed = many(34)
     edges = _graph(MOST_DRAWN)
     return [
         _size("report of 200 nodes: a path of 100 steps", to_html(path), MOST_BYTES),
+        _size("report of 199 steps of all kinds, with a picture", to_html(mixed), MOST_BYTES),
         _size("report of 196 nodes: 66 sums, 66 negations (464 steps)", to_html(sums), MOST_BYTES),
         _size("... of it the second checker", compact(checker_source()), 120_000),
         figure("report of 200 nodes", _timed(lambda: to_html(path)), 0.5),

@@ -15,7 +15,7 @@ from constat.proof.export.drawing import ROWS_DRAWN, drawing_of
 from constat.proof.export.markdown import escaped, to_markdown
 from constat.proof.export.mermaid import to_mermaid
 from constat.proof.export.palette import DARK, LIGHT
-from constat.proof.export.svg import to_svg, wrapped
+from constat.proof.export.svg import svg_of, to_svg, wrapped
 from constat.proof.export.wording import isolated
 from constat.proof.report.page import to_html
 from tests.proof.asking import VIP, Table, analysed, ask, certificate, vip_tables
@@ -78,6 +78,22 @@ def test_a_drawing_has_a_title_a_description_and_text_that_is_text() -> None:
     assert root.get("aria-labelledby") == f"{title.get('id')} {description.get('id')}"
     texts = {"".join(one.itertext()) for one in root.iter(f"{SVG}text")}
     assert {"C1 is vip", "1 · rule is_vip.1"} <= texts
+
+
+@pytest.mark.parametrize("long", [False, True])
+def test_what_a_box_has_no_room_for_is_its_title(*, long: bool) -> None:
+    drawing = drawing_of(account_of(hostile_everywhere(ALL) if long else good()["proved"]))
+    root = ET.fromstring(svg_of(drawing))  # noqa: S314  our own text
+    boxes = [one for one in root.iter(f"{SVG}g") if one.get("transform")]
+    assert len(boxes) == len(drawing.figures)
+    cut = 0
+    for figure, box in zip(drawing.figures, boxes, strict=True):
+        shown = " ".join("".join(one.itertext()) for one in box.findall(f"{SVG}text")[1:])
+        title = box.findtext(f"{SVG}title")
+        assert (title is not None) == shown.endswith("…")
+        assert title is None or title.endswith(isolated(figure.text))
+        cut += title is not None
+    assert cut == (len(boxes) if long else 0)
 
 
 def test_kinds_differ_in_shape() -> None:

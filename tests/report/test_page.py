@@ -245,17 +245,16 @@ def test_what_is_folded_at_first_is_counted() -> None:
 def test_blanks_go_only_where_nothing_is_quoted() -> None:
     script = (
         'const a = { b : 1 };\n  // a note\n  x("a = b", 1 , 2);\n  y(/ = /);\n'
-        "  z(`${a} = ${b}`);\n"
+        "  z(`${a} = ${b}`, a <= b) ;\n"
         '  s(\'a = b\');\n  e("a = \\" = b");\n'
+        "  t(a - -1 + b < !c, a-- > b);\n  return [a >>> 2 / b]\n}\n"
+        "let d = 1 +\n  +e;\nif (d)\n  /x/.test(d);\n"
     )
-    assert compact(script).splitlines() == [
-        "const a={b:1};",
-        'x("a = b",1,2);',
-        "y(/ = /);",
-        "z(`${a} = ${b}`);",
-        "s('a = b');",
-        'e("a = \\" = b");',
-    ]
+    assert compact(script) == (
+        'const a={b:1};x("a = b",1,2);y(/ = /);z(`${a} = ${b}`,a<=b);'
+        's(\'a = b\');e("a = \\" = b");t(a - -1+b < !c,a-- > b);return[a>>>2/b]}'
+        "let d=1 +\n+e;if(d)/x/.test(d);\n"
+    )
 
 
 @pytest.mark.parametrize("damage", [b"", b"[]", b"{}", b'{"format": "constat-cert/1"}'])

@@ -28,6 +28,8 @@ MOST_DRAWN: Final = 250
 BOX: Final = Box(width=232, height=62, beside=16, between=56)
 
 _INSET: Final = 18
+# A box is placed by the beginning of its first line, which then needs no place of its own.
+_SHIFT: Final = f'transform="translate(-{_INSET} -{_INSET})"'
 _TEXT_SIZE: Final = 12.5
 _LINE: Final = 15
 _SHAPES: Final = (
@@ -48,18 +50,18 @@ STYLE: Final = (
     ".g text{font:12.5px system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,"
     "sans-serif;fill:var(--ink)}"
     ".g .k{font-size:10px;font-weight:600;letter-spacing:.04em;fill:var(--quiet)}"
-    ".g .b{fill:var(--fact-ground);stroke:var(--fact);stroke-width:1.25}"
-    ".g .rule .b{fill:var(--rule-ground);stroke:var(--rule)}.g .rule .k{fill:var(--rule)}"
-    ".g .absence .b{fill:var(--absence-ground);stroke:var(--absence);stroke-dasharray:5 3}"
+    ".g use{fill:var(--fact-ground);stroke:var(--fact);stroke-width:1.25}"
+    ".g .rule use{fill:var(--rule-ground);stroke:var(--rule)}.g .rule .k{fill:var(--rule)}"
+    ".g .absence use{fill:var(--absence-ground);stroke:var(--absence);stroke-dasharray:5 3}"
     ".g .absence .k{fill:var(--absence)}"
-    ".g .aggregate .b{fill:var(--aggregate-ground);stroke:var(--aggregate)}"
+    ".g .aggregate use{fill:var(--aggregate-ground);stroke:var(--aggregate)}"
     ".g .aggregate .k{fill:var(--aggregate)}"
-    ".g .closure .b{fill:var(--absence-ground);stroke:var(--absence)}"
-    ".g .source .b{fill:var(--source-ground);stroke:var(--source)}"
-    ".g .question .b,.g .missing .b{fill:var(--open-ground);stroke:var(--open)}"
-    ".g .missing .b{stroke-dasharray:5 3}"
-    ".g .assumed .b{stroke:var(--warn);stroke-width:2}.g .assumed .k{fill:var(--warn)}"
-    ".g .root .b{stroke-width:2.75}.g .root .t{font-weight:600}"
+    ".g .closure use{fill:var(--absence-ground);stroke:var(--absence)}"
+    ".g .source use{fill:var(--source-ground);stroke:var(--source)}"
+    ".g .question use,.g .missing use{fill:var(--open-ground);stroke:var(--open)}"
+    ".g .missing use{stroke-dasharray:5 3}"
+    ".g .assumed use{stroke:var(--warn);stroke-width:2}.g .assumed .k{fill:var(--warn)}"
+    ".g .root use{stroke-width:2.75}.g .root text+text{font-weight:600}"
     ".g .e{fill:none;stroke:var(--edge);stroke-width:1.25}.g .h{fill:var(--edge)}"
 )
 
@@ -90,7 +92,9 @@ def svg_of(drawing: Drawing, *, style: str = "", links: bool = False) -> str:
     width, height = f"{layout.width:.0f}", f"{layout.height:.0f}"
     present = {figure.kind for figure in drawing.figures}
     shapes = "".join(
-        shape.replace(" ", f' id="b-{kind}" ', 1) for kind, shape in _SHAPES if kind in present
+        shape.replace(" ", f' id="b-{kind}" {_SHIFT} ', 1)
+        for kind, shape in _SHAPES
+        if kind in present
     )
     opening = (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="g" width="{width}" height="{height}"'
@@ -119,51 +123,64 @@ def _text(data: str) -> str:
 
 
 def _lines(layout: Layout) -> list[str]:
-    """Return the edges; what several of them share is drawn once."""
-    pieces: dict[str, None] = {}
+    """Return the edges, first what has no arrow head; what several of them share is drawn once."""
+    plain: dict[str, None] = {}
+    headed: dict[str, None] = {}
     for line in layout.lines:
         for at in range(len(line) - 1):
-            last = at == len(line) - 2
+            pieces = headed if at == len(line) - 2 else plain
             curve = _curve(line[at], line[at + 1], across=layout.across)
-            head = ' marker-end="url(#g-head)"' if last else ""
-            pieces[f'<path class="e" d="{curve}"{head}/>'] = None
-    return list(pieces)
+            pieces[f'<path d="{curve}"/>'] = None
+    return [
+        '<g class="e">',
+        *plain,
+        '<g marker-end="url(#g-head)">',
+        *headed,
+        "</g></g>",
+    ]
 
 
 def _curve(start: Point, end: Point, *, across: bool) -> str:
-    (x1, y1), (x2, y2) = start, end
-    if (y1 == y2) if across else (x1 == x2):
-        return f"M{x1:g} {y1:g}L{x2:g} {y2:g}"
+    (x1, y1), (x2, y2) = _whole(start), _whole(end)
+    x, y = x2 - x1, y2 - y1
+    if (y == 0) if across else (x == 0):
+        return f"M{x1} {y1}l{x} {y}"
     if across:
-        half = (x1 + x2) / 2
-        return f"M{x1:g} {y1:g}C{half:g} {y1:g} {half:g} {y2:g} {x2:g} {y2:g}"
-    half = (y1 + y2) / 2
-    return f"M{x1:g} {y1:g}C{x1:g} {half:g} {x2:g} {half:g} {x2:g} {y2:g}"
+        return f"M{x1} {y1}c{x / 2:g} 0 {x / 2:g} {y} {x} {y}"
+    return f"M{x1} {y1}c0 {y / 2:g} {x} {y / 2:g} {x} {y}"
+
+
+def _whole(point: Point) -> tuple[int, int]:
+    """Round to whole pixels."""
+    return round(point[0]), round(point[1])
 
 
 def _figure(figure: Figure, corner: Point, *, links: bool) -> str:
     classes = [figure.kind]
     classes += ["root"] if figure.root else []
     classes += ["assumed"] if figure.assumed else []
-    said = f"{_kind(figure)}: {figure.text}"
     label = figure.label if figure.number is None else f"{figure.number} · {figure.label}"
     label += " · assumed" if figure.assumed else ""
     lines = wrapped(figure.text, BOX.width - 2 * _INSET)
+    # What does not fit in the box is told by the title.
+    cut = lines[-1].endswith("…") and not figure.text.endswith("…")
+    title = f"<title>{_text(f'{_kind(figure)}: {figure.text}')}</title>" if cut else ""
     # The lid of a drum takes room at the top.
     lid = 6 if figure.kind == "source" else 0
-    first = (39 if len(lines) == 1 else 34) + lid
+    first = 21 if len(lines) == 1 else 16
     texts = "".join(
-        f'<text class="t" x="{_INSET}" y="{first + (_LINE - lid // 4) * at}">{_text(line)}</text>'
+        f'<text y="{first + (_LINE - lid // 4) * at}">{_text(line)}</text>'
         for at, line in enumerate(lines)
     )
-    body = (
-        f'<g class="{" ".join(classes)}" transform="translate({corner[0]:g} {corner[1]:g})">'
-        f'<title>{_text(said)}</title><use class="b" href="#b-{figure.kind}"/>'
-        f'<text class="k" x="{_INSET}" y="{18 + lid}">{_text(label)}</text>{texts}</g>'
+    x, y = _whole((corner[0] + _INSET, corner[1] + _INSET + lid))
+    above = f' y="-{lid}"' if lid else ""
+    shape = f'<use href="#b-{figure.kind}"{above}/>'
+    linked = links and figure.number is not None
+    tag, link = ("a", f' href="#s{figure.number}"') if linked else ("g", "")
+    return (
+        f'<{tag}{link} class="{" ".join(classes)}" transform="translate({x} {y})">{title}{shape}'
+        f'<text class="k">{_text(label)}</text>{texts}</{tag}>'
     )
-    if not links or figure.number is None:
-        return body
-    return f'<a href="#s{figure.number}">{body}</a>'
 
 
 def _kind(figure: Figure) -> str:

@@ -33,9 +33,15 @@ if TYPE_CHECKING:
 
 
 _MANY: Final = 400
-_STRING: Final = re.compile(r'("[^"\\]*")')
+_STRING: Final = re.compile(r'("[^"\\]*"|`[^`\\]*`)')
 _QUOTING: Final = re.compile(r"""["'`/\\]""")
-_BLANK: Final = re.compile(r" ?(===|!==|=>|&&|\|\||[=,;{}()?:]) ?")
+# An end of line divides two words; two signs would become another one.
+_NEEDLESS_END: Final = re.compile(r"\n(?![\w$+\-/])|(?<![\w$+\-/])\n")
+# Signs keep their blanks beside signs: they would become others (`- -1`, `< !--x`).
+_BLANK: Final = re.compile(
+    r"(?<![-+<]) (<=|>=|>>>|<<|>>|\*\*|[-+*/%<>&|^]) (?![-+!])"
+    r"| ?(===|!==|=>|&&|\|\||[=,;{}()?:\[]) ?"
+)
 
 
 @reading_certificate()
@@ -64,22 +70,23 @@ def to_html(certificate: bytes) -> str:
 
 
 def compact(script: str) -> str:
-    """Return a script without indentation, comments and needless blanks.
+    """Return a script without indentation, comments and needless blanks and ends of lines.
 
-    No text in our scripts runs over the end of a line.  Blanks stay in strings, and in lines with
-    a quote of another kind, a regular expression or an escape.
+    Our scripts end each statement with a sign, and no text of theirs runs over the end of a line.
+    Blanks stay in strings, and in lines with a quote of another kind, a regular expression or an
+    escape.
     """
     kept = (line.strip() for line in script.splitlines())
-    lines = [line for line in kept if line and not line.startswith("//")]
-    return "".join(f"{_without_blanks(line)}\n" for line in lines)
+    lines = [_without_blanks(line) for line in kept if line and not line.startswith("//")]
+    return _NEEDLESS_END.sub("", "\n".join(lines)) + "\n"
 
 
 def _without_blanks(line: str) -> str:
     parts = _STRING.split(line)
-    if _QUOTING.search("".join(parts[::2])):
+    if _QUOTING.search("".join(parts[::2]).replace(" / ", "")):
         return line
     # Every other part is a string.
-    parts[::2] = [_BLANK.sub(r"\1", part) for part in parts[::2]]
+    parts[::2] = [_BLANK.sub(r"\1\2", part) for part in parts[::2]]
     return "".join(parts)
 
 
