@@ -49,8 +49,10 @@ class Attestation:
     hash: str
 
 
-def read_attestation(value: Json, origin: str, author: str | None) -> Attestation | None:
-    """Read the attestation of a source of this origin and author."""
+def read_attestation(
+    value: Json, origin: str, author: str | None, answered_rows: str
+) -> Attestation | None:
+    """Read the attestation of a source of this origin, author and hash of rows."""
     if value is None:
         return None
     agent, prompt, response, quote, reviewer, note = shapes.members(
@@ -66,6 +68,8 @@ def read_attestation(value: Json, origin: str, author: str | None) -> Attestatio
         raise Rejected("attestation", "a model has a version or digest, a prompt and a response")
     if who.kind == SERVICE and answered is None:
         raise Rejected("attestation", "a service has a response")
+    if who.kind == SERVICE and origin == _SUB_PLAN and answered != answered_rows:
+        raise Rejected("attestation", "the response is not the hash of the rows")
     if reviewed == who.name:
         raise Rejected("attestation", "nobody reviews what they said themselves", "reviewer")
     return Attestation(who, quoted, reviewed, sha256(canonical(value)))

@@ -16,15 +16,9 @@ from typing import TYPE_CHECKING, Final
 from . import shapes
 from .approvals import read_approvals
 from .canonical import document_of
-from .evidence import (
-    Evidence,
-    EvidenceReader,
-    RowReader,
-    check_sorted,
-    read_assumption,
-    read_source,
-)
+from .evidence import Evidence, EvidenceReader, read_assumption, read_source
 from .program import read_program
+from .records import RowReader, check_sorted
 from .rejection import Rejected, each, inside
 from .rules import free_positions, growing
 from .summaries import Summary, read_summary

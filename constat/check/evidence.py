@@ -10,21 +10,27 @@ Example: a fact group of origin LLM_KNOWLEDGE whose assumption is null is reject
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from . import shapes
-from .attestation import Attestation, read_attestation
+from .attestation import read_attestation
 from .canonical import Json, canonical, sha256
+from .commitments import Commitment, Opened, check_commitments, read_commitment
+from .records import (
+    AUTHORITIES,
+    PROVED,
+    Assumption,
+    Coverage,
+    FactGroup,
+    Open,
+    Proved,
+    RowReader,
+    Source,
+    check_sorted,
+)
 from .rejection import Rejected, each, inside
-from .values import KINDS, Hole, OpenRow, Row, is_spelled
+from .values import Hole, Row
 
-if TYPE_CHECKING:
-    from .rules import Declaration, Program
-
-AUTHORITIES: Final = frozenset({"CONFIG", "DATABASE"})
-PROVED: Final = "DERIVED"
-"""The origin of a row that another certificate proves."""
 _ORIGINS: Final = AUTHORITIES | {
     "USER_PROVIDED",
     "LLM_KNOWLEDGE",
@@ -50,80 +56,13 @@ _SOURCE: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Proved:
-    """The nested certificate that proves a row, and the outer assumptions that it rests on."""
-
-    certificate: int
-    assumptions: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """One answer from outside; ``rows`` and ``hash`` describe all of it."""
-
-    tier: str
-    origin: str
-    name: str
-    query: str | None
-    parameters: tuple[str, ...]
-    rows: int
-    hash: str
-    confidence: int
-    author: str | None
-    attestation: Attestation | None
-    proof: Proved | None
-
-
-@dataclass(frozen=True, slots=True)
-class Assumption:
-    """What somebody must accept; ``confidence`` in millionths, ``attestations`` as hashes."""
-
-    kind: str
-    text: str
-    confidence: int
-    attestations: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class FactGroup:
-    """Rows of one predicate from one source; they hold where all of ``rests_on`` is accepted."""
-
-    predicate: str
-    source: int
-    assumption: int | None
-    rests_on: tuple[int, ...]
-    rows: tuple[Row, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Open:
-    """Some row of this shape may exist."""
-
-    predicate: str
-    row: OpenRow
-    reason: str
-    assumption: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class Coverage:
-    """For these keys, facts and open rows are all there can be."""
-
-    predicate: str
-    columns: tuple[int, ...]
-    keys: tuple[Row, ...]
-    sources: tuple[int, ...]
-
-
 def read_source(value: Json, assumptions: int) -> Source:
     """Read one source of a certificate with so many assumptions."""
     parts = dict(zip(_SOURCE, shapes.members(value, _SOURCE), strict=True))
     shapes.text_or_null(parts["snapshot"])
-    if parts["commitment"] is not None:
-        raise Rejected("schema", "a commitment is reserved", "commitment")
     origin = shapes.one_of(parts["origin"], _ORIGINS)
     author = shapes.text_or_null(parts["author"])
+    rows = shapes.sha(parts["hash"])
     return Source(
         shapes.text(parts["tier"]),
         origin,
@@ -131,10 +70,15 @@ def read_source(value: Json, assumptions: int) -> Source:
         shapes.text_or_null(parts["query"]),
         tuple(each("parameters", shapes.array(parts["parameters"]), shapes.text)),
         shapes.index(parts["rows"]),
-        shapes.sha(parts["hash"]),
+        rows,
         shapes.confidence(parts["confidence"]),
         author,
-        inside("attestation", parts["attestation"], lambda v: read_attestation(v, origin, author)),
+        inside(
+            "attestation",
+            parts["attestation"],
+            lambda v: read_attestation(v, origin, author, rows),
+        ),
+        parts["commitment"],
         inside("proof", parts["proof"], lambda v: _read_proved(v, origin, assumptions)),
     )
 
@@ -163,65 +107,6 @@ def read_assumption(value: Json) -> Assumption:
     )
 
 
-class RowReader:
-    """Reads rows against declarations; remembers texts that it has already checked."""
-
-    def __init__(self, program: Program) -> None:
-        self.program = program
-        self.good: dict[str, set[str]] = {kind: set() for kind in KINDS}
-
-    def declaration(self, name: Json) -> Declaration:
-        """Return the declaration of a predicate."""
-        found = self.program.declarations.get(shapes.text(name))
-        if found is None:
-            raise Rejected("declaration", f"{shapes.text(name)[:40]!r} is not declared")
-        return found
-
-    def value(self, kind: str, value: Json) -> str:
-        """Return a spelled value."""
-        # Most texts come again and again: one look-up decides them.
-        if type(value) is str and value in self.good[kind]:
-            return value
-        found = shapes.text(value)
-        if not is_spelled(kind, found):
-            raise Rejected("value", f"{found[:40]!r} is not the spelling of a {kind}")
-        self.good[kind].add(found)
-        return found
-
-    def row(self, kinds: tuple[str, ...], value: Json) -> Row:
-        """Return a row without ⋆."""
-        cells = shapes.array(value, len(kinds))
-        return tuple([self.value(kind, cell) for kind, cell in zip(kinds, cells, strict=True)])
-
-    def open_row(self, kinds: tuple[str, ...], value: Json, hole: Hole = Hole.STAR) -> OpenRow:
-        """Return a row in which ``null`` has become ``hole``."""
-        cells = shapes.array(value, len(kinds))
-        return tuple(
-            hole if cell is None else self.value(kind, cell)
-            for kind, cell in zip(kinds, cells, strict=True)
-        )
-
-    def columns(self, declaration: Declaration, value: Json) -> tuple[int, ...]:
-        """Return ascending positions of columns."""
-        width = len(declaration.columns)
-        found = tuple(shapes.index(column, width) for column in shapes.array(value))
-        if list(found) != sorted(set(found)):
-            raise Rejected("schema", "columns are ascending and distinct", "columns")
-        return found
-
-
-def sort_key(row: OpenRow) -> tuple[tuple[bool, str], ...]:
-    """Order rows as arrays of strings, ⋆ first."""
-    return tuple((False, "") if isinstance(v, Hole) else (True, v) for v in row)
-
-
-def check_sorted(rows: tuple[OpenRow, ...]) -> None:
-    """Reject rows that are out of order or repeated."""
-    keys = [sort_key(row) for row in rows]
-    if any(left >= right for left, right in pairwise(keys)):
-        raise Rejected("order", "rows are sorted and distinct")
-
-
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """Everything that came from outside."""
@@ -233,6 +118,9 @@ class Evidence:
     coverage: tuple[Coverage, ...]
     inline: tuple[bool, ...]
     """Of each source: whether all its rows are shown and have its hash."""
+    commitments: tuple[Commitment | None, ...]
+    opened: tuple[Opened, ...]
+    """Of each source: the keys of its predicate that were opened in its root."""
 
 
 class EvidenceReader:
@@ -256,13 +144,19 @@ class EvidenceReader:
         inline = check_shown_rows(self.sources, groups)
         backing = _backing(holes)
         each("coverage", covered, lambda entry: self._check_backed(entry, backing))
-        return Evidence(self.sources, self.assumptions, groups, holes, covered, inline)
+        commitments = tuple(each("sources", self.sources, self._commitment))
+        keys = check_commitments(commitments, self.sources, groups, covered)
+        return Evidence(
+            self.sources, self.assumptions, groups, holes, covered, inline, commitments, keys
+        )
 
-    def _external(self, name: Json) -> Declaration:
-        declaration = self.rows.declaration(name)
-        if not declaration.external:
-            raise Rejected("declaration", f"no rows of {declaration.name} come from outside")
-        return declaration
+    def _commitment(self, source: Source) -> Commitment | None:
+        vouched = source.origin in AUTHORITIES
+        return inside(
+            "commitment",
+            source.commitment,
+            lambda value: read_commitment(value, self.rows, vouched=vouched),
+        )
 
     def _assumption(self, value: Json, kinds: tuple[str, ...]) -> int | None:
         found = shapes.index_or_null(value, len(self.assumptions))
@@ -274,7 +168,7 @@ class EvidenceReader:
         predicate, source, assumption, rows = shapes.members(
             value, ("predicate", "source", "assumption", "rows")
         )
-        declaration = self._external(predicate)
+        declaration = self.rows.external(predicate)
         kinds = declaration.kinds
         position = shapes.index(source, len(self.sources))
         told = self.sources[position]
@@ -298,7 +192,7 @@ class EvidenceReader:
         predicate, row, reason, assumption = shapes.members(
             value, ("predicate", "row", "reason", "assumption")
         )
-        declaration = self._external(predicate)
+        declaration = self.rows.external(predicate)
         return Open(
             declaration.name,
             self.rows.open_row(declaration.kinds, row),
@@ -310,7 +204,7 @@ class EvidenceReader:
         predicate, columns, keys, sources = shapes.members(
             value, ("predicate", "columns", "keys", "sources")
         )
-        declaration = self._external(predicate)
+        declaration = self.rows.external(predicate)
         positions = self.rows.columns(declaration, columns)
         kinds = tuple(declaration.kinds[column] for column in positions)
         return Coverage(

@@ -15,15 +15,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from .certificate import LEVELS
-from .evidence import AUTHORITIES
+from .records import AUTHORITIES
 
 if TYPE_CHECKING:
     from .certificate import Certificate
-    from .evidence import Coverage, Evidence
+    from .evidence import Evidence
+    from .records import Coverage
     from .values import Row
 
 DECLARED: Final = 0
 RERUNNABLE: Final = 1
+COMMITTED: Final = 2
 INLINE: Final = 3
 DERIVED: Final = 4
 UNCLAIMED: Final = -1
@@ -89,7 +91,11 @@ def coverage_level(evidence: Evidence, coverage: Coverage) -> int:
     """Return how well a coverage is founded."""
     if all(evidence.sources[source].origin not in AUTHORITIES for source in coverage.sources):
         return UNCLAIMED
-    return INLINE if all(evidence.inline[source] for source in coverage.sources) else RERUNNABLE
+    if all(evidence.inline[source] for source in coverage.sources):
+        return INLINE
+    keys = {(coverage.columns, key) for key in coverage.keys}
+    opened = (evidence.opened[source] for source in coverage.sources if not evidence.inline[source])
+    return COMMITTED if all(one is not None and keys <= one for one in opened) else RERUNNABLE
 
 
 def weakest_level(certificate: Certificate) -> str | None:

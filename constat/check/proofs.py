@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from .canonical import Json
     from .certificate import Certificate
-    from .evidence import Assumption, FactGroup, Proved, Source
+    from .records import Assumption, FactGroup, Proved, Source
 
 MOST_DEEP: Final = 8
 MOST: Final = 256

@@ -14,9 +14,9 @@ from collections import Counter
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Final, cast
 
-from .evidence import AUTHORITIES, PROVED
 from .printing import printable, show_goal, show_literal, show_rule
 from .proofs import every
+from .records import AUTHORITIES, PROVED
 from .shapes import show_confidence
 
 if TYPE_CHECKING:
@@ -233,6 +233,22 @@ def _levels(certificate: Certificate, levels: Levels) -> Iterator[LiteralLevel]:
             yield LiteralLevel(position, place, printable(rule.name), shown, level, rests_on)
 
 
+def _roots(certificate: Certificate) -> Iterator[str]:
+    """Yield a line for each root that rows were opened in: whose it is, a signature says."""
+    for one in every(certificate):
+        pairs = zip(one.evidence.sources, one.evidence.commitments, strict=True)
+        told = {
+            (source.name, found.predicate, found.rows, found.root)
+            for source, found in pairs
+            if found is not None
+        }
+        for name, predicate, rows, root in sorted(told):
+            yield (
+                f"the root of {predicate} in {printable(name)} stands as written: "
+                f"{root} over {rows} rows"
+            )
+
+
 def _notes(certificate: Certificate) -> tuple[str, ...]:
     notes = ["leaves were not re-read: the rows of the sources are taken as they stand"]
     if certificate.header.as_of is not None:
@@ -244,6 +260,7 @@ def _notes(certificate: Certificate) -> tuple[str, ...]:
                 f"{summary.count} rows of an aggregate in rule {printable(rule.name)} "
                 "are not inline: only their summary was checked"
             )
+    notes += _roots(certificate)
     if any(one.header.approvals for one in every(certificate)):
         notes.append("approvals of rules stand as written: their records lie beside the rules")
     if certificate.nested:

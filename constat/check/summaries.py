@@ -15,8 +15,8 @@ from typing import Final
 
 from . import shapes
 from .canonical import Json, sha256
-from .evidence import AUTHORITIES, RowReader, Source
 from .functions import compare
+from .records import AUTHORITIES, RowReader, Source
 from .rejection import Rejected, each
 from .rules import Aggregate, Comparison, Positive, Program, Rule
 from .values import NUMERIC, parse

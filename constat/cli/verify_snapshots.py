@@ -10,7 +10,9 @@ from constat.proof.signing.trust import MOST_FILE_BYTES
 from constat.session.checking_openings import (
     MOST_BYTES,
     OpeningReport,
+    check_commitments,
     check_openings,
+    has_commitments,
     read_openings,
 )
 from constat.session.signing_snapshots import read_snapshot
@@ -28,9 +30,11 @@ def verify_openings(
     trusted: Mapping[str, TrustedKey],
 ) -> OpeningReport:
     """Read the files and compare the leaves of an accepted certificate with them."""
-    if openings is None:
+    if openings is None and not has_commitments(certificate):
         message = "a snapshot holds no rows: the openings of the certificate are needed, too"
         hint = "add `--openings FILE`, which `constat openings` writes"
         raise ConstatError([Diagnostic("C0761", message, help=hint)])
     read = [read_snapshot(read_file(path, MOST_FILE_BYTES), trusted, path) for path in snapshots]
+    if openings is None:
+        return check_commitments(certificate, read)
     return check_openings(certificate, read, read_openings(read_file(openings, MOST_BYTES)))

@@ -2,7 +2,7 @@
 
 In: the assignments of an aggregate with what each adds.  Out: for each chunk its count, exact sum,
 least and greatest value, and hash.  Invariant: the same chunks whichever way they are made; whole
-numbers go through DuckDB, which spells and sorts on all cores, everything else through Python.
+numbers go through columns, which spell and sort all at once, everything else through Python.
 
 Example: 1,000,000 assignments give 489 chunks of 2,048, so a summary is never much over 50 kB.
 """
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 CHUNK: Final = 1024
 MOST_CHUNKS: Final = 512
-# Below this many, Python is done before DuckDB has started.
+# Below this many, Python is done before numpy is loaded.
 _MANY: Final = 50_000
 _WHOLE: Final = frozenset({Kind.NUMBER, Kind.UNSIGNED})
 
@@ -61,9 +61,10 @@ def chunk_size(count: int) -> int:
 def chunks_of(given: Assignments, *, many: int = _MANY) -> list[Chunk]:
     """Return the chunks of assignments, in order."""
     size = chunk_size(len(given.rows))
-    whole = given.kinds and {*given.kinds, given.kind or Kind.NUMBER} <= _WHOLE
-    if whole and len(given.rows) >= many:
-        return _by_duckdb(given, size)
+    if given.kinds and {*given.kinds} <= _WHOLE and len(given.rows) >= max(1, many):
+        found = _by_numpy(given, size)
+        if found is not None:
+            return found
     return _by_python(given, size)
 
 
@@ -88,24 +89,31 @@ def _chunk(count: int, targets: list[Value], kind: Kind | None, digest: str) -> 
     if kind in _WHOLE:
         total = f"{sum(targets)}/1"  # type: ignore[arg-type]  # whole numbers
     elif kind.numeric:
-        added = sum(map(Fraction, targets), Fraction())
+        added = _exact_sum(targets)
         total = f"{added.numerator}/{added.denominator}"
     least, greatest = format_value(min(targets), kind), format_value(max(targets), kind)
     return Chunk(count, total, least, greatest, f"sha256:{digest}")
 
 
-def _by_duckdb(given: Assignments, size: int) -> list[Chunk]:
+def _exact_sum(targets: list[Value]) -> Fraction:
+    """Add decimals or floats exactly: over one denominator, which is reduced but once."""
+    ratios = [value.as_integer_ratio() for value in targets]  # type: ignore[union-attr]  # numbers
+    by_denominator: dict[int, int] = {}
+    for above, below in ratios:
+        by_denominator[below] = by_denominator.get(below, 0) + above
+    return sum((Fraction(above, below) for below, above in by_denominator.items()), Fraction())
+
+
+def _by_numpy(given: Assignments, size: int) -> list[Chunk] | None:
     # Only sums over very many rows need numpy, which takes a tenth of a second to load.
     sorting = importlib.import_module("constat.proof.sorted_columns")
-    lines: list[str]
-    targets: list[Value]
-    lines, targets = sorting.sorted_lines(given.rows, given.kinds, given.targets, given.kind)
+    found: list[tuple[str, list[Value]]] | None = sorting.sorted_hashes(
+        given.rows, given.kinds, given.targets, size
+    )
+    if found is None:
+        return None
+    sizes = [min(size, len(given.rows) - start) for start in range(0, len(given.rows), size)]
     return [
-        _chunk(
-            len(lines[start : start + size]),
-            targets[start : start + size],
-            given.kind,
-            hashlib.sha256("".join(lines[start : start + size]).encode()).hexdigest(),
-        )
-        for start in range(0, len(lines), size)
+        _chunk(count, targets, given.kind, digest)
+        for count, (digest, targets) in zip(sizes, found, strict=True)
     ]

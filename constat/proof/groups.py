@@ -22,12 +22,14 @@ from constat.proof.instances import (
     is_hole,
 )
 from constat.proof.outside import Usage
+from constat.proof.plain_groups import ReadRows, plain_group
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Sequence
 
     from constat.evaluation import Evidence
     from constat.logic import OpenRow, Value
+    from constat.proof.answers import Grounds
     from constat.proof.instances import AggregateCode, Binding, Cell, Pattern, RuleCode, Test
     from constat.proof.outside import Covered, Fact, Outside
 
@@ -48,7 +50,7 @@ class Exact:
     value: Cell
     assignments: tuple[tuple[Value, ...], ...] = ()
     targets: tuple[Value, ...] = ()
-    read: tuple[Fact, ...] = ()
+    read: Sequence[Fact] = ()
     sources: tuple[tuple[str, Evidence], ...] = ()
     covered: tuple[Covered, ...] = ()
     closed: bool = False
@@ -109,7 +111,7 @@ class Aggregates:
             start[slot] = value
         outside = self._owner.outside
         before, outside.usage = outside.usage, Usage()
-        found = Group(self._owner, literal).exact(start)
+        found = self._at_once(literal, start) or Group(self._owner, literal).exact(start)
         used = outside.usage
         found = replace(found, covered=tuple(used.covered), closed=used.closed)
         if len(found.assignments) > MOST_INLINE and self._is_plain(literal):
@@ -117,9 +119,21 @@ class Aggregates:
             if sources:
                 outside.usage = before
                 return replace(found, sources=sources)
+        if isinstance(found.read, ReadRows):
+            outside.usage.facts.update(found.read)
         before.add(outside.usage)
         outside.usage = before
         return found
+
+    def _at_once(self, literal: AggregateCode, start: Binding) -> Exact | None:
+        """Fold a group of plain rows as columns; ``None`` where it is not one."""
+        if not self._is_plain(literal):
+            return None
+        group = plain_group(self._owner.outside, literal, start)
+        if group is None:
+            return None
+        value = fold_exactly(literal, group.targets, len(group.assignments))
+        return Exact(value, group.assignments, group.targets, group.read)
 
     def _is_plain(self, literal: AggregateCode) -> bool:
         """Tell whether only rows of sources are folded, no conclusions."""
@@ -137,8 +151,7 @@ def _sources(owner: Walker, usage: Usage, found: Exact) -> tuple[tuple[str, Evid
     for covered in usage.covered:
         for evidence in owner.outside.sources(covered):
             named[covered[0], number(evidence)] = evidence
-    for predicate, row in found.read:
-        grounds = owner.outside.grounds(predicate, row)
+    for predicate, grounds in _grounds(owner, found.read):
         if grounds is None or grounds.assumption is not None:
             return ()
         named[predicate, number(grounds.evidence)] = grounds.evidence
@@ -146,6 +159,25 @@ def _sources(owner: Walker, usage: Usage, found: Exact) -> tuple[tuple[str, Evid
     if usage.assumptions or not vouched:
         return ()
     return tuple((predicate, evidence) for (predicate, _), evidence in named.items())
+
+
+def _grounds(owner: Walker, read: Sequence[Fact]) -> Iterator[tuple[str, Grounds | None]]:
+    """Yield on what the rows rest; of rows that were read at once each grounds but once."""
+    if isinstance(read, ReadRows):
+        yield from ((read.predicate, grounds) for grounds in read.grounds)
+        return
+    for predicate, row in read:
+        yield predicate, owner.outside.grounds(predicate, row)
+
+
+def fold_exactly(literal: AggregateCode, targets: Sequence[Value], count: int) -> Cell:
+    """Fold what the assignments add; ⋆ where the fold errs, ``None`` where nothing has no value."""
+    if literal.target is None:
+        return count
+    try:
+        return fold(literal.function, literal.target.kind, targets)
+    except EvaluationError:
+        return OPEN
 
 
 class Group:
@@ -173,21 +205,13 @@ class Group:
         rows: tuple[tuple[Value, ...], ...] = tuple(distinct)  # type: ignore[arg-type]
         if not certain:
             return Exact(OPEN)
-        return Exact(self._fold(targets, len(rows)), rows, tuple(targets), tuple(self.read))
+        value = fold_exactly(self.literal, targets, len(rows))
+        return Exact(value, rows, tuple(targets), tuple(self.read))
 
     def distinct(self, start: Binding) -> dict[tuple[Cell, ...], Binding]:
         """Return the distinct cells of the local variables, each with a binding that has them."""
         inner = self.literal.inner
         return {tuple([one[slot] for slot in inner]): one for one in self._assignments(start)}
-
-    def _fold(self, targets: list[Value], count: int) -> Cell:
-        literal = self.literal
-        if literal.target is None:
-            return count
-        try:
-            return fold(literal.function, literal.target.kind, targets)
-        except EvaluationError:
-            return OPEN
 
     def _assignments(self, start: Binding) -> list[Binding]:
         found: list[Binding] = []

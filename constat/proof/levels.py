@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 DECLARED: Final = "C0"
 RERUNNABLE: Final = "C1"
+COMMITTED: Final = "C2"
+"""Written into certificates afterwards (``committing``): a proof knows of no roots."""
 INLINE: Final = "C3"
 DERIVED: Final = "C4"
 CLOSING: Final = frozenset({"closure", "fall-through"})

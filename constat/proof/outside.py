@@ -20,7 +20,7 @@ from constat.proof.instances import is_hole, opened
 from constat.proof.relation import Relation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from decimal import Decimal
 
     from constat.evaluation import Assumption, Evidence
@@ -151,6 +151,22 @@ class Outside:
             self.usage.assumptions.add(grounds.assumption)
         return True
 
+    def all_hold(self, predicate: str, rows: Iterable[Row]) -> tuple[Grounds, ...] | None:
+        """Return on what rows hold, each grounds once; ``None`` where one does not hold.
+
+        Assumptions are noted as used, the rows are not: there may be a million.
+        """
+        side = self.side(predicate)
+        given = dict.fromkeys(map(side.answers.rows.get, rows))
+        found: dict[Grounds, None] = {}
+        for one in given:
+            best = side.best(one or ())
+            if best is None:
+                return None
+            found[best] = None
+        self.usage.assumptions.update(g.assumption for g in found if g.assumption is not None)
+        return tuple(found)
+
     def sources(self, covered: Covered) -> tuple[Evidence, ...]:
         """Return who speaks for a coverage; nobody where it was not asked."""
         predicate, columns, key = covered
@@ -240,8 +256,12 @@ class _Side:
 
     def grounds(self, row: Row) -> Grounds | None:
         """Return the grounds of greatest confidence that hold, plain ones first."""
+        return self.best(self.answers.rows.get(row, ()))
+
+    def best(self, given: Iterable[Grounds]) -> Grounds | None:
+        """Return the best of some grounds, ``None`` where none holds."""
         best: Grounds | None = None
-        for one in self.answers.rows.get(row, ()):
+        for one in given:
             if self._holds(one) and (best is None or _rank(one) > _rank(best)):
                 best = one
         return best

@@ -255,6 +255,9 @@ class Proof:
         if isinstance(node, RuleNode):
             yield from node.supports()
             for _, exact in node.exacts:
+                # Rows that a summary stands for are rows of sources, and rest on nothing.
+                if exact.sources:
+                    continue
                 yield from (fact for fact in exact.read if fact in self.nodes)
 
     def _order(self) -> None:
@@ -301,7 +304,7 @@ class Proof:
             elif isinstance(literal, NegativeCode):
                 least = min(least, absence)
             elif place in exacts:
-                least = min(least, self._exact_weight(exacts[place], absence))
+                least = min(least, self.exact_weight(exacts[place]))
             elif isinstance(literal, AggregateCode) and literal.threshold is not None:
                 least = min(least, self.total_weight(dict(node.totals)[place], literal))
         rule = self.reading.program.rules[node.rule]
@@ -314,8 +317,9 @@ class Proof:
         absent = unproven or (total.summands and has_negations(literal))
         return min(least, self.absence_confidence()) if absent else least
 
-    def _exact_weight(self, exact: Exact, absence: int) -> int:
+    def exact_weight(self, exact: Exact) -> int:
+        """Return what a total is worth: its rows or its sources, and the absence of others."""
         if exact.sources:
             return min(millionths(evidence.confidence) for _, evidence in exact.sources)
         read = [self.confidence_of(*fact) for fact in exact.read]
-        return min([absence, *read])
+        return min([self.absence_confidence(), *read])

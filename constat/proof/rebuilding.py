@@ -5,7 +5,7 @@ for the recorded rules, rows and nodes, or the reason why it cannot.  Everything
 works out is worked out anew, from values and not from texts: which look-ups absences and aggregates
 take, the run of every rule over the closure, what is shown of each source, every order, index,
 confidence and hash.  Only what cannot be found twice is taken over: when it was made, which proof
-the search had chosen, and the goals that would decide an open one.
+the search had chosen, the goals that would decide an open one, and openings in roots.
 
 Why the search is not repeated: it had more to choose from than a certificate shows.
 """
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from constat.evaluation import CERTAIN, CONCEIVABLE, Verdict
 from constat.logic import OPEN
 from constat.proof.certificate import build_certificate
+from constat.proof.committing import commitments_of, with_commitments
 from constat.proof.confidence import MILLION
 from constat.proof.decide import Decision, agrees, confidence_of
 from constat.proof.missing import Gap
@@ -63,6 +64,7 @@ def _rebuilt(certificate: bytes, members: Members) -> Rebuilt:
     if any(members["header"][name] for name in _RESERVED) or members["record"]["signatures"]:
         raise UnrecordedError("it fills members that this version does not write")
     record = Record(members)
+    roots = commitments_of(members)
     content = b""
     for decision in _decisions(record):
         content = build_certificate(
@@ -72,6 +74,7 @@ def _rebuilt(certificate: bytes, members: Members) -> Rebuilt:
             supersedes=members["header"]["supersedes"],
             as_of=members["header"]["as_of"],
         )
+        content = with_commitments(content, roots) if roots else content
         if content == certificate:
             return Rebuilt(content, same=True)
     again = json.loads(content)

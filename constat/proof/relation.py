@@ -44,6 +44,11 @@ class Relation:
         if OPEN in row:
             self._star_shapes.add(tuple(c for c, slot in enumerate(row) if slot is OPEN))
 
+    @property
+    def has_open_rows(self) -> bool:
+        """Whether any row has a ⋆."""
+        return bool(self._star_shapes)
+
     def matching(self, columns: Columns, key: Row) -> list[OpenRow]:
         """Return the rows that may have this key in these columns."""
         if not columns:

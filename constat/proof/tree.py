@@ -10,11 +10,12 @@ The shape is flat because a proof may be 10,000 steps deep, and nothing here may
 from __future__ import annotations
 
 from dataclasses import dataclass
+from heapq import nsmallest
 from typing import TYPE_CHECKING
 
 from constat.evaluation import in_parts
 from constat.logic import Aggregate
-from constat.proof.confidence import MILLION, millionths, spell
+from constat.proof.confidence import millionths, spell
 from constat.proof.instances import AggregateCode, NegativeCode, opened
 from constat.proof.levels import Completeness
 from constat.proof.proofs import FactNode
@@ -317,13 +318,13 @@ class _Builder:
             raise TypeError(code)
         exact = dict(node.exacts)[place]
         instance = self.instance(node)
-        shown = sorted(exact.read, key=lambda fact: (fact[0], str(fact[1])))[:ROWS_SHOWN]
+        shown = nsmallest(ROWS_SHOWN, exact.read, key=lambda fact: (fact[0], str(fact[1])))
         count = len(exact.assignments)
         return Step(
             "aggregate",
             self.aggregate_title(literal, instance, count),
             describe_aggregate(instance, literal),
-            spell(self.aggregate_confidence(exact)),
+            spell(self.proof.exact_weight(exact)),
             sources=self.aggregate_sources(exact),
             premises=tuple(self.number(fact) for fact in shown),
             hidden_rows=len(exact.read) - len(shown),
@@ -364,10 +365,6 @@ class _Builder:
             what += f" of {instance.term(literal.target)}"
         rows = "row" if count == 1 else "rows"
         return f"{what} = {instance.term(literal.result)} ({count:,} {rows})"
-
-    def aggregate_confidence(self, exact: Exact) -> int:
-        read = [self.proof.confidence_of(*fact) for fact in exact.read]
-        return min([self.proof.absence_confidence(), *read], default=MILLION)
 
     @staticmethod
     def aggregate_sources(exact: Exact) -> tuple[SourceShown, ...]:

@@ -191,4 +191,4 @@ class Ways:
                 return ()
             case AggregateCode():
                 exact = self.walker.aggregates.exact(code, place, literal, binding)
-                return exact.read if exact.value == binding[literal.result] else None
+                return tuple(exact.read) if exact.value == binding[literal.result] else None

@@ -74,12 +74,18 @@ class Recording(ABC):
         signed: SignedSnapshot = snapshots.sign_snapshot(taken, key)
         return signed
 
-    def openings(self, certificate: bytes, snapshots: Sequence[tuple[bytes, str]]) -> bytes:
+    def openings(
+        self, certificate: bytes, snapshots: Sequence[tuple[bytes, str]], *, inside: bool = False
+    ) -> bytes:
         """Open what an accepted certificate shows, in signed snapshots, each with its name.
 
-        Raises `ConstatError` where a source has changed since.
+        Gives a file of openings, or, with `inside`, the certificate with these in it. Raises
+        `ConstatError` where a source has changed since, or the openings are too large to go inside.
         """
         opening = importlib.import_module("constat.session.signing_snapshots")
         read = [opening.read_snapshot(content, {}, name) for content, name in snapshots]
-        found: bytes = opening.open_certificate(self._bench(), certificate, read)
+        if inside:
+            opening = importlib.import_module("constat.session.opening_inside")
+        write = opening.open_inside if inside else opening.open_certificate
+        found: bytes = write(self._bench(), certificate, read)
         return found

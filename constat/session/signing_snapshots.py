@@ -207,6 +207,22 @@ def open_certificate(bench: Bench, certificate: bytes, snapshots: Sequence[Commi
     """
     document = json.loads(certificate)
     openings: list[dict[str, object]] = []
+    for one, snapshot in taken_again(bench, document, snapshots):
+        prefixes = snapshot.prefixes
+        openings += [
+            _opened(snapshot, prefixes, columns, key) for columns, key in wanted_keys(document, one)
+        ]
+    told = {"format": FORMAT, "openings": openings}
+    return json.dumps(told, separators=(",", ":"), ensure_ascii=True).encode() + b"\n"
+
+
+def taken_again(
+    bench: Bench, document: Mapping[str, Any], snapshots: Sequence[Committed]
+) -> Iterator[tuple[Committed, Snapshot]]:
+    """Yield each snapshot with its rows, read anew, in which keys of a certificate can be opened.
+
+    Raises `ConstatError` where a source has changed since its snapshot, or no order of rows serves.
+    """
     for one in snapshots:
         names = [name for name, _ in one.columns]
         snapshot = take_snapshot(
@@ -216,12 +232,7 @@ def open_certificate(bench: Bench, certificate: bytes, snapshots: Sequence[Commi
             message = f"the rows of `{one.predicate}` are not those of the snapshot"
             raise ConstatError([Diagnostic("C0762", message, help="take a new snapshot")])
         _require_order(document, snapshots, one.predicate)
-        prefixes = snapshot.prefixes
-        openings += [
-            _opened(snapshot, prefixes, columns, key) for columns, key in wanted_keys(document, one)
-        ]
-    told = {"format": FORMAT, "openings": openings}
-    return json.dumps(told, separators=(",", ":"), ensure_ascii=True).encode() + b"\n"
+        yield one, snapshot
 
 
 def _require_order(document: Mapping[str, Any], snapshots: Sequence[Committed], name: str) -> None:

@@ -8,6 +8,7 @@ Example: under `null = "unknown"` the raw row `("C001", None)` becomes the open 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, cast
 
 from constat.catalog import read_cell
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 DATABASE: Final = "database"
 POLICIES: Final = ("error", "skip", "unknown")
 MOST_OPENINGS: Final = 1_000
+_WHOLE: Final = MappingProxyType(
+    {Kind.NUMBER: (-(2**63), 2**63 - 1), Kind.UNSIGNED: (0, 2**64 - 1)}
+)
 
 
 @dataclass(slots=True)
@@ -59,8 +63,11 @@ class RowReader:
 
     def take(self, batch: Iterable[RawRow], fetched: Fetched) -> None:
         """Add a batch."""
+        raws = list(batch)
+        if raws and self._take_plain(raws, fetched):
+            return
         kinds = self._kinds
-        for raw in batch:
+        for raw in raws:
             fetched.count += 1
             try:
                 row = tuple(
@@ -76,6 +83,20 @@ class RowReader:
                 fetched.repeated[row] = fetched.repeated.get(row, 0) + 1
             else:
                 fetched.rows[row] = None
+
+    def _take_plain(self, raws: Sequence[RawRow], fetched: Fetched) -> bool:
+        """Add a batch of new rows whose cells are values as they stand; tell whether it is one."""
+        if any(len(raw) != len(self._kinds) for raw in raws):
+            return False
+        columns = zip(*raws, strict=True)
+        if not all(_all_plain(cells, k) for cells, k in zip(columns, self._kinds, strict=True)):
+            return False
+        rows = dict.fromkeys(cast("Iterable[Row]", map(tuple, raws)))
+        if len(rows) < len(raws) or not fetched.rows.keys().isdisjoint(rows):
+            return False
+        fetched.rows.update(rows)
+        fetched.count += len(raws)
+        return True
 
     def holes(self, numbered: Iterable[tuple[int, Sequence[object]]]) -> tuple[Opening, ...]:
         """Give the open rows of raw rows that are told with their numbers."""
@@ -112,6 +133,18 @@ class RowReader:
         if policy == "unknown":
             return f"column {column.name} is NULL"
         return f'column {column.name} is NULL; say null = "skip" or "unknown" if it may be [C0524]'
+
+
+def _all_plain(cells: Sequence[Cell], kind: Kind) -> bool:
+    """Tell of a column whether each cell is a value of the kind as it stands."""
+    bounds = _WHOLE.get(kind)
+    types = set(map(type, cells))
+    if bounds is not None and types == {int}:
+        numbers = cast("Sequence[int]", cells)
+        return bounds[0] <= min(numbers) and max(numbers) <= bounds[1]
+    if kind is Kind.SYMBOL and types == {str}:
+        return all(map(_plain, cast("Sequence[str]", cells)))
+    return False
 
 
 def _plain(text: str) -> bool:

@@ -7,7 +7,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from tests.check import certificates, constructs, evidence_constructs, thresholds
+from tests.check import certificates, committed, constructs, evidence_constructs, thresholds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,6 +28,7 @@ GOOD: Final[Mapping[str, Make]] = MappingProxyType(
             *constructs.MORE,
             *thresholds.MORE,
             *evidence_constructs.MORE,
+            *committed.MORE,
         )
     }
     | {

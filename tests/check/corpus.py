@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tests.check import tables
 from tests.check.catalog import GOOD, good, small
 from tests.check.evidence_constructs import proved_by_many
-from tests.check.forged_thresholds import FORGERIES, forge
+from tests.check.forged_commitments import FORGERIES, forge
 from tests.check.layers import programs
 from tests.check.malformed import malformed
 from tests.check.mutants import mutants

@@ -21,6 +21,7 @@ from tests.check.writer import (
     con,
     neg,
     pos,
+    rows_hash,
     seal,
     sha256,
 )
@@ -52,6 +53,8 @@ QUOTE: Final = {
 def said(w: Writer, who: str, origin: str, word: Tree | None, text: str = "so it is said") -> int:
     """Add a tier that somebody gave; return the assumption."""
     assumption = w.assume("fact", text, "0.9")
+    if word is not None and origin == "SUB_PLAN" and word["agent"]["kind"] == "service":
+        word = {**word, "response": rows_hash([[who, "gold"]])}
     w.facts(
         "tier",
         [[who, "gold"]],
@@ -93,6 +96,11 @@ def attested_by_a_service(rng: random.Random) -> Writer:
 
 def attested_in_a_sub_plan(rng: random.Random) -> Writer:
     return gold_said(rng, "SUB_PLAN", attestation("service", "planner"))
+
+
+def attested_in_a_sub_plan_by_a_model(rng: random.Random) -> Writer:
+    """What a model answered need not be the rows that were read in it."""
+    return gold_said(rng, "SUB_PLAN", attestation("model", "planner"))
 
 
 def attested_twice(rng: random.Random) -> Writer:
@@ -530,6 +538,7 @@ MORE: Final[tuple[Make, ...]] = (
     attested_by_a_person,
     attested_by_a_service,
     attested_in_a_sub_plan,
+    attested_in_a_sub_plan_by_a_model,
     attested_twice,
     level_beside_the_key_of_a_source,
     level_of_a_declared_sum,

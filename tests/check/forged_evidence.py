@@ -143,6 +143,14 @@ def an_answer_edited_after_the_fact(rng: random.Random) -> Tree:
 
 
 @forgery("attestation")
+def other_rows_than_a_service_computed(rng: random.Random) -> Tree:
+    """Who accepted the word of a service accepted these rows of it and no others."""
+    tree = e.attested_in_a_sub_plan(rng).tree
+    word_of(tree)["response"] = rows_hash([[goal_of(tree), f"gold{rng.random()}"]])
+    return resigned(tree)
+
+
+@forgery("attestation")
 def an_agent_swapped(rng: random.Random) -> Tree:
     tree = attested(rng)
     word_of(tree)["agent"][rng.choice(["name", "version"])] = f"better {rng.random()}"

@@ -9,10 +9,11 @@ import json
 from typing import TYPE_CHECKING, Final
 
 from tests.check.catalog import good
+from tests.check.committed import Relation, sealed, wide
 from tests.check.evidence_constructs import proved_by_many
 from tests.check.forged_evidence import refit, resigned
 from tests.check.mutants import changed
-from tests.check.writer import Tree, canonical, seal, seal_hashes, sha256
+from tests.check.writer import Tree, Writer, canonical, seal, seal_hashes, sha256
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,6 +24,8 @@ Case = tuple[str, bytes, str]
 
 WORD: Final = ("sources", 0, "attestation")
 PROOF: Final = ("sources", 0, "proof")
+ROOT: Final = ("sources", 1, "commitment")
+OPENING: Final = (*ROOT, "openings", 0)
 DAMAGES: Final[tuple[tuple[str, Path, object, str], ...]] = (
     ("attested_by_a_model", WORD, [], "schema"),
     ("attested_by_a_model", WORD, {}, "schema"),
@@ -43,7 +46,35 @@ DAMAGES: Final[tuple[tuple[str, Path, object, str], ...]] = (
     ("attested_by_a_model", (*WORD, "reviewer", "at"), "yesterday", "value"),
     ("attested_by_a_model", ("assumptions", 0, "attestations"), None, "schema"),
     ("attested_by_a_model", ("assumptions", 0, "attestations"), ["x"], "schema"),
-    ("attested_by_a_model", ("sources", 0, "commitment"), {}, "schema"),
+    ("attested_by_a_model", ("sources", 0, "commitment"), {}, "commitment"),
+    ("committed", ROOT, {}, "schema"),
+    ("committed", ROOT, [], "schema"),
+    ("committed", ROOT, "", "schema"),
+    ("committed", (*ROOT, "predicate"), 1, "schema"),
+    ("committed", (*ROOT, "predicate"), "nothing", "declaration"),
+    ("committed", (*ROOT, "predicate"), "good", "declaration"),
+    ("committed", (*ROOT, "predicate"), "member", "schema"),
+    ("committed", (*ROOT, "root"), "0" * 64, "schema"),
+    ("committed", (*ROOT, "rows"), None, "schema"),
+    ("committed", (*ROOT, "rows"), "8", "schema"),
+    ("committed", (*ROOT, "order"), [0, 1], "schema"),
+    ("committed", (*ROOT, "order"), [0, 1, 3], "schema"),
+    ("committed", (*ROOT, "order"), [1, 0, 0], "commitment"),
+    ("committed", (*ROOT, "openings"), None, "schema"),
+    ("committed", (*OPENING, "columns"), None, "schema"),
+    ("committed", (*OPENING, "columns"), [3], "schema"),
+    ("committed", (*OPENING, "columns"), [1, 1], "schema"),
+    ("committed", (*OPENING, "columns"), [1, 0], "schema"),
+    ("committed", (*OPENING, "key"), ["C001", "O1"], "schema"),
+    ("committed", (*OPENING, "key"), [None], "schema"),
+    ("committed", (*OPENING, "start"), "1", "schema"),
+    ("committed", (*OPENING, "start"), None, "schema"),
+    ("committed", (*OPENING, "before"), ["O1", "A"], "schema"),
+    ("committed", (*OPENING, "before"), ["O1", "A", "01"], "value"),
+    ("committed", (*OPENING, "after"), ["O1", None, "1"], "schema"),
+    ("committed", (*OPENING, "after"), 1, "schema"),
+    ("committed", (*OPENING, "path"), None, "schema"),
+    ("committed", (*OPENING, "path"), ["0" * 64], "schema"),
     ("nested_under_a_word", PROOF, [], "schema"),
     ("nested_under_a_word", (*PROOF, "certificate"), -1, "number"),
     ("nested_under_a_word", (*PROOF, "certificate"), None, "schema"),
@@ -70,10 +101,37 @@ def evidence_cases() -> Iterator[Case]:
             seal(changed(good(name).tree, path, value)),
             code,
         )
+    yield from commitment_cases()
     yield "a nested identity", seal(_inside("identity")), "identity"
     yield "a nested program", seal(_inside("program")), "program"
     yield "one more than allowed", proved_by_many(257).data(), "proof"
     yield "a stranger in a nested one", seal(_refitted("extra", None)), "schema"
+
+
+def commitment_cases() -> Iterator[Case]:
+    """Yield openings that are twice there, not in their order, or of too many kinds."""
+    for name, places, code in (
+        ("an opening twice", [0, 0], "order"),
+        ("openings in another order", [1, 0], "order"),
+    ):
+        tree = good("committed_by_two_sources").tree
+        openings = tree["sources"][1]["commitment"]["openings"]
+        tree["sources"][1]["commitment"]["openings"] = [openings[place] for place in places]
+        yield name, seal(tree), code
+    tree = opened_by_one_column_and_two().tree
+    tree["sources"][0]["commitment"]["openings"].reverse()
+    yield "openings by more columns first", seal(tree), "order"
+    yield "too many lists of columns", wide(17).data(), "limit"
+
+
+def opened_by_one_column_and_two() -> Writer:
+    w, rows = Writer(), [["a", "b"], ["z", "c"]]
+    w.outside("pair", "a:symbol b:symbol")
+    w.facts("pair", rows, covers=([0], [["z"]]))
+    w.cover("pair", [0, 1], [["a", "b"]], 0)
+    w.given("pair", "a", "b")
+    w.conclude("PROVED", "pair", "a", "b")
+    return sealed(w, Relation("pair", rows, [0, 1]))
 
 
 def _inside(member: str) -> Tree:

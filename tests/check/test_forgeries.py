@@ -11,7 +11,7 @@ import pytest
 
 from constat.check import check_certificate
 from tests.check.catalog import good
-from tests.check.forged_thresholds import FORGERIES, forge
+from tests.check.forged_commitments import FORGERIES, forge
 from tests.check.writer import seal, seal_hashes
 
 INSTANCES = int(os.environ.get("CONSTAT_FORGERIES", "5"))

@@ -67,12 +67,28 @@ def level_of(tree: Tree) -> str | None:
     for entry in tree["coverage"]:
         sources = {index: tree["sources"][index] for index in entry["sources"]}
         if any(source["origin"] in {"CONFIG", "DATABASE"} for source in sources.values()):
-            inline = all(
-                shown.get(index, 0) == source["rows"] and len(spoken.get(index, ())) <= 1
+            others = [
+                source
                 for index, source in sources.items()
-            )
-            found.append("C3" if inline else "C1")
+                if shown.get(index, 0) != source["rows"] or len(spoken.get(index, ())) > 1
+            ]
+            opened = all(_opens(tree, source, entry) for source in others)
+            found.append(("C2" if opened else "C1") if others else "C3")
     return min(found, default=None)
+
+
+def _opens(tree: Tree, source: Tree, entry: Tree) -> bool:
+    """Tell whether the keys of a coverage are opened in the root of a source."""
+    if source["commitment"] is None:
+        return False
+    said = (source["commitment"]["predicate"], source["commitment"]["root"])
+    opened = [
+        [opening["columns"], opening["key"]]
+        for one in tree["sources"]
+        if one["commitment"] and (one["commitment"]["predicate"], one["commitment"]["root"]) == said
+        for opening in one["commitment"]["openings"]
+    ]
+    return all([entry["columns"], key] in opened for key in entry["keys"])
 
 
 def attested_by(tree: Tree) -> list[list[str]]:

@@ -10,7 +10,7 @@ import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given, settings
@@ -365,19 +365,22 @@ def test_a_record_that_cannot_be_written_costs_a_warning(shop: Path) -> None:
     assert caught.value.diagnostics[0].code == "C0726"
 
 
-def test_a_full_disk_leaves_the_record_as_it_was(tmp_path: Path) -> None:
+def test_a_full_disk_leaves_the_record_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     store = RecordStore(tmp_path)
     store.add([fresh("k", "one")], EARLY)
-    connect = store._open
+    connect = sqlite3.connect
 
-    def full(options: str) -> sqlite3.Connection:
-        connection = connect(options)
+    def full(*arguments: Any, **options: Any) -> sqlite3.Connection:  # noqa: ANN401  of `connect`
+        connection: sqlite3.Connection = connect(*arguments, **options)
         connection.execute("PRAGMA max_page_count = 1")
         return connection
 
-    store._open = full  # type: ignore[method-assign]
-    with pytest.raises(AnswerStoreError):
-        store.add([fresh("k", "x" * 1_000_000)], LATE)
+    with monkeypatch.context() as patch:
+        patch.setattr(sqlite3, "connect", full)
+        with pytest.raises(AnswerStoreError, match="full"):
+            store.add([fresh("k", "x" * 1_000_000)], LATE)
     assert [one.recorded_at for one in RecordStore(tmp_path).list()] == [EARLY]
 
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from constat.logic import Kind, canonical_bytes, canonical_lines, format_value
-from constat.proof import chunks
+from constat.proof import chunks, sorted_columns
 from constat.proof.chunks import Assignments, Chunk, chunk_size, chunks_of
 from tests.check.writer import canonical, rows_hash
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 TEXTS = st.text(
     st.sampled_from('ab \n\\"!\x01\x7fé\u0080𐀀\ud7ff'), max_size=4
 )  # what JSON escapes, and what sorts below a quotation mark
-NUMBERS = st.integers(-(2**63), 2**63 - 1)
+NUMBERS = st.one_of(st.integers(-(2**63), 2**63 - 1), st.integers(-120, 120))
 
 
 @given(st.lists(st.tuples(TEXTS, NUMBERS, TEXTS), max_size=30, unique=True))
@@ -57,12 +57,14 @@ def by_hand(rows: Sequence[tuple[int, ...]], targets: Sequence[int], size: int) 
     return found
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(
     rows=st.lists(st.tuples(NUMBERS, NUMBERS), min_size=1, max_size=40, unique=True),
     fold=st.booleans(),
 )
-def test_duckdb_and_python_make_the_same_chunks(rows: list[tuple[int, int]], *, fold: bool) -> None:
+def test_columns_and_python_make_the_same_chunks(
+    rows: list[tuple[int, int]], *, fold: bool
+) -> None:
     kinds = (Kind.NUMBER, Kind.NUMBER)
     targets = [second for _, second in rows] if fold else []
     given_ = Assignments(rows, kinds, targets, Kind.NUMBER if fold else None)
@@ -87,3 +89,30 @@ def test_unsigned_values_keep_their_upper_half() -> None:
 def test_there_are_never_more_than_512_chunks(count: int, size: int) -> None:
     assert chunk_size(count) == size
     assert -(-count // size) <= 512
+
+
+@pytest.mark.parametrize("block", [4, 8, 64])
+def test_blocks_of_rows_end_where_chunks_end(block: int) -> None:
+    rows = [(n % 7 - 3, n) for n in range(61)]
+    given_ = Assignments(rows, (Kind.NUMBER,) * 2, [Decimal(n) / 4 for _, n in rows], Kind.DECIMAL)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(chunks, "CHUNK", 4)
+        patch.setattr(sorted_columns, "_BLOCK", block)
+        assert chunks_of(given_, many=0) == chunks_of(given_, many=10**6)
+
+
+NUMERIC = st.one_of(
+    st.lists(st.decimals(allow_nan=False, allow_infinity=False, places=6), min_size=1),
+    st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1),
+)
+
+
+@given(NUMERIC)
+def test_sums_of_fractions_are_exact(values: list[Decimal] | list[float]) -> None:
+    kind = Kind.DECIMAL if isinstance(values[0], Decimal) else Kind.FLOAT
+    rows = [(n,) for n in range(len(values))]
+    added = sum(map(Fraction, values), Fraction())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(chunks, "CHUNK", 2**10)
+        (chunk,) = chunks_of(Assignments(rows, (Kind.NUMBER,), values, kind))
+    assert chunk.total == f"{added.numerator}/{added.denominator}"

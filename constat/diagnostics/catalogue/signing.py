@@ -1,4 +1,4 @@
-"""The codes about keys, signatures, the decision log and snapshots: C0740 to C0769.
+"""The codes about keys, signatures, the decision log and snapshots: C0740 to C0769, C0960 to C0962.
 
 In: nothing. Out: `ENTRIES`. Invariant: no message of these codes holds a byte of a private key or a
 passphrase. Example: C0750 says that a decision could not be written down, and none was given out.
@@ -221,4 +221,35 @@ _SNAPSHOTS: Final = (
     ),
 )
 
-ENTRIES: Final = (*_KEYS, *_LOG, *_SNAPSHOTS)
+_INSIDE: Final = (
+    Entry(
+        "C0960",
+        "openings that are too large to go inside a certificate",
+        "Inside a certificate go at most 64,000 bytes of openings, so that it stays something that "
+        "people pass on. A file of openings beside it may be larger, and shows the same.",
+        wrong="constat openings all.json --snapshot orders.dsse --inside -o all.opened.json",
+        right="constat openings all.json --snapshot orders.dsse -o all.openings",
+        kind="text",
+    ),
+    Entry(
+        "C0961",
+        "no snapshot is of what the certificate shows",
+        "A row is opened in the root of the relation that it was read from: the same predicate, "
+        "from the same source.",
+        wrong="constat openings c001.json --snapshot prices.dsse --inside -o c001.opened.json",
+        right="constat openings c001.json --snapshot orders.dsse --inside -o c001.opened.json",
+        kind="text",
+    ),
+    Entry(
+        "C0962",
+        "a certificate that does not have the rows of the snapshot",
+        "The rows that the certificate shows of a key are not those that the owner of the source "
+        "committed to, so nothing can show that they are.",
+        wrong="constat openings forged.json --snapshot orders.dsse --inside -o forged.opened.json",
+        right='constat prove "is_vip(C001)" --certificate c001.json\n'
+        "constat openings c001.json --snapshot orders.dsse --inside -o c001.opened.json",
+        kind="text",
+    ),
+)
+
+ENTRIES: Final = (*_KEYS, *_LOG, *_SNAPSHOTS, *_INSIDE)

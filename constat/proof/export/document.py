@@ -151,12 +151,12 @@ class Document:
                 mentioned += [one[1][0] for one in inner if one[0] != "?"]
         return found
 
-    def coverages(self, predicate: str, pattern: Sequence[str | None]) -> list[list[int]]:
-        """Return the sources of each coverage that serves a pattern."""
+    def coverages(self, predicate: str, pattern: Sequence[str | None]) -> list[Members]:
+        """Return the coverages that serve a pattern."""
         return [
-            sources
+            coverage
             for columns, keys in self._coverage.get(predicate, ())
-            for sources in keys.get(tuple([pattern[column] for column in columns]), ())
+            for coverage in keys.get(tuple([pattern[column] for column in columns]), ())
         ]
 
     def has_closed_set(self, predicate: str) -> bool:
@@ -172,7 +172,7 @@ class Document:
 
     def speakers(self, predicate: str, pattern: Sequence[str | None]) -> list[int]:
         """Return the sources whose answers say that these are all rows of a pattern."""
-        return next((list(sources) for sources in self.coverages(predicate, pattern)), [])
+        return next((list(one["sources"]) for one in self.coverages(predicate, pattern)), [])
 
     @cached_property
     def _speaking(self) -> dict[str, dict[int, None]]:
@@ -192,13 +192,13 @@ class Document:
         return found
 
     @cached_property
-    def _coverage(self) -> dict[str, list[tuple[tuple[int, ...], dict[TextRow, list[list[int]]]]]]:
-        """The coverage by predicate: columns, and for each of their keys the sources of each."""
-        found: dict[str, dict[tuple[int, ...], dict[TextRow, list[list[int]]]]] = {}
+    def _coverage(self) -> dict[str, list[tuple[tuple[int, ...], dict[TextRow, list[Members]]]]]:
+        """The coverage by predicate: columns, and the entries for each of their keys."""
+        found: dict[str, dict[tuple[int, ...], dict[TextRow, list[Members]]]] = {}
         for one in self.members["coverage"]:
             keys = found.setdefault(one["predicate"], {}).setdefault(tuple(one["columns"]), {})
             for key in one["keys"]:
-                keys.setdefault(tuple(key), []).append(one["sources"])
+                keys.setdefault(tuple(key), []).append(one)
         return {name: list(shapes.items()) for name, shapes in found.items()}
 
 

@@ -23,6 +23,7 @@ from constat.proof.instances import (
     compile_rule,
     is_ground,
 )
+from constat.proof.levels import COMMITTED, DECLARED, DERIVED, INLINE, RERUNNABLE
 from constat.proof.relation import Relation
 
 if TYPE_CHECKING:
@@ -121,19 +122,28 @@ class Lookups:
         if predicate in self.document.program.external:
             parts.append(self._level_outside(predicate, texts))
         if self.document.is_closed(predicate, texts):
-            parts.append("C4")
+            parts.append(DERIVED)
         return weakest(parts)
 
     def _level_outside(self, predicate: str, texts: Sequence[str | None]) -> str:
         opened = self._accepted.get(predicate, ())
         if any(_may_match(one, texts) for one in opened):
-            return "C0"
-        found = [
-            "C3" if all(source in self._inline for source in sources) else "C1"
-            for sources in self.document.coverages(predicate, texts)
-            if any(self.document.sources[one]["origin"] in _AUTHORITIES for one in sources)
-        ]
+            return DECLARED
+        found = map(self._coverage_level, self.document.coverages(predicate, texts))
         return max(found, default="")
+
+    def _coverage_level(self, coverage: Members) -> str:
+        """Return how well a coverage is founded; empty where no source of the world speaks."""
+        sources = coverage["sources"]
+        if all(self.document.sources[one]["origin"] not in _AUTHORITIES for one in sources):
+            return ""
+        believed = [source for source in sources if source not in self._inline]
+        if not believed:
+            return INLINE
+        columns = tuple(coverage["columns"])
+        keys = {(columns, tuple(key)) for key in coverage["keys"]}
+        opened = all(keys <= self._opened.get(source, frozenset()) for source in believed)
+        return COMMITTED if opened else RERUNNABLE
 
     # ------------------------------------------------------- what ``Group`` asks of its owner
 
@@ -248,6 +258,21 @@ class Lookups:
             for place, source in enumerate(self.document.sources)
             if (list(shown.get(place, {}).values()) or [0]) == [source["rows"]]
         )
+
+    @cached_property
+    def _opened(self) -> dict[int, frozenset[tuple[tuple[int, ...], TextRow]]]:
+        """Of each committed source the keys that are opened; the first of a root has them all."""
+        relations: dict[tuple[str, str], frozenset[tuple[tuple[int, ...], TextRow]]] = {}
+        found = {}
+        for place, source in enumerate(self.document.sources):
+            commitment = source["commitment"]
+            if commitment is not None:
+                keys = frozenset(
+                    (tuple(one["columns"]), tuple(one["key"])) for one in commitment["openings"]
+                )
+                relation = commitment["predicate"], commitment["root"]
+                found[place] = relations.setdefault(relation, keys)
+        return found
 
 
 def weakest(levels: Iterable[str]) -> str:

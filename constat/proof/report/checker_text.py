@@ -29,7 +29,8 @@ CHECKER_FILES: Final = (
     "safety.js",  # program
     "strata.js",  # program, safety
     "attestations.js",  # schema, sha256
-    "evidence.js",  # attestations, program
+    "commitments.js",  # schema, sha256
+    "evidence.js",  # attestations, commitments, program
     "relations.js",  # rows and how they are found
     "world.js",  # evidence, relations
     "terms.js",  # functions, relations (budget)

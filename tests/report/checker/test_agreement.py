@@ -24,7 +24,7 @@ from constat.proof import decide
 from constat.proof.report.checker_text import checker_source
 from tests.check import corpus
 from tests.check.catalog import GOOD, good, small
-from tests.check.forged_thresholds import FORGERIES, forge
+from tests.check.forged_commitments import FORGERIES, forge
 from tests.check.mutants import mutants
 from tests.check.writer import seal
 from tests.examples.projects import copy_example, readme_goals

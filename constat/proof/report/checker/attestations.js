@@ -75,6 +75,9 @@ function readAttestation(value, source) {
   if (response === null && kind !== "person") {
     reject("attestation", "no response");
   }
+  if (kind === "service" && source.origin === "SUB_PLAN" && response !== source.hash) {
+    reject("attestation", "a response other than the rows");
+  }
   if (prompt === null && kind === "model") {
     reject("attestation", "no prompt");
   }

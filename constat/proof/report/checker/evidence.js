@@ -40,11 +40,10 @@ function readSource(value, assumptions, nested) {
     confidence: confidenceOf(value.confidence),
     groups: [],
     inline: false,
+    commitment: null,
+    opened: null,
   };
   source.attestation = inside("attestation", () => readAttestation(value.attestation, source));
-  if (value.commitment !== null) {
-    reject("schema", "version 1 has no commitments");
-  }
   if ((value.proof !== null) !== (source.origin === "DERIVED")) {
     reject("proof", "a proof is there exactly for what is derived");
   }
@@ -202,6 +201,7 @@ function readEvidence(tree, predicates, assumptions, nested, budget) {
     readCoverage(one, predicates, sources, backed, budget),
   );
   each("sources", sources, checkShown);
+  checkCommitments(tree.sources, sources, groups, coverage, predicates);
   checkTrusted(assumptions, groups, sources);
   each("proofs", nested, ({ used }) => {
     if (!used) {

@@ -10,6 +10,7 @@
 /** The levels of completeness of section 6a; the weakest is the least. */
 const DECLARED = 0;
 const RERUNNABLE = 1;
+const COMMITTED = 2;
 const INLINE = 3;
 const DERIVED = 4;
 
@@ -38,7 +39,18 @@ function levelOfCoverage(coverage) {
   if (!coverage.authority) {
     return null;
   }
-  return coverage.named.every(({ inline }) => inline) ? INLINE : RERUNNABLE;
+  const others = coverage.named.filter(({ inline }) => !inline);
+  if (others.length === 0) {
+    return INLINE;
+  }
+  if (coverage.opened === undefined) {
+    // Asked at each look-up: the keys are many, the answer is one.
+    const keys = coverage.keys.map((key) => placeOf(coverage.columns, key));
+    coverage.opened = others.every(
+      ({ opened }) => opened !== null && keys.every((key) => opened.has(key)),
+    );
+  }
+  return coverage.opened ? COMMITTED : RERUNNABLE;
 }
 
 class World {
