@@ -11,7 +11,7 @@ import os
 import time
 from collections.abc import Callable
 
-from constat.evaluation.bulk import ResourceError, Resources
+from constat.evaluation.bulk import MemoryNeededError, ResourceError, Resources
 
 _SHARE = 0.6
 _UNKNOWN_MACHINE = 4 << 30
@@ -51,7 +51,7 @@ class Bounds:
         """Refuse to allocate more than is left. `size` is in bytes, `what` says what for."""
         if self.held + size > self.memory:
             megabytes = (self.held + size) >> 20
-            raise ResourceError(
+            raise MemoryNeededError(
                 f"{what} would need {megabytes:,} MB of memory in all; the limit is "
                 f"{self.memory >> 20:,} MB"
             )

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from constat.engine.batch import Batch, Binding, strongest
-from constat.engine.expressions import reads_open, value_of
+from constat.engine.expressions import values_of
 from constat.engine.relation import tuple_getter
 from constat.evaluation import ACCEPTED, CERTAIN, CONCEIVABLE, POSSIBLE
 from constat.logic import OPEN, EvaluationError, Slot, Value, fold
@@ -39,8 +39,13 @@ class Groups:
     def _sort(self, inner: Batch) -> None:
         width = self._width
         distinct = tuple_getter(self._step.distinct)
-        for binding in inner.sure:
-            self._sure[binding[:width]][distinct(binding)] = binding
+        if len(self._sure) == 1:
+            # All assignments are those of the one group, so nobody has to look for theirs.
+            (only,) = self._sure.values()
+            only.update(zip(map(distinct, inner.sure), inner.sure, strict=True))
+        else:
+            for binding in inner.sure:
+                self._sure[binding[:width]][distinct(binding)] = binding
         for binding, strength in strongest(inner.weak).items():
             group, assignment = binding[:width], distinct(binding)
             if assignment in self._sure[group]:
@@ -72,12 +77,12 @@ class Groups:
 
     def _exact(self, bindings: list[Binding], strength: int) -> list[tuple[Slot, int]]:
         target = self._step.target
-        if target is not None and any(reads_open(target, binding) for binding in bindings):
-            return [(OPEN, POSSIBLE)]
         try:
-            values: list[Value] = [1] * len(bindings)
+            values: list[Value] | None = [1] * len(bindings)
             if target is not None:
-                values = list(map(value_of(target), bindings))
+                values = values_of(target, bindings)
+            if values is None:
+                return [(OPEN, POSSIBLE)]
             value = fold(self._step.function, self._step.kind, values)
         except EvaluationError as error:
             self._fail(str(error))

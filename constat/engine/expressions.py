@@ -7,7 +7,9 @@ function does.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from itertools import repeat
+from operator import is_, itemgetter
 
 from constat.logic import OPEN, Open, Slot, Value, comparison, implementation
 from constat.plan import Call, Expression, Filter, Literally, slots_of
@@ -47,6 +49,16 @@ def _applied(
 def reads_open(expression: Expression, binding: Binding) -> bool:
     """Whether the expression reads a placeholder."""
     return any(binding[place] is OPEN for place in slots_of(expression))
+
+
+def values_of(expression: Expression, bindings: Collection[Binding]) -> list[Value] | None:
+    """The values over many bindings; `None` where one has a placeholder that is read."""
+    for place in slots_of(expression):
+        if any(map(is_, map(itemgetter(place), bindings), repeat(OPEN))):
+            return None
+    if isinstance(expression, SlotPlace):
+        return list(map(itemgetter(expression.place), bindings))
+    return list(map(value_of(expression), bindings))
 
 
 def test_of(step: Filter) -> Callable[[Binding], bool]:

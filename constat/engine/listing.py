@@ -24,6 +24,7 @@ from constat.logic import (
     OPEN,
     Aggregate,
     Atom,
+    EvaluationError,
     Kind,
     Positive,
     Rule,
@@ -32,7 +33,7 @@ from constat.logic import (
     is_beyond,
     local_names,
 )
-from constat.plan import Beyond, Fold, RulePlan, expression_of
+from constat.plan import Beyond, Expression, Fold, RulePlan, expression_of
 
 Number = int | Decimal
 
@@ -75,7 +76,9 @@ class Listing:
     def _listed(
         self, place: int, step: Fold, threshold: Beyond, binding: Binding, wanted: tuple[int, int]
     ) -> Listed | None:
-        bound = cast("Number", value_of(threshold.bound)(binding))
+        bound = _number(threshold.bound, binding)
+        if bound is None:
+            return None
         literal = cast("Aggregate", self.rule.body[place])
         local = frozenset(local_names(self.rule, literal))
         total: Number = 0
@@ -93,10 +96,11 @@ class Listing:
     ) -> list[tuple[Number, dict[str, Value]]]:
         """The assignments whose premises are old enough, the greatest summand first."""
         distinct = tuple_getter(step.distinct)
-        target = None if step.target is None else value_of(step.target)
         found: dict[Binding, Number] = {}
         for one in self._inner(step, binding, wanted[0]):
-            found[distinct(one)] = 1 if target is None else cast("Number", target(one))
+            value = 1 if step.target is None else _number(step.target, one)
+            if value is not None:
+                found[distinct(one)] = value
         named = [
             (value, cast("dict[str, Value]", dict(zip(step.names, one, strict=True))))
             for one, value in found.items()
@@ -132,3 +136,11 @@ class Listing:
         slots = {name: place for place, name in enumerate(names)}
         values = tuple(names.values())
         return tuple(value_of(expression_of(term, slots, kinds))(values) for term in atom.terms)
+
+
+def _number(expression: Expression, binding: Binding) -> Number | None:
+    """Compute a bound or a summand; one that errs is unknown, so it carries nothing."""
+    try:
+        return cast("Number", value_of(expression)(binding))
+    except EvaluationError:
+        return None

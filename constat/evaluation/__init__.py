@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from constat.evaluation.attestation import Agent, Attestation, Quote, Review, misfit
 from constat.evaluation.bulk import (
+    MemoryNeededError,
     PipelineReport,
     ResourceError,
     Resources,
@@ -17,6 +18,8 @@ from constat.evaluation.events import (
     CallFinished,
     CallStarted,
     Event,
+    ModelAwaited,
+    ModelReplied,
     Observer,
     QueryRun,
     RoundFinished,
@@ -85,6 +88,9 @@ __all__ = [
     "FactDerivation",
     "Failure",
     "Limits",
+    "MemoryNeededError",
+    "ModelAwaited",
+    "ModelReplied",
     "Observer",
     "Opening",
     "Origin",

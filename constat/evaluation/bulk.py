@@ -65,3 +65,7 @@ class StrategyError(Exception):
 
 class ResourceError(Exception):
     """A bound of `Resources` was reached, or the disk is full. The text says which and where."""
+
+
+class MemoryNeededError(ResourceError):
+    """More memory is needed than there is; a strategy that spills may still do with less."""

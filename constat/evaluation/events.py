@@ -75,7 +75,37 @@ class StageFinished:
     seconds: float
 
 
-Event = CallStarted | CallFinished | TierAsked | QueryRun | RoundFinished | StageFinished
+@dataclass(frozen=True, slots=True)
+class ModelAwaited:
+    """A language model is about to be asked for a task, or another program that asks it the same.
+
+    Until `ModelReplied` nothing else may happen, for as long as its reply takes.
+    """
+
+    model: str
+    task: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModelReplied:
+    """The waiting is over; `failed` where no reply came of it."""
+
+    model: str
+    task: str
+    seconds: float
+    failed: bool = False
+
+
+Event = (
+    CallStarted
+    | CallFinished
+    | TierAsked
+    | QueryRun
+    | RoundFinished
+    | StageFinished
+    | ModelAwaited
+    | ModelReplied
+)
 Observer = Callable[[Event], None]
 
 

@@ -144,11 +144,18 @@ class _Evaluation:
             unsettled = [one for one in division.bulk if one.predicate not in division.frontier]
             costs = {name: one.cost for name, one in self._externals().items()}
             asked = asked_for(self.program, unsettled, costs)
-            graded = grade_program(self.program, grades, asked, errors.found)
+            loose = self._is_loose(gathering, division)
+            graded = grade_program(self.program, grades, asked, errors.found, loose=loose)
             unfit = {name: why for name, why in graded.unfit.items() if name in division.below}
             if not unfit:
                 return Task(division, graded.program, graded, dict(left))
             left |= unfit
+
+    def _is_loose(self, gathering: Gathering, division: Division) -> bool:
+        """Whether so much is read that a loose answer in bulk is better than a slow one."""
+        most = self.options.loose_above
+        known = (gathering.found[name].rows or 0 for name in division.given)
+        return most is not None and sum(known) > most
 
     def _divided(
         self, gathering: Gathering, left: dict[str, str]
@@ -217,10 +224,10 @@ class _Evaluation:
                 return {unfit: "its values fit no column"}
             run.run()
             doubted = task.doubted(plan, database)
-            if doubted:
+            if doubted and not self._is_loose(gathering, task.division):
                 database.close()
                 return doubted
-            return self._results(run, task, gathering)
+            return self._results(run, task, gathering, doubted)
         except OpenStageError as problem:
             database.close()
             return _opened_by(plan, problem.stage, task)
@@ -279,7 +286,9 @@ class _Evaluation:
         small = all(gathering.found[task.origin(name)].is_small for name in plan.inputs)
         return database.guarded(load) if small else load()
 
-    def _results(self, run: StageRun, task: Task, gathering: Gathering) -> Results:
+    def _results(
+        self, run: StageRun, task: Task, gathering: Gathering, doubted: Mapping[str, str]
+    ) -> Results:
         division = task.division
         by_name = {one.atom.predicate: one.relation for one in run.plan.wanted}
         stored = {name: (run.stored, by_name[name]) for name in division.frontier}
@@ -297,6 +306,7 @@ class _Evaluation:
             task.left,
             division.below,
             {by_name[name]: one for name, one in task.erring().items()},
+            {**doubted, **task.loose()},
         )
 
     def _externals(self) -> dict[str, ExternalPredicate]:

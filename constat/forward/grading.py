@@ -40,7 +40,8 @@ class GradedProgram:
     `grades` are those of each predicate that is not closed, `unfit` what is left to the reference
     engine and why. `guards` names for each guard the predicate that it speaks of, `origin` for
     each relation that was made the predicate it belongs to. `erring` names the relations that list
-    the instances that err.
+    the instances that err. `loose` are the predicates of which the reference engine may decide
+    more, with reasons.
     """
 
     program: AnalysedProgram
@@ -49,6 +50,7 @@ class GradedProgram:
     guards: Mapping[str, str] = field(hash=False)
     origin: Mapping[str, str] = field(hash=False)
     erring: Mapping[str, Erring] = field(default_factory=dict, hash=False)
+    loose: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     def atoms(self, wanted: Atom) -> dict[Grade, Atom]:
         """Give the atoms that read the grades of a wanted atom."""
@@ -62,12 +64,16 @@ def grade_program(
     inputs: Mapping[str, tuple[Grade, ...]],
     asked: Asked,
     erring: Sequence[Erring] = (),
+    *,
+    loose: bool = False,
 ) -> GradedProgram:
     """Compile a program.
 
-    `inputs` are the grades of the inputs that are open, `erring` the instances that err.
+    `inputs` are the grades of the inputs that are open, `erring` the instances that err. With
+    `loose` a predicate of which the reference engine's words depend on the order of its questions
+    is loosened (see `loosening`), and not left to that engine.
     """
-    grading = _Grading(program, inputs, asked, tuple(erring))
+    grading = _Grading(program, inputs, asked, tuple(erring), may_loosen=loose)
     for component in program.components:
         grading.grade(component)
     return grading.result()
@@ -82,7 +88,11 @@ class _Grading:
         inputs: Mapping[str, tuple[Grade, ...]],
         asked: Asked,
         erring: tuple[Erring, ...],
+        *,
+        may_loosen: bool,
     ) -> None:
+        self.may_loosen = may_loosen
+        self.loose: dict[str, str] = {}
         self.program = program
         self.erring = erring
         self.asked = asked
@@ -102,6 +112,10 @@ class _Grading:
             self._take_grades(name, grades)
             self._check(name, recursive=False)
         except UnfitError as problem:
+            if self.may_loosen and len(grades) <= MOST_GRADES:
+                # Its rows are what they are; it is only told more narrowly when asked by key.
+                self.loose[name] = str(problem)
+                return
             self.unfit[name] = str(problem)
             self.grades.pop(name, None)
 
@@ -126,18 +140,17 @@ class _Grading:
         )
         made = self.made
         return GradedProgram(
-            analysed, self.grades, self.unfit, made.guards, made.origin, made.erring
+            analysed, self.grades, self.unfit, made.guards, made.origin, made.erring, self.loose
         )
 
     def grade(self, component: Component) -> None:
         """Compile the rules of a component, or leave it to the reference engine."""
         numbers = [n for name in component.predicates for n in self.heads.get(name, ())]
         try:
-            made = self._component(component, numbers)
+            made = self._fitting(component, numbers)
         except UnfitError as problem:
             self.unfit.update(dict.fromkeys(component.predicates, str(problem)))
-            for name in component.predicates:
-                self.grades.pop(name, None)
+            self._forget(component)
             made = Made([(self.program.rules[n], self.program.variable_kinds[n]) for n in numbers])
         known = set(self.made.predicates)
         self.made.rules += [
@@ -148,7 +161,23 @@ class _Grading:
         self.made.guards |= made.guards
         self.made.erring |= made.erring
 
-    def _component(self, component: Component, numbers: list[int]) -> Made:
+    def _fitting(self, component: Component, numbers: list[int]) -> Made:
+        """Compile a component exactly, or loosely where that may be and has to be."""
+        try:
+            return self._component(component, numbers)
+        except UnfitError as problem:
+            if not self.may_loosen:
+                raise
+            self._forget(component)
+            made = self._component(component, numbers, loose=True)
+            self.loose.update(dict.fromkeys(component.predicates, str(problem)))
+            return made
+
+    def _forget(self, component: Component) -> None:
+        for name in component.predicates:
+            self.grades.pop(name, None)
+
+    def _component(self, component: Component, numbers: list[int], *, loose: bool = False) -> Made:
         below = {
             name
             for n in numbers
@@ -160,15 +189,16 @@ class _Grading:
         for name in component.predicates:
             if name in self.inputs:
                 self._take_grades(name, self.inputs[name])
-        around = Around(self.program, self.graded, self.asked, self.erring)
+        around = Around(self.program, self.graded, self.asked, self.erring, loose)
         while True:
             made = Made()
             for number in numbers:
                 RuleGrading(around, number, made).run()
             if not self._grow(made):
                 break
-        for name in component.predicates:
-            self._check(name, recursive=component.recursive)
+        if not loose:
+            for name in component.predicates:
+                self._check(name, recursive=component.recursive)
         return made
 
     def _grow(self, made: Made) -> bool:

@@ -58,7 +58,9 @@ class Options:
     wanted atoms demand is computed; `None` leaves that to the estimates. With `stamps` the reports
     say in which round a relation grew. With `measured` they count the bindings of each step.
     `calls` bounds the demands that go outside. With `graded` what is not closed is computed in bulk
-    as far as that is exact (see `grading`), without it the reference engine says all of it.
+    as far as that is exact (see `grading`), without it the reference engine says all of it. Above
+    `loose_above` rows of inputs it is computed in bulk also where that engine may decide more
+    (see `loosening`); without a number it never is.
     """
 
     resources: Resources = field(default_factory=Resources)
@@ -68,3 +70,4 @@ class Options:
     stamps: bool = False
     calls: int = 1_000_000_000
     graded: bool = False
+    loose_above: int | None = None

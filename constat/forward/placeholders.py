@@ -109,9 +109,12 @@ class Placeholders:
 
     def check(self, way: Way) -> None:
         """Raise `UnfitError` where the order of literals matters."""
-        for name in sorted(way.open | way.met):
-            if not self._is_fit(name, way):
-                raise UnfitError(f"an unknown ?{name} meets several literals of a rule")
+        for name in self.doubted(way):
+            raise UnfitError(f"an unknown ?{name} meets several literals of a rule")
+
+    def doubted(self, way: Way) -> list[str]:
+        """Name the variables for which the order of literals matters."""
+        return [name for name in sorted(way.open | way.met) if not self._is_fit(name, way)]
 
     def _is_fit(self, name: str, way: Way) -> bool:
         atoms = [one.atom for one in self.literals if isinstance(one, Positive)]
@@ -126,6 +129,9 @@ class Placeholders:
         match len(binding) + results, equal:
             case (1, 0) | (0, 1):
                 return name in way.open and not (reads and self._is_keyed(name))
+            case (1, 1) if name in way.met:
+                # An equality may compute it from what is open, before its literal is asked.
+                return not results and not reads and self._is_asked_widely(binding)
             case (1, 1):
                 return not results and not reads and not self._is_shown(name)
             case (_, 0):
@@ -139,8 +145,11 @@ class Placeholders:
         """Whether all that bind the variable, but for one that is open, can be asked without it."""
         opened = [atom for atom in binding if Positive(atom) not in way.literals]
         others = [atom for atom in binding if Positive(atom) in way.literals]
-        return len(opened) == 1 and all(
-            atom.predicate in self.near and not self.graded.of(atom.predicate) for atom in others
+        return len(opened) == 1 and self._is_asked_widely(others)
+
+    def _is_asked_widely(self, atoms: Iterable[Atom]) -> bool:
+        return all(
+            atom.predicate in self.near and not self.graded.of(atom.predicate) for atom in atoms
         )
 
     def _is_shown(self, name: str) -> bool:

@@ -38,8 +38,8 @@ class Results:
     asked for, `outcomes` the open ones among them. `calls` are the demands that went outside for
     whole relations; those of open atoms are in their outcomes. `left` names the predicates that
     bulk evaluation has left to the reference engine, with reasons; `below` those that what was
-    computed in bulk rests on, `erring` the relations that list the
-    instances of their rules that err.
+    computed in bulk rests on, `erring` the relations that list the instances of their rules that
+    err. `loose` names predicates below of which the reference engine may decide more.
     """
 
     wanted: tuple[Atom, ...]
@@ -52,6 +52,7 @@ class Results:
     left: Mapping[str, str] = field(default_factory=dict)
     below: frozenset[str] = frozenset()
     erring: Mapping[str, Erring] = field(default_factory=dict)
+    loose: Mapping[str, str] = field(default_factory=dict)
 
     def is_closed(self, place: int) -> bool:
         """Whether the rows of a wanted atom are all there are, for certain."""

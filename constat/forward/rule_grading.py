@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from constat.evaluation import ACCEPTED, CERTAIN, CONCEIVABLE, POSSIBLE
 from constat.forward.grades import Grade, graded_atom, graded_predicate
+from constat.forward.loosening import loosened, pruned
 from constat.forward.placeholders import Placeholders
 from constat.forward.ways import Body, Doubt, Graded, UnfitError, Way, assigned
 from constat.logic import (
@@ -47,12 +48,24 @@ TypedRule = tuple[Rule, Mapping[str, Kind]]
 
 @dataclass(frozen=True, slots=True)
 class Around:
-    """What is known around a rule: its program, the grades of predicates, instances that err."""
+    """What is known around a rule: its program, the grades of predicates, instances that err.
+
+    With `loose` a way whose meaning depends on the order of literals is loosened, and not refused.
+    """
 
     program: AnalysedProgram
     graded: Graded
     asked: Asked
     erring: tuple[Erring, ...]
+    loose: bool = False
+
+    def fitting(self, way: Way, placeholders: Placeholders, given: Iterable[str] = ()) -> list[Way]:
+        """Give the ways that say what every order of literals says, or at most as much."""
+        if not self.loose:
+            placeholders.check(way)
+            return [way]
+        doubted = placeholders.doubted(way)
+        return loosened(way, doubted, tuple(given)) if doubted else [way]
 
 
 @dataclass(slots=True)
@@ -101,14 +114,14 @@ class RuleGrading:
         }
         keyed = frozenset(self.around.asked.keys.get(rule.head.predicate, ()))
         near = frozenset(self.around.asked.near)
-        check = Placeholders(rule.body, graded, near, rule.head.terms, keyed).check
+        placeholders = Placeholders(rule.body, graded, near, rule.head.terms, keyed)
         for one in erring:
             self._list(one)
         inside = {one.site.place: one.atom for one in erring if not one.site.in_head}
         heads = {one.site.place: one.atom for one in erring if one.site.in_head}
         ways = Body(rule.body, graded, doubts=doubts, erring=inside).ways()
-        for count, way in enumerate(ways):
-            check(way)
+        every = (one for way in ways for one in self.around.fitting(way, placeholders))
+        for count, way in enumerate(every):
             for found, failed in _with_head(way, heads):
                 self._add(found, count, failed)
 
@@ -149,16 +162,16 @@ class RuleGrading:
             raise UnfitError("a total inside its own recursion has members that are not certain")
         group = self._group(literal)
         body = Body(literal.body, around.graded, start=frozenset(group), distinct=True)
-        check = Placeholders(literal.body, around.graded, frozenset(around.asked.near)).check
+        placeholders = Placeholders(literal.body, around.graded, frozenset(around.asked.near))
         columns = tuple(Column(name, self.kinds[name].value, self.kinds[name]) for name in group)
         touched = Predicate(f"{self.rule.head.predicate}.group.{self.rule.id}.{place}", columns)
         found: dict[Grade, Atom] = {}
-        for count, way in enumerate(body.ways()):
-            if way.strength < CERTAIN:
-                check(way)
-                grade, atom = self._touch(touched, way, count)
-                found[grade] = atom
-                self._guard(way, count, touched)
+        weak = [way for way in body.ways() if way.strength < CERTAIN]
+        every = (one for way in weak for one in around.fitting(way, placeholders, group))
+        for count, way in enumerate(every):
+            grade, atom = self._touch(touched, way, count)
+            found[grade] = atom
+            self._guard(way, count, touched)
         return Doubt(found, self._accepted(literal))
 
     def _group(self, literal: Aggregate) -> tuple[str, ...]:
@@ -175,7 +188,9 @@ class RuleGrading:
         opened = tuple(n for n, name in enumerate(group) if name not in bound)
         read = {one.name for literal in way.literals for one in literal_variables(literal)}
         if any(group[place] in read for place in opened):
-            raise UnfitError("an aggregate compares what only its group knows")
+            if not self.around.loose:
+                raise UnfitError("an aggregate compares what only its group knows")
+            way = pruned(way, [group[place] for place in opened])
         grade = Grade(way.strength, opened)
         atom = graded_atom(touched, grade, Atom(touched.name, tuple(map(Variable, group))))
         self.made.predicates[atom.predicate] = graded_predicate(touched, grade)

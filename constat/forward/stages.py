@@ -13,14 +13,20 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from constat.evaluation import ResourceError, StageFinished, StageReport, StrategyError
+from constat.evaluation import (
+    MemoryNeededError,
+    ResourceError,
+    StageFinished,
+    StageReport,
+    StrategyError,
+)
 from constat.forward.reference import OpenStageError, stage_rows
 from constat.plan.adornment import demanded
 from constat.plan.forward import Strategy
 from constat.sql.failure import ValueFailureError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from types import ModuleType
 
     from constat.columnar import Columns
@@ -31,6 +37,7 @@ if TYPE_CHECKING:
     from constat.sql import Database
 
 _BY_ARRAYS = frozenset({Strategy.BITMAP, Strategy.RUNS})
+_BYTES = 8
 
 
 class ErringStageError(Exception):
@@ -91,6 +98,11 @@ class StageRun:
             started = time.monotonic()
             try:
                 report = self._by(stage, strategy)
+            except MemoryNeededError as problem:
+                if not self._may_spill(stage, strategy):
+                    raise
+                tried.append((strategy.value, str(problem)))
+                continue
             except StrategyError as problem:
                 tried.append((strategy.value, str(problem)))
                 errs = errs or isinstance(problem, ValueFailureError)
@@ -98,6 +110,12 @@ class StageRun:
             seconds = report.seconds or time.monotonic() - started
             return replace(report, seconds=seconds, tried=(*tried, *report.tried))
         raise AssertionError("the reference engine refuses no stage")
+
+    def _may_spill(self, stage: Stage, strategy: Strategy) -> bool:
+        """Whether rounds of statements are still to be tried, which need no more than the disk."""
+        choices = _choices(stage, self.options.strategy)
+        later = choices[choices.index(strategy) + 1 :]
+        return Strategy.LOOP in later and self.database.connection.spills
 
     def _by(self, stage: Stage, strategy: Strategy) -> StageReport:
         if strategy is Strategy.REFERENCE:
@@ -136,6 +154,7 @@ class StageRun:
         reason = columnar.refusal(stage, self.plan.relations, strategy)
         if reason:
             raise StrategyError(reason)
+        self._need_memory(read | set(stage.predicates))
         relations = {
             name: self.database.columns(name)
             for name in sorted(read | set(stage.predicates))
@@ -158,6 +177,18 @@ class StageRun:
             self.database.store_columns(name, columns[: self.plan.relations[name].arity])
         told: StageReport = report
         return told
+
+    def _need_memory(self, names: Iterable[str]) -> None:
+        """Refuse to make arrays of more than the memory that there may be."""
+        limit = self.options.resources.memory
+        known = [name for name in names if name in self.plan.relations]
+        size = sum(
+            self.database.estimate(name) * self.plan.relations[name].arity * _BYTES
+            for name in known
+        )
+        if limit and size > limit // 2:
+            megabytes = size >> 20
+            raise MemoryNeededError(f"its arrays would need {megabytes:,} MB of {limit >> 20:,} MB")
 
     def _resources(self) -> object:
         left = max(0.0, self.bounds.until - time.monotonic())

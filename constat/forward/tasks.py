@@ -55,6 +55,11 @@ class Task:
         below = self.division.below
         return {name: one for name, one in listed.items() if one.rule.head.predicate in below}
 
+    def loose(self) -> dict[str, str]:
+        """Name the predicates of which the reference engine may decide more, with reasons."""
+        found = {} if self.graded is None else self.graded.loose
+        return {name: why for name, why in found.items() if name in self.division.below}
+
     def doubted(self, plan: ForwardPlan, database: Database) -> dict[str, str]:
         """Name the predicates whose guards are not empty."""
         guards = self._guards()

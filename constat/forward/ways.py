@@ -73,11 +73,25 @@ class Doubt:
 
 
 @dataclass(frozen=True, slots=True)
+class Opened:
+    """A literal of a way over rows with open columns, and the variables that stand there."""
+
+    literal: Literal
+    names: frozenset[str]
+
+    @property
+    def every(self) -> frozenset[str]:
+        """All variables of the literal as it was written."""
+        return self.names | {one.name for one in literal_variables(self.literal)}
+
+
+@dataclass(frozen=True, slots=True)
 class Way:
     """One way in which a body can hold.
 
     `open` are the variables that hold a placeholder, `met` those that an open row leaves open and
-    another literal binds. `whole` are the open rows of which every column is known here.
+    another literal binds. `whole` are the open rows of which every column is known here. `opened`
+    are the literals that placeholders come from, `every` the literals as they were written.
     """
 
     literals: tuple[Literal, ...] = ()
@@ -86,6 +100,8 @@ class Way:
     open: frozenset[str] = frozenset()
     met: frozenset[str] = frozenset()
     whole: tuple[tuple[Grade, Atom], ...] = ()
+    opened: tuple[Opened, ...] = ()
+    every: tuple[Literal, ...] = ()
 
     def taking(self, strength: int, *literals: Literal) -> Way:
         """Give the way with more literals, at most as strong as they are."""
@@ -94,6 +110,10 @@ class Way:
             literals=(*self.literals, *literals),
             strength=min(self.strength, strength),
         )
+
+    def opening(self, literal: Literal, *names: str) -> Way:
+        """Give the way with variables that a literal of it leaves open."""
+        return replace(self, opened=(*self.opened, Opened(literal, frozenset(names))))
 
     def binding(self, name: str, *, is_open: bool) -> Way:
         """Give the way with a variable bound to a value, or to a placeholder."""
@@ -123,7 +143,7 @@ class Body:
 
     def ways(self) -> list[Way]:
         """Give all ways. Raises `UnfitError` where they are too many."""
-        ways = [Way(known=self.start)]
+        ways = [Way(known=self.start, every=tuple(self.literals))]
         for literal in self.literals:
             if isinstance(literal, Positive):
                 ways = _few(way for one in ways for way in self._positive(one, literal.atom))
@@ -144,6 +164,8 @@ class Body:
             if grade.open:
                 found = replace(found, whole=(*found.whole, (grade, atom)))
             opened = names - known
+            if grade.open:
+                found = found.opening(Positive(shown), *opened)
             yield replace(found, known=way.known | known, open=way.open | opened)
 
     def _stronger(self, atom: Atom, strength: int) -> Iterator[Negative]:
@@ -208,7 +230,9 @@ class Body:
         failed = way.taking(POSSIBLE, Positive(erring))
         literal = self.literals[place]
         found = assigned(literal, way.known | way.open) if isinstance(literal, Comparison) else None
-        yield failed if found is None else failed.binding(found, is_open=True)
+        if found is not None:
+            failed = failed.binding(found, is_open=True).opening(Positive(erring), found)
+        yield failed
 
     def _taken(self, way: Way, place: int) -> Iterator[Way]:
         match self.literals[place]:
@@ -227,7 +251,13 @@ class Body:
         if found is not None:
             bound = way.binding(found, is_open=reads_open)
             return bound.taking(POSSIBLE) if reads_open else bound.taking(CERTAIN, literal)
-        return way.taking(POSSIBLE) if reads_open else way.taking(CERTAIN, literal)
+        if not reads_open:
+            return way.taking(CERTAIN, literal)
+        for name in pins(literal):
+            # In another order of literals it is computed from what is open.
+            if name in way.known - self.start and (_outer(literal) - {name}) & way.open:
+                way = way.binding(name, is_open=True)
+        return way.taking(POSSIBLE)
 
     def _absent(self, way: Way, atom: Atom) -> Iterator[Way]:
         if _names(atom) & way.open:
@@ -259,7 +289,7 @@ class Body:
         yield exact.taking(CERTAIN, literal, *every)
         possible = [Negative(one) for grade, one in touched.items() if grade.strength == POSSIBLE]
         for grade, atom in touched.items():
-            open_way = way.binding(result, is_open=True)
+            open_way = way.binding(result, is_open=True).opening(Positive(atom), result)
             if grade.strength == POSSIBLE:
                 yield open_way.taking(POSSIBLE, Positive(atom))
             elif doubt is not None:

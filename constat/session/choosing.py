@@ -1,11 +1,13 @@
 """Which engine answers a query: the goal-directed one, unless there is too much to go through.
 
 In: a compiled query and the external predicates. Out: an outcome, or `None` where the query is
-better computed in bulk. Invariant: both engines say the same, so the choice only decides how long
-it takes. What is known before anything is read decides first: the sizes of the sources. A goal with
-constants, or one over small sources, is tried; when it has gone through `MANY` rows, or a large
-source is asked for everything, that attempt ends. Example: `is_vip(?c)` over five million orders in
-Parquet is never tried; `is_vip(C001)` over an indexed file is.
+better computed in bulk. Invariant: neither engine ever says what the other denies. They say the
+same, but where over many rows an unknown value is joined in several places: there bulk evaluation
+leaves rows open that a single proof might decide, and says so. What is known before anything is
+read decides first: the sizes of the sources. A goal with constants, or one over small sources, is
+tried; when it has gone through `MANY` rows, or a large source is asked for everything, that attempt
+ends. Example: `is_vip(?c)` over five million orders in Parquet is never tried; `is_vip(C001)` over
+an indexed file is.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ def reasons_in_bulk(results: Results) -> tuple[OpenReason, ...]:
     """Group what was left open where whole relations were computed.
 
     All that the sources below the goal left open is named, also what no question by key would have
-    met; of the instances that err so many as the reference engine keeps.
+    met; of the instances that err so many as the reference engine keeps. What is loose is named.
     """
     seen = _gaps_of(results.calls)
     for relation, erring in results.erring.items():
@@ -51,7 +51,13 @@ def reasons_in_bulk(results: Results) -> tuple[OpenReason, ...]:
         for bindings, reason in islice(_instances(results, relation, erring), MAX_FAILURES):
             group = (rule.head.predicate, f"rule {rule.id}: {reason}", "")
             seen.setdefault(group, {}).setdefault(bindings)
-    return _sorted(_counted(seen))
+    found = _counted(seen)
+    for name, why in results.loose.items():
+        reason = (
+            f"{why}; over so many rows it is left open, one row can be proved by itself [C0970]"
+        )
+        found.append(OpenReason(name, reason, "", 1, ""))
+    return _sorted(found)
 
 
 def _instances(results: Results, relation: str, erring: Erring) -> Iterator[tuple[str, str]]:

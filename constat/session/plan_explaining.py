@@ -22,6 +22,7 @@ from constat.forward import Files, Options, Outside, evaluate
 from constat.logic import Atom, Variable
 from constat.plan.forward import ForwardPlan, PlanOptions, Sizes, Strategy, plan_forward
 from constat.proof.projection import with_projections
+from constat.session.choosing import MANY
 from constat.session.run_loading import load_runnable
 
 if TYPE_CHECKING:
@@ -56,7 +57,8 @@ class ExplainedPlan:
 
     `known` are the inputs whose size was known to the planner. `unsettled` are the wanted atoms
     that bulk evaluation has left to the reference engine, because what they rest on is open, `left`
-    names the predicates it left, with reasons. `graded` are the relations with rows that are not
+    names the predicates it left, with reasons; `loose` those of which it has decided less than that
+    engine might. `graded` are the relations with rows that are not
     certain, each with the predicate beside which it was computed; `guards` are looked at only.
     """
 
@@ -67,6 +69,7 @@ class ExplainedPlan:
     seconds: float = 0.0
     unsettled: tuple[Atom, ...] = ()
     left: Mapping[str, str] = field(default_factory=dict)
+    loose: Mapping[str, str] = field(default_factory=dict)
     graded: Mapping[str, str] = field(default_factory=dict)
     guards: frozenset[str] = frozenset()
 
@@ -169,7 +172,14 @@ def _computed(
 ) -> ExplainedPlan:
     started = time.perf_counter()
     resources = Resources(seconds=question.seconds, scratch=Path(tempfile.gettempdir()))
-    options = Options(resources, question.strategy, question.magic, measured=True, graded=graded)
+    options = Options(
+        resources,
+        question.strategy,
+        question.magic,
+        measured=True,
+        graded=graded,
+        loose_above=MANY if graded else None,
+    )
     try:
         results = evaluate(program, wanted, inputs, options, observe)
     except ResourceError as problem:
@@ -188,6 +198,7 @@ def _computed(
         seconds,
         unsettled,
         results.left,
+        results.loose,
         {name: made[name] for name in plan.relations if name in made},
         frozenset() if (one := results.graded) is None else frozenset({*one.guards, *one.erring}),
     )

@@ -178,6 +178,11 @@ class Connection:
         spilling = "no folder to spill into" if self._scratch is None else "spilling into a folder"
         return f"{self.memory // _MEGABYTE} MB and {spilling}"
 
+    @property
+    def spills(self) -> bool:
+        """Whether there is a folder to spill into."""
+        return self._scratch is not None
+
     def interrupt(self) -> None:
         """End what runs and whatever follows; from any thread."""
         with self._guard:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from constat.evaluation import ResourceError, StrategyError
+from constat.evaluation import MemoryNeededError, ResourceError, StrategyError
 
 if TYPE_CHECKING:
     import duckdb
@@ -26,7 +26,7 @@ _KNOWN: Final = MappingProxyType(
     }
 )
 _ABOUT_VALUES: Final = ("OutOfRangeException", "ConversionException", "InvalidInputException")
-_FULL_DISK: Final = ("failed to offload", "No space left", "Disk quota")
+_FULL_DISK: Final = ("failed to offload", "No space left", "Disk quota", "File too large")
 
 
 class ValueFailureError(StrategyError):
@@ -39,6 +39,6 @@ def meaning(problem: duckdb.Error, limits: str) -> ResourceError | StrategyError
     if any(word in said for word in _FULL_DISK):
         return ResourceError("the disk space for intermediate results is used up")
     if kind == "OutOfMemoryException":
-        return ResourceError(f"more memory is needed than there is: {limits}")
+        return MemoryNeededError(f"more memory is needed than there is: {limits}")
     found = ValueFailureError if kind in _ABOUT_VALUES else StrategyError
     return found(f"DuckDB: {_KNOWN.get(kind, 'it fails')} ({kind.removesuffix('Exception')})")

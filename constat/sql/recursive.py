@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from constat.evaluation import StrategyError
+from constat.plan.adornment import demanded
 from constat.plan.forward import Reading
 from constat.sql import changes, trees
 from constat.sql.heads import MOST_AT_ONCE, Heads, need_distinct, nothing, standing_alone
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
 
 LABEL: Final = "recursion"
 _TAG: Final = "tag"
+# Bytes of a value, and of the entry of a row in the table of a join.
+_COLUMN: Final = 8
+_ENTRY: Final = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +129,7 @@ def compute(database: Database, stage: Stage) -> None:
     if len(stage.recursive) > MOST_AT_ONCE:
         raise StrategyError("more recursive rules than one expression takes")
     need_distinct(database, stage.base)
+    _need_memory(database, stage)
     heads = Heads(database)
     try:
         base = {one.name: _base(database, stage, one, heads) for one in relations}
@@ -141,6 +146,24 @@ def compute(database: Database, stage: Stage) -> None:
         rows = database.connection.change(changes.create(part, rows_of(shape, name, table)))
         database.replace(name, part, rows)
     database.connection.run(changes.drop(table))
+
+
+def _need_memory(database: Database, stage: Stage) -> None:
+    """Refuse a stage whose rounds would join more than the memory holds.
+
+    DuckDB 2.0.0 ends the whole process where a join inside a recursive expression begins to spill.
+    """
+    connection = database.connection
+    read = {
+        name
+        for pipeline in stage.recursive
+        for name, _ in demanded(pipeline.plan.steps)
+        if name not in stage.predicates
+    }
+    width = {name: len(columns_of(database.relation(name))) * _COLUMN + _ENTRY for name in read}
+    size = sum(database.estimate(name) * width[name] for name in read)
+    if connection.spills and size > connection.memory:
+        raise StrategyError("what it joins in each round does not fit into the memory")
 
 
 def recursive_queries(

@@ -41,6 +41,21 @@ vip(?c, ?r) :- revenue(?c, ?t), ?t > 4000, customer(?c, ?r), !blocked(?c).
 .decl dear(o: number)
 dear(?o) :- order(?o, _, ?v, ?n), ?v / ?n > 100.
 """
+NODES: Final = 1_000_000
+UNKNOWN: Final = 100
+IDLE: Final = """
+.decl edge(a: number, b: number)
+.input edge
+.decl source(a: number)
+.input source
+.decl node(a: number)
+.input node
+.decl reached(a: number)
+reached(?a) :- source(?a).
+reached(?b) :- reached(?a), edge(?a, ?b).
+.decl idle(a: number)
+idle(?a) :- node(?a), !reached(?a).
+"""
 _EVIDENCE: Final = Evidence("memory", Origin.DATABASE, "rows", "2026-01-31T10:00:00.000000Z")
 _CLOSURE: Final = Assumption("closure", "blocked", "blocked is declared complete")
 
@@ -98,7 +113,7 @@ def measure() -> list[Figure]:
     by_word = _Shop(orders, customers, _without(blocked, 0, [Opening((OPEN,), "", "t", _CLOSURE)]))
     timing = once(lambda: by_word.query("vip(?c, ?r)"))
     figures.append(figure("... the list of the blocked declared complete", [timing], most))
-    return [*figures, *_errors(orders, closed)]
+    return [*figures, *_errors(orders, closed), *_recursion()]
 
 
 def _errors(orders: _Table, closed: _Shop) -> list[Figure]:
@@ -111,6 +126,38 @@ def _errors(orders: _Table, closed: _Shop) -> list[Figure]:
         timing = once(lambda shop=shop: shop.query("dear(?o)"))  # type: ignore[misc]
         figures.append(figure(f"... {share:.2%} of them by zero", [timing], 3 * plain.clock))
     return figures
+
+
+def _recursion() -> list[Figure]:
+    """Measure a denied recursion over edges of which some have a source that nobody knows."""
+    chance = random.Random(3)
+    edges = tuple({(chance.randrange(NODES), chance.randrange(NODES)) for _ in range(NODES)})
+    unknown = tuple(Opening((OPEN, chance.randrange(NODES)), "null", "t") for _ in range(UNKNOWN))
+    nodes = _Table(tuple((node,) for node in range(NODES)))
+    sources = _Table(nodes.rows[:100])
+    found = program(IDLE)
+    goal = parse_goal("idle(?a)", found.program)
+
+    def idle(openings: tuple[Opening, ...]) -> tuple[int, int]:
+        tables = {"edge": _Table(edges, openings), "source": sources, "node": nodes}
+        inputs = {name: Outside(one) for name, one in tables.items()}
+        options = Options(Resources(seconds=300), graded=True, loose_above=0)
+        with evaluate(found, [goal], inputs, options) as results:
+            assert results.is_in_bulk(0), results.left
+            return results.count(0), sum(1 for _ in results.weak_rows(0))
+
+    closed, weak = idle(())
+    assert weak == 0
+    sure, weak = idle(unknown)
+    # Nothing is denied of a node that is only doubtful, and nothing is lost.
+    assert sure + weak == closed
+    assert weak > UNKNOWN
+    plain = once(lambda: idle(()))
+    opened = once(lambda: idle(unknown))
+    return [
+        figure("a denied recursion over a million edges, closed", [plain], 10.0),
+        figure("... 100 of them from nobody knows where", [opened], 2 * plain.clock),
+    ]
 
 
 def _shop() -> _Shop:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.bench.peers import report
+from tests.bench.peers.__main__ import main
 from tests.bench.peers.comparing import Result, compare
 from tests.bench.peers.engines import Engine, engines
 from tests.bench.peers.generate import Size, write
 from tests.bench.peers.running import Run, answers_of, run
-from tests.bench.peers.scaling import rules
+from tests.bench.peers.scaling import Curve, rules
 from tests.bench.peers.workloads import WORKLOADS
 
 
@@ -73,9 +75,32 @@ def test_the_table_says_what_did_not_end() -> None:
 
 def test_the_plot_is_drawn_where_it_can_be(tmp_path: Path) -> None:
     ended = Run("", 1.5, 2.0, 100.0, {"path": 1})
-    drawn = report.plot([Result("a", "w1", "", (ended,))], tmp_path / "plot.svg")
+    one = Result("a", "w1", "", (ended, replace(ended, clock=2.5)))
+    late = Result("a", "w1", "time", (ended,))
+    curve = Curve("data of w4", (("x1", 1.0, one), ("x4", 4.0, late)))
+    drawn = report.plot([one], [curve], tmp_path / "plot.svg")
     assert drawn == (importlib.util.find_spec("matplotlib") is not None)
     assert (tmp_path / "plot.svg").exists() == drawn
+    if drawn:
+        text = (tmp_path / "plot.svg").read_text(encoding="utf-8")
+        assert text.startswith("<?xml")
+        report.plot([one], [curve], tmp_path / "again.svg")
+        assert (tmp_path / "again.svg").read_text(encoding="utf-8") == text
+    assert report.curve(curve).splitlines()[2:] == [
+        "| x1 | 2.00 s | 1.50-2.50 | 2.00 s | 100 MiB |",
+        "| x4 | too long | | | |",
+    ]
+
+
+@pytest.mark.slow
+def test_the_whole_comparison_runs_on_small_inputs(tmp_path: Path) -> None:
+    chosen = ["--engines", "constat", "duckdb, SQL by hand"]
+    given = ["w1", "w8", "--quick", "--curves", "--output", str(tmp_path), *chosen]
+    assert main(given) == 0
+    text = (tmp_path / "peers.md").read_text(encoding="utf-8")
+    assert "| constat | **" in text
+    for title in ("data of w4", "data of w5", "cores of w2", "cores of w7", "rules over 100 rows"):
+        assert f"| {title} | median | spread | processor | memory |" in text
 
 
 def test_inputs_are_the_same_each_time(tmp_path: Path) -> None:

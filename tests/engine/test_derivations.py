@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
 import pytest
 
 from constat.evaluation import (
@@ -14,6 +17,9 @@ from constat.evaluation import (
     RuleDerivation,
 )
 from tests.engine.tables import BY_USER, EVIDENCE, Table, run
+
+if TYPE_CHECKING:
+    from constat.logic import Row
 
 BASE = """
 .decl a(x: number)
@@ -242,3 +248,119 @@ def test_a_row_that_was_never_asked_for_has_no_derivation() -> None:
     assert isinstance(outcome.derivation("low", (1,), CERTAIN), RuleDerivation)
     with pytest.raises(KeyError):
         outcome.derivation("low", (2,), CERTAIN)
+
+
+GROWING = """
+.decl share(x: number, w: number)
+.input share(source="t", query="q")
+.decl held(x: number)
+"""
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        # The bound of the first rule errs, then its only summand: the second rule made the row.
+        'held(?x) :- b(?x), ?n = count : { held(_y) }, ?n > to_number("a").',
+        "held(?x) :- b(?x), ?s = sum 9 / ?w : { held(_y), share(_y, ?w), ?w >= 0 }, ?s > 1.",
+    ],
+)
+def test_a_threshold_that_errs_made_no_row_that_another_rule_makes(rule: str) -> None:
+    text = f"{BASE}{GROWING}{rule}\nheld(?x) :- a(?x).\n"
+    tables = {"a": Table([(1,)]), "b": Table([(1,)]), "share": Table([(1, 0)])}
+    outcome = run(text, "held(1)", tables, exhaust=True)
+    derivation = outcome.derivation("held", (1,), CERTAIN)
+    assert isinstance(derivation, RuleDerivation)
+    assert (derivation.rule, derivation.premises) == (1, ((1,),))
+
+
+OWNED = """
+.decl own(x: number, y: number, w: number)
+.input own(source="t", query="q")
+"""
+HELD = (
+    OWNED
+    + """
+.decl held(x: number, y: number)
+held(?x, ?y) :- own(?x, ?y, ?w), ?w > 50.
+held(?x, ?y) :- own(?x, _, _), own(_, ?y, _),
+    ?s = sum ?v : { own(_o, ?y, ?v), ?v >= 0, held(?x, _o) }, ?s > 50.
+"""
+)
+SHARES: list[Row] = [(1, 2, 60), (1, 3, 60), (1, 4, 60), (2, 9, 30), (3, 9, 5), (4, 9, 25)]
+
+
+def test_no_more_is_listed_than_carries_the_total_the_greatest_first() -> None:
+    outcome = run(HELD, "held(1, 9)", {"own": Table(SHARES)}, exhaust=True)
+    derivation = outcome.derivation("held", (1, 9), CERTAIN)
+    assert isinstance(derivation, RuleDerivation)
+    ((_, listed),) = derivation.listed.items()
+    assert [(one["_o"], one["v"]) for one in listed] == [(2, 30), (4, 25)]
+    assert derivation.bindings["s"] == 55
+
+
+def test_what_somebody_states_is_listed_where_assumptions_hold() -> None:
+    sure: list[Row] = [*SHARES[:3], (2, 9, 30)]
+    said: list[Row] = [(4, 9, 25)]
+    outcome = run(HELD, "held(1, 9)", {"own": Table(sure, assumed=said)}, exhaust=True)
+    with pytest.raises(KeyError):
+        outcome.derivation("held", (1, 9), CERTAIN)
+    derivation = outcome.derivation("held", (1, 9), ACCEPTED)
+    assert isinstance(derivation, RuleDerivation)
+    ((_, listed),) = derivation.listed.items()
+    assert [one["_o"] for one in listed] == [2, 4]
+    # Where it holds for certain as well, nothing that is only stated carries it.
+    outcome = run(HELD, "held(1, 9)", {"own": Table(SHARES, assumed=[(2, 9, 90)])}, exhaust=True)
+    derivation = outcome.derivation("held", (1, 9), CERTAIN)
+    assert isinstance(derivation, RuleDerivation)
+    ((_, listed),) = derivation.listed.items()
+    assert [one["v"] for one in listed] == [30, 25]
+
+
+COUNTED = (
+    BASE
+    + """
+.decl seen(x: number)
+seen(?x) :- b(?x), ?n = count : { seen(_y) }, ?n > 0.
+seen(?x) :- a(?x).
+"""
+)
+
+
+def test_what_comes_in_the_same_round_carries_nothing() -> None:
+    tables = {"a": Table([(3,)]), "b": Table([(1,), (2,)])}
+    outcome = run(COUNTED, "seen(?x)", tables, exhaust=True)
+    for row in (1, 2):
+        derivation = outcome.derivation("seen", (row,), CERTAIN)
+        assert isinstance(derivation, RuleDerivation)
+        assert (derivation.rule, derivation.bindings["n"]) == (0, 1)
+        assert [dict(one) for one in derivation.listed[1]] == [{"_y": 3}]
+
+
+def test_a_rule_whose_bound_older_rows_do_not_reach_made_nothing() -> None:
+    text = COUNTED.replace("?n > 0", "?n > 1")
+    outcome = run(text, "seen(?x)", {"a": Table([(1,), (2,)]), "b": Table([(1,)])}, exhaust=True)
+    derivation = outcome.derivation("seen", (1,), CERTAIN)
+    assert isinstance(derivation, RuleDerivation)
+    assert (derivation.rule, derivation.listed) == (1, {})
+
+
+def test_a_summand_is_listed_only_where_what_it_denies_is_denied_as_surely() -> None:
+    declared = '.decl blocked(x: number)\n.input blocked(source="t", query="q")\n'
+    text = HELD.replace(".decl held", f"{declared}.decl held")
+    text = text.replace("held(?x, _o) }", "held(?x, _o), !blocked(_o) }")
+    # Nobody knows of 2 but by an assumption; of 3 nobody knows anything.
+    closed = Assumption("closure", "blocked", "blocked is declared complete", Decimal(1))
+    openings = (Opening((2,), "", "t", closed), Opening((3,), "not known", "t"))
+    shares: list[Row] = [*SHARES, (3, 8, 90), (4, 8, 52), (2, 8, 95), (3, 9, 70)]
+    tables = {"own": Table(shares), "blocked": Table(openings=openings)}
+    outcome = run(text, "held(1, ?y)", tables, exhaust=True)
+    for row, least, owners in (((1, 8), CERTAIN, [4]), ((1, 9), ACCEPTED, [2, 4])):
+        derivation = outcome.derivation("held", row, least)
+        assert isinstance(derivation, RuleDerivation)
+        ((_, listed),) = derivation.listed.items()
+        assert [one["_o"] for one in listed] == owners
+    with pytest.raises(KeyError):
+        outcome.derivation("held", (1, 9), CERTAIN)
+    derivation = outcome.derivation("held", (1, 8), ACCEPTED)
+    assert isinstance(derivation, RuleDerivation)

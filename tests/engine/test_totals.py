@@ -201,3 +201,53 @@ def test_totals_are_exact_beyond_every_kind() -> None:
     least = Decimal(1).scaleb(-38)
     assert not found.add(sure(("h", "a", Decimal(10**37))))
     assert given(found.add(sure(("h", "b", least)))) == [("h", CERTAIN)]
+
+
+def test_an_assignment_that_comes_again_weaker_keeps_its_strength_and_counts_once() -> None:
+    found = totals()
+    found.wait(sure(("g", 50)))
+    for batch in (sure(("g", "a", 30)), weak(POSSIBLE, ("g", "a", 30)), sure(("g", "a", 30))):
+        assert not found.add(batch)
+    assert given(found.add(sure(("g", "b", 21)))) == [("g", CERTAIN)]
+
+
+def test_a_negative_row_is_told_once_however_often_it_comes() -> None:
+    told: list[str] = []
+    found = totals(proven=False, told=told)
+    found.wait(sure(("g", 50)))
+    found.add(sure(("g", "a", -1)))
+    found.add(sure(("g", "a", -1)))
+    assert told == ["-1 is negative, and a recursive sum must not fall"]
+
+
+def test_a_row_of_zero_is_not_negative() -> None:
+    found = totals(proven=False)
+    found.wait(sure(("g", 50)))
+    found.add(sure(("g", "a", 60), ("g", "b", 0)))
+    assert given(found.lift()) == [("g", CERTAIN)]
+
+
+def test_a_little_below_zero_takes_nothing_from_what_is_possible() -> None:
+    found = totals(proven=False)
+    found.wait(sure(("g", Decimal(50))))
+    rows = sure(("g", "a", Decimal("50.3")), ("g", "b", Decimal("-0.5")))
+    assert given(found.add(rows)) == [("g", POSSIBLE)]
+
+
+@pytest.mark.parametrize("strength", [CONCEIVABLE, POSSIBLE, ACCEPTED])
+def test_one_more_than_the_bound_is_enough_at_every_strength(strength: int) -> None:
+    found = totals()
+    found.wait(sure(("g", 50)))
+    assert not found.add(weak(strength, ("g", "a", 50)))
+    assert given(found.add(weak(strength, ("g", "b", 1)))) == [("g", strength)]
+
+
+def test_a_bound_that_errs_is_perhaps_exceeded_and_told() -> None:
+    told: list[str] = []
+    kinds = (Kind.NUMBER, Kind.NUMBER)
+    ratio = Call("/", (Literally(10), Slot(BOUND)), kinds, Kind.NUMBER)
+    beyond = Beyond(">", ratio, proven=True)
+    step = Fold("sum", Kind.NUMBER, (GROUP,), (), (), Slot(2), (0, 1, 2), beyond)
+    found = Totals(step, beyond, lambda _, reason: told.append(reason))
+    released, new = found.wait(sure(("g", 0)))
+    assert (given(released), new, len(told)) == ([("g", POSSIBLE)], [], 1)

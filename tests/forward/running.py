@@ -37,6 +37,7 @@ class Found:
     how: str
     left: tuple[str, ...]
     erring: bool = False
+    loose: tuple[str, ...] = ()
 
 
 def forward(
@@ -47,10 +48,13 @@ def forward(
     *,
     strategy: Strategy | None = None,
     magic: bool | None = None,
+    loose: bool = False,
 ) -> Found:
-    """Evaluate one goal forward."""
+    """Evaluate one goal forward; `loose` lets it decide less than the reference engine."""
     inputs = {name: Outside(one) for name, one in tables(program, world, manner).items()}
-    options = Options(RESOURCES, strategy=strategy, magic=magic, graded=True)
+    options = Options(
+        RESOURCES, strategy=strategy, magic=magic, graded=True, loose_above=-1 if loose else None
+    )
     with evaluate(program, [goal], inputs, options) as results:
         strategies = tuple(report.strategy for report in results.reports)
         tried = tuple(one for report in results.reports for one in report.tried)
@@ -73,7 +77,17 @@ def forward(
         strength = max((least for least, found in rows.items() if found), default=ABSENT)
         manner_of = "graded" if results.grades(0) else "closed"
         erring = bool(results.erring)
-        return Found(not weak, strength, rows, strategies, tried, manner_of, why(results), erring)
+        return Found(
+            not weak,
+            strength,
+            rows,
+            strategies,
+            tried,
+            manner_of,
+            why(results),
+            erring,
+            tuple(sorted(results.loose.values())),
+        )
 
 
 def why(results: Results) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ import pytest
 
 from constat import Session, Verdict
 from constat.evaluation import Demand, RelationPredicate
+from constat.session import bulk, plan_explaining
 from constat.session.answers import Settled
 from constat.session.graded_rows import Verdicts
 from constat.session.stored_rows import StoredRows
@@ -150,6 +151,24 @@ def test_the_plan_says_what_was_computed_twice_and_what_was_left(project: Path) 
     asked = ("order(?o, ?c, ?v, _), total(?c, ?v)", "--analyze", "--project", str(project))
     left = json.loads(run("explain-plan", *asked, "--format", "json").out)["left"]
     assert left[0]["why"] == "an unknown ?v meets several literals of a rule"
+
+
+def test_over_many_rows_an_unknown_that_is_joined_is_left_open_and_says_so(
+    project: Path, session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = "order(?o, ?c, ?v, _), total(?c, ?v)"
+    exact = session.query(asked, engine="forward")
+    assert not any("C0970" in one.reason for one in exact.reasons)
+    monkeypatch.setattr(bulk, "MANY", 5)
+    monkeypatch.setattr(plan_explaining, "MANY", 5)
+    loose = session.query(asked, engine="forward")
+    assert isinstance(loose.rows.values, StoredRows)
+    assert [one.predicate for one in loose.reasons if "[C0970]" in one.reason] == ["query"]
+    assert loose.settled is Settled.OPEN
+    assert list(loose.rows.only([Verdict.PROVED])) == list(exact.rows.only([Verdict.PROVED]))
+    told = run("explain-plan", asked, "--analyze", "--project", str(project))
+    assert "loosened, so that less may be decided than in a single proof: query" in told.out
+    assert "left to the reference engine" not in told.out
 
 
 def test_nulls_of_a_duckdb_leave_the_other_rows_in_place(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 PACKAGE: Final = constat.engine.__name__
 CORE: Final = (
     *("relation", "joins", "steps", "component", "state", "batch", "aggregates", "firing"),
-    *("evaluation", "served", "witness", "expressions", "lazy", "asking"),
+    *("evaluation", "served", "witness", "expressions", "lazy", "asking", "totals", "listing"),
 )
 STAGES: Final = ("corpus", "tests", "more")
 TESTS: Final = Path(__file__).parents[1] / "engine"
@@ -47,6 +47,8 @@ _TESTS_OF: Final = MappingProxyType(
         "evaluation": "test_settling",
         "expressions": "test_firing",
         "lazy": "test_derivations",
+        "listing": "test_totals",
+        "totals": "test_totals",
         "witness": "test_derivations",
     }
     | {name: f"test_{name}" for name in ("relation", "joins", "steps", "state", "firing", "served")}

@@ -72,3 +72,19 @@ def test_a_sample_of_broken_engines_is_noticed() -> None:
     killed, made = map(int, found.groups())
     # SURVIVORS.md argues why the rest is equivalent.
     assert killed >= 0.8 * made, outcome.stdout
+
+
+@pytest.mark.slow
+def test_a_sample_of_broken_bulk_evaluations_is_noticed() -> None:
+    words = ["forward.loosening", "plan.forward.linearise", "--step", "23", "--size", "40"]
+    outcome = subprocess.run(
+        [sys.executable, "-m", "tests.mutation.forward", *words],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    found = re.search(r"(\d+) of (\d+) mutants killed", outcome.stdout)
+    assert found is not None
+    killed, made = map(int, found.groups())
+    assert killed >= 0.5 * made, outcome.stdout

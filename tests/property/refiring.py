@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from constat.evaluation import CERTAIN, CONCEIVABLE, POSSIBLE, FactDerivation, RuleDerivation
@@ -116,13 +117,13 @@ class Refiring:
         assert threshold is not None
         binding: Binding = dict(derivation.bindings)
         premises: list[Fact] = []
-        total = 0
+        total: int | Decimal = 0
         listed = derivation.listed[place]
         assert len({tuple(sorted(one.items())) for one in listed}) == len(listed)
         for one in listed:
             inner = {**binding, **one}
             value = 1 if literal.target is None else body.slot(literal.target, inner)
-            assert isinstance(value, int)
+            assert isinstance(value, int | Decimal)
             assert value >= 0
             total += value
             for test in literal.body:
@@ -130,7 +131,8 @@ class Refiring:
                     premises.append((test.atom.predicate, body.row(test.atom, inner)))  # type: ignore[arg-type]
                 else:
                     assert _true(bodies, test, inner), f"{test} under {inner}"
-        compared = Comparison(threshold.operator, Constant(total, Kind.NUMBER), threshold.bound)
+        kind = Kind.DECIMAL if isinstance(total, Decimal) else Kind.NUMBER
+        compared = Comparison(threshold.operator, Constant(total, kind), threshold.bound)
         assert body.compare(compared, binding) is True
         assert derivation.bindings[literal.result.name] == total
         return premises

@@ -1,4 +1,4 @@
-"""The codes of answers in bulk and of materialised results: C0660 to C0679.
+"""The codes of answers in bulk and of materialised results: C0660 to C0679, C0970.
 
 In: nothing. Out: `ENTRIES`. Invariant: none of them leaves a partial result that looks whole.
 Example: C0671 says that a result is open and therefore not kept.
@@ -30,6 +30,17 @@ ENTRIES: Final = (
         "`--limit` needs little of either.",
         wrong='constat query "pair(?a, ?b)" --format csv',
         right='constat query "pair(?a, ?b)" --format csv --limit 1000000',
+        kind="text",
+    ),
+    Entry(
+        "C0970",
+        "an unknown value that is joined in several places, over many rows",
+        "Over more than 200,000 rows, a value that a source does not know is followed as far as "
+        "one open row goes, and what it is joined with is left open. Nothing is decided wrongly; "
+        "a row that is told as unresolved, or an open shape, may still be decided by itself.",
+        wrong='constat query "reach(?a, ?b)"',
+        right='constat prove "reach(7, 9)"\n'
+        'or, where it may take long:\nconstat query "reach(?a, ?b)" --engine reference',
         kind="text",
     ),
     Entry(

@@ -15,7 +15,7 @@ from tests.bench.peers import report
 from tests.bench.peers.comparing import Result, compare
 from tests.bench.peers.engines import engines
 from tests.bench.peers.generate import Size, write
-from tests.bench.peers.scaling import curves
+from tests.bench.peers.scaling import Scaling
 from tests.bench.peers.workloads import WORKLOADS
 
 if TYPE_CHECKING:
@@ -23,26 +23,31 @@ if TYPE_CHECKING:
 
 
 def main(arguments: list[str]) -> int:
-    """Measure, write, and say in the exit code whether an engine answered wrongly."""
+    """Measure, write, and say in the exit code whether anything was wrong.
+
+    An engine that answered wrongly is, and a point of a curve that did not end.
+    """
     options = _options(arguments)
     size = Size(options.size)
+    text, results, drawn = [report.machine() + "\n"], [], []
     with tempfile.TemporaryDirectory() as scratch:
         place = Path(options.data or scratch)
         bytecode = {"PYTHONPYCACHEPREFIX": str(place / "bytecode"), "PYTHONDONTWRITEBYTECODE": ""}
-        text = [report.machine() + "\n"]
         results = _compare(options.workloads or list(WORKLOADS), place, size, options, bytecode)
         text.append(report.table(results))
         if options.curves:
-            for curve in curves(place, bytecode):
-                text.append(report.curve(curve.title, curve.points))
+            for curve in Scaling(place, bytecode, size, options.rounds).curves():
+                drawn.append(curve)
+                text.append(report.curve(curve))
                 sys.stderr.write(f"{curve.title}: done\n")
     sys.stdout.write("\n".join(text))
     output = Path(options.output)
     output.mkdir(parents=True, exist_ok=True)
     (output / "peers.md").write_text("\n".join(text), encoding="utf-8")
-    if not report.plot(results, output / "peers.svg"):
+    if not report.plot(results, drawn, output / "peers.svg"):
         sys.stderr.write("no plot: matplotlib is not installed (make peers installs it)\n")
-    return int(any(one.outcome == "wrong" for one in results))
+    failed = [point for one in drawn for _, _, point in one.points if point.outcome]
+    return int(bool(failed) or any(one.outcome == "wrong" for one in results))
 
 
 def _compare(
@@ -85,7 +90,11 @@ def _options(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--data", help="a folder whose inputs are kept for the next run")
     parser.add_argument("--output", default="build/bench", help="where table and plot are written")
     parser.add_argument("--curves", action="store_true", help="data, rules and cores as well")
-    return parser.parse_args(arguments)
+    parser.add_argument("--quick", action="store_true", help="small inputs, once: does it run?")
+    options = parser.parse_args(arguments)
+    if options.quick:
+        options.size, options.rounds, options.seconds = Size.SMALL.value, 1, 20.0
+    return options
 
 
 if __name__ == "__main__":

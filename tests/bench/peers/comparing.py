@@ -94,11 +94,17 @@ def compare(
 
 
 def _result(engine: Engine, workload: str, folder: Path, rounds: int, measured: Measured) -> Result:
-    command = engine.command(workload, folder)
+    return repeated(engine.name, workload, engine.command(workload, folder), rounds, measured)
+
+
+def repeated(
+    engine: str, workload: str, command: list[str], rounds: int, measured: Measured
+) -> Result:
+    """Run a command so many times; once only where it takes long."""
     runs = [measured(command)]
     while not runs[-1].outcome and len(runs) < rounds and runs[0].clock < _WORTH_REPEATING:
         runs.append(measured(command))
-    return Result(engine.name, workload, runs[-1].outcome, tuple(runs))
+    return Result(engine, workload, runs[-1].outcome, tuple(runs))
 
 
 def _agrees(one: Run, workload: str, right: Mapping[str, int]) -> bool:

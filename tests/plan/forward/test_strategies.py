@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from constat.plan.forward import PlanOptions, Sizes, Strategy
@@ -42,6 +44,17 @@ def chosen(rules: str, question: str, sizes: Sizes) -> Strategy:
 )
 def test_sizes_and_form_choose(rules: str, question: str, rows: float, strategy: Strategy) -> None:
     assert chosen(rules, question, Sizes({"e": rows, "s": 1.0, "w": 10.0})) is strategy
+
+
+@pytest.mark.parametrize("rows", [1e9, 1e15, 1e300])
+def test_sizes_that_nobody_can_hold_are_planned_all_the_same(rows: float) -> None:
+    crossed = CLOSURE + "t(?x, 1.0) :- e(?x, _), e(_, ?y), e(?y, _), e(_, _), ?x != ?y."
+    plan = planned(HEAD + crossed, "p(?a, ?b)", "t(?a, ?b)", sizes=Sizes({"e": rows}))
+    assert stage_of(plan, "p").strategy is Strategy.CTE
+    for stage in plan.stages:
+        assert 1e6 < stage.rows <= 1e18
+        assert math.isfinite(stage.rounds)
+        assert all(math.isfinite(one) for pipeline in stage.base for one in pipeline.rows)
 
 
 @pytest.mark.parametrize("strategy", list(Strategy))
