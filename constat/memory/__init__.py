@@ -2,7 +2,7 @@
 
 In: messages of a provider.  Out: our messages, the places where they may be cut, what they cost, an
 archive of it all, the facts in them, each with its exact bytes, and contexts made of these by a
-Datalog program (``rules/*.dl``).  Invariants: a log is written again as it was read; nothing is
+Datalog program (``rules/memory``).  Invariants: a log is written again as it was read; nothing is
 summarised, for nothing is lost; no model is asked.
 
 Example: ``Memory(folder, "s1").context(goal="cancel reservation 4WQ150").messages``.

@@ -11,9 +11,11 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
-from typing import TYPE_CHECKING, Any
+import re
+from typing import TYPE_CHECKING, Any, Final
 
 from constat.memory.json_text import (
+    ANTHROPIC,
     an_object,
     member,
     rest_of,
@@ -32,6 +34,7 @@ from constat.memory.messages import (
     Text,
     Thinking,
 )
+from constat.memory.openai_messages import PARTS as OTHERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -40,6 +43,7 @@ if TYPE_CHECKING:
     from constat.memory.messages import Block
 
 _ROLES = frozenset({"user", "assistant", "system"})
+_DATA: Final = re.compile(r"data:(?P<type>[\w.+/-]+);base64,(?P<data>[A-Za-z0-9+/=]*)")
 
 
 def from_anthropic(
@@ -58,7 +62,7 @@ def from_anthropic(
             raise MessageFormatError(f"{where}: `{role}` is no role of this format")
         content = members.get("content")
         blocks = _blocks(content, where, attachments)
-        extra = rest_of(members, "role", "content")
+        extra = rest_of(ANTHROPIC, members, "role", "content")
         found.append(Message(Role(role), blocks, isinstance(content, str), extra))
     return tuple(found)
 
@@ -78,7 +82,7 @@ def to_anthropic(
     written = []
     for message in _without_tools(messages):
         members = {"role": message.role.value, "content": _content(message, attachments)}
-        written.append(with_rest(members, message.extra))
+        written.append(with_rest(ANTHROPIC, members, message.extra))
     return system, written
 
 
@@ -118,14 +122,16 @@ def _block(given: Mapping[str, object], where: str, attachments: Attachments) ->
     kind = member(given, "type", str, where)
     match kind:
         case "text":
-            return Text(member(given, "text", str, where), rest_of(given, "type", "text"))
+            return Text(
+                member(given, "text", str, where), rest_of(ANTHROPIC, given, "type", "text")
+            )
         case "thinking":
-            rest = rest_of(given, "type", "thinking", "signature")
+            rest = rest_of(ANTHROPIC, given, "type", "thinking", "signature")
             thought = member(given, "thinking", str, where)
             return Thinking(thought, member(given, "signature", str, where), rest)
         case "tool_use":
             arguments = text_of(member(given, "input", dict, where))
-            rest = rest_of(given, "type", "id", "name", "input")
+            rest = rest_of(ANTHROPIC, given, "type", "id", "name", "input")
             called = member(given, "id", str, where), member(given, "name", str, where)
             return Call(*called, arguments, rest)
         case "tool_result":
@@ -151,7 +157,7 @@ def _result(given: Mapping[str, object], where: str, attachments: Attachments) -
         tuple(parts),
         failed=failed,
         plain=not isinstance(content, list),
-        extra=rest_of(given, *known),
+        extra=rest_of(ANTHROPIC, given, *known),
     )
 
 
@@ -162,7 +168,7 @@ def _image(given: Mapping[str, object], where: str, attachments: Attachments) ->
         return Opaque("image", text_of(given))
     reference = f"sha256:{hashlib.sha256(content).hexdigest()}"
     attachments.put(reference, content)
-    return Image(str(source["media_type"]), reference, rest_of(given, "type", "source"))
+    return Image(str(source["media_type"]), reference, rest_of(ANTHROPIC, given, "type", "source"))
 
 
 def _decoded(source: Mapping[str, object]) -> bytes | None:
@@ -187,22 +193,37 @@ def _content(message: Message, attachments: Attachments) -> object:
 def _written(block: Block, attachments: Attachments) -> dict[str, Any]:
     match block:
         case Text(text, extra):
-            return with_rest({"type": "text", "text": text}, extra)
+            return with_rest(ANTHROPIC, {"type": "text", "text": text}, extra)
         case Thinking(text, signature, extra):
             members = {"type": "thinking", "thinking": text, "signature": signature}
-            return with_rest(members, extra)
+            return with_rest(ANTHROPIC, members, extra)
         case Call(id_, name, arguments, extra):
             members = {"type": "tool_use", "id": id_, "name": name, "input": value_of(arguments)}
-            return with_rest(members, extra)
+            return with_rest(ANTHROPIC, members, extra)
         case Result():
             return _written_result(block, attachments)
         case Image(media_type, reference, extra):
             content = base64.b64encode(attachments.get(reference)).decode()
             source = {"type": "base64", "media_type": media_type, "data": content}
-            return with_rest({"type": "image", "source": source}, extra)
+            return with_rest(ANTHROPIC, {"type": "image", "source": source}, extra)
+        case Opaque(kind, content) if kind in OTHERS:
+            return _of_other(kind, value_of(content))
         case Opaque(_, content):
             known: dict[str, Any] = value_of(content)
             return known
+
+
+def _of_other(kind: str, part: Mapping[str, Any]) -> dict[str, Any]:
+    """Write a part of the other format: an image as one, and of anything else that it was there."""
+    named = part.get("image_url")
+    address = named.get("url") if isinstance(named, dict) else None
+    if not isinstance(address, str):
+        return {"type": "text", "text": f"[{kind}]"}
+    held = _DATA.fullmatch(address)
+    if held is None:
+        return {"type": "image", "source": {"type": "url", "url": address}}
+    source = {"type": "base64", "media_type": held["type"], "data": held["data"]}
+    return {"type": "image", "source": source}
 
 
 def _written_result(result: Result, attachments: Attachments) -> dict[str, Any]:
@@ -213,4 +234,4 @@ def _written_result(result: Result, attachments: Attachments) -> dict[str, Any]:
         members["content"] = result.text
     if result.failed:
         members["is_error"] = True
-    return with_rest(members, result.extra)
+    return with_rest(ANTHROPIC, members, result.extra)

@@ -1,8 +1,8 @@
 """A history as the rows that the rules of memory read.
 
 In: the branches of a history, and the goal for which a context is wanted.  Out: the rows of each
-predicate of ``rules/vocabulary.dl``.  Invariant: rows depend on what was said and on the goal, and
-on nothing else; no row says what matters, for that is for the rules.
+predicate of ``vocabulary.dl`` of the rules.  Invariant: rows depend on what was said and on the
+goal, and on nothing else; no row says what matters, for that is for the rules.
 
 Example: the constraint in bytes 12 to 58 of message 3 is
 ``("m3[12:58] constraint", "constraint", "must_not", "Never email ...", "human", "m3", ...)``.
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 from constat.memory.facts import Author
 from constat.memory.history import MAIN
-from constat.memory.lines import SILENT
+from constat.memory.lines import SILENT, last_name
 from constat.memory.passages import Place
 
 if TYPE_CHECKING:
@@ -83,6 +83,7 @@ def rows_of(known: Known) -> dict[str, list[Row]]:
     found: dict[str, list[Row]] = {
         "stated": [*map(_stated, claims), *_retractions(known)],
         "shaped": [(claim.name, shape) for claim in claims if (shape := shape_of(claim))],
+        "called": [(claim.name, called(claim)) for claim in claims if claim.fact.method == "json"],
         "spoken": [(text.name, text.branch, text.at) for text in texts],
         "forked": [(one.branch, MAIN, _order(one.start)) for one in known.forks],
         "joined": [
@@ -117,12 +118,19 @@ def slot_of(claim: Claim) -> str:
     return cell(f"{one.subject} {one.key}".strip(), _LONGEST_SLOT)
 
 
+def called(claim: Claim) -> str:
+    """Return the last name of the path to a leaf: ``price`` of ``lines[0].price``."""
+    return cell(last_name(claim.fact.key), _LONGEST_SLOT)
+
+
 def shape_of(claim: Claim) -> str:
     """Return what a value looks like; empty for a name or a number."""
     one = claim.fact
     value = one.value
-    if one.kind in {"truth", "nothing"} or len(value) < _LEAST_TELLING:
+    if one.kind in {"truth", "nothing"}:
         return "flag"
+    if len(value) < _LEAST_TELLING:
+        return "short"
     if one.kind == "date" or _DATE.fullmatch(value):
         return "date"
     if one.kind == "number" or _NUMBER.fullmatch(value):

@@ -5,7 +5,7 @@ that stay, and the block that stands for the others.  Invariants: it is a functi
 same history gives the same context whenever it is compacted; no model is asked; what is pinned is
 in sight, in the block or word for word, or ``BudgetError`` is raised.
 
-The tail gives way first: it may take three tenths of the room, then half of that, then only its
+The tail gives way first: it may take a fifth of the room, then half of that, then only its
 last group, then that group's long texts are shown by their ends.
 """
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from constat.memory.messages import Message
     from constat.memory.policy import Policy
 
-_TAIL_SHARES: Final = (0.3, 0.15, 0.0)
+_TAIL_SHARES: Final = (0.2, 0.1, 0.0)
 _LONG: Final = 4_000
 _MOST_SAVED: Final = 10
 

@@ -1,7 +1,7 @@
 """What of a history belongs into a context: the rules of memory, run over its rows.
 
 In: the rules, and the rows of ``coding``.  Out: the class of each claim, and how near its text is.
-Invariants: everything that decides stands in ``rules/*.dl``, where people can read it and replace
+Invariants: everything that decides stands in ``rules/memory``, where people can read and replace
 it; the whole is computed anew each time, so nothing depends on when it was computed before.
 
 Example: ``decide(load_rules(), rows).pinned`` are the claims that are always in sight.
@@ -13,6 +13,7 @@ import hashlib
 import importlib
 import shutil
 import tempfile
+from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -27,12 +28,11 @@ from constat.memory.answering import SaidRows
 from constat.syntax import exit_code
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from constat.analysis import AnalysedProgram
     from constat.logic import Row
 
-FOLDER: Final = Path(__file__).with_name("rules")
 _WANTED: Final = (
     "pinned",
     "of_class",
@@ -41,9 +41,10 @@ _WANTED: Final = (
     "refused",
     "contradiction",
     "mended",
+    "worked_later",
 )
 FAR: Final = 9
-LAST: Final = 7
+LAST: Final = 8
 _MOST_ONE_BY_ONE: Final = 600
 _SECONDS: Final = 120.0
 
@@ -58,7 +59,10 @@ class MemoryRules:
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """What the rules say: sets of names of claims, and steps by the names of texts."""
+    """What the rules say: sets of names of claims, and steps by the names of texts.
+
+    ``mended`` names the answers that put errors right, ``worked`` those to other calls of the tool.
+    """
 
     pinned: frozenset[str]
     current: frozenset[str]
@@ -67,14 +71,35 @@ class Decided:
     hops: Mapping[str, int] = field(hash=False)
     contradictions: tuple[tuple[str, str], ...] = ()
     mended: Mapping[str, str] = field(default_factory=dict, hash=False)
+    worked: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     def level(self, claim: str) -> int:
-        """Return the class of a claim: 1 is pinned, 7 is what nobody asked for, 0 is left out."""
+        """Return the class of a claim: 1 is pinned, 8 is what nobody asked for, 0 is left out."""
         if claim in self.pinned:
             return 1
         if claim not in self.current:
             return 0
         return self.classes.get(claim, LAST)
+
+    def put_right(self, error: str, tool: str) -> str:
+        """Say whether an error of a tool was put right; another call proves nothing about it."""
+        if error in self.mended:
+            return f"put right in @{self.mended[error]}"
+        later = self.worked.get(error, "")
+        return f"not put right; {tool} did well in @{later}" if later else "not put right"
+
+
+def rules_folder(package: Path = Path(__file__).parent) -> Path:
+    """Return where the rules lie: in an installed package, or in ``rules/memory`` of a checkout.
+
+    Raises ``ConstatError`` C0805 where they are in neither.
+    """
+    for folder in (package / "rules", package.parents[1] / "rules" / "memory"):
+        if (folder / "view.dl").is_file():
+            return folder
+    message = "the rules of memory are missing"
+    told = Diagnostic("C0805", message, help="install Constat again; `rules/memory` has them")
+    raise ConstatError([told])
 
 
 def load_rules(own: Path | None = None) -> MemoryRules:
@@ -84,7 +109,7 @@ def load_rules(own: Path | None = None) -> MemoryRules:
     """
     with tempfile.TemporaryDirectory(prefix="constat-rules-") as place:
         folder = Path(place)
-        for source in (FOLDER, *([] if own is None else [own])):
+        for source in (rules_folder(), *([] if own is None else [own])):
             for path in sorted(source.glob("*.dl")):
                 shutil.copyfile(path, folder / path.name)
         diagnostics: list[Diagnostic] = []
@@ -113,61 +138,85 @@ def decide(
     if bulk is None:
         bulk = sum(map(len, rows.values())) > _MOST_ONE_BY_ONE
     found = None if bulk else _one_by_one(rules, rows)
-    if found is None:
-        found = _in_bulk(rules, rows)
-    return Decided(
-        pinned=_names(found["pinned"]),
-        current=_names(found["current"]),
-        refused=_names(found["refused"]),
-        classes=_least(found["of_class"]),
-        hops={str(text): int(str(hops)) for text, hops in found["nearest"]},
-        contradictions=tuple(sorted((str(one), str(two)) for one, two in found["contradiction"])),
-        mended={str(one): str(two) for one, two in sorted(found["mended"], key=str)},
-    )
+    return _in_bulk(rules, rows) if found is None else found
 
 
-def _in_bulk(rules: MemoryRules, rows: Mapping[str, Sequence[Row]]) -> dict[str, list[Row]]:
+class _Gathered:
+    """What was found so far; each name is the text that the rows have, and no copy of it."""
+
+    def __init__(self, rows: Mapping[str, Sequence[Row]]) -> None:
+        known = [*rows.get("stated", ()), *rows.get("spoken", ())]
+        self._known = {name: name for name, *_ in known}
+        self._sets: dict[str, set[str]] = defaultdict(set)
+        self._classes: dict[str, int] = {}
+        self._hops: dict[str, int] = {}
+        self._pairs: dict[str, list[tuple[str, str]]] = defaultdict(list)
+
+    def take(self, predicate: str, rows: Iterable[Row]) -> None:
+        """Take rows of a predicate over."""
+        match predicate:
+            case "of_class":
+                for claim, level in rows:
+                    name, number = self._name(claim), int(str(level))
+                    self._classes[name] = min(number, self._classes.get(name, number))
+            case "nearest":
+                self._hops.update((self._name(text), int(str(hops))) for text, hops in rows)
+            case "contradiction" | "mended" | "worked_later":
+                self._pairs[predicate] += [(self._name(one), self._name(two)) for one, two in rows]
+            case _:
+                self._sets[predicate].update(self._name(name) for (name,) in rows)
+
+    def decided(self) -> Decided:
+        """Give all of it, in an order that does not depend on that of the rows."""
+        return Decided(
+            pinned=frozenset(self._sets["pinned"]),
+            current=frozenset(self._sets["current"]),
+            refused=frozenset(self._sets["refused"]),
+            classes=self._classes,
+            hops=self._hops,
+            contradictions=tuple(sorted(self._pairs["contradiction"])),
+            mended=dict(sorted(self._pairs["mended"])),
+            worked=dict(sorted(self._pairs["worked_later"])),
+        )
+
+    def _name(self, value: object) -> str:
+        name = str(value)
+        return str(self._known.get(name, name))
+
+
+def _in_bulk(rules: MemoryRules, rows: Mapping[str, Sequence[Row]]) -> Decided:
     # Evaluating in bulk loads a database engine, which a short session does not need.
     forward = importlib.import_module("constat.forward")
     wanted = [_free(rules, name) for name in _WANTED]
     inputs = {name: forward.Rows(rows.get(name, ())) for name in rules.program.external}
-    options = forward.Options(resources=Resources(seconds=_SECONDS))
+    # Relations of some ten thousand rows: a second thread takes more memory and no less time.
+    options = forward.Options(resources=Resources(seconds=_SECONDS, threads=1))
+    found = _Gathered(rows)
     try:
         with forward.evaluate(rules.program, wanted, inputs, options) as results:
-            return {
-                name: [row for batch in results.batches(place) for row in batch]
-                for place, name in enumerate(_WANTED)
-            }
+            for place, name in enumerate(_WANTED):
+                for batch in results.batches(place):
+                    found.take(name, batch)
     except ResourceError as problem:
         message = f"the rules of memory came to no end: {problem}"
         raise ConstatError([Diagnostic("C0809", message)]) from problem
+    return found.decided()
 
 
-def _one_by_one(
-    rules: MemoryRules, rows: Mapping[str, Sequence[Row]]
-) -> dict[str, list[Row]] | None:
+def _one_by_one(rules: MemoryRules, rows: Mapping[str, Sequence[Row]]) -> Decided | None:
     """Ask goal by goal; `None` where that was stopped by a limit."""
     engine = LazyEngine()
     given = {name: SaidRows(rows.get(name, ())) for name in rules.program.external}
-    found: dict[str, list[Row]] = {}
+    found = _Gathered(rows)
     for name in _WANTED:
         goal = _free(rules, name)
         outcome = engine.evaluate(rules.program, goal, given, Limits(), exhaust=True)
         if outcome.stopped not in {"", "settled"}:
             return None
         # Everything is known, so no row has a placeholder.
-        found[name] = [row for row in outcome.rows(name, CERTAIN) if OPEN not in row]  # type: ignore[misc]
-    return found
-
-
-def _least(rows: Sequence[Row]) -> dict[str, int]:
-    """Return the first class of each claim."""
-    ordered = sorted(((str(claim), int(str(level))) for claim, level in rows), reverse=True)
-    return dict(ordered)
-
-
-def _names(rows: Sequence[Row]) -> frozenset[str]:
-    return frozenset(str(name) for (name,) in rows)
+        certain: list[Row] = [row for row in outcome.rows(name, CERTAIN) if OPEN not in row]  # type: ignore[misc]
+        found.take(name, certain)
+    return found.decided()
 
 
 def _free(rules: MemoryRules, name: str) -> Atom:

@@ -14,7 +14,6 @@ import hashlib
 import json
 from dataclasses import dataclass
 from enum import IntEnum
-from functools import cached_property
 
 
 class Author(IntEnum):
@@ -36,7 +35,7 @@ class Span:
     end: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Fact:
     """A predicate about a subject: ``key`` has ``value``; ``kind`` and ``unit`` say how to read it.
 
@@ -60,7 +59,7 @@ class Fact:
         said = (self.predicate, self.subject, self.key, self.value, self.kind, self.unit)
         return (*said, self.span.archive, self.span.start, self.span.end)
 
-    @cached_property
+    @property
     def id(self) -> str:
         """Sixteen hexadecimal digits that name the content."""
         text = json.dumps(self.content, ensure_ascii=True, separators=(",", ":"))

@@ -1,18 +1,24 @@
 """JSON as adapters keep it: texts of what they do not read, and errors that say where.
 
 In: values of a provider's log.  Out: compact JSON texts, and values that were checked for their
-type.  Invariant: reading what was written gives the same value; members keep their order.
+type.  Invariants: reading what was written gives the same value; members keep their order; what
+only one provider knows is never sent to another.
 """
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from constat.memory.messages import MessageFormatError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+
+ANTHROPIC: Final = "anthropic"
+OPENAI: Final = "openai"
+_PROVIDERS: Final = frozenset({ANTHROPIC, OPENAI})
 
 
 def text_of(value: object) -> str:
@@ -28,15 +34,23 @@ def value_of(text: str) -> Any:  # noqa: ANN401  any JSON
     return json.loads(text)
 
 
-def rest_of(members: Mapping[str, object], *known: str) -> str:
-    """Return the members that are not known as JSON; empty where there are none."""
+def rest_of(provider: str, members: Mapping[str, object], *known: str) -> str:
+    """Return the members that are not known, with whose they are; empty where there are none."""
     rest = {name: value for name, value in members.items() if name not in known}
-    return text_of(rest) if rest else ""
+    return text_of({provider: rest}) if rest else ""
 
 
-def with_rest(members: dict[str, Any], extra: str) -> dict[str, Any]:
-    """Return members together with those that ``rest_of`` has put aside."""
-    return {**members, **value_of(extra)} if extra else members
+def own_rest(provider: str, extra: str) -> dict[str, Any]:
+    """Return the members that ``rest_of`` has put aside for a provider, not those of another."""
+    rest: dict[str, Any] = value_of(extra) if extra else {}
+    # Members without an owner are from an archive of before they had one.
+    found: dict[str, Any] = rest.get(provider, {}) if rest.keys() <= _PROVIDERS else rest
+    return found
+
+
+def with_rest(provider: str, members: dict[str, Any], extra: str) -> dict[str, Any]:
+    """Return members together with those that are the provider's own."""
+    return {**members, **own_rest(provider, extra)}
 
 
 def member(members: Mapping[str, object], name: str, kind: type, where: str) -> Any:  # noqa: ANN401

@@ -1,13 +1,13 @@
 """Claims as lines of a context: what is so, and where it was said.
 
-In: claims that are shown together, of one text, or of several that say one value each about the
-same thing.  Out: one line.  Invariants: a line ends with where it was said, so it can be opened: a
-sentence with its bytes, values with the text they stand in (each of them, where there are several),
+In: claims.  Out: how lines name and show them, and the lines of sentences; values share lines
+(``families``).  Invariants: a line ends with where it was said, so it can be opened: a sentence
+with its bytes, or the text alone where it is all of it, and values with the text they stand in,
 while the line itself knows the bytes of each; what a text says stands in quotes or is one plain
-word, so no text can add a line or look like another; nothing is put in other words.
+word that is no key and no place, so no text can add a line or look like another; nothing is put
+in other words.
 
-Examples: ``constraint must_not "Never email anyone outside corp.com." @m3[12:48]`` and
-``call get_order id: O-5 @m7 O-7 @m9``.
+Example: ``constraint must_not "Never email anyone outside corp.com." @m3[12:48]``.
 """
 
 from __future__ import annotations
@@ -18,12 +18,9 @@ import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from constat.memory.history import place_of
 from constat.memory.passages import Place
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from constat.memory.history import Cited, Claim
 
 # Kinds that have a line of their own: what they say is a sentence.
@@ -33,7 +30,7 @@ WHOLE: Final = frozenset(
 # Kinds that say no more than that a call was made and answered, which its arguments say as well.
 # What the gate has refused is kept, and never shown.
 SILENT: Final = frozenset({"tool_call", "tool_result", "rejected"})
-_PLAIN: Final = re.compile(r"[\w$€£%@#&+*/.:-]{1,200}")
+_PLAIN: Final = re.compile(r"(?!@)[\w$€£%@#&+*/.:-]{1,200}(?<!:)")
 _INDEX: Final = re.compile(r"(?:\[[0-9]+\])+\Z")
 _NOT_SHOWN: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 
@@ -62,18 +59,12 @@ def word(text: str) -> str:
     return text if _PLAIN.fullmatch(text) and text.isprintable() else quoted(text)
 
 
-def piece(claim: Claim) -> str:
-    """Return what one claim adds to the line of its text, where no other has its key."""
-    key = key_of(claim)
-    return f"{key}={shown(claim)}" if key else shown(claim)
-
-
 def key_of(claim: Claim) -> str:
     """Return what a claim is about, as its line calls it; nothing for what people name."""
     one = claim.fact
     if one.predicate == "entity_value":
         return ""
-    key = _short(one.key) if one.method == "json" else one.key
+    key = last_name(one.key) if one.method == "json" else one.key
     return word(key) if key else ""
 
 
@@ -86,7 +77,7 @@ def shown(claim: Claim) -> str:
     return word(f"{one.value} {one.unit}".strip() if one.unit else one.value)
 
 
-def _short(key: str) -> str:
+def last_name(key: str) -> str:
     """Return the last name of a path: ``price`` of ``lines[0].price``, ``ids`` of ``ids[3]``."""
     return _INDEX.sub("", key.rpartition(".")[2])
 
@@ -103,50 +94,19 @@ def head(text: Cited) -> str:
             return f"{passage.author.name.lower()}:"
 
 
-def line(claims: Sequence[Claim], level: int) -> Line:
-    """Write claims of one text, in the order of their places."""
-    ordered = sorted(claims, key=lambda one: (one.fact.span.start, one.name))
-    text = ordered[0].text
-    start = min(one.fact.span.start for one in ordered)
-    end = max(one.fact.span.end for one in ordered)
-    place = place_of(text.name, start, end)
-    keys = dict.fromkeys(map(key_of, ordered))
-    said = " ".join([head(text), *(_values(key, ordered) for key in keys)])
-    names = tuple(one.name for one in ordered)
-    return Line(f"{said} @{text.name}", place, names, level, ordered[0].at)
-
-
-def _values(key: str, claims: Sequence[Claim]) -> str:
-    """Write the values of one key, which is named once: ``seat=12A,12B``."""
-    values = [shown(one) for one in claims if key_of(one) == key]
-    return f"{key}={','.join(values)}" if key else " ".join(values)
-
-
-def label(claim: Claim) -> str:
-    """Return what claims of one value each have in common where they share a line."""
-    key = key_of(claim)
-    return f"{head(claim.text)} {key}:" if key else head(claim.text)
-
-
-def value(claim: Claim) -> str:
-    """Return what such a claim adds to the line: its value, and where it was said."""
-    return f"{shown(claim)} @{claim.text.name}"
-
-
-def shared_line(claims: Sequence[Claim], level: int) -> Line:
-    """Write claims of several texts that have one label; each value is followed by its text."""
-    ordered = sorted(claims, key=lambda one: (one.at, one.name))
-    said = " ".join([label(ordered[0]), *map(value, ordered)])
-    names = tuple(one.name for one in ordered)
-    return Line(said, ordered[-1].place, names, level, ordered[0].at)
-
-
 def whole_line(claim: Claim, level: int, said: str, note: str = "") -> Line:
     """Write one claim that is a sentence; ``said`` is how much of it is shown."""
     one = claim.fact
     words = [one.predicate, *([word(one.key)] if one.key else []), said]
     words += [note] if note else []
-    return Line(f"{' '.join(words)} @{claim.place}", claim.place, (claim.name,), level, claim.at)
+    return Line(f"{' '.join(words)} @{_cited(claim)}", claim.place, (claim.name,), level, claim.at)
+
+
+def _cited(claim: Claim) -> str:
+    """Return where a sentence stands: the text alone, where the sentence is all of it."""
+    span = claim.fact.span
+    whole = span.start == 0 and span.end == len(claim.text.passage.content)
+    return claim.text.name if whole else claim.place
 
 
 def _is_shown(one: str) -> bool:

@@ -136,8 +136,7 @@ def _work(claims: Iterable[Claim]) -> list[tuple[str, str, str]]:
 
 
 def _error(one: Claim, decided: Decided) -> str:
-    mended = decided.mended.get(one.name)
-    return f"{_quote(one)} → {f'put right in @{mended}' if mended else 'not put right'}"
+    return f"{_quote(one)} → {decided.put_right(one.name, one.text.passage.tool)}"
 
 
 def _quote(one: Claim) -> str:

@@ -8,9 +8,18 @@ Reference: https://platform.openai.com/docs/api-reference/chat
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from constat.memory.json_text import an_object, member, rest_of, text_of, value_of, with_rest
+from constat.memory.json_text import (
+    OPENAI,
+    an_object,
+    member,
+    own_rest,
+    rest_of,
+    text_of,
+    value_of,
+    with_rest,
+)
 from constat.memory.messages import (
     Call,
     Image,
@@ -28,6 +37,8 @@ if TYPE_CHECKING:
 
     from constat.memory.messages import Block
 
+# Parts that this format has and we do not read.
+PARTS: Final = frozenset({"image_url", "input_audio", "file", "refusal"})
 _ROLES = frozenset(role.value for role in Role)
 
 
@@ -45,7 +56,7 @@ def from_openai(messages: Iterable[object]) -> tuple[Message, ...]:
         elif role in {"developer", "function"}:
             # An older and a newer spelling: kept word for word, read as what they stand for.
             read_as = Role.SYSTEM if role == "developer" else Role.TOOL
-            rest = rest_of(members, "content")
+            rest = rest_of(OPENAI, members, "content")
             blocks = _content(members.get("content"), where)
             plain = not isinstance(members.get("content"), list)
             found.append(Message(read_as, blocks, plain, rest))
@@ -70,7 +81,7 @@ def _message(role: Role, members: Mapping[str, object], where: str) -> Message:
         blocks += [_call(one, f"{where}, call {place}") for place, one in enumerate(calls)]
         known.append("tool_calls")
     plain = not isinstance(content, list)
-    return Message(role, tuple(blocks), plain, rest_of(members, *known))
+    return Message(role, tuple(blocks), plain, rest_of(OPENAI, members, *known))
 
 
 def _content(content: object, where: str) -> tuple[Text | Opaque, ...]:
@@ -87,22 +98,22 @@ def _part(given: object, where: str) -> Text | Opaque:
     members = an_object(given, where)
     kind = member(members, "type", str, where)
     if kind == "text":
-        return Text(member(members, "text", str, where), rest_of(members, "type", "text"))
+        return Text(member(members, "text", str, where), rest_of(OPENAI, members, "type", "text"))
     return Opaque(kind, text_of(members))
 
 
 def _call(given: object, where: str) -> Call:
     members = an_object(given, where)
     function = an_object(members.get("function"), f"{where}: `function`")
-    inner = rest_of(function, "name", "arguments")
     outer = {name: value for name, value in members.items() if name not in {"id", "function"}}
+    inner = {name: function[name] for name in function if name not in {"name", "arguments"}}
     if inner:
-        outer["function"] = value_of(inner)
+        outer["function"] = inner
     return Call(
         member(members, "id", str, where),
         member(function, "name", str, where),
         member(function, "arguments", str, where),
-        text_of(outer) if outer else "",
+        rest_of(OPENAI, outer),
     )
 
 
@@ -112,14 +123,14 @@ def _tool_message(members: Mapping[str, object], where: str) -> Message:
     plain = not isinstance(content, list)
     result = Result(call, _content(content, where), plain=plain)
     known = ["role", "tool_call_id"] + ([] if content is None else ["content"])
-    return Message(Role.TOOL, (result,), plain, rest_of(members, *known))
+    return Message(Role.TOOL, (result,), plain, rest_of(OPENAI, members, *known))
 
 
 def _written(message: Message) -> Iterator[dict[str, Any]]:
     for result in message.results:
         members: dict[str, Any] = {"role": "tool", "tool_call_id": result.call}
         members |= _written_content(result.parts, plain=result.plain)
-        yield with_rest(members, message.extra if message.role is Role.TOOL else "")
+        yield with_rest(OPENAI, members, message.extra if message.role is Role.TOOL else "")
     others = [block for block in message.blocks if not isinstance(block, Result)]
     if others or not message.results:
         members = {"role": message.role.value}
@@ -127,7 +138,7 @@ def _written(message: Message) -> Iterator[dict[str, Any]]:
         members |= _written_content(shown, plain=message.plain)
         if message.calls:
             members["tool_calls"] = [_written_call(call) for call in message.calls]
-        yield with_rest(members, message.extra)
+        yield with_rest(OPENAI, members, message.extra)
 
 
 def _written_content(blocks: Sequence[Block], *, plain: bool) -> dict[str, Any]:
@@ -142,8 +153,8 @@ def _written_content(blocks: Sequence[Block], *, plain: bool) -> dict[str, Any]:
 def _written_part(block: Block) -> dict[str, Any] | None:
     match block:
         case Text(text, extra):
-            return with_rest({"type": "text", "text": text}, extra)
-        case Opaque(kind, content) if kind in {"image_url", "input_audio", "file", "refusal"}:
+            return with_rest(OPENAI, {"type": "text", "text": text}, extra)
+        case Opaque(kind, content) if kind in PARTS:
             part: dict[str, Any] = value_of(content)
             return part
         case Image(media_type, reference):
@@ -158,7 +169,6 @@ def _written_call(call: Call) -> dict[str, Any]:
         "type": "function",
         "function": {"name": call.name, "arguments": call.arguments},
     }
-    extra = value_of(call.extra) if call.extra else {}
-    inner = extra.pop("function", {})
-    members["function"] |= inner
-    return members | extra
+    extra = own_rest(OPENAI, call.extra)
+    function = members["function"] | extra.get("function", {})
+    return members | extra | {"function": function}

@@ -114,7 +114,19 @@ def estimate(text: str) -> int:
 
 def hundredths(text: str) -> int:
     """Return the estimate in hundredths of a token, which add up without being rounded."""
-    return sum(_WEIGHTS[kind] * count for kind, count in composition(text).items())
+    return sum(_cost(piece) * times for piece, times in Counter(_WHOLE.findall(text)).items())
+
+
+def _cost(piece: str) -> int:
+    # Nearly all pieces are a word or a number, and are told apart without being read again.
+    if piece.isascii():
+        if piece.isalpha():
+            word = piece[-1].islower()
+            more = (len(piece) - 1) // (_LETTERS_IN_ONE if word else _CAPITALS_IN_ONE)
+            return _WEIGHTS["word" if word else "capitals"] + _WEIGHTS["long"] * more
+        if piece.isdigit():
+            return _WEIGHTS["digits"] * -(-len(piece) // _DIGITS_IN_ONE)
+    return sum(_WEIGHTS[kind] * units for kind, units in _units(piece))
 
 
 def _changes(marks: str) -> int:

@@ -4,32 +4,22 @@ In: claims, what the rules say of them, and a budget of tokens.  Out: a ``View``
 same in, the same out, byte for byte; what is pinned is in it or ``BudgetError`` is raised; a value
 that is shown is not shown again; the tokens of the text are not more than the budget.
 
-Classes are filled one after the other, nearer texts before others, newer claims before older; a
-claim that no longer fits is passed over.  Example: ``fill(claims, decided, 500).text``.
+Classes are filled one after the other, nearer texts before others, newer claims before older, and
+of what nobody took up short values before long ones; a claim that no longer fits is passed over.
+Example: ``fill(claims, decided, 500).text``.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.memory.deciding import FAR
-from constat.memory.lines import (
-    SILENT,
-    WHOLE,
-    head,
-    key_of,
-    label,
-    line,
-    piece,
-    quoted,
-    shared_line,
-    shown,
-    value,
-    whole_line,
-)
+from constat.memory.families import LINE, Family, family_of
+from constat.memory.lines import SILENT, WHOLE, quoted, whole_line
 from constat.memory.preview import sandwich
 from constat.memory.tokens import estimate, hundredths
 
@@ -45,8 +35,9 @@ _PREVIEW: Final = 2_000
 # What long texts are cut to, one after the other, where what is pinned does not fit.
 _SHORTER: Final = (2_000, 600)
 _ENTIRE: Final = frozenset({"constraint", "preference"})
-# What the end of a line takes, in hundredths of a token.
-_LINE: Final = 10
+# From this class on nobody has asked with a value or named it: more of them fit if short ones go
+# first. What was asked with goes by its time alone.
+_NOT_TAKEN_UP: Final = 4
 # Where less than this is left nothing is looked at any more.
 _LEAST: Final = 200
 
@@ -109,8 +100,8 @@ def fill(
     ranked = sorted(_ranked(claims, decided, filling), key=lambda one: one[0])
     pinned = [claim for (level, *_), claim in ranked if level == 1]
     packing = _pinned(pinned, decided, budget, filling)
-    for (level, *_), claim in ranked[len(pinned) :]:
-        packing.offer(claim, level)
+    for level, group in groupby(ranked[len(pinned) :], key=lambda one: one[0][0]):
+        packing.offer_all([claim for _, claim in group], level)
     return packing.view()
 
 
@@ -129,20 +120,24 @@ def _pinned(claims: Sequence[Claim], decided: Decided, budget: int, filling: Fil
     return packing
 
 
-_Rank = tuple[int, int, int, str]
+_Rank = tuple[int, int, int, int, str]
 
 
 def _ranked(
     claims: Iterable[Claim], decided: Decided, filling: Filling
 ) -> list[tuple[_Rank, Claim]]:
-    found = []
+    found: list[tuple[_Rank, Claim]] = []
+    known: dict[str, int] = {}
     for claim in claims:
         level = decided.level(claim.name)
         # A constraint that is shown in full where it was said is in sight already.
         if level == 0 or claim.fact.predicate in SILENT or claim.text.name in filling.shown:
             continue
-        hops = decided.hops.get(claim.text.name, FAR)
-        found.append(((level, hops if level > 1 else 0, -claim.at, claim.name), claim))
+        hops = decided.hops.get(claim.text.name, FAR) if level > 1 else 0
+        room, value = 0, claim.fact.value
+        if level >= _NOT_TAKEN_UP and claim.fact.predicate not in WHOLE:
+            room = known[value] if value in known else known.setdefault(value, estimate(value))
+        found.append(((level, hops, room, -claim.at, claim.name), claim))
     return found
 
 
@@ -155,9 +150,7 @@ class _Packing:
         self._budget = 100 * budget
         self._used = 0
         self._said: set[tuple[str, str]] = set()
-        self._groups: dict[str, list[Claim]] = defaultdict(list)
-        self._levels: dict[str, int] = {}
-        self._sharing: Counter[str] = Counter()
+        self._families: dict[str, Family] = {}
         self._wholes: list[Line] = []
         self._passed_over = 0
         self._human = 100 * filling.human_tokens
@@ -167,43 +160,52 @@ class _Packing:
         against = self._opponents()
         for claim in claims:
             if self._is_new(claim):
-                note = against.get(claim.name, "")
-                self._add(claim, 1, note=f"(contradicts {note})" if note else "")
+                other = against.get(claim.name, "")
+                note = f"(contradicts {other})" if other else ""
+                self._add(claim, 1, self._cost(claim, note), note)
         if self._used > self._budget:
             ordered = sorted(claims, key=lambda one: (one.at, one.place))
             refs = list(dict.fromkeys(one.place for one in ordered))
             raise BudgetError(-(-self._used // 100), self._budget // 100, refs)
+
+    def offer_all(self, claims: Sequence[Claim], level: int) -> None:
+        """Show what fits of one class; what several texts say is cited from one that is, anyway."""
+        same: dict[tuple[str, str], list[Claim]] = defaultdict(list)
+        for one in claims:
+            if self._is_new(one):
+                same[_what(one)].append(one)
+        news = Counter(name for each in same.values() for name in {one.text.name for one in each})
+        for each in same.values():
+            self.offer(min(each, key=lambda one: self._effort(one, news)), level)
+
+    def _effort(self, claim: Claim, news: Counter[str]) -> tuple[bool, int]:
+        """Return what orders texts that say the same: those in sight, those with most to say."""
+        if claim.fact.predicate in WHOLE:
+            return (False, 0)
+        return (not self._family(claim).has(claim), -news[claim.text.name])
 
     def offer(self, claim: Claim, level: int) -> None:
         """Show a claim if it fits and says something new."""
         if self._budget - self._used < _LEAST:
             self._passed_over += 1
             return
-        if not self._is_new(claim, remember=False):
+        if not self._is_new(claim):
             return
-        if claim.fact.predicate == "said" and self._cost(claim) > self._human:
-            self._passed_over += 1
-        elif self._used + self._cost(claim) <= self._budget:
-            self._is_new(claim)
-            self._add(claim, level)
+        cost = self._cost(claim)
+        bound = self._human if claim.fact.predicate == "said" else cost
+        if cost <= min(bound, self._budget - self._used):
+            self._add(claim, level, cost)
         else:
             self._passed_over += 1
 
     def view(self) -> View:
         """Write the lines, in the order in which things were said."""
-        shared: dict[str, list[Claim]] = defaultdict(list)
-        lines = []
-        for name, group in self._groups.items():
-            if len(group) == 1:
-                shared[label(group[0])].append(group[0])
-            else:
-                lines.append(line(group, self._levels[name]))
-        for group in shared.values():
-            level = min(self._levels[one.text.name] for one in group)
-            lines.append(shared_line(group, level) if len(group) > 1 else line(group, level))
-        ordered = sorted([*self._wholes, *lines], key=lambda one: (one.at, one.text))
-        text = "\n".join(one.text for one in ordered)
-        return View(tuple(ordered), estimate(text), self._passed_over)
+        blocks = [[one] for one in self._wholes]
+        blocks += [lines for one in self._families.values() if (lines := one.lines())]
+        blocks.sort(key=lambda lines: (lines[0].at, lines[0].text))
+        found = tuple(line for block in blocks for line in block)
+        text = "\n".join(one.text for one in found)
+        return View(found, estimate(text), self._passed_over)
 
     def _opponents(self) -> Mapping[str, str]:
         places: dict[str, str] = {}
@@ -212,57 +214,35 @@ class _Packing:
             places.setdefault(two, f"@{one.partition(' ')[0]}")
         return places
 
-    def _is_new(self, claim: Claim, *, remember: bool = True) -> bool:
-        one = claim.fact
-        kind = one.predicate if one.predicate in WHOLE else "value"
-        what = (kind, one.value if kind != "value" else f"{one.value} {one.unit}".strip())
-        # A sentence is in sight once it is shown; a pinned value has to be shown where it belongs.
-        if what in self._said and (kind != "value" or claim.name not in self._decided.pinned):
-            return False
-        if remember:
-            self._said.add(what)
+    def _is_new(self, claim: Claim) -> bool:
+        """Tell whether a claim says what is not in sight yet."""
+        if _what(claim) in self._said:
+            # A sentence is in sight once it is shown; a pinned value is shown where it belongs.
+            return claim.fact.predicate not in WHOLE and claim.name in self._decided.pinned
         return True
 
-    def _add(self, claim: Claim, level: int, note: str = "") -> None:
-        cost = self._cost(claim, note)
+    def _add(self, claim: Claim, level: int, cost: int, note: str = "") -> None:
         self._used += cost
+        self._said.add(_what(claim))
         if claim.fact.predicate == "said":
             self._human -= cost
         if claim.fact.predicate in WHOLE:
             self._wholes.append(self._whole(claim, level, note))
-            return
-        name = claim.text.name
-        group = self._groups[name]
-        if len(group) == 1:
-            self._sharing[label(group[0])] -= 1
-        group.append(claim)
-        if len(group) == 1:
-            self._sharing[label(claim)] += 1
-        self._levels[name] = min(level, self._levels.get(name, level))
+        else:
+            self._family(claim).take(claim, level)
 
     def _cost(self, claim: Claim, note: str = "") -> int:
         """Return what a claim takes, in hundredths of a token."""
         if claim.fact.predicate in WHOLE:
-            return hundredths(self._whole(claim, 1, note).text) + _LINE
-        # Blanks cost nothing, and pieces between blanks cost what they cost alone.
-        group = self._groups.get(claim.text.name, [])
-        if not group:
-            return self._alone(claim, self._sharing[label(claim)])
-        key = key_of(claim)
-        again = key and any(key_of(one) == key for one in group)
-        cost = hundredths(f",{shown(claim)}" if again else piece(claim))
-        if len(group) > 1:
-            return cost
-        # The text no longer says one value only: it gets a line of its own.
-        first = group[0]
-        text = f"{head(first.text)} {piece(first)} @{first.text.name}"
-        cost += hundredths(text) + _LINE
-        return cost - self._alone(first, self._sharing[label(first)] - 1)
+            return hundredths(self._whole(claim, 1, note).text) + LINE
+        return self._family(claim).cost(claim)
 
-    def _alone(self, claim: Claim, others: int) -> int:
-        """Return what a text of one value takes beside others of its label."""
-        cost = hundredths(value(claim))
-        return cost if others else cost + hundredths(label(claim)) + _LINE
+    def _family(self, claim: Claim) -> Family:
+        name = family_of(claim)
+        found = self._families.get(name)
+        if found is None:
+            found = self._families[name] = Family(claim)
+        return found
 
     def _whole(self, claim: Claim, level: int, note: str = "") -> Line:
         value = claim.fact.value
@@ -271,7 +251,14 @@ class _Packing:
         if len(value) > self.filling.verbatim and claim.fact.predicate not in _ENTIRE:
             ends = min(_PREVIEW, self.filling.verbatim)
             said = f"{quoted(sandwich(value, ends))} [all of it: ref:{claim.text.name}]"
-        mended = self._decided.mended.get(claim.name)
         if claim.fact.predicate == "error":
-            note = note or (f"(put right in @{mended})" if mended else "(not put right)")
+            note = note or f"({self._decided.put_right(claim.name, claim.text.passage.tool)})"
         return whole_line(claim, level, said, note)
+
+
+def _what(claim: Claim) -> tuple[str, str]:
+    """Return what a claim says: a sentence of a kind, or a value with its unit."""
+    one = claim.fact
+    if one.predicate in WHOLE:
+        return (one.predicate, one.value)
+    return ("value", f"{one.value} {one.unit}".strip())

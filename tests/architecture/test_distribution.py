@@ -44,3 +44,25 @@ def test_the_wheel_holds_no_tests_and_carries_the_licence(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     assert not [name for name in names if name.startswith("tests/")]
     assert any(name.endswith("licenses/LICENSE") for name in names)
+
+
+def test_the_wheel_holds_the_rules_of_memory_and_finds_them(wheel: Path, tmp_path: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(tmp_path)
+    names = {path.name for path in (tmp_path / "constat" / "memory" / "rules").glob("*.dl")}
+    assert names == {path.name for path in (ROOT / "rules" / "memory").glob("*.dl")}
+    assert "view.dl" in names
+    program = (
+        "import sys; sys.path.insert(0, sys.argv[1]); "
+        "from constat.memory.deciding import load_rules, rules_folder; "
+        "print(rules_folder()); load_rules()"
+    )
+    # Isolated, so that the checkout cannot be found in its place.
+    ran = subprocess.run(
+        [sys.executable, "-I", "-c", program, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=tmp_path,
+    )
+    assert ran.stdout.strip() == str(tmp_path / "constat" / "memory" / "rules")

@@ -132,3 +132,19 @@ def request_logs() -> list[list[Json]]:
         given = json.loads(file.read_text())
         found.append(given["messages"] if isinstance(given, dict) else given)
     return found
+
+
+def coding_logs() -> list[list[Json]]:
+    """Runs of a coding agent: some call tools, others write their commands into their texts."""
+    found = []
+    for file in sorted((public_logs() / "swe-agent").glob("*.traj")):
+        history = json.loads(file.read_text()).get("history", [])
+        found.append([_coding_message(one) for one in history])
+    return found
+
+
+def _coding_message(given: dict[str, Json]) -> dict[str, Json]:
+    kept = {key: given[key] for key in ("role", "content", "tool_calls") if given.get(key)}
+    if given["role"] == "tool":
+        kept["tool_call_id"] = given["tool_call_ids"][0]
+    return {"content": "", **kept}

@@ -66,10 +66,10 @@ def session(count: int, seed: int = 1) -> list[Message]:
     return [head, *(one for each in rounds(count, seed) for one in each)]
 
 
-def check_quotes(memory: Memory) -> int:
+def check_quotes(memory: Memory, tokens: int = 3_000) -> int:
     """Every line of a view quotes the bytes that its place names."""
     count = 0
-    for line in memory.view(3_000).lines:
+    for line in memory.view(tokens).lines:
         for name in line.claims:
             claim = memory.history.claim(name)
             quote = memory.open(claim.place)

@@ -14,6 +14,7 @@ from constat.memory import (
     Author,
     BudgetError,
     Fact,
+    Line,
     Memory,
     Message,
     Policy,
@@ -55,7 +56,8 @@ def test_a_wish_and_the_task_are_in_sight_with_their_places() -> None:
         assert 'constraint must_not "Never touch payroll." @m0[35:55]' in found
         assert memory.open("m0[35:55]") == b"Never touch payroll."
         task = "Move the tables to the new server. Never touch payroll."
-        assert f'task "{task}" @m0[0:55]' in found
+        # All of a text is cited by its name alone.
+        assert f'task "{task}" @m0' in found
 
 
 def test_the_newest_value_counts_and_the_old_one_stays_in_the_archive() -> None:
@@ -118,27 +120,36 @@ def test_another_order_is_no_newer_value_of_this_one() -> None:
 def test_what_a_tool_repeats_is_not_taken_up() -> None:
     again = [called("list", 2), answered(2, {"codes": ["Z-77"]})]
     with remembering(called("get", 1), answered(1, {"code": "Z-77"}), *again) as memory:
-        assert memory.decided()[1].level("m1[9:15] leaf") == 4
+        assert memory.decided()[1].level("m1[9:15] leaf") == 5
         memory.append([assistant("It is Z-77.")])
-        assert memory.decided()[1].level("m1[9:15] leaf") == 4
+        assert memory.decided()[1].level("m1[9:15] leaf") == 5
         memory.append([user("Then close Z-77.")])
         assert memory.decided()[1].level("m1[9:15] leaf") == 3
 
 
-def test_an_error_is_in_sight_until_its_tool_answers_well() -> None:
+def test_an_error_is_put_right_by_its_own_call_alone() -> None:
     memory = remembering(
         user("Read it."),
         called("read", 1, file="a.txt"),
         answered(1, "Error: no such table T-9"),
     )
+
+    def error() -> Line:
+        (found,) = [one for one in memory.view(500).lines if one.text.startswith("error")]
+        return found
+
     with memory:
-        (line,) = [one for one in memory.view(500).lines if one.text.startswith("error")]
-        assert line.level == 1
-        assert "(not put right)" in line.text
+        assert error().level == 1
+        assert "(not put right)" in error().text
+        # Another call does well: the error is not pressing any more, and not put right either.
         memory.append([called("read", 2, file="b.txt"), answered(2, "fine")])
-        (line,) = [one for one in memory.view(500).lines if one.text.startswith("error")]
-        assert line.level > 1
-        assert "(put right in @m4)" in line.text
+        assert error().level > 1
+        assert "(not put right; read did well in @m4)" in error().text
+        memory.append([called("read", 3, file="a.txt"), answered(3, "fine")])
+        assert "(put right in @m6)" in error().text
+        memory.append([called("read", 4, file="a.txt"), answered(4, "Error: no such table T-8")])
+        levels = {one.text[:37]: one.level for one in memory.view(500).lines if "T-8" in one.text}
+        assert levels['error said "Error: no such table T-8"'] == 1
 
 
 def test_tasks_are_open_until_a_list_has_them_ticked() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -29,6 +30,15 @@ from tests.memory.logs import airline_dialogues, anthropic_logs, openai_logs, re
 def same(one: Any, other: Any) -> bool:  # noqa: ANN401  any JSON
     """Tell whether two values are the same JSON; Python takes 1 for true."""
     return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
+
+
+def names(value: Any) -> list[str]:  # noqa: ANN401  any JSON
+    """The names of all members, but not those of a call's arguments."""
+    if isinstance(value, list):
+        return [name for one in value for name in names(one)]
+    if not isinstance(value, dict):
+        return []
+    return [*value, *(name for key in value if key != "input" for name in names(value[key]))]
 
 
 @given(anthropic_logs())
@@ -60,17 +70,18 @@ def test_calls_keep_their_results_from_one_format_to_the_other(log: list[dict[st
     texts = {result.call: result.text for message in read for result in message.results}
     # What a model wrote as arguments need not be JSON; this format wants an object.
     spelled = [
-        Message(
-            one.role,
-            tuple(
-                Call(block.id, block.name, "{}") if isinstance(block, Call) else block
+        replace(
+            one,
+            blocks=tuple(
+                replace(block, arguments="{}") if isinstance(block, Call) else block
                 for block in one.blocks
             ),
-            one.plain,
         )
         for one in read
     ]
     system, written = to_anthropic(spelled, attachments)
+    # What only one provider knows is not sent to the other, which would refuse it.
+    assert not [one for one in names(written) if one.startswith("x_")]
     again = from_anthropic(written, attachments, system=system)
     assert [call.id for message in again for call in message.calls] == calls
     assert texts == {one.call: one.text for message in again for one in message.results}
@@ -134,3 +145,37 @@ def test_what_is_no_log_is_refused_with_its_place(log: list[Any], words: str) ->
 def test_the_other_format_refuses_as_well(log: list[Any], words: str) -> None:
     with pytest.raises(MessageFormatError, match=words):
         from_openai(log)
+
+
+def test_what_one_provider_adds_is_not_sent_to_the_other() -> None:
+    call = {"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}, "index": 0}
+    log = [
+        {"role": "assistant", "content": None, "refusal": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "1", "content": "7", "name": "f"},
+    ]
+    _, written = to_anthropic(from_openai(log), HeldAttachments())
+    use = {"type": "tool_use", "id": "1", "name": "f", "input": {}}
+    result = {"type": "tool_result", "tool_use_id": "1", "content": "7"}
+    assert written == [
+        {"role": "assistant", "content": [use]},
+        {"role": "user", "content": [result]},
+    ]
+    cached = [{"type": "text", "text": "hi", "cache_control": {"type": "ephemeral"}}]
+    (message,) = from_anthropic([{"role": "user", "content": cached, "id": "m"}], HeldAttachments())
+    assert to_openai([message]) == [{"role": "user", "content": [{"type": "text", "text": "hi"}]}]
+
+
+def test_an_image_of_the_other_format_is_an_image() -> None:
+    parts = [
+        {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAEC"}},
+        {"type": "image_url", "image_url": {"url": "https://example.org/a.png"}},
+        {"type": "input_audio", "input_audio": {"data": "AAEC", "format": "wav"}},
+    ]
+    given = from_openai([{"role": "user", "content": parts}])
+    (written,) = to_anthropic(given, HeldAttachments())[1]
+    png = {"type": "base64", "media_type": "image/png", "data": "AAEC"}
+    assert written["content"] == [
+        {"type": "image", "source": png},
+        {"type": "image", "source": {"type": "url", "url": "https://example.org/a.png"}},
+        {"type": "text", "text": "[input_audio]"},
+    ]

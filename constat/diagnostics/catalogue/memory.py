@@ -62,7 +62,7 @@ ENTRIES: Final = (
         "rules of memory without a predicate that is needed",
         "Files in a folder of one's own take the place of those of the same name. Together they "
         "still have to declare what a context is made of: `current`, `pinned`, `of_class`, "
-        "`nearest`, `refused`, `contradiction` and `mended`.",
+        "`nearest`, `refused`, `contradiction`, `mended` and `worked_later`.",
         wrong="Memory(folder, rules=own)  # own/view.dl declares no `pinned`",
         right="Memory(folder, rules=own)  # own/view.dl is a changed copy of view.dl",
         kind="text",

@@ -39,4 +39,43 @@ ENTRIES: Final = (
         right="constat memory show --session refund",
         kind="text",
     ),
+    Entry(
+        "C0931",
+        "an exchange that the conversation lacks",
+        "A question and what was done for it are kept in the memory of the project's state folder, "
+        "so that later questions can be told of them. Where that fails, as on a full disk, the "
+        "answer stands and a warning says so.",
+        wrong="error: the archive of messages, memory.sqlite, cannot be written",
+        right="constat memory stats",
+        kind="text",
+    ),
+    Entry(
+        "C0932",
+        "a conversation whose orders are more than may be told",
+        "The task, what people demand, and what contradicts itself are always told, and are never "
+        "cut. Where they alone take more tokens than `memory: {tokens: ...}` allows, the question "
+        "is not asked.",
+        wrong="memory: {tokens: 100}",
+        right="memory: {tokens: 8000}",
+        kind="text",
+    ),
+    Entry(
+        "C0933",
+        "a wrong setting of `memory:`",
+        "`tokens` is how much of a conversation a question is told, at most a million. `rules` is "
+        "a folder in the project; its files take the place of the rules of memory of the same "
+        "name.",
+        wrong="memory: {tokens: 2000000}",
+        right="memory: {tokens: 8000, rules: rules/memory}",
+        kind="text",
+    ),
+    Entry(
+        "C0934",
+        "a question that goes on, replayed alone",
+        "A question in a conversation is asked together with what was said before it, so its "
+        "prompt is another one. A tape that has only single questions answers it as one.",
+        wrong="Is customer C001 a VIP?   (as the second question, with a tape of one)",
+        right='constat ask "Is customer C001 a VIP?"',
+        kind="text",
+    ),
 )

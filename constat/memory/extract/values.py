@@ -2,8 +2,9 @@
 
 In: a passage that is no JSON.  Out: ``entity_value``: key is the kind of thing, value its plain
 form.  Invariants: the span is the piece as it was written; the first kind that fits decides, so a
-date is not three numbers; a bounded number of pieces is taken from one text.  What people say is
-also read for days and times in words and for names; of other texts there would be too many.
+date is not three numbers; a bounded number of pieces is taken from one text.  What is said is also
+read for days and times in words, and what people say for names and small numbers in words: of other
+texts there would be too many.
 
 Example: ``pay $1,250.50 by May 20, 2024`` has money 1250.50 in USD and the date 2024-05-20.
 """
@@ -29,14 +30,15 @@ if TYPE_CHECKING:
 
 _MOST: Final = 5_000
 _MONTH: Final = (
-    r"(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?"
-    r"|Sep(?:t(?:ember)?)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)\.?"
+    r"(?:(?i:January|February|March|April|May|June|July|August|September|October|November|December)"
+    r"|(?:Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\b\.?)"
 )
 _UNITS: Final = (
     r"(?:percent|hours?|minutes?|seconds?|days?|weeks?|months?|years?|km|kg|cm|mm|ms|min"
     r"|[KMGT]i?B|tokens?|rows?|miles?|dollars?|euros?|USD|EUR|GBP)"
 )
 _NUMBER: Final = r"[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?|[0-9]+(?:\.[0-9]+)?"
+_PART: Final = r"(?:[ ](?:in[ ]the[ ](?:morning|afternoon|evening)|at[ ]night)\b)"
 _SCALE: Final = r"(?:[ ]?(?:thousand|million|billion|trillion|bn|k)\b)"
 # What all of these hold; a line without one is not looked at again.
 _LINES: Final = re.compile(r"^[^\n0-9@/]*+[0-9@/][^\n]*", re.MULTILINE)
@@ -54,7 +56,8 @@ _PIECES: Final = re.compile(
         |\b[0-3]?[0-9](?:st|nd|rd|th)?[ ](?:of[ ])?{_MONTH},?[ ][0-9]{{4}}\b
         |\b{_MONTH}[ ][0-3]?[0-9](?:st|nd|rd|th)?\b(?![:,.]?[0-9])
         |\b[0-3]?[0-9](?:st|nd|rd|th)?[ ](?:of[ ])?{_MONTH}(?!\w))
-    | (?P<clock>\b[0-2]?[0-9]:[0-5][0-9](?::[0-5][0-9])?(?:[ ]?[ap]\.?m\b\.?)?|\b1?[0-9][ ]?[ap]m\b)
+    | (?P<clock>\b[0-2]?[0-9]:[0-5][0-9](?::[0-5][0-9])?(?:[ ]?[ap](?:m\b|\.m\b\.?)|{_PART})?
+        |\b1?[0-9](?:[ ]?[ap]m\b|{_PART}))
     | (?P<serial>(?<![\w.-])\+?[0-9]{{1,5}}(?:[.-][0-9]{{2,6}}){{2,6}}(?![\w-])
         |\([0-9]{{3}}\)[ ]?[0-9]{{3}}-[0-9]{{4}}\b)
     | (?P<money>[$€£][ ]?(?:{_NUMBER}){_SCALE}?)
@@ -64,20 +67,27 @@ _PIECES: Final = re.compile(
     """,
     re.VERBOSE,
 )
+_COUNTS: Final = MappingProxyType(
+    {"two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7", "eight": "8"}
+    | {"nine": "9", "ten": "10", "eleven": "11", "twelve": "12"}
+)
 _HOURS: Final = r"(?:1[0-2]|[1-9]|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
 _DAYS: Final = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
 _CAPITAL: Final = r"(?:(?:St|Dr|Mr|Mrs|Ms|Mt|[A-Z])\.|[A-Z][\w'&-]{0,40})(?![\w#])"
 _WORDS: Final = re.compile(
     rf"""
-      (?P<day>\b(?:the[ ]day[ ]after[ ]tomorrow|(?:later[ ])?today|tomorrow|tonight|yesterday
+      (?P<day>\b(?:the[ ]day[ ]after[ ]tomorrow|today|tomorrow|tonight|yesterday
         |(?:(?:next|this|last|coming|following)[ ])?{_DAYS}(?:[ ](?:next|this)[ ]week)?
         |(?:next|this|last)[ ](?:week(?:end)?|month|year)
-        |(?:the[ ])?[0-3]?[0-9](?:st|nd|rd|th)(?:[ ]of[ ](?:this|next)[ ]month)?)\b)
+        |[0-3]?[0-9](?:st|nd|rd|th)[ ]of[ ](?:this|next)[ ]month
+        |(?:the[ ])?[0-3]?[0-9](?:st|nd|rd|th)(?![ ]of[ ](?:this|next)[ ]month))\b)
     | (?P<clock>\b(?:(?:half[ ]past|quarter[ ](?:past|to))[ ]{_HOURS}\b
         (?:[ ](?:in[ ]the[ ](?:morning|afternoon|evening)|at[ ]night|[ap]m)\b)?
-        |(?:(?:morning|afternoon|evening)[ ]){_HOURS}(?::[0-5][0-9])?\b|noon\b|midnight\b))
+        |(?:(?:morning|afternoon|evening)[ ]){_HOURS}(?::[0-5][0-9])?\b|noon\b|midnight\b
+        |\b{_HOURS}(?:[ ][ap]m\b|{_PART})))
+    | (?P<count>\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\b)
     | (?P<name>(?<![\#\w])(?-i:{_CAPITAL})
-        (?:[ ](?:(?:of|the|de|la|&)[ ]){{0,2}}(?-i:{_CAPITAL})){{0,8}})
+        (?:[ ](?:(?:of|the|de|la|&)[ ]){{0,2}}(?-i:{_CAPITAL})){{0,8}}(?-i:,[ ][A-Z]{{2}}\b)?)
     """,
     re.VERBOSE | re.IGNORECASE,
 )
@@ -104,10 +114,11 @@ def from_values(reading: Reading) -> Iterator[Fact]:
     passage = reading.passage
     if passage.place is Place.ARGUMENTS or reading.members is not None:
         return
-    human = passage.author is Author.HUMAN and passage.place is Place.SAID
-    words = list(islice(_in_words(passage.text), _MOST)) if human else []
+    human = passage.author is Author.HUMAN
+    found_words = _in_words(passage.text, names=human) if passage.place is Place.SAID else ()
+    words = list(islice(found_words, _MOST))
     in_words = _Spans(
-        (start, start + len(said.value)) for start, said in words if said.key != "name"
+        (start, end) for start, end, said in words if said.key not in {"name", "number"}
     )
     exact = [
         found
@@ -118,8 +129,7 @@ def from_values(reading: Reading) -> Iterator[Fact]:
         said = _said(found.lastgroup or "", found.group())
         yield fact(passage, said, found.start(), found.end(), "prose")
     taken = _Spans((found.start(), found.end()) for found in exact)
-    for start, said in words:
-        end = start + len(said.value)
+    for start, end, said in words:
         if not taken.touch(start, end):
             yield fact(passage, said, start, end, "words")
 
@@ -149,23 +159,44 @@ def _exact(text: str) -> Iterator[re.Match[str]]:
         yield from _PIECES.finditer(text, line.start(), line.end())
 
 
-def _in_words(text: str) -> Iterator[tuple[int, Said]]:
-    """Yield days and times in words, and names, with where they begin."""
+def _in_words(text: str, *, names: bool) -> Iterator[tuple[int, int, Said]]:
+    """Yield days and times in words, and names and small numbers if wanted, each with its place."""
     for found in _WORDS.finditer(text):
         kind, value, start = found.lastgroup or "", found.group(), found.start()
-        if kind == "name":
-            value, start = _name(value, start)
-            # A lone word with which a sentence begins says nothing by its capital.
-            before = text[:start].rstrip(" \t\"'(-*#")[-1:]
-            if not value or (" " not in value and before in {"", ".", "!", "?", "\n", ":"}):
-                continue
-        yield start, Said("entity_value", kind, value)
+        if kind not in {"name", "count"}:
+            yield start, found.end(), Said("entity_value", kind, value)
+        elif names and kind == "count":
+            number = _COUNTS[value.lower()]
+            yield start, found.end(), Said("entity_value", "number", number, "number")
+        elif names:
+            value, start = _name(value, start, text[:start])
+            if value and _tells(value, text[:start]):
+                yield start, start + len(value), Said("entity_value", kind, value)
 
 
-def _name(value: str, start: int) -> tuple[str, int]:
-    """Leave out the common words with which a name seems to begin or end."""
+def _tells(name: str, before: str) -> bool:
+    """Tell whether a name is one by its letters, or by where it stands.
+
+    A lone word with which a sentence begins says nothing by its capital.
+    """
+    if " " in name or (name.isupper() and len(name) > 1):
+        return True
+    return not _begins(before)
+
+
+def _begins(before: str) -> bool:
+    """Tell whether a sentence begins behind a text."""
+    return before.rstrip(" \t\"'(-*#")[-1:] in {"", ".", "!", "?", "\n", ":"}
+
+
+def _name(value: str, start: int, before: str) -> tuple[str, int]:
+    """Leave out the common words with which a name seems to begin or end.
+
+    `The` is a part of a name within a sentence, as in `at The Grill`.
+    """
     words = value.split(" ")
-    while words and words[0].lower() in _COMMON:
+    named = words[0] == "The" and len(words) > 1 and not _begins(before)
+    while words and words[0].lower() in _COMMON and not named:
         start += len(words.pop(0)) + 1
     while words and words[-1].lower() in _COMMON:
         words.pop()

@@ -20,14 +20,16 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--svg", type=Path, help="also draw the curves")
     parser.add_argument("--only", choices=tuple(KINDS), help="one kind of session")
-    parser.add_argument("--most", type=int, default=2, help="how many sessions of each half")
+    parser.add_argument("--most", type=int, default=2, help="how many sessions of a half")
+    parser.add_argument("--half", choices=("even", "odd"), help="one half of the dialogues")
     parser.add_argument("--ours", action="store_true", help="without the other methods")
     given = parser.parse_args()
     folder = Path(os.environ.get("CONSTAT_DATA", "")) / "memory"
     if "CONSTAT_DATA" not in os.environ or not folder.is_dir():
         sys.stderr.write("CONSTAT_DATA names no folder with development data\n")
         return 2
-    rows = measured(folder, given.only, given.most, others=not given.ours)
+    halves = ("even", "odd") if given.half is None else (given.half,)
+    rows = measured(folder, given.only, given.most, others=not given.ours, halves=halves)
     sys.stdout.write(table(rows))
     if given.svg:
         given.svg.write_text(curves(rows), encoding="utf-8")

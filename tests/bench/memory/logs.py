@@ -76,7 +76,7 @@ def sgd_sessions(folder: Path) -> Iterator[Session]:
     for half in ("even", "odd"):
         chosen = [one for at, one in enumerate(dialogues) if at % 2 == (half == "odd")]
         for number, block in enumerate(_blocks(chosen)):
-            logs = [list(_spoken(one)) for one in block]
+            logs = [list(spoken(one)) for one in block]
             messages = [one for log in logs for one in from_openai(log)]
             gold = [values for one in block for values in _last_state(one).values()]
             yield _session(f"sgd {half} {number}", half, messages, gold)
@@ -155,7 +155,8 @@ def _scalars(value: object) -> Iterator[str]:
         yield str(value)
 
 
-def _spoken(dialogue: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def spoken(dialogue: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield a dialogue as messages of OpenAI; calls stand before what is said of their answers."""
     for number, turn in enumerate(dialogue["turns"]):
         if turn["speaker"] == "USER":
             yield {"role": "user", "content": turn["utterance"]}

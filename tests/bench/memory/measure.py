@@ -9,19 +9,22 @@ from __future__ import annotations
 
 import math
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice, pairwise
 from statistics import fmean
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from constat.memory import BudgetError, Memory
+from constat.memory.deciding import LAST
+from constat.memory.view import fill
 from tests.bench.memory import logs, methods
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
+    from constat.memory import View
     from tests.bench.memory.logs import Session
 
 KINDS: Final = MappingProxyType(
@@ -45,12 +48,19 @@ class Row:
     retention: float
 
 
-def measured(folder: Path, only: str | None, most: int, *, others: bool = True) -> list[Row]:
+def measured(
+    folder: Path,
+    only: str | None,
+    most: int,
+    *,
+    others: bool = True,
+    halves: Sequence[str] = ("even", "odd"),
+) -> list[Row]:
     """Measure all methods."""
     found: list[Row] = []
     for kind, sessions in KINDS.items():
         if only in {None, kind}:
-            for half in ("even", "odd"):
+            for half in halves:
                 chosen = [one for one in sessions(folder) if one.half == half]
                 for session in islice(chosen, most):
                     found += _session(kind, session, others=others)
@@ -75,8 +85,30 @@ def _session(kind: str, session: Session, *, others: bool) -> Iterator[Row]:
                 context = memory.context(whole // share)
             except BudgetError:
                 continue
-            yield row(f"memory, 1/{share}", logs.text_of(context.messages))
+            text = logs.text_of(context.messages)
+            yield row(f"memory, 1/{share}", text)
+            if share in methods.CEILINGS and context.view is not None:
+                other = known_view(memory, context.view, session.gold)
+                known = text.replace(context.view.text.lower(), other.lower())
+                yield row(f"memory that knows the values, 1/{share}", known)
         yield Row(kind, session.half, "memory, one search", 1.0, found_again(memory, session.gold))
+
+
+def known_view(memory: Memory, view: View, gold: Sequence[frozenset[str]]) -> str:
+    """Return a view of as many tokens whose chooser knows the gold.
+
+    Pins, lines and places are as they are; values come first that are gold, then texts that hold
+    some of it. It takes one after the other, so it is no upper bound where sentences compete.
+    """
+    known, decided = memory.decided()
+    claims = [claim for history in known.histories for claim in history.claims]
+    spellings = {value for values in gold for value in values}
+    classes = {}
+    for one in claims:
+        value = one.fact.value.lower()
+        holds = any(logs.names(value, gold_value) for gold_value in spellings)
+        classes[one.name] = 2 if value in spellings else 3 if holds else LAST
+    return fill(claims, replace(decided, classes=classes), view.tokens).text
 
 
 def retention(text: str, gold: Sequence[frozenset[str]]) -> float:
@@ -99,7 +131,7 @@ def found_again(memory: Memory, gold: Sequence[frozenset[str]]) -> float:
 
 
 def table(rows: Iterable[Row]) -> str:
-    """Write rows as a Markdown table: the mean of each half."""
+    """Write rows as a Markdown table: the mean of each half, and the least and the most."""
     groups: dict[tuple[str, str], dict[str, list[Row]]] = {}
     for one in rows:
         halves = groups.setdefault((one.kind, one.method), {})
@@ -118,7 +150,9 @@ def _cells(rows: Sequence[Row]) -> tuple[str, str]:
     if not rows:
         return "-", "-"
     ratio, kept = fmean(one.ratio for one in rows), fmean(one.retention for one in rows)
-    return f"{ratio:.1f}x", f"{100 * kept:.1f} %"
+    lowest, highest = (100 * edge(one.retention for one in rows) for edge in (min, max))
+    spread = f" ({lowest:.0f} to {highest:.0f})" if len(rows) > 1 else ""
+    return f"{ratio:.1f}x", f"{100 * kept:.1f} %{spread}"
 
 
 def area(points: Iterable[tuple[float, float]]) -> float:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from constat.memory import Fact, Message
 
 BUDGETS: Final = (2, 5, 8, 10, 12, 15, 20, 25, 30)
+# Where it is told what could be kept at best.
+CEILINGS: Final = (5, 10, 20, 30)
 
 
 def baselines() -> list[tuple[str, Callable[[Sequence[Message]], str]]]:

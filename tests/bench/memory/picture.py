@@ -38,13 +38,13 @@ def _panel(left: int, kind: str, rows: Sequence[Row]) -> str:
     for kept in (0, 50, 90, 100):
         x, y = _place(1, kept / 100)
         parts.append(f'<text x="{x - 32}" y="{y + 4}" font-size="10">{kept} %</text>')
-    ours = sorted((one.ratio, one.retention) for one in rows if "1/" in one.method)
+    ours = sorted((one.ratio, one.retention) for one in rows if one.method.startswith("memory, 1/"))
     line = " ".join(f"{x:.1f},{y:.1f}" for x, y in (_place(*one) for one in ours))
     parts.append(f'<polyline points="{line}" fill="none" stroke="#1a5fb4" stroke-width="2"/>')
     for one in rows:
         if "search" not in one.method:
             x, y = _place(one.ratio, one.retention)
-            color = "#1a5fb4" if "1/" in one.method else "#c01c28"
+            color = "#1a5fb4" if one.method.startswith("memory, 1/") else "#c01c28"
             title = f"<title>{escape(one.method)}: {one.ratio:.1f}x, {one.retention:.1%}</title>"
             parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{color}">{title}</circle>')
     return "".join(parts) + "</g>"

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from constat.memory import Call, Message, Result, Role, Text
+from constat.memory.tokens import estimate
 from tests.bench.memory import logs
-from tests.bench.memory.measure import Row, area, found_again, retention, table
+from tests.bench.memory.measure import Row, area, found_again, known_view, retention, table
 from tests.bench.memory.methods import baselines
 from tests.bench.memory.picture import curves
 from tests.memory.logs import public_logs
@@ -61,7 +62,9 @@ def test_the_table_and_the_picture_show_every_method() -> None:
     ]
     assert "| tau | memory, 1/10 | 10.0x | 95.0 % | 12.0x | 85.0 % |" in table(rows)
     assert "| tau | last <10> | 100.0x | 10.0 % | - | - |" in table(rows)
-    picture = curves(rows)
+    rows.append(Row("tau", "even", "memory, 1/10", 12.0, 0.85))
+    assert "| 11.0x | 90.0 % (85 to 95) | 12.0x | 85.0 % |" in table(rows)
+    picture = curves(rows[:3])
     assert picture.count("<circle") == 3
     assert "&lt;10&gt;" in picture
 
@@ -78,3 +81,7 @@ def test_sessions_hold_their_gold_and_one_search_finds_it() -> None:
     with Memory() as memory:
         memory.append(session.messages)
         assert found_again(memory, few) == 1
+        view = memory.view(2_000)
+        shown = known_view(memory, view, session.gold)
+        assert retention(shown.lower(), session.gold) >= retention(view.text.lower(), session.gold)
+        assert estimate(shown) <= view.tokens

@@ -270,6 +270,18 @@ def test_calls_that_a_model_writes_into_its_text_are_read() -> None:
         ("it has 1.5 million users", "number", "1500000"),
         ("pay $2 million", "money", "2000000"),
         ("order #W4923227 please", "id", "#W4923227"),
+        ("we come back on the 13th of March.", "date", "--03-13"),
+        ("on march 5th, please", "date", "--03-05"),
+        ("it begins on Feb. 3rd", "date", "--02-03"),
+        ("come at 5:30 in the evening", "clock", "5:30 in the evening"),
+        ("at four in the evening", "clock", "four in the evening"),
+        ("it closes at 5:15 pm.", "clock", "5:15 pm"),
+        ("the 9th of this month", "day", "9th of this month"),
+        ("I leave on the 3rd", "day", "the 3rd"),
+        ("a table for three of us", "number", "3"),
+        ("find shows in Atlanta, GA", "name", "Atlanta, GA"),
+        ("LAX", "name", "LAX"),
+        ("book a table at The Grill", "name", "The Grill"),
     ],
 )
 def test_what_people_say_is_read_for_days_names_and_large_numbers(
@@ -277,6 +289,17 @@ def test_what_people_say_is_read_for_days_names_and_large_numbers(
 ) -> None:
     passage = Passage(text, Author.HUMAN, Place.SAID, 0)
     assert pairs(found(passage, "entity_value")) == [(kind, value)]
+
+
+@pytest.mark.parametrize("text", ["Fondue would be fine.", "Right. Thanks!", "the grill is hot"])
+def test_a_word_with_which_a_sentence_begins_is_no_name(text: str) -> None:
+    passage = Passage(text, Author.HUMAN, Place.SAID, 0)
+    assert pairs(found(passage, "entity_value")) == []
+
+
+def test_days_that_a_model_names_are_read_and_its_names_are_not() -> None:
+    passage = Passage("A table at The Grill for two tomorrow?", Author.ASSISTANT, Place.SAID, 0)
+    assert pairs(found(passage, "entity_value")) == [("day", "tomorrow")]
 
 
 @pytest.mark.parametrize(

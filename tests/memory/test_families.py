@@ -1,0 +1,152 @@
+"""Values are written as tables: what is shown once is named once, cited, and never over budget."""
+
+from __future__ import annotations
+
+import random
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from constat.memory import Memory
+from constat.memory.deciding import Decided
+from constat.memory.families import Family, family_of
+from constat.memory.lines import SILENT, WHOLE
+from constat.memory.tokens import hundredths
+from constat.memory.view import fill
+from tests.memory.rounds import answered, assistant, called, session, user
+
+if TYPE_CHECKING:
+    from constat.memory import Message
+    from constat.memory.history import Claim
+
+
+def values(*messages: Message) -> list[Claim]:
+    with Memory() as memory:
+        memory.append(messages)
+        apart = WHOLE | SILENT
+        return [one for one in memory.history.claims if one.fact.predicate not in apart]
+
+
+def written(claims: list[Claim]) -> list[str]:
+    family = Family(claims[0])
+    for one in claims:
+        family.take(one, 2)
+    return [line.text for line in family.lines()]
+
+
+def test_one_text_names_its_keys() -> None:
+    claims = values(called("get", 1, id="O-5", tags=["red", "two words"]))
+    assert written(claims) == ['call get id=O-5 tags=red "two words" @m0']
+
+
+def test_texts_of_one_key_share_a_line_and_each_value_has_its_place() -> None:
+    claims = values(called("get", 1, id="O-5"), called("get", 2, id="O-7"))
+    assert written(claims) == ["call get id: O-5 @m0 O-7 @m1"]
+
+
+def test_texts_of_several_keys_are_a_table_and_what_is_left_names_its_key() -> None:
+    many = {f"k{number}": f"v{number}" for number in range(10)}
+    claims = values(called("put", 1, **many), called("put", 2, k7="x", k9="y"))
+    first, second = written(claims)
+    assert first == "call put k0|k1|k2|k3|k4|k5|k6|k7: v0|v1|v2|v3|v4|v5|v6|v7 k8=v8 k9=v9 @m0"
+    assert second == "  |||||||x k9=y @m1"
+
+
+def test_what_people_name_has_no_key_and_is_apart_from_what_has() -> None:
+    claims = values(user("Is order O-7 at 12 Main Street?"), user("Or O-8?"))
+    assert len({family_of(one) for one in claims}) == 1
+    (line,) = written(claims)
+    assert line.startswith("human: ")
+    assert line.endswith(" O-8 @m1")
+
+
+def hard(seed: int) -> list[Message]:
+    """Values that may be read as one long code with their key, or that need quotes."""
+    rng = random.Random(seed)
+    pool = (
+        "Aa1" * 9,
+        "|",
+        'say "hi"',
+        "7",
+        "a b",
+        "ab=cd",
+        "x|y",
+        "2024-05-20",
+        "HAT136",
+        "-4",
+        "",
+    )
+    found: list[Message] = []
+    for number in range(12):
+        keys = rng.sample(["id", "number7", "two words", "a|b", *"cdefghij"], rng.randint(1, 9))
+        found.append(called("put", number, **{key: rng.choice(pool) for key in keys}))
+        found.append(answered(number, {key: [rng.choice(pool), number] for key in keys[:2]}))
+        found.append(user(f"And order O-{number} for {rng.choice(['Ann Lee', '$5', 'May 20th'])}?"))
+    return found
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_no_family_takes_more_than_was_counted_for_it(seed: int) -> None:
+    claims = values(*hard(seed), *session(3, seed))
+    random.Random(seed).shuffle(claims)
+    families: dict[str, Family] = {}
+    counted: dict[str, int] = {}
+    for one in claims:
+        name = family_of(one)
+        family = families.setdefault(name, Family(one))
+        counted[name] = counted.get(name, 0) + family.cost(one)
+        family.take(one, 2)
+        lines = family.lines()
+        assert hundredths("\n".join(line.text for line in lines)) <= counted[name]
+        assert all(line.text.isprintable() for line in lines)
+    claimed = [
+        name for family in families.values() for line in family.lines() for name in line.claims
+    ]
+    assert sorted(claimed) == sorted(one.name for one in claims)
+
+
+@pytest.mark.parametrize("tokens", [300, 900])
+def test_a_budget_is_used_to_the_brim(tokens: int) -> None:
+    claims = values(*session(60))
+    names = frozenset(one.name for one in claims)
+    classes = {one.name: 2 + one.at % 5 for one in claims}
+    view = fill(claims, Decided(frozenset(), names, frozenset(), classes, {}), tokens)
+    assert view.passed_over > 0
+    assert tokens - 15 <= view.tokens <= tokens
+
+
+def test_what_several_texts_say_is_cited_from_one_that_is_cited_anyway() -> None:
+    offers = [{"town": "Oslo"}, {"town": "Rome", "price": 120}, {"town": "Oslo", "price": 950}]
+    asked = called("go", 9, town="Bern", price=99)
+    answers = [
+        m for n, one in enumerate(offers) for m in (called("list", n, n=n), answered(n, one))
+    ]
+    with Memory() as memory:
+        memory.append([asked, *answers, called("list", 3, n=3), answered(3, {"town": "Oslo"})])
+        shown = memory.view(400).text
+    assert "list -> town|price: Rome|120 @m4\n  Oslo|950 @m6" in shown
+    assert len(re.findall("Oslo", shown)) == 1
+
+
+def test_what_may_be_asked_with_goes_before_what_nobody_asks_with() -> None:
+    rows = [{"made": f"T-{n:03d}", "seat": f"S-{n:03d}"} for n in range(40)]
+    with Memory() as memory:
+        memory.append([called("take", 0, seat="S-999"), called("list", 1), answered(1, rows)])
+        memory.append([assistant("Here they are."), user("Fine.")])
+        shown = memory.view(150).text
+    assert len(re.findall(r"\bS-0", shown)) > 20
+    assert "T-0" not in shown
+
+
+def test_the_numbers_that_tools_are_asked_with_count() -> None:
+    with Memory() as memory:
+        memory.append([called("take", 0, seats=3, window=True), answered(0, "done")])
+        decided = memory.decided()[1]
+        levels = {one.fact.key: decided.level(one.name) for one in memory.history.claims}
+    assert (levels["seats"], levels["window"]) == (2, 8)
+
+
+def test_no_value_looks_like_a_place_or_a_key() -> None:
+    claims = values(called("get", 1, a=["@m0", "id:", "x=1", "p|q", "b@c:d"]))
+    assert written(claims) == ['call get a="@m0" "id:" "x=1" "p|q" b@c:d @m0']
