@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import click
 
 from constat.cli.asking import asked, project_option
+from constat.cli.files import write_file
 from constat.cli.helping import PlainCommand, format_option
-from constat.cli.output import counted, write, write_json
+from constat.cli.output import counted, note, write, write_json
 from constat.session import Session
 
 if TYPE_CHECKING:
@@ -18,9 +19,22 @@ if TYPE_CHECKING:
 
 @click.command(name="history", cls=PlainCommand)
 @click.argument("exploration", required=False, metavar="[ID]")
+@click.option(
+    "--certificate", metavar="FILE", help="Write the certificate that was kept with an answer."
+)
+@click.option(
+    "--question", type=click.IntRange(min=1), metavar="N", help="Of this question; else the last."
+)
 @format_option
 @project_option
-def command(exploration: str | None, *, form: str, project: str | None) -> int:
+def command(
+    exploration: str | None,
+    *,
+    certificate: str | None,
+    question: int | None,
+    form: str,
+    project: str | None,
+) -> int:
     """List the explorations of the project, or show one: questions, tables, variables, notes.
 
     ID is an id of the list or its first digits, or `last`.
@@ -29,10 +43,17 @@ def command(exploration: str | None, *, form: str, project: str | None) -> int:
       constat history
       constat history --format json
       constat history last
+      constat history last --certificate answer.json
 
-    Exit codes: 0 shown, 2 there is no such exploration, bad usage or configuration.
+    Exit codes: 0 shown, 2 there is no such exploration or no certificate of it, bad usage or
+    configuration.
     """
     with Session(project) as session, asked(session):
+        if certificate is not None:
+            named = "" if exploration in {None, "last"} else str(exploration)
+            write_file(certificate, session.kept_certificate(named, question or 0))
+            note(f"certificate written to {certificate}")
+            return 0
         if exploration is None:
             found = session.history
             if form == "json":

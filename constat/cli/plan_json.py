@@ -44,6 +44,7 @@ def plan_json(explained: ExplainedPlan, subject: str) -> Object:
             for name, predicate in sorted(explained.graded.items())
         ],
         "left": [{"predicate": name, "why": why} for name, why in sorted(explained.left.items())],
+        "loose": [{"predicate": name, "why": why} for name, why in sorted(explained.loose.items())],
         "rewritings": [
             {"name": one.name, "subject": one.subject, "applied": one.applied, "why": one.why}
             for one in plan.rewritings

@@ -57,7 +57,11 @@ def command(exploration: str, *, form: str, versions: bool, project: str | None)
             write("\n".join(f"{one.at[:19]}Z  {one.why}" for one in question.plans))
             return 0
         done = question.status == ANSWERED
+        approvals = session.plans.approvals(exploration) if form == FORMS[0] else ()
     shown(plan, chain, form, done=done)
+    for one in approvals:
+        signed = ", signed" if one.envelope else ""
+        write(f"approved by {one.by} at {one.at[:19]}Z{signed}: {one.reason}")
     return 0
 
 

@@ -36,16 +36,22 @@ def plan_lines(explained: ExplainedPlan) -> Iterator[str]:
         if wanted.atom.predicate in explained.guards:
             continue
         yield f"result {print_atom(wanted.atom)} from {wanted.relation}"
-    for atom in explained.unsettled:
-        if atom not in [one.atom for one in plan.wanted]:
-            yield f"result {print_atom(atom)} by the reference engine: what it rests on is open"
-    for name, why in sorted(explained.left.items()):
-        yield f"left to the reference engine: {name}, {why}"
+    yield from _open(explained)
     for one in plan.rewritings:
         done = "done" if one.applied else "not done"
         yield f"{one.name}, {one.subject}: {done}; {one.why}"
     if explained.reports is not None:
         yield f"computed in {seconds(explained.seconds)}"
+
+
+def _open(explained: ExplainedPlan) -> Iterator[str]:
+    for atom in explained.unsettled:
+        if atom not in [one.atom for one in explained.plan.wanted]:
+            yield f"result {print_atom(atom)} by the reference engine: what it rests on is open"
+    for name, why in sorted(explained.left.items()):
+        yield f"left to the reference engine: {name}, {why}"
+    for name, why in sorted(explained.loose.items()):
+        yield f"loosened, so that less may be decided than in a single proof: {name}, {why}"
 
 
 def _input(relation: Relation, *, known: bool) -> str:

@@ -7,7 +7,7 @@ import click
 from constat.cli.asking import asked, project_option
 from constat.cli.helping import PlainCommand
 from constat.cli.solve_display import displayed
-from constat.cli.solve_options import allow_unconfined, give, solve_options
+from constat.cli.solve_options import Giving, allow_unconfined, give, solve_options
 from constat.session import Session
 
 
@@ -19,6 +19,8 @@ def command(  # noqa: PLR0913  one argument for each option
     exploration: str,
     *,
     mend: bool,
+    certificate: str | None,
+    require_approved: bool,
     chart: str | None,
     events: str,
     form: str,
@@ -41,5 +43,12 @@ def command(  # noqa: PLR0913  one argument for each option
     with Session(project) as session, asked(session):
         allow_unconfined(session)
         with displayed(events) as tell:
-            explored = session.resume(exploration, mend=mend, observe=tell)
-        return give(explored, form, limit, chart)
+            certify = certificate is not None
+            explored = session.resume(
+                exploration,
+                mend=mend,
+                certify=certify,
+                require_approved=require_approved,
+                observe=tell,
+            )
+        return give(explored, Giving(form, limit, chart, certificate))

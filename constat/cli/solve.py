@@ -16,6 +16,7 @@ from constat.cli.asking import asked, project_option
 from constat.cli.helping import PlainCommand
 from constat.cli.solve_display import displayed
 from constat.cli.solve_options import (
+    Giving,
     allow_unconfined,
     ask_person,
     give,
@@ -44,6 +45,8 @@ class _Wanted:
     asking: bool
     holding: bool
     mend: bool
+    certificate: str | None
+    require_approved: bool
     chart: str | None
     events: str
     form: str
@@ -62,6 +65,8 @@ class _Shared(TypedDict):
     by: str
     review: Review | None
     mend: bool
+    certify: bool
+    require_approved: bool
     observe: Telling
 
 
@@ -92,8 +97,12 @@ def command(question: str | None, *, file: str | None, project: str | None, **gi
     nobody has approved, or code), or open, with what is not known. The sentence holds no number
     that is not in the result or computed from it.
 
+    An answer has a proof that `constat verify` checks: rows of rules and rankings are derived
+    again, those of SELECTs over steps and of code are attested with the very text that gave them.
+
     Examples:
       constat solve --plan examples/vip/plans/top5.yaml --today 2025-11-21
+      constat solve --plan examples/vip/plans/top5.yaml --certificate top5.json
       constat solve --plan examples/vip/plans/top5.yaml --format json --events none
       constat solve --plan examples/vip/plans/top5.yaml --format csv --today 2025-11-21
       constat solve --plan examples/vip/plans/top5.yaml --show-plan          # exits with 4
@@ -111,13 +120,22 @@ def command(question: str | None, *, file: str | None, project: str | None, **gi
         plan = None if written is None else written.plan()
         with displayed(wanted.events) as tell:
             explored = _explored(session, question or "", plan, wanted, tell)
-        return give(explored, wanted.form, wanted.limit, wanted.chart)
+        giving = Giving(wanted.form, wanted.limit, wanted.chart, wanted.certificate)
+        return give(explored, giving)
 
 
 def _explored(
     session: Session, question: str, plan: Plan | None, wanted: _Wanted, tell: Telling
 ) -> Explored:
-    shared = _Shared(plan=plan, by=wanted.by, review=wanted.review, mend=wanted.mend, observe=tell)
+    shared = _Shared(
+        plan=plan,
+        by=wanted.by,
+        review=wanted.review,
+        mend=wanted.mend,
+        certify=wanted.certificate is not None,
+        require_approved=wanted.require_approved,
+        observe=tell,
+    )
     if wanted.exploration is None:
         return session.solve(question, today=wanted.today, **shared)
     latest = wanted.exploration == _LATEST

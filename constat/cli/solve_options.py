@@ -33,6 +33,12 @@ if TYPE_CHECKING:
 UNCONFINED: Final = "constat.unconfined"
 _OPTIONS = (
     click.option("--mend", is_flag=True, help="Let a model correct steps that a person wrote."),
+    click.option(
+        "--certificate", metavar="FILE", help="Write the proof of the answer, for `constat verify`."
+    ),
+    click.option(
+        "--require-approved", is_flag=True, help="Run no model's plan that nobody has approved."
+    ),
     click.option("--chart", metavar="FILE", help="Draw the answer: .html, .png or .svg."),
     click.option(
         "--events",
@@ -98,14 +104,28 @@ def plan_file(path: str) -> PlanFile:
     return PlanFile(Path(path).name, read_file(path, MAX_BYTES))
 
 
-def give(explored: Explored, form: str, limit: int, chart: str | None) -> int:
-    """Print an answer, and draw it where that was asked for."""
+@dataclass(frozen=True, slots=True)
+class Giving:
+    """How to print an answer, and what else of it to write into files."""
+
+    form: str
+    limit: int
+    chart: str | None
+    certificate: str | None
+
+
+def give(explored: Explored, giving: Giving) -> int:
+    """Print an answer, and write the certificate and the chart that were asked for."""
+    form, limit, chart = giving.form, giving.limit, giving.chart
     if form == "json":
         print_json(explored)
     elif form == "csv":
         print_csv(explored)
     else:
         print_explored(explored, limit)
+    if giving.certificate is not None:
+        write_file(giving.certificate, explored.certificate)
+        note(f"certificate written to {giving.certificate}")
     if chart is not None:
         # Only this needs what draws.
         drawing = importlib.import_module("constat.explore.charts")

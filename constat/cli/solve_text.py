@@ -24,7 +24,7 @@ from constat.explore.writing import plan_json
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from constat.explore.answered import Explored, StepReport
+    from constat.explore.answered import AnswerProof, Explored, StepReport
     from constat.logic import Value
 
 SHOWN: Final = 50
@@ -52,6 +52,7 @@ def print_explored(explored: Explored, limit: int) -> None:
         write(f"note: {remark}")
     for line in _steps_text(explored.steps):
         write(line)
+    write(_proof_text(explored.proof))
     write(f"exploration {explored.exploration}, question {explored.number}")
 
 
@@ -79,6 +80,12 @@ def explored_json(explored: Explored) -> dict[str, object]:
         "notes": list(explored.notes),
         "steps": [_step_json(one) for one in explored.steps],
         "plan": plan_json(explored.plan),
+        "approved_by": list(explored.approvals),
+        "proof": {
+            "verdict": None if explored.proof.verdict is None else explored.proof.verdict.value,
+            "identity": explored.proof.identity,
+            "why": explored.proof.why,
+        },
         "seconds": round(explored.seconds, 3),
         "replaying": explored.replaying,
         "usage": {"calls": used.calls, "tokens": used.tokens, "cost": f"{used.cost:f}"},
@@ -121,6 +128,12 @@ def _steps_text(steps: Sequence[StepReport]) -> list[str]:
     levels = sorted({one.level for one in steps if one.level})
     kept = f"; code was kept in by {', '.join(levels)}" if levels else ""
     return [f"{counted(len(steps), 'step')}: {told}{kept}"]
+
+
+def _proof_text(proof: AnswerProof) -> str:
+    if proof.verdict is None:
+        return f"no certificate: {proof.why}"
+    return f"certificate: {proof.verdict.label}"
 
 
 def _step_json(step: StepReport) -> dict[str, object]:

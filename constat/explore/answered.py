@@ -8,6 +8,7 @@ sources or later questions do. Example: `explored.relation.rows` are the rows, a
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +18,9 @@ from constat.logic import display_value
 from constat.model import Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
+    from constat.evaluation import Verdict
     from constat.explore.plan import Plan
     from constat.explore.relations import Relation
 
@@ -41,13 +43,28 @@ class StepReport:
 
 
 @dataclass(frozen=True, slots=True)
+class AnswerProof:
+    """The proof of an answer: the verdict of its certificate, or `why` there is none."""
+
+    verdict: Verdict | None = None
+    certificate: bytes = field(default=b"", repr=False)
+    why: str = ""
+
+    @property
+    def identity(self) -> str:
+        """The identity of the certificate; empty where there is none."""
+        return str(json.loads(self.certificate)["identity"]) if self.certificate else ""
+
+
+@dataclass(frozen=True, slots=True)
 class Explored:
     """An answered question of an exploration.
 
     `sentence` says the answer; `narrated` tells whether a model worded it. `notes` are remarks,
     such as that a source has changed since an earlier question. `replaying` says whose replies were
     replayed, where no model was asked. `authors` are the models that drafted any step which the
-    answer rests on, those of earlier questions included.
+    answer rests on, those of earlier questions included; `approvals` are the names of people who
+    approved the plan, as far as that counts. `proof` has the certificate.
     """
 
     exploration: str
@@ -64,11 +81,19 @@ class Explored:
     usage: Usage = field(default_factory=Usage)
     replaying: str = ""
     authors: tuple[str, ...] = ()
+    approvals: tuple[str, ...] = ()
+    proof: AnswerProof = field(default_factory=AnswerProof)
+
+    @property
+    def certificate(self) -> bytes:
+        """The certificate of the answer, for a checker; empty where there is none."""
+        return self.proof.certificate
 
     @property
     def assumptions(self) -> tuple[Assumption, ...]:
         """What the answer rests on, the draft of its plan included."""
-        return (*map(plan_assumption, self.authors), *self.relation.assumptions)
+        drafted = () if self.approvals else self.authors
+        return (*map(plan_assumption, drafted), *self.relation.assumptions)
 
     @property
     def settlement(self) -> Settlement:
@@ -83,7 +108,7 @@ class Explored:
         return self.settlement.exit_code
 
     @property
-    def rows(self) -> tuple[tuple[Any, ...], ...]:
+    def rows(self) -> Sequence[tuple[Any, ...]]:
         """The rows, in the order that the last step asked for."""
         return self.relation.shown
 

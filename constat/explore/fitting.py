@@ -14,6 +14,9 @@ from typing import TYPE_CHECKING, Final
 from constat.catalog import read_cell
 from constat.explore.failures import StepFailure, StepFailureError
 from constat.explore.relations import Relation, sorted_rows
+from constat.store.tables_cells import in_order
+from constat.store.tables_format import Table
+from constat.store.tables_rows import MANY, TableRows, repeated
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -21,7 +24,6 @@ if TYPE_CHECKING:
     from constat.catalog import Cell
     from constat.explore.plan import Output
     from constat.logic import Kind, Row, Value
-    from constat.store.tables_format import Table
 
 RESULT: Final = "result"
 _MOST_ORDERED: Final = 10_000
@@ -57,14 +59,31 @@ def fit_rows(
     return replace(relation, order=tuple(places[row] for row in found))
 
 
-def fit_table(output: Output, kinds: Sequence[Kind], table: Table, most: int) -> Relation:
-    """Read a table that a step of code left, columns by name. Raises `StepFailureError`."""
+def fit_sorted(output: Output, kinds: tuple[Kind, ...], table: Table) -> Relation:
+    """Take a table of these columns, in the order of its values. Raises `StepFailureError`."""
+    _check_distinct(repeated(table), table.rows)
+    return Relation(output, kinds, TableRows(table))
+
+
+def fit_table(
+    output: Output, kinds: Sequence[Kind], table: Table, most: int, many: int = MANY
+) -> Relation:
+    """Read a table that a step of code left, columns by name. Raises `StepFailureError`.
+
+    From `many` rows on it is not read cell by cell, where its columns are of the kinds declared.
+    """
     names = [name for name, _ in output.columns]
     missing = [name for name in names if name not in table.names]
     if missing:
         given = ", ".join(table.names) or "none"
         message = f"the table `{output.name}` has no column `{missing[0]}`; it has {given}"
         raise _mistake(output, message)
+    chosen = [table.columns[table.names.index(name)] for name in names]
+    whole = [one.kind for one in chosen] == [one.value for one in kinds]
+    if many <= table.rows <= most and whole and not any(one.missing for one in chosen):
+        found = in_order(Table(tuple(chosen), table.rows))
+        if found is not None:
+            return fit_sorted(output, tuple(kinds), found)
     columns = [table.values(table.names.index(name)) for name in names]
     rows: Iterable[Sequence[Cell]] = zip(*columns, strict=True)
     return fit_rows(output, kinds, rows, most)
@@ -84,11 +103,15 @@ def _value(cell: Cell, kind: Kind, name: str) -> Value:
 def _distinct(
     output: Output, kinds: tuple[Kind, ...], found: dict[Row, None], count: int
 ) -> Relation:
-    if len(found) != count:
-        message = f"{count - len(found):,} of its {count:,} rows are there twice"
+    _check_distinct(count - len(found), count)
+    return Relation(output, kinds, sorted_rows(list(found)))
+
+
+def _check_distinct(again: int, count: int) -> None:
+    if again:
+        message = f"{again:,} of its {count:,} rows are there twice"
         hint = "add the column that tells them apart, or write SELECT DISTINCT if they are one fact"
         raise StepFailureError(StepFailure(RESULT, message, hint=hint))
-    return Relation(output, kinds, sorted_rows(list(found)))
 
 
 def _mistake(output: Output, message: str) -> StepFailureError:

@@ -10,11 +10,12 @@ Pairs are taken of the first rows only: with many pairs every number would be so
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from decimal import ROUND_DOWN, ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal, InvalidOperation
 from itertools import chain, permutations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
+
+from constat.explore.number_words import PLACE, SHARE, VAGUE, Number, numbers_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -24,13 +25,15 @@ if TYPE_CHECKING:
 _NUMBER: Final = re.compile(
     r"(?<![\w.,])(?P<sign>[-\u2212+]?)[$€£¥]?\s?"
     r"(?P<digits>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)"
-    r"(?P<scale>\s?(?:thousand|million|billion|[KkMmBb](?!\w)))?(?P<percent>\s?(?:%|percent))?"
+    r"(?P<scale>\s?(?:dozen|hundred|thousand|million|billion|[KkMmBb](?!\w)))?(?P<percent>\s?(?:%|percent))?"
     r"(?P<times>\s?(?:times|-?fold|x\b))?"
     r"(?![\d])"
 )
 _SCALES: Final = MappingProxyType(
     {
         "": 1,
+        "dozen": 12,
+        "hundred": 100,
         "thousand": 1_000,
         "k": 1_000,
         "million": 1_000_000,
@@ -46,22 +49,9 @@ _HUNDRED: Final = Decimal(100)
 _ROUNDINGS: Final = (ROUND_HALF_EVEN, ROUND_HALF_UP, ROUND_DOWN)
 
 
-@dataclass(frozen=True, slots=True)
-class Number:
-    """A number of a sentence: its text, its value, the unit of its last place, and what it counts.
-
-    `share` is `percent`, `times`, or empty for a plain number.
-    """
-
-    text: str
-    value: Decimal
-    unit: Decimal
-    share: str
-
-
 def numbers_in(sentence: str) -> tuple[Number, ...]:
-    """Read the numbers of a sentence."""
-    found = []
+    """Read the numbers of a sentence, in digits and in words."""
+    found = [*numbers_in_words(sentence)]
     for match in _NUMBER.finditer(sentence):
         plain = match["digits"].replace(",", "")
         scale = Decimal(_SCALES[(match["scale"] or "").strip().lower()])
@@ -76,24 +66,37 @@ def numbers_in(sentence: str) -> tuple[Number, ...]:
 def unfounded(sentence: str, relation: Relation, question: str) -> tuple[str, ...]:
     """Give the numbers of a sentence that nothing in the result or the question accounts for."""
     asked = {_plain(one) for one in _DIGITS.findall(question)}
-    said = set(_texts(relation))
+    asked |= {str(one.value) for one in numbers_in_words(question)}
+    known = asked | set(_texts(relation))
     wanted = [
         one
         for one in numbers_in(_without(sentence, relation))
-        if not ({_plain(_DIGITS.findall(one.text)[0])} & (asked | said) and not one.share)
+        if one.share not in {"", PLACE} or not _written(one) & known
     ]
     if not wanted:
         return ()
-    candidates = {"": list(_values(relation)), "percent": [], "times": []}
+    candidates = {"": list(_values(relation)), "percent": [], "times": [], VAGUE: []}
+    candidates[PLACE] = [Decimal(one) for one in range(1, len(relation.rows) + 1)]
     for one, other in _pairs(relation):
         candidates["times"].append(one / other)
         candidates["percent"] += [one / other * _HUNDRED, (one - other) / other * _HUNDRED]
+    candidates[SHARE] = candidates["times"]
+    candidates["cells"] = [cell for column in _columns(relation) for cell in column]
     return tuple(one.text for one in wanted if not _is_founded(one, candidates))
 
 
+def _written(number: Number) -> set[str]:
+    """How a number is written in digits, as far as others may have written it so."""
+    digits = _DIGITS.findall(number.text)
+    return {_plain(digits[0])} if digits else {str(number.value)}
+
+
 def _is_founded(number: Number, candidates: Mapping[str, Sequence[Decimal]]) -> bool:
+    if number.share == VAGUE:
+        return False
     # A column may hold percentages itself. A fall of 3 % may be said without its sign.
-    found = chain(candidates[number.share], candidates[""])
+    own = number.share not in {"", PLACE}
+    found = chain(candidates[number.share], candidates["cells"] if own else candidates[""])
     return any(_rounds(abs(one) if number.value >= 0 else one, number) for one in found)
 
 
@@ -111,8 +114,9 @@ def _rounds(value: Decimal, number: Number) -> bool:
 def _without(sentence: str, relation: Relation) -> str:
     """Take texts of the result out of a sentence: the digits of an id are no number."""
     texts = {cell for row in relation.rows[:_MOST_ROWS] for cell in row if isinstance(cell, str)}
-    for text in sorted((one for one in texts if any(map(str.isdigit, one))), key=len, reverse=True):
-        sentence = sentence.replace(text, " ")
+    named = (one for one in texts if any(map(str.isdigit, one)) or numbers_in_words(one))
+    for text in sorted(named, key=len, reverse=True):
+        sentence = sentence.replace(text, " , ")
     return sentence
 
 

@@ -103,13 +103,15 @@ Lookup = tuple[Tool, Callable[[Json], str]]
 class Earlier:
     """What earlier questions of the exploration left: their steps, and what these found.
 
-    `authors` names for each step the model that drafted it, or nobody.
+    `authors` names for each step the model that drafted it, or nobody. `said` tells what was said
+    in the exploration so far, in place of its questions.
     """
 
     steps: tuple[Step, ...] = ()
     authors: tuple[str, ...] = ()
     questions: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    said: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,8 +300,11 @@ def question_turn(question: str, today: str, earlier: Earlier) -> str:
     """Give the first turn: the question, the day, and what was found before."""
     lines = [f"Today is {today}.", f"The question:\n{fenced(question)}"]
     if earlier.steps:
-        lines.append("Earlier questions of this exploration:")
-        lines += [f"- {fenced(one)}" for one in earlier.questions]
+        if earlier.said:
+            lines.append(earlier.said)
+        else:
+            lines.append("Earlier questions of this exploration:")
+            lines += [f"- {fenced(one)}" for one in earlier.questions]
         lines.append("Relations of earlier steps, which yours may read:")
         lines += [
             f"- step {number}: {output.declaration}  // {fenced(step.goal)}"

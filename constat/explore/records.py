@@ -17,14 +17,16 @@ from typing import TYPE_CHECKING, Any, Final
 
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.evaluation import Assumption, Verdict
-from constat.explore.relations import Relation, Settlement
-from constat.logic import Kind, canonical_decimal
+from constat.explore.relations import EveryRow, Relation, Settlement
+from constat.logic import Kind
+from constat.store.tables_rows import table_rows
 from constat.store.tables_values import NewArtifact
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from constat.explore.plan import Output
+    from constat.logic import Row
     from constat.store.tables import DataStore
     from constat.store.tables_values import Artifact, StepResult, StoredTable
 
@@ -121,10 +123,7 @@ class Records:
             raise ValueError(f"its table `{output.name}` is not there")
         table = self._store.table(output.name, version=versions[-1])
         kinds = tuple(map(Kind, table.kinds))
-        rows = tuple(
-            tuple(canonical_decimal(cell) if isinstance(cell, Decimal) else cell for cell in row)
-            for row in table.iterate()
-        )
+        rows = table_rows(table)
         return Relation(
             output,
             kinds,
@@ -133,7 +132,7 @@ class Records:
             tuple(map(_assumption, about["assumptions"])),
             tuple(map(str, about["reasons"])),
             int(about["unresolved"]),
-            {rows[place]: Verdict(verdict) for place, verdict in about["weak"]},
+            _weak(about["weak"], rows),
             _order(about["order"], len(rows)),
         )
 
@@ -152,15 +151,31 @@ class Records:
 
 
 def _relation_json(relation: Relation) -> dict[str, object]:
-    places = {row: place for place, row in enumerate(relation.rows)} if relation.weak else {}
     return {
         "settlement": relation.settlement.value,
         "assumptions": [_assumption_json(one) for one in relation.assumptions],
         "reasons": list(relation.reasons),
         "unresolved": relation.unresolved,
-        "weak": [[places[row], one.value] for row, one in relation.weak.items()],
+        "weak": _weak_json(relation),
         "order": list(relation.order),
     }
+
+
+def _weak_json(relation: Relation) -> object:
+    """Write which rows are not certain: one verdict for all of them, or one for each place."""
+    weak = relation.weak
+    if isinstance(weak, EveryRow):
+        return weak.verdict.value
+    places = {row: place for place, row in enumerate(relation.rows)} if weak else {}
+    return [[places[row], one.value] for row, one in weak.items()]
+
+
+def _weak(told: object, rows: Sequence[Row]) -> Mapping[Row, Verdict]:
+    if isinstance(told, str):
+        return EveryRow(rows, Verdict(told))
+    if not isinstance(told, list):
+        raise TypeError
+    return {rows[place]: Verdict(verdict) for place, verdict in told}
 
 
 def _order(places: list[int], count: int) -> tuple[int, ...]:

@@ -20,15 +20,16 @@ from constat.evaluation import (
     Evidence,
     Opening,
     Portion,
+    Readable,
     Verdict,
     in_parts,
 )
 from constat.logic import OPEN, Kind, Row
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-    from constat.evaluation import Demand, Readable
+    from constat.evaluation import Demand
     from constat.explore.plan import Output
     from constat.logic import Predicate
     from constat.store.tables_format import Table
@@ -50,6 +51,25 @@ class Settlement(Enum):
         return {"SETTLED": 0, "SETTLED_UNDER": 3}.get(self.value, 4)
 
 
+class EveryRow(Mapping[Row, Verdict]):
+    """One verdict on all rows of a relation, which are not listed again for it."""
+
+    def __init__(self, rows: Sequence[Row], verdict: Verdict) -> None:
+        self.rows = rows
+        self.verdict = verdict
+
+    def __getitem__(self, row: Row) -> Verdict:
+        if row not in self.rows:
+            raise KeyError(row)
+        return self.verdict
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
 @dataclass(frozen=True, slots=True)
 class Relation:
     """The rows of a step's output that hold, for certain or once the assumptions are accepted.
@@ -61,7 +81,7 @@ class Relation:
 
     output: Output
     kinds: tuple[Kind, ...]
-    rows: tuple[Row, ...] = field(repr=False)
+    rows: Sequence[Row] = field(repr=False)
     settlement: Settlement = Settlement.CERTAIN
     assumptions: tuple[Assumption, ...] = ()
     reasons: tuple[str, ...] = ()
@@ -70,7 +90,7 @@ class Relation:
     order: tuple[int, ...] = field(default=(), repr=False)
 
     @property
-    def shown(self) -> tuple[Row, ...]:
+    def shown(self) -> Sequence[Row]:
         """The rows in the order that the step asked for."""
         return tuple(self.rows[place] for place in self.order) if self.order else self.rows
 
@@ -82,10 +102,9 @@ class Relation:
     def table(self) -> Table:
         """Give the rows as a table of the store."""
         # Only what is kept needs numpy.
-        making = importlib.import_module("constat.store.tables_format")
+        making = importlib.import_module("constat.store.tables_rows")
         columns = [(n, kind.value) for n, kind in zip(self.names, self.kinds, strict=True)]
-        cells = [[row[place] for row in self.rows] for place in range(len(columns))]
-        found: Table = making.table_of(columns, cells)
+        found: Table = making.rows_table(columns, self.rows)
         return found
 
 
@@ -116,9 +135,17 @@ class StepRows:
         """How many rows there are."""
         return float(len(self._rows))
 
-    def as_relation(self, demand: Demand, most_rows: int) -> Readable | None:  # noqa: ARG002  the protocol
-        """The rows are values already: `answer` hands them out."""
-        return None
+    def as_relation(self, demand: Demand, most_rows: int) -> Readable | None:
+        """Hand out the rows as they lie in a table, where they do and are certain."""
+        table: Table | None = getattr(self._rows, "table", None)
+        count = len(self._rows)
+        if demand.columns or table is None or self._assumption or self._open or count > most_rows:
+            return None
+        cells = importlib.import_module("constat.store.tables_cells")
+        stream = cells.canonical_stream(table)
+        if stream is None:
+            return None
+        return Readable(self._predicate, count, self._evidence, lambda: stream)
 
     def answer(self, demand: Demand) -> Answer:
         """Answer one batch; every key is answered."""

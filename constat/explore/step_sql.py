@@ -55,6 +55,14 @@ def determined(text: str, columns: int) -> str:
     return root.sql(dialect=DIALECT)
 
 
+def at_most(text: str, rows: int) -> str:
+    """Write a guarded SELECT that has no limit of its own so that it gives no more rows."""
+    root = _parsed(text)
+    if root.args.get("limit") is not None:
+        return text
+    return root.limit(rows, copy=False).sql(dialect=DIALECT)
+
+
 def is_ordered(text: str) -> bool:
     """Whether a guarded SELECT says in which order its rows are to be seen."""
     return _parsed(text).args.get("order") is not None

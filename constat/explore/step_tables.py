@@ -1,10 +1,11 @@
 """Run a SELECT over the relations of earlier steps, in a DuckDB that sees nothing else.
 
-In: a query that the guard has passed, and relations. Out: rows of raw cells. Invariants: the
+In: a query that the guard has passed, and relations. Out: the relation of its rows. Invariants: the
 database is in memory, opens no file and takes no setting any more once the relations are in it; a
 query is bounded in time and memory; the same relations give the same rows in the same order, since
-they are loaded in the order of their values and read by one thread. Example:
-`select("SELECT region, sum(total) FROM totals GROUP BY region", {"totals": relation}, limits)`.
+they are loaded in the order of their values and read by one thread. Many rows go in and out by
+columns, few of them cell by cell, and both ways say the same. Example:
+`select("SELECT region, sum(total) FROM totals GROUP BY region", {"totals": relation}, wanted)`.
 """
 
 from __future__ import annotations
@@ -17,21 +18,28 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from constat.explore.failures import StepFailure, StepFailureError
+from constat.explore.fitting import fit_rows, fit_sorted
+from constat.explore.result_tables import result_table
+from constat.explore.step_sql import at_most
 from constat.explore.texts import lines
 from constat.logic import Kind
+from constat.store.tables_cells import Offered
+from constat.store.tables_rows import MANY, TableRows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     import duckdb
 
-    from constat.catalog import Cell
+    from constat.explore.plan import Output
     from constat.explore.relations import Relation
+    from constat.store.tables_format import Table
 
 _BATCH: Final = 10_000
 _MOST_DIGITS: Final = 38
 _FURTHER, _ROOM = 6, 9
 _LONGEST: Final = 600
+_RESULT: Final = '"constat result"'
 _TYPES: Final = MappingProxyType(
     {
         Kind.NUMBER: "BIGINT",
@@ -56,24 +64,51 @@ class TableLimits:
     memory: int = 1 << 30
 
 
-def select(
-    query: str, relations: Mapping[str, Relation], limits: TableLimits
-) -> Iterator[Sequence[Cell]]:
-    """Yield the rows of a query. Raises `StepFailureError`."""
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a query is to give: a relation of so many rows at most.
+
+    `ordered` tells whether its order is to be seen. From `many` rows on it is read by columns.
+    """
+
+    output: Output
+    kinds: tuple[Kind, ...]
+    most: int
+    limits: TableLimits = TableLimits()
+    ordered: bool = False
+    many: int = MANY
+
+
+def select(query: str, relations: Mapping[str, Relation], wanted: Wanted) -> Relation:
+    """Give the rows of a query as a relation. Raises `StepFailureError`."""
     import duckdb  # noqa: PLC0415  heavy library, loaded on first use
 
+    limits = wanted.limits
     with contextlib.closing(_opened(limits)) as connection:
         try:
             for name, relation in relations.items():
                 _load(connection, name, relation)
-            connection.execute("SET enable_external_access = false")
-            connection.execute("SET lock_configuration = true")
+            connection.execute("SET enable_external_access = false").fetchall()
+            connection.execute("SET lock_configuration = true").fetchall()
             with _within(connection, limits.seconds):
-                connection.execute(query)
-                while batch := connection.fetchmany(_BATCH):
-                    yield from batch
+                bounded = at_most(query, wanted.most + 1)
+                connection.execute(f"CREATE TEMP TABLE {_RESULT} AS {bounded}").fetchall()
+                return _relation(connection, wanted)
         except duckdb.Error as problem:
             raise StepFailureError(_failure(problem, limits)) from None
+
+
+def _relation(connection: duckdb.DuckDBPyConnection, wanted: Wanted) -> Relation:
+    """Read the result by columns, where it is large and its types leave no doubt."""
+    count = connection.execute(f"SELECT count(*) FROM {_RESULT}").fetchall()[0][0]  # noqa: S608  our name
+    if wanted.many <= count <= wanted.most:
+        found = result_table(connection, _RESULT, wanted.output, wanted.kinds)
+        if found is not None:
+            return fit_sorted(wanted.output, wanted.kinds, found)
+    connection.execute(f"SELECT * FROM {_RESULT}")  # noqa: S608  our name
+    batches = iter(lambda: connection.fetchmany(_BATCH), [])
+    rows = (row for batch in batches for row in batch)
+    return fit_rows(wanted.output, wanted.kinds, rows, wanted.most, ordered=wanted.ordered)
 
 
 def _opened(limits: TableLimits) -> duckdb.DuckDBPyConnection:
@@ -93,14 +128,33 @@ def _opened(limits: TableLimits) -> duckdb.DuckDBPyConnection:
 
 
 def _load(connection: duckdb.DuckDBPyConnection, name: str, relation: Relation) -> None:
-    """Make a table; cells go over as texts and integers, and become typed there, exactly."""
+    """Make a table; what has no type of its own goes over as text, and is typed there, exactly."""
+    if isinstance(relation.rows, TableRows):
+        _load_table(connection, name, relation.rows.table, relation.names)
+        return
     columns = ", ".join(
         f"CAST(unnest(?::{_CARRIED.get(kind, 'VARCHAR')}[]) AS {_type(relation, place, kind)})"
         f" AS {_name(column)}"
         for place, (kind, column) in enumerate(zip(relation.kinds, relation.names, strict=True))
     )
     cells = [_cells(relation, place, kind) for place, kind in enumerate(relation.kinds)]
-    connection.execute(f"CREATE TABLE {_name(name)} AS SELECT {columns}", cells)
+    connection.execute(f"CREATE TABLE {_name(name)} AS SELECT {columns}", cells).fetchall()
+
+
+def _load_table(
+    connection: duckdb.DuckDBPyConnection, name: str, table: Table, names: Sequence[str]
+) -> None:
+    offered = Offered(connection, "constat_offered", table)
+    columns = []
+    for place, column in enumerate(names):
+        decimal = ""
+        if table.kinds[place] == Kind.DECIMAL.value:
+            digits = offered.digits(place)
+            decimal = _decimal_type(column, digits.whole, digits.places)
+        columns.append(f"{offered.typed(place, decimal)} AS {_name(column)}")
+    query = f"SELECT {', '.join(columns)} FROM {offered.name}"  # noqa: S608  quoted names
+    connection.execute(f"CREATE TABLE {_name(name)} AS {query}").fetchall()
+    connection.unregister(offered.name)
 
 
 def _cells(relation: Relation, place: int, kind: Kind) -> list[Any]:
@@ -123,8 +177,12 @@ def _type(relation: Relation, place: int, kind: Kind) -> str:
         exponent = value.as_tuple().exponent
         places = max(places, -exponent if isinstance(exponent, int) else 0)
         whole = max(whole, value.adjusted() + 1)
+    return _decimal_type(relation.names[place], whole, places)
+
+
+def _decimal_type(name: str, whole: int, places: int) -> str:
     if places + max(whole, 1) > _MOST_DIGITS:
-        message = f"the decimals of `{relation.names[place]}` have more than 38 digits together"
+        message = f"the decimals of `{name}` have more than 38 digits together"
         raise StepFailureError(StepFailure("limit", message, hint="use a step by rules"))
     # Further places where sums keep room before the point: a median of two lies between them.
     further = min(_FURTHER, _MOST_DIGITS - _ROOM - whole - places)

@@ -15,13 +15,12 @@ from typing import TYPE_CHECKING
 from constat.catalog import QueryMistakeError, guard
 from constat.evaluation import Assumption, Evidence, Origin, Verdict
 from constat.explore.failures import StepFailure, StepFailureError
-from constat.explore.fitting import fit_rows
 from constat.explore.periods import PERIODS, period_rows
 from constat.explore.plan import Output, Work
 from constat.explore.ranking import ranking_query
-from constat.explore.relations import STEP, Relation, Settlement, StepRows
+from constat.explore.relations import STEP, EveryRow, Relation, Settlement, StepRows
 from constat.explore.step_sql import DIALECT, determined, is_ordered
-from constat.explore.step_tables import TableLimits, select
+from constat.explore.step_tables import TableLimits, Wanted, select
 from constat.explore.workshop import CodeResult
 from constat.store.clock import now
 from constat.store.tables_values import StepResult
@@ -106,23 +105,26 @@ class Working:
             query = ranking_query(step, step.ranking)
         else:
             query = determined(_guarded(step.text), len(output.columns))
-        limits = TableLimits(bounds.seconds, bounds.memory)
         kinds = self._chain.analysed.program.predicates[output.name].kinds
+        limits = TableLimits(bounds.seconds, bounds.memory)
         ordered = step.ranking is not None or is_ordered(query)
-        given = select(query, inputs, limits)
-        found = fit_rows(output, kinds, given, bounds.rows, ordered=ordered)
+        found = select(query, inputs, Wanted(output, kinds, bounds.rows, limits, ordered))
         return _resting(found, _assumptions(inputs.values()))
 
     def input(self, name: str, link: Link) -> Relation:
         """Give a whole relation to a step by SELECT or code. Raises where it is not settled."""
-        below = self._chain.link_of(name)
-        found = self._of_project(name, link) if below is None else self._of_step(below, name)
+        found = self.given_to(name, link)
         if found.settlement is Settlement.OPEN:
             reason = found.reasons[0] if found.reasons else "there may be more"
             message = f"the rows of `{name}` are not all known: {reason}"
             hint = "state what is missing (`constat facts add`), or leave that part out by rules"
             raise StepFailureError(StepFailure("unsettled input", message, hint=hint))
         return found
+
+    def given_to(self, name: str, link: Link) -> Relation:
+        """Give a whole relation that a step reads or gives, settled or not."""
+        below = self._chain.link_of(name)
+        return self._of_project(name, link) if below is None else self._of_step(below, name)
 
     def _of_step(self, link: Link, name: str) -> Relation:
         return self._finished[link.number][name]
@@ -187,5 +189,5 @@ def _resting(relation: Relation, assumptions: list[Assumption]) -> Relation:
         relation,
         settlement=Settlement.UNDER,
         assumptions=tuple(assumptions),
-        weak=dict.fromkeys(relation.rows, Verdict.PROVED_UNDER),
+        weak=EveryRow(relation.rows, Verdict.PROVED_UNDER),
     )

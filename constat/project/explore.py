@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _KEYS: Final = (
     *("retries", "connection_retries", "rows", "seconds", "memory"),
-    *("python", "sandbox", "store"),
+    *("python", "sandbox", "store", "certificates"),
 )
 STRONG, WEAK = "strong", "weak"
 _SANDBOXES: Final = (STRONG, WEAK)
@@ -36,7 +36,8 @@ class ExploreSetting:
     `rows`, `seconds` and `memory` (bytes) bound one step. `sandbox` is `strong`, or `weak` where
     code may run in spite of a machine that cannot keep it in, if whoever runs it says so as well:
     then `unconfined` is set, never by a configuration. `store` is the address of the tables,
-    empty for a file in the state folder; it may hold a password.
+    empty for a file in the state folder; it may hold a password. With `certificates` an answer is
+    proved, and its certificate kept, where that takes less than a moment.
     """
 
     retries: int = 2
@@ -48,6 +49,7 @@ class ExploreSetting:
     sandbox: str = STRONG
     unconfined: bool = False
     store: str = field(default="", repr=False)
+    certificates: bool = True
 
 
 def read_explore(
@@ -77,6 +79,9 @@ def read_explore(
         sections.flag(found["python"], "`python`") if "python" in found else plain.python,
         sandbox,
         store=address.text or "",
+        certificates=sections.flag(found["certificates"], "`certificates`")
+        if "certificates" in found
+        else plain.certificates,
     )
 
 

@@ -19,6 +19,7 @@ from constat.project.configured_facts import read_closed, read_facts
 from constat.project.data_files import read_files
 from constat.project.document import MAX_BYTES, Node, Table, Text, printable, read_document
 from constat.project.explore import read_explore
+from constat.project.memory_setting import read_memory
 from constat.project.models_section import read_models
 from constat.project.places import CONFIGURATION, files_at, folder_at, inside
 from constat.project.project import BUILT_IN_TIERS, Bounds, CustomTier, Database, Project
@@ -52,6 +53,7 @@ _KEYS: Final = (
     "review",
     "catalog",
     "explore",
+    "memory",
 )
 _DATABASE_OPTIONS: Final = ("database", "region")
 _DATABASE_KEYS: Final = (
@@ -133,6 +135,7 @@ class _Loading:
             catalog=self._catalog(top),
             sub_plans=read_sub_plans(top.get("sub_plans"), self.sections),
             explore=read_explore(top.get("explore"), self.environment, self.sections),
+            memory=read_memory(top.get("memory"), self.folder, self.sections),
             rule_folders=tuple(self.rule_folders),
             config_name=CONFIGURATION,
         )

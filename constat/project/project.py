@@ -15,6 +15,7 @@ from constat.diagnostics import ConstatError, Diagnostic, Span
 from constat.project.authoring import AuthoringSetting, SubPlanSetting
 from constat.project.catalog_setting import CatalogSetting
 from constat.project.explore import ExploreSetting
+from constat.project.memory_setting import MemorySetting
 from constat.project.models import ModelsSetting
 from constat.project.recorded_sources import RecordSetting
 from constat.project.records import LogSetting
@@ -144,5 +145,6 @@ class Project:
     review: ReviewSetting = field(default_factory=ReviewSetting)
     catalog: CatalogSetting = field(default_factory=CatalogSetting)
     explore: ExploreSetting = field(default_factory=ExploreSetting)
+    memory: MemorySetting = field(default_factory=MemorySetting)
     rule_folders: tuple[Path, ...] = ()
     config_name: str = "constat.yaml"

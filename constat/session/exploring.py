@@ -24,8 +24,12 @@ from constat.explore.planning import Earlier, Planning, PlanningDesk, check_draf
 from constat.explore.reading import read_plan
 from constat.explore.writing import write_plan
 from constat.model import Task
+from constat.session.conversing import told_before
+from constat.session.exploring_approvals import PlanApprovals
 from constat.session.exploring_checks import check_sources
+from constat.session.exploring_exchanges import conversation_of, exchange_of, failed_exchange
 from constat.session.exploring_models import Around, ModelAccess, Wish
+from constat.session.exploring_proofs import kept_certificate
 from constat.session.exploring_runs import Asked, Runs
 from constat.store.explored import ANSWERED, NewQuestion
 
@@ -44,7 +48,7 @@ class Exploring:
     def __init__(self, session: Around, bench: Bench, tell: Telling) -> None:
         self._session = session
         self._bench = bench
-        self._project = session.project
+        self.project = self._project = session.project
         self._models = ModelAccess(session, tell)
         self._runs = Runs(bench, self._models, tell)
         self.store = self._runs.store
@@ -65,6 +69,8 @@ class Exploring:
         before = None if wish.exploration is None else self.store.get(wish.exploration)
         today = self._today(wish, before)
         earlier = self._earlier(before)
+        if before is not None and wish.plan is None:
+            earlier = replace(earlier, said=self._said(before, text))
         plan, chain = self._planned(text, wish, earlier, today)
         held = False
         if wish.review is not None:
@@ -81,7 +87,28 @@ class Exploring:
         asked = Asked(
             *(exploration.identity, number, text, today, plan, chain, first), earlier.authors
         )
-        return self._runs.run(asked, wish, started)
+        return self._run(asked, wish, started)
+
+    def _run(self, asked: Asked, wish: Wish, started: float) -> Explored:
+        """Run a question, and have what became of it in the exploration's conversation."""
+        if wish.require_approved:
+            drafters = asked.drafters(asked.plan.author)
+            approvals = PlanApprovals(self._project)
+            approvals.require(asked.chain, asked.plan, drafters, asked.exploration)
+        conversation = conversation_of(self._project, asked.exploration)
+        try:
+            explored = self._runs.run(asked, wish, started)
+        except ConstatError as problem:
+            conversation.keep(failed_exchange(asked, problem))
+            raise
+        exchange = exchange_of(explored, values=conversation.tells_values)
+        unkept = tuple(one.message for one in conversation.keep(exchange))
+        return replace(explored, notes=(*explored.notes, *unkept))
+
+    def _said(self, before: Exploration, question: str) -> str:
+        """Tell what was said in an exploration so far; empty where nothing is known of it."""
+        said = conversation_of(self._project, before.identity).before(question).text
+        return told_before(said) if said else ""
 
     def resume(self, prefix: str, wish: Wish) -> Explored:
         """Go on with an exploration where it ended: its first question that has no answer yet.
@@ -96,7 +123,7 @@ class Exploring:
         asked = self._again(found, question)
         asks = wish.mend or asked.plan.author
         with self._question() if asks and wish.client is None else nullcontext():
-            return self._runs.run(asked, wish, time.monotonic())
+            return self._run(asked, wish, time.monotonic())
 
     def _again(self, exploration: Exploration, question: Question) -> Asked:
         upto = [one for one in exploration.questions if one.number < question.number]
@@ -135,6 +162,17 @@ class Exploring:
             dict(store.state()),
             tuple(one.text for one in store.notes()),
         )
+
+    def certificate(self, prefix: str, question: int = 0) -> bytes:
+        """Give the certificate kept with an answer; without a number, of the last question."""
+        found = self.store.get(prefix)
+        number = question or len(found.questions)
+        kept = kept_certificate(self._runs.tables(found.identity), number)
+        if not kept:
+            message = f"no certificate is kept of question {number} of exploration {found.identity}"
+            hint = f"`constat resume {found.identity} --certificate FILE` proves the last answer"
+            raise ConstatError([Diagnostic("C0951", message, help=hint)])
+        return kept
 
     def chain_of(self, prefix: str) -> tuple[Exploration, Plan, Chain]:
         """Give the plan of the last question of an exploration, compiled with what it rests on."""

@@ -33,7 +33,8 @@ class Wish:
 
     With a `plan` no model plans. `exploration` is one to go on with: an id, empty for the latest,
     `None` for a new one. With `mend` a model may correct a person's plan too. `client` stands for
-    the project's models.
+    the project's models. With `certify` an answer that cannot be proved is an error; with
+    `require_approved` a plan that a model drafted runs only as somebody approved it.
     """
 
     plan: Plan | None = None
@@ -43,6 +44,8 @@ class Wish:
     review: Review | None = None
     mend: bool = False
     client: Client | None = None
+    certify: bool = False
+    require_approved: bool = False
 
 
 class Around(Protocol):

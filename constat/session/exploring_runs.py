@@ -8,22 +8,26 @@ has mended is kept as another version of the plan. Example: `Runs(...).run(asked
 from __future__ import annotations
 
 import importlib
+import json
 import time
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import TYPE_CHECKING, Any, Final
 
 from constat.diagnostics import ConstatError, Diagnostic
-from constat.explore.answered import Explored, StepReport
+from constat.explore.answered import AnswerProof, Explored, StepReport
 from constat.explore.chain import Chain
 from constat.explore.events import Answered, PlanReady
 from constat.explore.mending import Mended, Mending
 from constat.explore.narrating import Said, narrate, plain_sentence
 from constat.explore.plan import Plan
+from constat.explore.plan_approval import PlanWord
 from constat.explore.running import Running, StepsFailedError
 from constat.explore.workshop import Bounds, Workshop
 from constat.explore.writing import write_plan
 from constat.model import Task
+from constat.session.exploring_approvals import PlanApprovals
+from constat.session.exploring_proofs import Proofs, keep_certificate, kept_proof
 from constat.session.solving_code import CodeSteps
 from constat.session.solving_relations import ChainRelations
 from constat.store.explored import ANSWERED, FAILED, RUNNING, ExploredStore
@@ -86,7 +90,7 @@ class Runs:
         needed = tuple(one.number for one in asked.chain.below([asked.plan.answer]))
         steps = tuple((one.number, one.step.name, one.step.goal) for one in asked.chain.links)
         self._tell(PlanReady(asked.exploration, asked.text, steps, needed))
-        running, relation, author = self._computed(asked, wish)
+        running, relation, author, proof = self._computed(asked, wish)
         said = self._said(asked, wish, relation)
         explored = Explored(
             asked.exploration,
@@ -103,6 +107,8 @@ class Runs:
             self._models.usage,
             self._models.note,
             asked.drafters(author),
+            self._approvers(asked, running.chain, author),
+            proof,
         )
         explored = self._drawn(asked, running, explored)
         self.store.conclude(asked.exploration, asked.number, ANSWERED, answer_json(explored))
@@ -111,8 +117,8 @@ class Runs:
         self._tell(Answered(relation.output.name, rows, settled, explored.seconds))
         return explored
 
-    def _computed(self, asked: Asked, wish: Wish) -> tuple[Running, Relation, str]:
-        """Give the run, its answer, and the model whose word the plan is now, if it is one's."""
+    def _computed(self, asked: Asked, wish: Wish) -> tuple[Running, Relation, str, AnswerProof]:
+        """Give the run, its answer with a proof, and the model whose word the plan is now."""
         relations = ChainRelations(self._bench, self._tell, self._project.explore.rows)
         relations.use(asked.chain)
         store = self.tables(asked.exploration)
@@ -136,11 +142,12 @@ class Runs:
             self._tell,
             self._bounds(),
             code.run if self._project.explore.python else None,
-            mend if asked.plan.author or wish.mend else None,
+            mend if (asked.plan.author or wish.mend) and not wish.require_approved else None,
         )
         running = Running(asked.chain, workshop)
         try:
             found = running.need([asked.plan.answer])
+            proof = self._proved(asked, wish, Proofs(relations, workshop), running, author)
         except StepsFailedError as problem:
             failure = {"step": problem.link.number, "kind": problem.failure.kind}
             told = {**failure, "message": problem.failure.message, "attempts": problem.attempts}
@@ -149,7 +156,35 @@ class Runs:
         finally:
             relations.close()
             code.close()
-        return running, found[asked.plan.answer], author
+        return running, found[asked.plan.answer], author, proof
+
+    def _proved(
+        self, asked: Asked, wish: Wish, proofs: Proofs, running: Running, author: str
+    ) -> AnswerProof:
+        """Prove the answer where that was asked for, or costs little; what is proved is kept."""
+        plan = _plan_now(asked, running.chain, author)
+        word = self._word(asked, running.chain, author)
+        store = self.tables(asked.exploration)
+        if not wish.certify and not self._project.explore.certificates:
+            return AnswerProof(why="the project makes certificates only where one is asked for")
+        if not (running.computed or wish.certify):
+            kept = kept_proof(store, asked.number, running.chain, plan, word)
+            if kept is not None:
+                return kept
+        prove = proofs.prove if wish.certify else proofs.prove_unasked
+        proof = prove(running, plan, word)
+        if proof.certificate:
+            keep_certificate(store, running.chain, plan, asked.number, proof.certificate)
+        return proof
+
+    def _word(self, asked: Asked, chain: Chain, author: str) -> PlanWord:
+        """Say whose word the plan is: of the models that drafted it, or of who approved it."""
+        plan = _plan_now(asked, chain, author)
+        return PlanApprovals(self._project).word(chain, plan, asked.drafters(author))
+
+    def _approvers(self, asked: Asked, chain: Chain, author: str) -> tuple[str, ...]:
+        word = self._word(asked, chain, author)
+        return tuple(dict.fromkeys(str(json.loads(one)["by"]) for one in word.approvals))
 
     def _mended(
         self, asked: Asked, wish: Wish, chain: Chain, link: Link, failure: StepFailure

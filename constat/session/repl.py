@@ -19,6 +19,14 @@ from typing import TYPE_CHECKING, Final, Self
 
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.logic import Constant
+from constat.session.conversing import (
+    PROVE,
+    Conversation,
+    Done,
+    Exchange,
+    new_name,
+    result_json,
+)
 from constat.session.drafted import JoinedProgram, OtherSession
 from constat.session.query_text import parse_query
 from constat.session.supposed_rules import suppose_rules
@@ -110,6 +118,7 @@ class Notebook:
         self.base = session
         self.results: list[Result] = []
         self.exploration = ""
+        self.conversation = new_name("repl")
         self._state = _State()
         self._undo: list[tuple[str, Callable[[], object]]] = []
         self._other: OtherSession | None = None
@@ -226,6 +235,21 @@ class Notebook:
         """Keep a result for what is asked about it later."""
         self.results.append(result)
         del self.results[:-_MOST_KEPT]
+
+    def converse(self, said: str, verdict: str) -> tuple[Diagnostic, ...]:
+        """Have a typed goal in the conversation, for questions that a model will read.
+
+        Gives a warning where that failed. Without a model nobody is told of it.
+        """
+        done = Done(PROVE, {"goal": said}, result_json(verdict, (), ()))
+        return self.keep(Exchange(said, (done,)))
+
+    def keep(self, exchange: Exchange) -> tuple[Diagnostic, ...]:
+        """Have an exchange in the conversation, if a model may be told of it."""
+        project = self.base.project
+        return (
+            Conversation(project, self.conversation).keep(exchange) if project.models.named else ()
+        )
 
     def unresolved(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
         """Give the goals whose last result lacks facts, with those facts as goals."""

@@ -9,15 +9,13 @@ before it runs; time and rows are bounded. Example:
 from __future__ import annotations
 
 import contextlib
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from constat.catalog import QueryMistakeError, guard
 from constat.catalog.deadline import Deadline
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.explore.sandbox.databases import table_of_cells
-from constat.store.tables_parquet import write_parquet
+from constat.store.tables_cells import Offered
 
 if TYPE_CHECKING:
     from constat.store.tables import DataStore
@@ -80,12 +78,11 @@ def _opened(tables: dict[str, Table]) -> Any:  # noqa: ANN401  a connection of a
     }
     connection = duckdb.connect(":memory:", config=settings)
     try:
-        with tempfile.TemporaryDirectory(prefix="constat-query-") as folder:
-            for name, table in tables.items():
-                path = Path(folder) / write_parquet(table, Path(folder), table.sha256)
-                # A name of the store is letters, digits and `_`: it needs no quoting but case.
-                statement = f'CREATE TABLE "{name}" AS SELECT * FROM read_parquet(?)'  # noqa: S608  as said
-                connection.execute(statement, [str(path)])
+        for name, table in tables.items():
+            query = Offered(connection, "constat_offered", table).query()
+            # A name of the store is letters, digits and `_`: it needs no quoting but case.
+            connection.execute(f'CREATE TABLE "{name}" AS {query}').fetchall()
+            connection.unregister("constat_offered")
         connection.execute("SET enable_external_access = false")
         connection.execute("SET lock_configuration = true")
     except BaseException:

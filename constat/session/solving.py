@@ -66,6 +66,8 @@ class Solving(ABC):
         by: str = "",
         review: Review | None = None,
         mend: bool = False,
+        certify: bool = False,
+        require_approved: bool = False,
         client: Client | None = None,
         observe: Telling | None = None,
     ) -> Explored:
@@ -74,10 +76,15 @@ class Solving(ABC):
         A model of the project plans the steps, or `plan` says them. Steps become a chain of rules,
         rankings, SELECTs and sandboxed code, and only those run that the answer needs. `today` is
         the day that counts as today. `review` is shown the plan before it runs. With `mend` a model
-        may correct the steps of a plan that a person wrote. Raises `ConstatError`.
+        may correct the steps of a plan that a person wrote. `Explored.certificate` proves the
+        answer where that takes less than a moment; with `certify` it does, or `ConstatError` says
+        why it cannot be. With `require_approved` a plan that a model drafted is kept and not run
+        before somebody has approved it (`plans.approve`). Raises `ConstatError`.
         """
         exploring = importlib.import_module("constat.session.exploring_models")
-        wish = exploring.Wish(plan, None, today, by, review, mend, client)
+        wish = exploring.Wish(
+            plan, None, today, by, review, mend, client, certify, require_approved
+        )
         found: Explored = self._exploring(observe).solve(question, wish)
         return found
 
@@ -90,6 +97,8 @@ class Solving(ABC):
         by: str = "",
         review: Review | None = None,
         mend: bool = False,
+        certify: bool = False,
+        require_approved: bool = False,
         client: Client | None = None,
         observe: Telling | None = None,
     ) -> Explored:
@@ -99,7 +108,9 @@ class Solving(ABC):
         question was answered stays as it is.
         """
         exploring = importlib.import_module("constat.session.exploring_models")
-        wish = exploring.Wish(plan, exploration, "", by, review, mend, client)
+        wish = exploring.Wish(
+            plan, exploration, "", by, review, mend, client, certify, require_approved
+        )
         found: Explored = self._exploring(observe).solve(question, wish)
         return found
 
@@ -108,13 +119,25 @@ class Solving(ABC):
         exploration: str = "",
         *,
         mend: bool = False,
+        certify: bool = False,
+        require_approved: bool = False,
         client: Client | None = None,
         observe: Telling | None = None,
     ) -> Explored:
         """Go on with an exploration where it ended, however it ended; finished steps are kept."""
         exploring = importlib.import_module("constat.session.exploring_models")
-        wish = exploring.Wish(mend=mend, client=client)
+        wish = exploring.Wish(
+            mend=mend, client=client, certify=certify, require_approved=require_approved
+        )
         found: Explored = self._exploring(observe).resume(exploration, wish)
+        return found
+
+    def kept_certificate(self, exploration: str = "", question: int = 0) -> bytes:
+        """Give the certificate that was kept with an answer, of the last question without one.
+
+        Raises `ConstatError` where none was.
+        """
+        found: bytes = self._exploring(None).certificate(exploration, question)
         return found
 
     def get_state(self, exploration: str = "") -> ExplorationState:

@@ -16,6 +16,7 @@ from constat.explore.pictures import rules_text
 from constat.explore.plan import Work
 from constat.explore.reading import read_plan
 from constat.project.document import MAX_BYTES
+from constat.session.exploring_approvals import PlanApprovals, Planned
 from constat.store.drafts import DraftStore, NewDraft
 
 if TYPE_CHECKING:
@@ -23,7 +24,10 @@ if TYPE_CHECKING:
 
     from constat.explore.chain import Chain, Link
     from constat.explore.plan import Plan
+    from constat.library.reviewing.approvals import Approval
+    from constat.proof.signing import SigningKey
     from constat.session.exploring import Exploring
+    from constat.session.reviewing_report import Decided
     from constat.store.drafts import Draft
     from constat.store.explored import Exploration
 
@@ -58,6 +62,38 @@ class Plans:
         """Put a plan in the place of that of the last question; `resume` runs it."""
         found, _ = self._exploring.edit(exploration, plan)
         return found
+
+    def approve(
+        self,
+        exploration: str = "",
+        *,
+        reason: str,
+        by: str = "",
+        key: SigningKey | None = None,
+    ) -> Decided:
+        """Approve the plan of the last question as it is. Raises `ConstatError`.
+
+        The record is bound to everything that the plan does; `resume` then counts it, and the
+        certificate of the answer names it. What the project asks of approvers is as for rules.
+        """
+        return self._approvals.approve(self._planned(exploration), reason=reason, by=by, key=key)
+
+    def withdraw(self, exploration: str = "", *, reason: str, by: str) -> Decided:
+        """Take the approvals of the plan of the last question back. Raises `ConstatError`."""
+        return self._approvals.withdraw(self._planned(exploration), reason=reason, by=by)
+
+    def approvals(self, exploration: str = "") -> tuple[Approval, ...]:
+        """Give the approvals that count for the plan of the last question."""
+        planned = self._planned(exploration)
+        return self._approvals.records(planned.chain, planned.plan)
+
+    @property
+    def _approvals(self) -> PlanApprovals:
+        return PlanApprovals(self._exploring.project)
+
+    def _planned(self, exploration: str) -> Planned:
+        found, plan, chain = self._exploring.chain_of(exploration)
+        return Planned(chain, plan, found.identity, found.questions[-1].asked_by)
 
     def promote(self, exploration: str = "", steps: Sequence[str] = (), *, by: str = "") -> Draft:
         """Propose steps by rules, with the steps that they need, as one draft.

@@ -22,6 +22,7 @@ from constat.explore.plan import Work
 from constat.explore.relations import Relation, Settlement, sorted_rows
 from constat.explore.workshop import DATABASE
 from constat.plan.costs import predicates_of, rules_by_head
+from constat.proof import decide
 from constat.session.answers import Settled
 from constat.session.bulk import answer_in_bulk
 from constat.session.bulk_question import Asked
@@ -29,8 +30,10 @@ from constat.session.choosing import try_small
 from constat.session.nested import checked
 from constat.session.query_text import parse_query
 from constat.session.querying import compile_query, outcome_answers
+from constat.session.stored_rows import StoredRows
 from constat.store import FactStore
 from constat.store.clock import now
+from constat.store.tables_rows import MANY, TableRows
 from constat.syntax import print_rule
 from constat.tiers import Chain as TierChain
 from constat.tiers import build_externals
@@ -38,14 +41,16 @@ from constat.tiers.cache_concerns import concerns
 from constat.tiers.connections import Connections
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from constat.analysis import AnalysedProgram
-    from constat.evaluation import Event, ExternalPredicate
+    from constat.evaluation import Event, ExternalPredicate, Limits
     from constat.explore.chain import Chain
     from constat.explore.events import Telling
     from constat.explore.plan import Output
+    from constat.explore.proof_program import ProofProgram
     from constat.logic import Row
+    from constat.proof import Decision
     from constat.session.answers import Answers
     from constat.session.bench import Bench
     from constat.tiers import Tiers
@@ -70,6 +75,8 @@ class ChainRelations:
         self._step = 0
         self._tiers: Tiers | None = None
         self._chain: Chain | None = None
+        self.rows_read = 0
+        """How many rows came from outside so far."""
 
     def use(self, chain: Chain) -> None:
         """Take another chain: its SELECTs on sources are asked through tiers of their own."""
@@ -130,7 +137,13 @@ class ChainRelations:
             message = f"`{output.name}` has more than {self._most:,} rows"
             raise StepFailureError(StepFailure("limit", message, hint="sum up, or rank, earlier"))
         weak: dict[Row, Verdict] = dict(answers.weak)
-        held = [row for row in answers.sure if weak.get(row) is not Verdict.UNRESOLVED]
+        rows: Sequence[Row]
+        if isinstance(answers.sure, StoredRows) and not weak and len(answers.sure) >= MANY:
+            # They stay as they lie: nobody may ever look at most of them.
+            rows = TableRows(answers.sure.as_table([name for name, _ in output.columns]))
+        else:
+            held = [row for row in answers.sure if weak.get(row) is not Verdict.UNRESOLVED]
+            rows = sorted_rows(held)
         reasons = tuple(
             f"{one.reason} ({one.goal})" if one.goal else one.reason
             for one in answers.reasons[:_MOST_REASONS]
@@ -138,13 +151,24 @@ class ChainRelations:
         return Relation(
             output,
             kinds,  # type: ignore[arg-type]  # kinds of columns
-            sorted_rows(held),
+            rows,
             Settlement(answers.settled.value),
             answers.assumptions,
             reasons,
             answers.count(Verdict.UNRESOLVED) + answers.open_shapes,
             {row: one for row, one in weak.items() if one is not Verdict.UNRESOLVED},
         )
+
+    def decide(self, proof: ProofProgram, limits: Limits | None) -> Decision:
+        """Decide the goal of a program over the chain's sources and what is stated beside them."""
+        with self._evaluating() as tiers:
+            return decide(
+                self._bench.engine,
+                proof.program,
+                proof.goal,
+                {**tiers.externals, **proof.given},
+                limits or self._bench.limits,
+            )
 
     def state(self, name: str) -> str | None:
         """Name the rules below a relation, their configuration, and the states of the sources."""
@@ -213,6 +237,7 @@ class ChainRelations:
 
     def _hear(self, event: Event) -> None:
         if isinstance(event, CallFinished):
+            self.rows_read += event.rows
             self._tell(FactResolved(self._step, event.predicate, event.rows, event.seconds))
 
 

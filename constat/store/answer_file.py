@@ -14,6 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from constat.store import opening
+from constat.store.state_file import NotOursError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -129,6 +130,8 @@ def failures() -> Iterator[None]:
         raise AnswerStoreError(str(problem)[:200], damaged=code & 0xFF in _DAMAGED) from problem
     except OSError as problem:
         raise AnswerStoreError(problem.strerror or type(problem).__name__) from problem
+    except NotOursError as problem:
+        raise AnswerStoreError(str(problem)) from problem
     except (ValueError, TypeError, OverflowError) as problem:
         raise AnswerStoreError("a record in it is damaged", damaged=True) from problem
 

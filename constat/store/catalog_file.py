@@ -31,7 +31,7 @@ CREATE TABLE sources (
 CREATE TABLE tables (
     source TEXT NOT NULL, label TEXT NOT NULL, folded TEXT NOT NULL, kind TEXT NOT NULL,
     rows INTEGER, columns INTEGER NOT NULL, comment TEXT NOT NULL, document TEXT NOT NULL,
-    PRIMARY KEY (source, label)
+    lines TEXT NOT NULL, PRIMARY KEY (source, label)
 );
 CREATE INDEX by_name ON tables (folded, source, label);
 CREATE TABLE pointing (source TEXT NOT NULL, target TEXT NOT NULL, label TEXT NOT NULL,
@@ -45,8 +45,8 @@ CREATE INDEX by_source ON entries (source);
 CREATE TABLE vocabulary (word TEXT NOT NULL, source TEXT NOT NULL, PRIMARY KEY (word, source))
     WITHOUT ROWID;
 CREATE VIRTUAL TABLE words USING fts5(
-    kind, name, more, notes, content = 'entries', content_rowid = 'id', detail = column,
-    prefix = '3', tokenize = "porter unicode61 remove_diacritics 2 tokenchars '_'"
+    kind, name, more, notes, content = 'entries', content_rowid = 'id', prefix = '3',
+    tokenize = "porter unicode61 remove_diacritics 2 tokenchars '_'"
 );
 INSERT INTO words (words, rank) VALUES ('rank', 'bm25(0.0, 10.0, 4.0, 1.5)')
 """

@@ -15,23 +15,16 @@ from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from constat.store.catalog_file import CatalogFileError, failures, opened
+from constat.store.catalog_search import WordSearch
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-_MOST_WORDS: Final = 12
-_SHORTEST_PREFIX: Final = 3
-_MOST_RANKED: Final = 1_000
+_MOST_FOUND: Final = 1_000
 _MOST_NAMES: Final = 20_000
-# Of a word that is nearly everywhere the first matches are ranked: among them all are alike.
-_RANKED: Final = """
-    SELECT id, score FROM (
-        SELECT rowid AS id, rank AS score FROM words WHERE words MATCH ? LIMIT 2000
-    ) ORDER BY score, id LIMIT ?
-"""
 _ADD_ENTRY: Final = "INSERT INTO entries VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?)"
-_ADD_TABLE: Final = "INSERT OR REPLACE INTO tables VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+_ADD_TABLE: Final = "INSERT OR REPLACE INTO tables VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _REMOVE_WORDS: Final = """
     INSERT INTO words (words, rowid, kind, name, more, notes)
     SELECT 'delete', id, kind, name, more, notes FROM entries WHERE source = ?
@@ -55,7 +48,10 @@ class KeptSource:
 
 @dataclass(frozen=True, slots=True)
 class KeptTable:
-    """A table: what a list shows of it, all of it as JSON, and the tables that it points to."""
+    """A table: what a list shows of it, all of it as JSON, and the tables that it points to.
+
+    `lines` are the words, names and comments of its columns, to find them by.
+    """
 
     source: str
     label: str
@@ -65,6 +61,7 @@ class KeptTable:
     comment: str
     document: str = ""
     targets: tuple[str, ...] = ()
+    lines: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,27 +187,24 @@ class CatalogIndex:
         rows = self._rows(asked, (source, label))
         return str(rows[0][0]) if rows else None
 
+    def lines(self, table: Found) -> str:
+        """Give what the columns of a table are found by."""
+        asked = "SELECT lines FROM tables WHERE source = ? AND label = ?"
+        rows = self._rows(asked, (table.source, table.label))
+        return str(rows[0][0]) if rows else ""
+
     def search(self, words: Sequence[str], kinds: Sequence[str], most: int) -> tuple[Found, ...]:
         """Find entries by words; first those with all of them in their name, at last beginnings.
 
-        A word that is in every entry is slow to rank, so that each step is taken only where the
-        ones before it have not found enough.
+        `kinds` are those that are wanted; none for all.
         """
-        most = min(most, _MOST_RANKED)
-        found: dict[int, Found] = {}
-        for match in _matches(tuple(dict.fromkeys(words))[:_MOST_WORDS]):
-            if len(found) >= most:
-                break
-            asked = f"kind : ({' OR '.join(map(_quoted, kinds))}) AND ({match})"
-            for identity, score in self._rows(_RANKED, (asked, most)):
-                if identity not in found and len(found) < most:
-                    found[int(str(identity))] = self._entry(identity, float(str(score)))
-        return tuple(found.values())
+        search = WordSearch(self._rows, words, kinds, min(most, _MOST_FOUND))
+        return tuple(self._entry(identity, score) for identity, score in search.found().items())
 
-    def _entry(self, identity: object, score: float) -> Found:
+    def _entry(self, identity: int, score: float) -> Found:
         asked = "SELECT source, kind, label, place, about FROM entries WHERE id = ?"
         ((source, kind, label, place, about),) = self._rows(asked, (identity,))
-        return Found(source, kind, label, place, about, -score)
+        return Found(source, kind, label, place, about, score)
 
     def vocabulary(self, beginning: str) -> tuple[str, ...]:
         """Give words of names that begin so, for telling what somebody may have meant."""
@@ -260,25 +254,4 @@ def _remove(connection: sqlite3.Connection, name: str) -> None:
 def _cells(one: KeptTable) -> tuple[object, ...]:
     folded = one.label.casefold()
     shown = (one.kind, one.rows, one.columns, one.comment)
-    return (one.source, one.label, folded, *shown, one.document)
-
-
-def _matches(words: Sequence[str]) -> Iterator[str]:
-    """Give the questions to the index, the strictest first."""
-    if not words:
-        return
-    if len(words) > 1:
-        yield f"name : {_quoted('_'.join(words))}"
-    every, some = " AND ".join(map(_quoted, words)), " OR ".join(map(_quoted, words))
-    yield f"name : ({every})"
-    yield every
-    if len(words) > 1:
-        yield some
-    beginnings = [f"{_quoted(word)} *" for word in words if len(word) >= _SHORTEST_PREFIX]
-    if beginnings:
-        yield " OR ".join(beginnings)
-
-
-def _quoted(word: str) -> str:
-    """Quote a word, which may be one of FTS5's own."""
-    return '"' + word.replace('"', '""') + '"'
+    return (one.source, one.label, folded, *shown, one.document, one.lines)

@@ -5,33 +5,28 @@ returned survives a crash of the program and of the machine; a plan that is edit
 written beside the earlier one; nothing is deleted. What the steps left lies in the store of tables,
 under the exploration's id. Two programs may write at once. Example:
 `ExploredStore(state).begin("top customers").identity` is what `constat resume` takes.
-Reference: https://www.sqlite.org/wal.html
 """
 
 from __future__ import annotations
 
 import json
-import os
 import secrets
 import sqlite3
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from constat.diagnostics import ConstatError, Diagnostic
-from constat.store import clock, opening
+from constat.store import clock
+from constat.store.state_file import Form, StateFile
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
 FILE_NAME: Final = "explored.sqlite"
 PLANNED, RUNNING, ANSWERED, FAILED = "planned", "running", "answered", "failed"
 STATUSES: Final = (PLANNED, RUNNING, ANSWERED, FAILED)
-_APPLICATION: Final = 0x434E5345  # "CNSE"
-_VERSION: Final = 1
-_WAIT_SECONDS: Final = 10.0
 _SHORTEST_PREFIX: Final = 4
 _LONGEST_TEXT: Final = 4 << 20
 _SCHEMA: Final = """
@@ -68,6 +63,7 @@ CREATE TABLE IF NOT EXISTS outcomes (
     at TEXT NOT NULL
 );
 """
+_FORM: Final = Form("store of explorations", 0x434E5345, 1, tuple(_SCHEMA.split(";")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +125,8 @@ class ExploredStore:
     """The explorations of a project, in one file of its state folder. Reading creates nothing."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
         self.path = folder / FILE_NAME
+        self._file = StateFile(self.path, _FORM)
 
     def begin(self, title: str) -> Exploration:
         """Begin an exploration."""
@@ -210,50 +206,14 @@ class ExploredStore:
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
-        """Open for one write, which is whole or has not happened."""
-        with _failures("written"):
-            self._folder.mkdir(parents=True, exist_ok=True)
-            with closing(self._opened("?mode=rwc", _prepare)) as connection:
-                # Taking the lock first: a read that later becomes a write could find it taken.
-                connection.execute("BEGIN IMMEDIATE")
-                try:
-                    yield connection
-                except BaseException:
-                    connection.execute("ROLLBACK")
-                    raise
-                connection.execute("COMMIT")
+        with _failures("written"), self._file.writing() as connection:
+            yield connection
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection | None]:
-        """Open for reading; `None` where there is nothing to read yet."""
-        if not self.path.exists():
-            yield None
-            return
-        log = self.path.with_name(FILE_NAME + "-wal")
-        # A log's reader would write an index where nobody can write.
-        frozen = "" if os.access(self._folder, os.W_OK) or log.exists() else "&immutable=1"
-        with (
-            _failures("read"),
-            closing(self._opened(f"?mode=ro{frozen}", _is_ours)) as connection,
-        ):
-            if _is_ours(connection):
-                # One state: a question must not come without the exploration it belongs to.
-                connection.execute("BEGIN")
-                yield connection
-            else:
-                yield None
-
-    def _opened(
-        self, options: str, prepare: Callable[[sqlite3.Connection], object]
-    ) -> sqlite3.Connection:
-        connect = partial(
-            sqlite3.connect,
-            f"{self.path.absolute().as_uri()}{options}",
-            uri=True,
-            timeout=_WAIT_SECONDS,
-            isolation_level=None,
-        )
-        return opening.opened(connect, prepare, _WAIT_SECONDS)
+        # One state: a question must not come without the exploration it belongs to.
+        with _failures("read"), self._file.reading() as connection:
+            yield connection
 
 
 def _insert_plan(connection: sqlite3.Connection, values: tuple[object, ...]) -> None:
@@ -298,36 +258,6 @@ def _check(*texts: str) -> None:
         if size > _LONGEST_TEXT or "\0" in text:
             message = "a text of the exploration is too long, or no text"
             raise ConstatError([Diagnostic("C0900", message, note="nothing was kept")])
-
-
-def _prepare(connection: sqlite3.Connection) -> None:
-    """Create what is missing, and set how writes are made durable."""
-    ours = _is_ours(connection)
-    connection.execute("PRAGMA journal_mode = WAL")
-    connection.execute("PRAGMA synchronous = FULL")
-    if ours:
-        return
-    connection.execute("BEGIN IMMEDIATE")
-    for statement in _SCHEMA.split(";"):
-        connection.execute(statement)
-    connection.execute(f"PRAGMA application_id = {_APPLICATION}")
-    connection.execute(f"PRAGMA user_version = {_VERSION}")
-    connection.execute("COMMIT")
-
-
-def _is_ours(connection: sqlite3.Connection) -> bool:
-    """Tell whether it holds our tables; an empty file does not hold them yet.
-
-    Raises `ValueError` for another database, and for one that a later version has written.
-    """
-    found = opening.identity(connection)
-    if found.application == _APPLICATION and found.version == _VERSION:
-        return True
-    if found.application == _APPLICATION and found.version > _VERSION:
-        raise ValueError("it was written by a later version of Constat")
-    if not found.blank:
-        raise ValueError("it is not a store of explorations")
-    return False
 
 
 @contextmanager

@@ -4,31 +4,26 @@ In: facts as canonical texts. Out: `StoredFact` values. Invariants: what `add` o
 returned survives a crash of the program and of the machine (write-ahead log, full synchronisation);
 nothing is ever deleted, a retraction is written beside the fact. Two programs may write at once.
 Example: `FactStore(folder).add("tier", ("C009", "gold"), "alice")`.
-Reference: https://www.sqlite.org/wal.html
 """
 
 from __future__ import annotations
 
 import json
-import os
 import sqlite3
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import ConstatError, Diagnostic
-from constat.store import clock, opening
+from constat.store import clock
+from constat.store.state_file import Form, NotOursError, StateFile
 from constat.store.told import Told, check_told, keep_told, read_told
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
 FILE_NAME: Final = "facts.sqlite"
-_APPLICATION: Final = 0x434E5354  # "CNST"
-_VERSION: Final = 1
-_WAIT_SECONDS: Final = 10.0
 _LONGEST_NAME: Final = 200
 _LONGEST_ROW: Final = 4 << 20
 _SCHEMA: Final = """
@@ -46,6 +41,7 @@ CREATE TABLE IF NOT EXISTS facts (
 CREATE UNIQUE INDEX IF NOT EXISTS active ON facts (predicate, row, author)
     WHERE retracted_at IS NULL;
 """
+_FORM: Final = Form("store of facts", 0x434E5354, 1, tuple(_SCHEMA.split(";")))
 _COLUMNS: Final = "id, predicate, row, author, note, added_at, retracted_at, retracted_by"
 
 
@@ -74,8 +70,8 @@ class FactStore:
     """The facts of a project, in one file of its state folder. Nothing is created by reading."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
         self.path = folder / FILE_NAME
+        self._file = StateFile(self.path, _FORM)
 
     def add(
         self,
@@ -145,80 +141,22 @@ class FactStore:
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
-        with self._failures("written"):
-            self._folder.mkdir(parents=True, exist_ok=True)
-            with closing(self._opened("?mode=rwc", _prepare)) as connection:
-                # Taking the lock first: a read that later becomes a write could find it taken.
-                connection.execute("BEGIN IMMEDIATE")
-                try:
-                    yield connection
-                except BaseException:
-                    connection.execute("ROLLBACK")
-                    raise
-                connection.execute("COMMIT")
+        with _failures("written"), self._file.writing() as connection:
+            yield connection
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection | None]:
         """Open the file; `None` where another program is about to write its first fact."""
-        options = f"?mode=ro{self._frozen()}"
-        with (
-            self._failures("read"),
-            closing(self._opened(options, _check_identity)) as connection,
-        ):
-            yield connection if _check_identity(connection) else None
-
-    def _frozen(self) -> str:
-        """Say that nobody writes where nobody can: a log's reader would write an index."""
-        log = self.path.with_name(FILE_NAME + "-wal")
-        return "" if os.access(self._folder, os.W_OK) or log.exists() else "&immutable=1"
-
-    @contextmanager
-    def _failures(self, what: str) -> Iterator[None]:
-        try:
-            yield
-        except (sqlite3.Error, sqlite3.Warning, OSError, ValueError) as problem:
-            raise ConstatError([_complaint(problem, what)]) from problem
-
-    def _opened(
-        self, options: str, prepare: Callable[[sqlite3.Connection], object]
-    ) -> sqlite3.Connection:
-        connect = partial(
-            sqlite3.connect,
-            f"{self.path.absolute().as_uri()}{options}",
-            uri=True,
-            timeout=_WAIT_SECONDS,
-            isolation_level=None,
-        )
-        return opening.opened(connect, prepare, _WAIT_SECONDS)
+        with _failures("read"), self._file.reading() as connection:
+            yield connection
 
 
-def _prepare(connection: sqlite3.Connection) -> None:
-    """Create what is missing, and set how writes are made durable."""
-    _check_identity(connection)
-    connection.execute("PRAGMA journal_mode = WAL")
-    connection.execute("PRAGMA synchronous = FULL")
-    if connection.execute("PRAGMA user_version").fetchone()[0] == 0:
-        connection.execute("BEGIN IMMEDIATE")
-        for statement in _SCHEMA.split(";"):
-            connection.execute(statement)
-        connection.execute(f"PRAGMA application_id = {_APPLICATION}")
-        connection.execute(f"PRAGMA user_version = {_VERSION}")
-        connection.execute("COMMIT")
-
-
-def _check_identity(connection: sqlite3.Connection) -> bool:
-    """Refuse a file that is some other database, or was written by a later version.
-
-    Tells whether it holds our tables; an empty file does not hold them yet.
-    """
-    found = opening.identity(connection)
-    if found.application == _APPLICATION and found.version == _VERSION:
-        return True
-    if found.application == _APPLICATION and found.version > _VERSION:
-        raise ValueError("it was written by a later version of Constat")
-    if not found.blank:
-        raise ValueError("it is not a store of facts")
-    return False
+@contextmanager
+def _failures(what: str) -> Iterator[None]:
+    try:
+        yield
+    except (sqlite3.Error, sqlite3.Warning, OSError, ValueError) as problem:
+        raise ConstatError([_complaint(problem, what)]) from problem
 
 
 def _checked(predicate: str, row: Sequence[str], *texts: str) -> str:
@@ -269,7 +207,7 @@ def _stored(found: tuple[object, ...], words: Mapping[int, Told]) -> StoredFact:
 
 
 def _complaint(problem: Exception, what: str) -> Diagnostic:
-    if isinstance(problem, sqlite3.DatabaseError):
+    if isinstance(problem, sqlite3.DatabaseError | NotOursError):
         reason = str(problem)
     elif isinstance(problem, OSError):
         reason = problem.strerror or type(problem).__name__

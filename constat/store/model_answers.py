@@ -13,25 +13,21 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import sqlite3
 import threading
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from constat.store import opening
+from constat.store.state_file import Form, NotOursError, StateFile, transaction
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
 FILE_NAME: Final = "model_answers.sqlite"
-_APPLICATION: Final = 0x434E4D41  # "CNMA"
-_VERSION: Final = 1
-_WAIT_SECONDS: Final = 10.0
 _SCHEMA: Final = """
 CREATE TABLE replies (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -48,6 +44,10 @@ CREATE TABLE told (
 ) WITHOUT ROWID;
 CREATE INDEX by_reply ON told (reply)
 """
+# What was asked and told is for those who may read the project's data, and it was paid for.
+_FORM: Final = Form(
+    "store of model answers", 0x434E4D41, 1, tuple(_SCHEMA.split(";")), private=True
+)
 _COLUMNS: Final = (
     "id, prompt, task, model, at, request, response, digest, usable, read, cached, stored, written,"
     " cost, seconds"
@@ -112,6 +112,7 @@ class ModelAnswers:
     """
 
     def __init__(self, folder: Path) -> None:
+        self.folder = folder
         self.path = folder / FILE_NAME
         self._lock = threading.RLock()
         self._connection: sqlite3.Connection | None = None
@@ -244,20 +245,11 @@ class ModelAnswers:
         with self._lock, _failures():
             if self._connection is None:
                 self._connection = self._opened()
-            connection = self._connection
-            connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield connection
-                connection.execute("COMMIT")
-            except BaseException:
-                # A full disk has ended the transaction already.
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
-                raise
+            with transaction(self._connection):
+                yield self._connection
 
     def _opened(self) -> sqlite3.Connection:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        return opening.opened(partial(_connected, self.path), _prepare, _WAIT_SECONDS)
+        return StateFile(self.path, _FORM).opened(shared=True)
 
 
 def _more(before: Spent, counts: Iterable[int], cost: Decimal) -> Spent:
@@ -272,50 +264,6 @@ def _more(before: Spent, counts: Iterable[int], cost: Decimal) -> Spent:
         before.written + written,
         before.cost + cost,
     )
-
-
-def _connected(path: Path) -> sqlite3.Connection:
-    # What was asked and told is for those who may read the project's data.
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
-    return sqlite3.connect(
-        f"{path.absolute().as_uri()}?mode=rwc",
-        uri=True,
-        timeout=_WAIT_SECONDS,
-        isolation_level=None,
-        check_same_thread=False,
-    )
-
-
-def _prepare(connection: sqlite3.Connection) -> None:
-    connection.execute("PRAGMA trusted_schema = OFF")
-    connection.execute("PRAGMA journal_mode = WAL")
-    # A reply was paid for: it is on the disk before anybody reads it.
-    connection.execute("PRAGMA synchronous = FULL")
-    if _is_ours(connection):
-        return
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        if not _is_ours(connection):
-            for statement in _SCHEMA.split(";"):
-                connection.execute(statement)
-            connection.execute(f"PRAGMA application_id = {_APPLICATION}")
-            connection.execute(f"PRAGMA user_version = {_VERSION}")
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
-
-
-def _is_ours(connection: sqlite3.Connection) -> bool:
-    found = opening.identity(connection)
-    if found.application == _APPLICATION and found.version == _VERSION:
-        return True
-    if found.application == _APPLICATION:
-        raise ModelAnswerError("it was written by another version of Constat")
-    if not found.blank:
-        raise ModelAnswerError("it is another program's database")
-    return False
 
 
 def _reply(row: Sequence[object]) -> PaidReply:
@@ -353,6 +301,8 @@ def _failures() -> Iterator[None]:
         yield
     except sqlite3.Error as problem:
         raise ModelAnswerError(str(problem)[:200]) from problem
+    except NotOursError as problem:
+        raise ModelAnswerError(str(problem)) from problem
     except OSError as problem:
         raise ModelAnswerError(problem.strerror or type(problem).__name__) from problem
     except (ValueError, TypeError, OverflowError, InvalidOperation) as problem:

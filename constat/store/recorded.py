@@ -6,32 +6,26 @@ one, and one that did not change is not recorded again; what `add` has returned 
 the machine (write-ahead log, full synchronisation); an answer is there whole or not at all, and one
 whose text is not what was written is never given out. The oldest leave where the record would grow
 beyond its age or its size. Example: `store.add([Fresh(...)], now())`.
-Reference: https://www.sqlite.org/wal.html
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
-import sqlite3
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from constat.store import opening
-from constat.store.answer_file import AnswerStoreError, failures
+from constat.store.answer_file import failures
+from constat.store.state_file import Form, StateFile
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    import sqlite3
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
 FILE_NAME: Final = "recorded.sqlite"
 MOST_BYTES: Final = 1 << 30
-_APPLICATION: Final = 0x434E5352  # "CNSR"
-_VERSION: Final = 1
-_WAIT_SECONDS: Final = 10.0
 _KEYS_AT_ONCE: Final = 10_000
 _SCHEMA: Final = """
 CREATE TABLE answers (
@@ -48,6 +42,8 @@ CREATE TABLE keys (
 ) WITHOUT ROWID;
 CREATE INDEX by_answer ON keys (answer)
 """
+# Rows of a source are for those who may read it.
+_FORM: Final = Form("record of answers", 0x434E5352, 1, tuple(_SCHEMA.split(";")), private=True)
 _LISTED: Final = "id, predicate, pattern, source, keys, rows, recorded_at, size"
 
 
@@ -97,6 +93,7 @@ class RecordStore:
 
     def __init__(self, folder: Path, *, most_bytes: int = MOST_BYTES) -> None:
         self.path = folder / FILE_NAME
+        self._file = StateFile(self.path, _FORM)
         self._most = most_bytes
 
     def add(self, fresh: Sequence[FreshRecord], moment: str, oldest: str = "") -> int:
@@ -106,20 +103,10 @@ class RecordStore:
         """
         if not fresh:
             return 0
-        with failures():
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            with closing(self._connected(self._writable, _prepare)) as connection:
-                connection.execute("BEGIN IMMEDIATE")
-                try:
-                    added = sum(_insert(connection, one, moment) for one in fresh)
-                    self._make_room(connection, oldest)
-                    connection.execute("COMMIT")
-                except BaseException:
-                    # A full disk has ended the transaction already.
-                    if connection.in_transaction:
-                        connection.execute("ROLLBACK")
-                    raise
-                return added
+        with failures(), self._file.writing() as connection:
+            added = sum(_insert(connection, one, moment) for one in fresh)
+            self._make_room(connection, oldest)
+            return added
 
     def patterns(self, predicate: str, shape: str) -> tuple[str, ...]:
         """Give the patterns that something is recorded for."""
@@ -178,46 +165,14 @@ class RecordStore:
         """Remove what was recorded before a time; gives how many answers."""
         if not self.path.exists():
             return 0
-        with failures(), closing(self._connected(self._writable, _prepare)) as connection:
-            connection.execute("BEGIN IMMEDIATE")
+        with failures(), self._file.writing() as connection:
             condition = "recorded_at < ? AND (? IS NULL OR predicate = ?)"
-            count = _delete(connection, condition, (before, predicate, predicate))
-            connection.execute("COMMIT")
-            return count
+            return _delete(connection, condition, (before, predicate, predicate))
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection | None]:
-        if not self.path.exists():
-            yield None
-            return
-        with failures(), closing(self._connected(self._readable, _is_ours)) as connection:
-            yield connection if _is_ours(connection) else None
-
-    def _connected(
-        self,
-        connect: Callable[[], sqlite3.Connection],
-        prepare: Callable[[sqlite3.Connection], object],
-    ) -> sqlite3.Connection:
-        return opening.opened(connect, prepare, _WAIT_SECONDS)
-
-    def _writable(self) -> sqlite3.Connection:
-        # Rows of a source are for those who may read it.
-        os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
-        return self._open("?mode=rwc")
-
-    def _readable(self) -> sqlite3.Connection:
-        log = self.path.with_name(FILE_NAME + "-wal")
-        frozen = not os.access(self.path.parent, os.W_OK) and not log.exists()
-        return self._open("?mode=ro" + ("&immutable=1" if frozen else ""))
-
-    def _open(self, options: str) -> sqlite3.Connection:
-        return partial(
-            sqlite3.connect,
-            f"{self.path.absolute().as_uri()}{options}",
-            uri=True,
-            timeout=_WAIT_SECONDS,
-            isolation_level=None,
-        )()
+        with failures(), self._file.reading() as connection:
+            yield connection
 
     def _make_room(self, connection: sqlite3.Connection, oldest: str) -> None:
         """Let the oldest go: those before a time, then as many as the size asks for."""
@@ -281,37 +236,3 @@ def _delete(connection: sqlite3.Connection, condition: str, values: Sequence[obj
     chosen = f"SELECT id FROM answers WHERE {condition}"  # noqa: S608  conditions of this module
     connection.execute(f"DELETE FROM keys WHERE answer IN ({chosen})", values)  # noqa: S608
     return connection.execute(f"DELETE FROM answers WHERE {condition}", values).rowcount  # noqa: S608
-
-
-def _prepare(connection: sqlite3.Connection) -> None:
-    """Create what is missing, and set how writes are made durable."""
-    ours = _is_ours(connection)
-    connection.execute("PRAGMA journal_mode = WAL")
-    connection.execute("PRAGMA synchronous = FULL")
-    if ours:
-        return
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        # Two programs may have found the file empty: the second one finds it made.
-        if not _is_ours(connection):
-            for statement in _SCHEMA.split(";"):
-                connection.execute(statement)
-            connection.execute(f"PRAGMA application_id = {_APPLICATION}")
-            connection.execute(f"PRAGMA user_version = {_VERSION}")
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
-
-
-def _is_ours(connection: sqlite3.Connection) -> bool:
-    """Tell our file from an empty one; raise for any other."""
-    found = opening.identity(connection)
-    if found.application == _APPLICATION and found.version == _VERSION:
-        return True
-    if found.application == _APPLICATION:
-        raise AnswerStoreError("it was written by another version of Constat")
-    if not found.blank:
-        raise AnswerStoreError("it is another program's database")
-    return False

@@ -20,8 +20,9 @@ from constat.diagnostics import ConstatError, Diagnostic
 from constat.store import clock
 from constat.store.tables_backends import StoreFailureError, backend_at
 from constat.store.tables_checking import check_result, json_text, next_numbers
+from constat.store.tables_files import DEFAULT_ADDRESS, adding
 from constat.store.tables_format import Table, TableError, decode, encode
-from constat.store.tables_parquet import read_parquet, write_parquet
+from constat.store.tables_parquet import read_parquet
 from constat.store.tables_values import (
     Artifact,
     Json,
@@ -36,9 +37,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from constat.store.tables_backends import Rows, Transaction
+    from constat.store.tables_files import Adding
 
 FOLDER: Final = "explored"
-DEFAULT_ADDRESS: Final = "sqlite:///tables.sqlite"
 INLINE_BYTES: Final = 1 << 20
 _TABLE: Final = (
     "SELECT name, version, step, step_name, sha256, row_count, columns, size, reference, kept_at"
@@ -69,15 +70,16 @@ class DataStore:
         self.session = session
         self.folder = folder / FOLDER
         self._inline = inline_bytes
+        self._address = address or DEFAULT_ADDRESS
         with _failures("opened"):
-            self._backend = backend_at(address or DEFAULT_ADDRESS, self.folder)
+            self._backend = backend_at(self._address, self.folder)
 
     def commit(self, result: StepResult) -> Kept:
         """Keep what a step leaves, as a whole. Raises `ConstatError`; then nothing was kept."""
         check_result(result)
-        with _failures("written"):
+        with _failures("written"), adding(self.folder, self._address, self._files) as files:
             # Files first: a file without a row is waste, a row without a file would be a loss.
-            kept = {name: self._content(table) for name, table in result.tables.items()}
+            kept = {name: self._content(table, files) for name, table in result.tables.items()}
             now = clock.now()
             with self._backend.writing() as transaction:
                 return Kept(
@@ -188,13 +190,18 @@ class DataStore:
             raise TableError("a content has another hash than it was kept with")
         return content
 
-    def _content(self, table: Table) -> tuple[str, str, bytes]:
+    def _files(self) -> frozenset[str]:
+        """Name the files of all sessions."""
+        statement = "SELECT DISTINCT reference FROM constat_tables WHERE reference <> ''"
+        return frozenset(str(name) for (name,) in self._read(statement, ()))
+
+    def _content(self, table: Table, files: Adding) -> tuple[str, str, bytes]:
         """Give the hash of a table, its file or nothing, and its bytes or none."""
         content = encode(table)
         sha256 = hashlib.sha256(content).hexdigest()
         if len(content) <= self._inline or not table.columns:
             return sha256, "", content
-        return sha256, write_parquet(table, self.folder, sha256), b""
+        return sha256, files.write(table, sha256), b""
 
     def _keep_tables(
         self,

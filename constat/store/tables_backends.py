@@ -13,12 +13,11 @@ import os
 import sqlite3
 import time
 from contextlib import closing, contextmanager
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from constat.store import opening
 from constat.store.locking import lock_within
+from constat.store.state_file import WAIT_SECONDS, Form, NotOursError, StateFile
 from constat.store.tables_schema import (
     APPLICATION,
     DUCKDB,
@@ -29,13 +28,13 @@ from constat.store.tables_schema import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
 Rows = list[tuple[Any, ...]]
-WAIT_SECONDS: Final = 10.0
 _PAUSE_SECONDS: Final = 0.02
 # Any number will do, as long as all programs that write here take the same one.
 _LOCK: Final = 0x434E5354
+_FORM: Final = Form("store of tables", APPLICATION, VERSION, statements(SQLITE))
 
 
 class StoreFailureError(Exception):
@@ -106,91 +105,33 @@ class SqliteBackend:
     """A file of SQLite, with a write-ahead log and full synchronisation."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self._file = StateFile(path, _FORM)
 
     def exists(self) -> bool:
         """Tell whether the file is there."""
-        return self._path.exists()
+        return self._file.path.exists()
 
     @contextmanager
     def reading(self) -> Iterator[Transaction]:
         """Read one state of the file."""
-        with _sqlite_failures(), closing(self._opened(self._read_only(), _known)) as connection:
-            connection.execute("BEGIN")
-            # Another program may be about to create the tables.
-            blank = opening.identity(connection).blank
-            yield _Nothing() if blank else _SqliteTransaction(connection)
+        with _sqlite_failures(), self._file.reading() as connection:
+            yield _Nothing() if connection is None else _SqliteTransaction(connection)
 
     @contextmanager
     def writing(self) -> Iterator[Transaction]:
         """Write alone."""
-        with _sqlite_failures():
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            with closing(self._opened("?mode=rwc", _prepare)) as connection:
-                connection.execute("BEGIN IMMEDIATE")
-                try:
-                    yield _SqliteTransaction(connection)
-                except BaseException:
-                    # A database that is full has rolled back by itself.
-                    if connection.in_transaction:
-                        connection.execute("ROLLBACK")
-                    raise
-                connection.execute("COMMIT")
-
-    def _read_only(self) -> str:
-        """Say that nobody writes where nobody can: a log's reader would write an index."""
-        log = self._path.with_name(f"{self._path.name}-wal")
-        writable = os.access(self._path.parent, os.W_OK) or log.exists()
-        return "?mode=ro" if writable else "?mode=ro&immutable=1"
-
-    def _opened(
-        self, options: str, prepare: Callable[[sqlite3.Connection], object]
-    ) -> sqlite3.Connection:
-        connect = partial(
-            sqlite3.connect,
-            f"{self._path.absolute().as_uri()}{options}",
-            uri=True,
-            timeout=WAIT_SECONDS,
-            isolation_level=None,
-        )
-        return opening.opened(connect, prepare, WAIT_SECONDS)
+        with _sqlite_failures(), self._file.writing() as connection:
+            yield _SqliteTransaction(connection)
 
 
 @contextmanager
 def _sqlite_failures() -> Iterator[None]:
     try:
         yield
-    except (sqlite3.Error, sqlite3.Warning) as problem:
+    except (sqlite3.Error, sqlite3.Warning, NotOursError) as problem:
         raise StoreFailureError(str(problem)[:200]) from problem
     except OSError as problem:
         raise StoreFailureError(problem.strerror or type(problem).__name__) from problem
-
-
-def _known(connection: sqlite3.Connection) -> None:
-    """Refuse a file that is some other database, or of a later version."""
-    found = opening.identity(connection)
-    if found.blank:
-        return
-    if found.application != APPLICATION:
-        raise StoreFailureError("it is no store of tables")
-    if found.version > VERSION:
-        raise StoreFailureError("it was written by a later version of Constat")
-
-
-def _prepare(connection: sqlite3.Connection) -> None:
-    blank = opening.identity(connection).blank
-    if not blank:
-        _known(connection)
-    connection.execute("PRAGMA journal_mode = WAL")
-    connection.execute("PRAGMA synchronous = FULL")
-    if not blank:
-        return
-    connection.execute("BEGIN IMMEDIATE")
-    for statement in statements(SQLITE):
-        connection.execute(statement)
-    connection.execute(f"PRAGMA application_id = {APPLICATION}")
-    connection.execute(f"PRAGMA user_version = {VERSION}")
-    connection.execute("COMMIT")
 
 
 class _DuckTransaction:

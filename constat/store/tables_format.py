@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 import struct
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
@@ -21,6 +20,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+
+from constat.store.tables_decimals import are_decimals
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -46,7 +47,6 @@ FIXED: Final = MappingProxyType(
 )
 KINDS: Final = (*FIXED, *sorted(TEXTUAL))
 """The kinds of columns, by the names that rules have for them."""
-_DECIMAL: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]*[1-9])?\Z")
 _EPOCH: Final = date(1970, 1, 1)
 _EPOCH_TIME: Final = datetime(1970, 1, 1)  # noqa: DTZ001  times of tables are in UTC throughout
 _FIRST_DAY: Final = (date.min - _EPOCH).days
@@ -200,8 +200,11 @@ def column_values(column: Column, rows: int) -> list[Any]:
 def text_cells(column: Column) -> list[str]:
     """Give the cells of a textual column, the empty text where one is missing."""
     ends = np.frombuffer(column.ends, "<i8").tolist()
-    data = column.data
-    return [data[start:end].decode() for start, end in zip([0, *ends], ends, strict=False)]
+    data, places = column.data, zip([0, *ends], ends, strict=False)
+    if data.isascii():
+        text = data.decode()
+        return [text[start:end] for start, end in places]
+    return [data[start:end].decode() for start, end in places]
 
 
 def column_of(
@@ -385,13 +388,8 @@ def _check_texts(column: Column, rows: int, missing: np.ndarray[Any, Any]) -> No
     if bool((np.frombuffer(column.data, np.uint8)[inner] & _CONTINUES == _CONTINUATION).any()):
         raise TableError("a text ends inside a character")
     if column.kind == "Decimal":
-        texts = (
-            t for t, gone in zip(text_cells(column), missing.tolist(), strict=True) if not gone
-        )
-        if not all(map(_is_decimal, texts)):
+        cells = text_cells(column)
+        for place in np.flatnonzero(missing).tolist():
+            cells[place] = "0"
+        if not are_decimals(cells, _MOST_DIGITS):
             raise TableError("a cell is no value of its column's kind, Decimal")
-
-
-def _is_decimal(text: str) -> bool:
-    digits = sum(map(str.isdigit, text))
-    return bool(_DECIMAL.match(text)) and text != "-0" and digits <= _MOST_DIGITS

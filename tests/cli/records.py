@@ -34,7 +34,8 @@ def make_records(where: Path, project: Path) -> None:
     shutil.copytree(project / ".constat", where / STATE)
     plan = ("solve", "--plan", project / "plans" / "sizes.yaml", "--today", "2025-11-21")
     shutil.rmtree(project / ".constat")
-    done(*plan, "--events", "none", "--project", project)
+    proof = ("--certificate", where / "sizes.json")
+    done(*plan, *proof, "--events", "none", "--project", project)
     shutil.copytree(project / ".constat", where / EXPLORED)
     log = where / "examples" / "memory" / "refund.json"
     done("memory", "compact", log, "--session", "refund", "--store", where / REMEMBERED)

@@ -12,11 +12,14 @@ import pytest
 
 from constat.memory import HeldAttachments, Memory, Message, Role, Text
 from constat.memory.archive import Archive
+from constat.memory.deciding import rules_folder
+from constat.memory.extract.by_model import TOOL
 from constat.memory.forgetting import forget
 from constat.memory.log_files import read_log, write_log
 from constat.memory.messages import MessageFormatError
 from tests.cli.running import Ran, run
 from tests.examples.shop import ROOT
+from tests.loopback.server import ModelServer, Written
 from tests.memory.logs import public_logs
 
 LOG = ROOT / "examples" / "memory" / "refund.json"
@@ -117,7 +120,7 @@ def test_a_context_holds_rules_wishes_and_errors_and_no_order_of_a_tool(store: P
     shown = remember("show", "--session", "refund", store=store).out
     assert 'constraint must_not "Never refund more than was paid." @m0[34:66]' in shown
     assert 'constraint must "Only use the gift card, please."' in shown
-    assert "(put right in @m12)" in shown
+    assert "(not put right; refund did well in @m12)" in shown
     assert "twice" not in "".join(
         line for line in shown.splitlines() if line.startswith("constraint")
     )
@@ -234,3 +237,51 @@ def test_forgetting_one_of_several_that_is_not_kept_forgets_none(tmp_path: Path)
         with pytest.raises(Exception, match="no text"):
             forget(memory.archive, [digest, f"sha256:{'0' * 64}"], by="ann", reason="r")
         assert memory.archive.get(digest) == b"Hello"
+
+
+def test_rules_of_ones_own_take_the_place_of_those_of_memory(tmp_path: Path) -> None:
+    own = tmp_path / "own"
+    own.mkdir()
+    given = (rules_folder() / "view.dl").read_text()
+    words = ("memory", "compact", str(LOG), "--budget", "560", "--format", "json")
+
+    def classes(*more: str) -> set[int]:
+        lines = run(*words, *more).json["lines"]
+        return {one["class"] for one in lines if any("] column" in name for name in one["claims"])}
+
+    (own / "view.dl").write_text(f'{given}\npinned_kind("column").\n')
+    assert classes("--rules", str(own)) == {1}
+    assert 1 not in classes()
+    (own / "view.dl").write_text("pinned_kind(")
+    assert run(*words, "--rules", str(own)).code == 2
+    assert "C0933" in run(*words, "--rules", str(tmp_path / "none")).err
+
+
+@pytest.mark.parametrize("provider", ["anthropic", pytest.param("openai", marks=pytest.mark.slow)])
+def test_a_model_is_asked_through_the_providers_own_library_and_stands_before_the_gate(
+    provider: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The reply was written by hand; no model is asked."""
+    said = "My sister Ann lives in Utrecht."
+    fact = {"kind": "user_fact", "subject": "Ann", "key": "lives", "value": "Utrecht"}
+    place = {"text": 0, "quote": "lives in Utrecht", "denied": False}
+    claims = [{**fact, **place}, {**fact, **place, "value": "Paris"}]
+    monkeypatch.setenv("NO_SECRET", "sk-planted-key")
+    log = tmp_path / "log.json"
+    log.write_text(json.dumps([{"role": "user", "content": said}]))
+    with ModelServer(lambda _: Written(calls=((TOOL, {"facts": claims}),))) as server:
+        (tmp_path / "constat.yaml").write_text(
+            "rules: []\nmodels:\n  named:\n    author: {provider: "
+            f'{provider}, model: written-answers, base_url: "{server.address}", key: NO_SECRET}}\n'
+        )
+        ran = run(
+            *("memory", "compact", str(log), "--with-model", "--format", "json"),
+            *("--project", str(tmp_path)),
+        )
+    assert ran.code == 0, ran.err
+    assert (ran.json["by_model"]["facts"], ran.json["by_model"]["rejected"]) == (1, 1)
+    (asked,) = [one for one in server.asked if not one.counting]
+    assert asked.chat is (provider == "openai")
+    assert TOOL in asked.tools
+    assert said in asked.question
+    assert "sk-planted-key" not in ran.out + ran.err + str(asked.body)

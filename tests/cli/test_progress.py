@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import io
 import sys
+import threading
 from contextlib import contextmanager, redirect_stderr
 from typing import TYPE_CHECKING
 
 import pytest
 
 from constat.cli.progress import watching
-from constat.evaluation import CallFinished, CallStarted, QueryRun, RoundFinished, ignore_event
+from constat.evaluation import (
+    CallFinished,
+    CallStarted,
+    ModelAwaited,
+    ModelReplied,
+    QueryRun,
+    RoundFinished,
+    ignore_event,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -75,3 +84,30 @@ def test_without_a_terminal_nothing_is_observed(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(sys, "stderr", io.StringIO())
     with watching() as observe:
         assert observe is ignore_event
+
+
+def test_while_a_model_is_awaited_the_line_counts_the_seconds(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("constat.cli.progress._PAUSE", 0.001)
+    drawn = threading.Event()
+
+    class Telling(Terminal):
+        def write(self, text: str) -> int:
+            if "waiting for" in text:
+                drawn.set()
+            return super().write(text)
+
+    terminal = Telling()
+    with redirect_stderr(terminal), watching() as observe:
+        observe(ModelAwaited("author", "draft"))
+        assert not drawn.wait(0.02), "nothing in the first second"
+        clock.now = 3.0
+        assert drawn.wait(30)
+        observe(ModelReplied("author", "draft", 3.0))
+        clock.now = 4.0
+        observe(QueryRun("sales", "SELECT 1", 0, 1, 0.1))
+        shown = terminal.getvalue()
+    assert "\x1b[Kwaiting for author (draft), 3 s" in shown
+    assert shown.endswith("reading sales"), "the wait is over"
+    assert terminal.getvalue().endswith("\r\x1b[K")

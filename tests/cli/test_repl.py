@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import io
 import os
-import pty
-import re
-import select
 import signal
-import subprocess
 import sys
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import pytest
@@ -25,25 +22,32 @@ from constat.cli.solve_options import plan_file
 from constat.session.repl import Kind, Notebook, is_complete, kind_of
 from constat.session.suppositions import Suppositions
 from tests.cli.running import Ran, run
+from tests.cli.terminal import LONGEST, Terminal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-LONGEST = 20.0
-
 
 @pytest.fixture
-def typed(still_shop: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
+def typed(still_shop: Path) -> Iterator[Desk]:
     """A desk to look at, without a terminal."""
     with Session(still_shop) as session, Notebook(session) as notebook:
         yield Desk(notebook, "ada")
 
 
-def entered(shop: Path, monkeypatch: pytest.MonkeyPatch, *lines: str) -> Ran:
-    """Run the REPL with these lines on stdin."""
-    monkeypatch.setattr(sys, "stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
-    return run("repl", "--project", shop, "--by", "ada")
+Entered = Callable[..., Ran]
+
+
+@pytest.fixture
+def entered(monkeypatch: pytest.MonkeyPatch) -> Entered:
+    """Run the REPL of a project with these lines on stdin."""
+
+    def enter(shop: Path, *lines: str) -> Ran:
+        monkeypatch.setattr(sys, "stdin", io.StringIO("".join(f"{line}\n" for line in lines)))
+        return run("repl", "--project", shop, "--by", "ada")
+
+    return enter
 
 
 @pytest.mark.parametrize(
@@ -97,10 +101,8 @@ def test_lines_become_entries() -> None:
     assert list(entries(lines)) == ["is_vip(C001)\n", "big(?c) :-\n  is_vip(?c).\n", "open(\n"]
 
 
-def test_goals_are_proved_and_answered(still_shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    ran = entered(
-        still_shop, monkeypatch, "is_vip(C001)", "is_vip(C002)?", "?- partner(?c)", "/why"
-    )
+def test_goals_are_proved_and_answered(still_shop: Path, entered: Entered) -> None:
+    ran = entered(still_shop, "is_vip(C001)", "is_vip(C002)?", "?- partner(?c)", "/why")
     assert ran.code == 0, ran.err
     assert "PROVED: is_vip(C001)" in ran.out
     assert "DISPROVED: is_vip(C002)" in ran.out
@@ -108,12 +110,9 @@ def test_goals_are_proved_and_answered(still_shop: Path, monkeypatch: pytest.Mon
     assert ran.out.count("DISPROVED: is_vip(C002)") == 2
 
 
-def test_typed_rules_count_until_they_are_taken_back(
-    still_shop: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_typed_rules_count_until_they_are_taken_back(still_shop: Path, entered: Entered) -> None:
     ran = entered(
         still_shop,
-        monkeypatch,
         ".decl big(c: CustomerId)",
         "big(?c) :- customer_revenue(?c, ?r),",
         "  ?r > 100000.",
@@ -134,21 +133,18 @@ def test_typed_rules_count_until_they_are_taken_back(
 
 
 def test_a_rule_with_a_mistake_changes_nothing_and_shows_the_place(
-    still_shop: Path, monkeypatch: pytest.MonkeyPatch
+    still_shop: Path, entered: Entered
 ) -> None:
-    ran = entered(still_shop, monkeypatch, "vip(?c) :- is_vipp(?c).", "/rules")
+    ran = entered(still_shop, "vip(?c) :- is_vipp(?c).", "/rules")
     assert ran.code == 2
     assert "there is no predicate `is_vipp`" in ran.err
     assert "vip(?c) :- is_vipp(?c)." in ran.err
     assert "no rule has been typed" in ran.out
 
 
-def test_suppositions_are_counted_in_and_named(
-    still_shop: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_suppositions_are_counted_in_and_named(still_shop: Path, entered: Entered) -> None:
     ran = entered(
         still_shop,
-        monkeypatch,
         "/what-if set vip_threshold=50000",
         "/what-if remove blocked(C004)",
         "is_vip(C002)",
@@ -168,12 +164,9 @@ def test_suppositions_are_counted_in_and_named(
     assert ran.code == 2
 
 
-def test_facts_are_stated_listed_and_taken_back(
-    shop: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_facts_are_stated_listed_and_taken_back(shop: Path, entered: Entered) -> None:
     ran = entered(
         shop,
-        monkeypatch,
         "is_strategic(C009)",
         "/unresolved",
         "/facts contract_value(C009, 250000)",
@@ -193,13 +186,10 @@ def test_facts_are_stated_listed_and_taken_back(
     assert "/facts contract_value(C009, 1)   or   /what-if add" in ran.err
 
 
-def test_proofs_rules_and_files_go_in_and_out(
-    shop: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_proofs_rules_and_files_go_in_and_out(shop: Path, entered: Entered, tmp_path: Path) -> None:
     rules = tmp_path / "mine.dl"
     ran = entered(
         shop,
-        monkeypatch,
         "/export certificate c001.json",
         "is_vip(C001)",
         f"/export certificate {tmp_path / 'c001.json'}",
@@ -217,11 +207,10 @@ def test_proofs_rules_and_files_go_in_and_out(
     assert ran.out.endswith(".decl big(c: CustomerId)\n")
 
 
-def test_explorations_are_looked_at(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_explorations_are_looked_at(shop: Path, entered: Entered) -> None:
     plan = shop / "plans" / "top5.yaml"
     ran = entered(
         shop,
-        monkeypatch,
         "/tables",
         f"/plan {plan}",
         "/history",
@@ -243,23 +232,19 @@ def test_explorations_are_looked_at(shop: Path, monkeypatch: pytest.MonkeyPatch)
     assert "there is no such exploration" in ran.err
 
 
-def test_a_question_is_read_by_a_model_of_the_project(
-    shop: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ran = entered(shop, monkeypatch, "Is customer C001 a VIP?", "/why")
+def test_a_question_is_read_by_a_model_of_the_project(shop: Path, entered: Entered) -> None:
+    ran = entered(shop, "Is customer C001 a VIP?", "/why")
     assert ran.code == 0, ran.err
     assert "goal: is_vip(C001)" in ran.out
     assert "written" in ran.err
     assert ran.out.count("PROVED: is_vip(C001)") == 2
 
 
-def test_without_a_model_a_sentence_is_explained(
-    shop: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_a_model_a_sentence_is_explained(shop: Path, entered: Entered) -> None:
     configuration = shop / "constat.yaml"
     text = configuration.read_text()
     configuration.write_text(text[: text.index("models:")])
-    ran = entered(shop, monkeypatch, "Is C001 a VIP?")
+    ran = entered(shop, "Is C001 a VIP?")
     assert ran.code == 2
     assert "neither a goal nor a rule" in ran.err
 
@@ -267,18 +252,14 @@ def test_without_a_model_a_sentence_is_explained(
 @pytest.mark.parametrize(
     "line", ["/tabels", "/", "/query", "/export x", "/retract", "/explain", "/load"]
 )
-def test_a_wrong_command_says_what_is_wrong(
-    still_shop: Path, monkeypatch: pytest.MonkeyPatch, line: str
-) -> None:
-    ran = entered(still_shop, monkeypatch, line)
+def test_a_wrong_command_says_what_is_wrong(still_shop: Path, entered: Entered, line: str) -> None:
+    ran = entered(still_shop, line)
     assert (ran.code, ran.out) == (2, "")
     assert "C092" in ran.err
 
 
-def test_help_names_every_command_and_quit_leaves(
-    still_shop: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ran = entered(still_shop, monkeypatch, "/help", "/explain C0910", "/quit", "is_vip(C001)")
+def test_help_names_every_command_and_quit_leaves(still_shop: Path, entered: Entered) -> None:
+    ran = entered(still_shop, "/help", "/explain C0910", "/quit", "is_vip(C001)")
     for name in ("tables", "query", "state", "history", "resume", "unresolved", "facts", "why",
                  "why-not", "what-if", "export", "undo"):  # fmt: skip
         assert f"/{name}" in ran.out
@@ -350,49 +331,15 @@ def test_constants_that_were_seen_are_offered_and_draw_nothing(typed: Desk) -> N
     assert all(one.isprintable() for one in known)
 
 
-class Terminal:
-    """A REPL on a terminal of its own."""
-
-    def __init__(self, *arguments: str) -> None:
-        self.ours, theirs = pty.openpty()
-        environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100", "LINES": "40"}
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "constat", "repl", *arguments],
-            stdin=theirs, stdout=theirs, stderr=theirs, env=environment, start_new_session=True,
-        )  # fmt: skip
-        os.close(theirs)
-        self.seen = ""
-
-    def until(self, pattern: str) -> str:
-        """Read until the pattern has been seen since the last call."""
-        end = time.monotonic() + LONGEST
-        while not re.search(pattern, self.seen, re.DOTALL):
-            ready, _, _ = select.select([self.ours], [], [], max(0.0, end - time.monotonic()))
-            assert ready, f"{pattern!r} was not seen in {self.seen!r}"
-            part = os.read(self.ours, 65_536).decode(errors="replace")
-            # A prompt asks where the cursor is; whoever does not answer has a slow terminal.
-            if "\x1b[6n" in part:
-                os.write(self.ours, b"\x1b[1;1R")
-            self.seen += part
-        found, self.seen = self.seen, ""
-        return found
-
-    def type(self, text: str) -> None:
-        os.write(self.ours, text.encode())
-
-    def close(self) -> None:
-        if self.process.poll() is None:
-            self.process.kill()
-        self.process.wait()
-        os.close(self.ours)
-
-
 def test_a_terminal_has_a_prompt_with_completion_history_and_long_entries(shop: Path) -> None:
     terminal = Terminal("--project", str(shop), "--by", "ada")
     try:
         terminal.until("constat>")
         terminal.type("is_vip(C001)\r")
         assert "\x1b[1;32mPROVED: is_vip(C001)" in terminal.until("/why shows the proof")
+        terminal.type("partner(?c)\r")
+        # What colours a heading reaches the terminal as that, and not spelled out.
+        assert "\\x1b" not in terminal.until("2 answers")
         terminal.type(".decl big(c: CustomerId)\r")
         terminal.until("declared")
         terminal.type("big(?c) :- is_vip(?c),\r")

@@ -1,4 +1,4 @@
-"""The thirty questions, and how their answers are compared.
+"""The forty questions, and how their answers are compared.
 
 In: the files of `questions`. Out: questions with the steps that a person wrote, and rows whose
 values compare. Invariant: equal numbers are equal, whatever type they came as.
@@ -19,7 +19,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 FOLDER: Final = Path(__file__).parent / "questions"
-DAYS: Final = {"regions": TODAY, "shop": "2025-11-21"}
+DAYS: Final = {
+    "regions": TODAY,
+    "shop": "2025-11-21",
+    "access": "2026-06-30",
+    "ownership": "2026-01-15",
+}
 
 
 def questions(world: str) -> list[dict[str, Any]]:

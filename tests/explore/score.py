@@ -1,4 +1,4 @@
-"""Score a language model on the thirty questions: `python -m tests.explore.score --model NAME`.
+"""Score a language model on the forty questions: `python -m tests.explore.score --model NAME`.
 
 In: a provider and a model, or the plans that people wrote (`--provider written`, the default),
 served on the loopback interface. Out: for each world how many questions got a plan, an answer, and
@@ -24,7 +24,7 @@ from constat import Session
 from constat.diagnostics import ConstatError
 from tests.examples.shop import build_database
 from tests.explore.asking import DAYS, plain, questions
-from tests.explore.worlds import make_regions, make_small_shop, oracle
+from tests.explore.worlds import make_example, make_regions, make_small_shop, oracle
 from tests.loopback.server import WRITTEN_MODEL, Asked, ModelServer, Written
 
 WRITTEN: Final = "written"
@@ -117,6 +117,9 @@ def main(arguments: Sequence[str]) -> int:
         regions = make_regions(folder / "regions")
         shop = make_small_shop(folder / "repository", folder / "shop.sqlite")
         files = {"regions": (regions, "sales.sqlite"), "shop": (shop, "data/shop.sqlite")}
+        for world, database in (("access", "directory"), ("ownership", "register")):
+            project = make_example(world, folder / f"repository-{world}")
+            files[world] = (project, f"data/{database}.sqlite")
         try:
             for world in [given.only] if given.only else list(DAYS):
                 project, database = files[world]

@@ -90,6 +90,7 @@ def test_unbounded_rules_are_open_and_never_empty(regions: Path) -> None:
         ("explore: {retries: many}", "C0504"),
         ("explore: {sandbox: none}", "C0504"),
         ("explore: {python: 1}", "C0504"),
+        ("explore: {certificates: maybe}", "C0504"),
         ("explore: {store: '${NOT_SET_ANYWHERE}'}", "C0511"),
     ],
 )

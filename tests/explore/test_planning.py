@@ -107,6 +107,9 @@ def test_a_follow_up_is_told_what_was_found(session: Session) -> None:
     assert "step 1: revenue(region: symbol, revenue: Decimal)" in said
     assert "revenue: 4 rows" in said
     assert "numbered from 2" in said
+    # What was said comes from the memory of the exploration.
+    assert f"person: {QUESTION}" in said
+    assert 'called: explore {"answer": "revenue"' in said
     assert [one.number for one in explored.steps] == [1, 2]
     assert len(explored.rows) == 1
 

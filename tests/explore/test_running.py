@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from constat import Session
+from constat.check import check_certificate
 from constat.diagnostics import ConstatError
 from constat.explore.events import (
     FactResolved,
@@ -93,6 +94,9 @@ def test_what_is_not_known_stays_open_and_ranking_refuses_it(session: Session) -
     assert explored.exit_code == 4
     assert any("keeper" in reason for reason in explored.relation.reasons)
     assert explored.sentence == "kept: not settled, 0 rows known so far."
+    report = check_certificate(explored.certificate)
+    assert (report.verdict, report.reason) == ("UNRESOLVED", None)
+    assert any("keeper" in one for one in report.missing)
     over = step("over(region: symbol)", rules="over(?r) :- kept(?r, _, _).")
     rest = step("rest(region: symbol)", rules="rest(?r) :- totals(?r, _), !kept(?r, _, _).")
     for above in (over, rest):
@@ -136,6 +140,11 @@ def test_what_rests_on_a_stated_fact_says_so(session: Session, regions: Path) ->
         assert len(third.rows) == 3
         assert set(third.relation.weak) == set(third.rows)
         assert any("bob" in one.text for one in second.assumptions)
+        # The proofs of all three name whose word they take.
+        for one in (explored, second, third):
+            report = check_certificate(one.certificate)
+            assert (report.verdict, report.reason) == ("PROVED_UNDER", None)
+            assert any("bob" in text for text in report.under)
         # A person may add what nobody has said; then it is computed again.
         other.facts.add("keeper(South, cleo)", author="bob")
         assert len(other.resume().rows) == 3

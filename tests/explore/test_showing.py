@@ -82,12 +82,16 @@ def test_the_checklist_shows_marks_tries_and_cost_and_no_control_characters() ->
         for one in EVENTS[:8]:
             shown.tell(one)
         middle = shown.drawn().plain
-        for one in EVENTS[8:]:
+        for one in EVENTS[8:11]:
+            shown.tell(one)
+        kept = shown.drawn().plain
+        for one in EVENTS[11:]:
             shown.tell(one)
         last = shown.drawn().plain
     finally:
         shown.close()
     assert "↻ 1. a  attempt 2, corrected" in middle
+    assert "▸ 1. a  a: 4 rows" in kept
     assert "✓ 1. a  4 rows, 1.2 s" in last
     assert "- 2. b  not needed" in last
     assert "1 call, 1,500 tokens, 0.01" in last
@@ -166,6 +170,12 @@ def test_the_commands_go_from_a_plan_to_its_rules(regions: Path, tmp_path: Path)
     assert again.out.count("\r\n") == 2
     assert "step 3, ranked: 1 row, " in again.err
     assert "edited" in run("plan", "show", "--history", *project).out
+    told = run("resume", "--events", "jsonl", *project)
+    seen = [json.loads(line) for line in told.err.splitlines() if line.startswith("{")]
+    assert seen[0]["event"] == "plan_ready"
+    assert {one["how"] for one in seen if one["event"] == "step_complete"} == {"kept"}
+    assert seen[-1]["event"] == "answered"
+    assert seen[-1]["rows"] == 1
     assert "Which regions lead?" in run("history", *project).out
     state = run("history", "last", "--format", "json", *project).json["state"]
     assert [one["version"] for one in state["tables"]] == [2, 1]

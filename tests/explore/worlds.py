@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import duckdb
 
+from tests.examples.projects import copy_example
 from tests.examples.shop import copy_shop
 
 if TYPE_CHECKING:
@@ -89,6 +90,12 @@ def make_small_shop(folder: Path, database: Path) -> Path:
         connection.execute("DELETE FROM customers WHERE id > 'C060'")
         connection.commit()
     return project
+
+
+def make_example(world: str, folder: Path) -> Path:
+    """Make the project of the example `access` or `ownership`, with its database."""
+    libraries = {"access": "access-control", "ownership": "ownership-control"}
+    return copy_example(world, libraries[world], folder)
 
 
 def oracle(database: Path) -> duckdb.DuckDBPyConnection:

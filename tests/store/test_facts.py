@@ -234,7 +234,7 @@ def test_another_programs_database_is_not_touched(tmp_path: Path) -> None:
     connection.close()
     before = store.path.read_bytes()
     for use in (store.list, lambda: store.add("p", ("x",), "alice")):
-        with pytest.raises(ConstatError, match="not a store of facts"):
+        with pytest.raises(ConstatError, match="no store of facts"):
             use()
     assert store.path.read_bytes() == before
 
@@ -250,7 +250,7 @@ def test_a_later_versions_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_locked_store_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("constat.store.facts._WAIT_SECONDS", 0.05)
+    monkeypatch.setattr("constat.store.state_file.WAIT_SECONDS", 0.05)
     store = FactStore(tmp_path)
     store.add("p", ("x",), "alice")
     connection = sqlite3.connect(store.path, isolation_level=None)

@@ -15,6 +15,7 @@ import pytest
 
 from constat.diagnostics import ConstatError
 from constat.store.tables import DataStore
+from constat.store.tables_files import adding
 from constat.store.tables_format import Table, table_of
 from constat.store.tables_values import Json, NewArtifact, StepResult
 
@@ -240,6 +241,75 @@ def test_a_full_disk_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert list(store.folder.glob(".new-*")) == []
 
 
+def left_over(folder: Path) -> list[str]:
+    """Name the files that no finished commit needs."""
+    return sorted(one.name for one in folder.iterdir() if one.name.startswith((".new-", ".adding")))
+
+
+def test_what_a_crash_has_left_is_swept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = DataStore(tmp_path, "s", inline_bytes=100)
+    large = [column(*range(first, first + 1000)) for first in range(4)]
+    (whole,) = store.commit(StepResult(1, tables={"t": large[0]})).tables
+    # As if the program had ended between the file and its row, and another while it wrote a file.
+    with monkeypatch.context() as patch:
+        patch.setattr("constat.store.tables_files.Adding.settle", unplugged)
+        patch.setattr(DataStore, "_keep_artifacts", unplugged)
+        for table in (large[0], large[1]):
+            with pytest.raises(UnpluggedError):
+                store.commit(StepResult(2, tables={"t": table}))
+    (store.folder / ".new-half").write_bytes(b"PAR1")
+    lost = store.folder / f"{large[1].sha256}.parquet"
+    assert lost.exists()
+    assert left_over(store.folder) == [f".adding-{lost.name}", ".new-half"]
+    # A store elsewhere may name any of these files: it leaves what is not its own.
+    other = DataStore(tmp_path, "s", address="duckdb:///other.duckdb", inline_bytes=100)
+    other.commit(StepResult(1, tables={"t": large[1], "u": large[2]}))
+    assert lost.exists()
+    store.commit(StepResult(3, tables={"t": large[3]}))
+    assert not lost.exists()
+    assert left_over(store.folder) == []
+    assert store.path(whole) is not None
+    assert (store.table("t", at=1), store.table("t")) == (large[0], large[3])
+    assert (other.table("t"), other.table("u")) == (large[1], large[2])
+
+
+def test_a_file_whose_row_was_kept_is_no_waste(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = DataStore(tmp_path, "s", inline_bytes=100)
+    with monkeypatch.context() as patch:
+        # As if the program had ended when the row was kept, and the mark still there.
+        patch.setattr("constat.store.tables_files.Adding.settle", unplugged)
+        with pytest.raises(UnpluggedError):
+            store.commit(StepResult(1, tables={"t": column(*range(1000))}))
+    assert len(left_over(store.folder)) == 1
+    store.commit(StepResult(2, tables={"t": column(*range(2000))}))
+    assert left_over(store.folder) == []
+    assert store.table("t", at=1) == column(*range(1000))
+
+
+class UnpluggedError(Exception):
+    pass
+
+
+def unplugged(*_about: object) -> None:
+    raise UnpluggedError
+
+
+def test_nobody_sweeps_while_another_writes(tmp_path: Path) -> None:
+    store = DataStore(tmp_path, "s", inline_bytes=100)
+    large, other = column(*range(1000)), column(*range(2000))
+    with adding(store.folder, "sqlite:///tables.sqlite", frozenset) as elsewhere:
+        # Another program has written its file, and its row is not there yet.
+        name = elsewhere.write(large, large.sha256)
+        store.commit(StepResult(1, tables={"t": other}))
+        assert (store.folder / name).exists()
+        # The same content, which the other has marked: the row that is kept first counts.
+        store.commit(StepResult(2, tables={"t": large}))
+    store.commit(StepResult(3, tables={"t": other}))
+    assert store.table("t", at=2) == large
+
+
 def no_room(descriptor: int) -> None:
     raise OSError(28, "No space left on device")
 
@@ -293,3 +363,11 @@ def test_writers_that_are_killed_again_and_again_lose_nothing(tmp_path: Path, ki
             os.kill(process.pid, signal.SIGKILL)
         store = DataStore(tmp_path, session, address=ADDRESSES[kind])
         assert check_whole(store) >= told
+    # The next one that adds a file sweeps what the killed ones have left.
+    large = column(*range(5000))
+    DataStore(tmp_path, "last", address=ADDRESSES[kind], inline_bytes=200).commit(
+        StepResult(1, tables={"t": large})
+    )
+    assert left_over(store.folder) == []
+    files = {one.name for one in store.folder.glob("*.parquet")}
+    assert files == store._files()

@@ -47,10 +47,11 @@ def test_parquet_holds_what_the_table_holds(
     tmp_path_factory: pytest.TempPathFactory, table: Table
 ) -> None:
     folder = tmp_path_factory.mktemp("parquet")
-    name = write_parquet(table, folder, table.sha256)
+    target = folder / "t.parquet"
+    write_parquet(table, target, table.sha256)
     columns = list(zip(table.names, table.kinds, strict=True))
-    assert read_parquet(folder / name, columns, table.sha256) == table
-    assert [path.name for path in folder.iterdir()] == [f"{table.sha256}.parquet"]
+    assert read_parquet(target, columns, table.sha256) == table
+    assert [path.name for path in folder.iterdir()] == ["t.parquet"]
 
 
 @given(table=tables(), place=st.integers(0, 1 << 20), change=st.integers(1, 255))
@@ -125,23 +126,26 @@ def test_a_column_that_no_table_has_is_named(column: list[object]) -> None:
 
 def test_columns_that_only_case_tells_apart_stay_apart_in_parquet(tmp_path: Path) -> None:
     table = table_of([("a", "number"), ("A", "symbol")], [[1], ["x"]])
-    name = write_parquet(table, tmp_path, table.sha256)
+    target = tmp_path / "t.parquet"
+    write_parquet(table, target, table.sha256)
     columns = list(zip(table.names, table.kinds, strict=True))
-    assert read_parquet(tmp_path / name, columns, table.sha256) == table
+    assert read_parquet(target, columns, table.sha256) == table
 
 
 def test_a_changed_file_is_an_error_and_is_written_anew(tmp_path: Path) -> None:
     table = table_of([("a", "number")], [[1, 2]])
     other = table_of([("a", "number")], [[1, 3]])
-    path = tmp_path / write_parquet(table, tmp_path, table.sha256)
+    path, second = tmp_path / "t.parquet", tmp_path / "other.parquet"
+    write_parquet(table, path, table.sha256)
     columns = [("a", "number")]
-    (tmp_path / write_parquet(other, tmp_path, other.sha256)).replace(path)
+    write_parquet(other, second, other.sha256)
+    second.replace(path)
     with pytest.raises(TableError, match="another content"):
         read_parquet(path, columns, table.sha256)
     path.write_bytes(b"PAR1")
     with pytest.raises(TableError, match="damaged"):
         read_parquet(path, columns, table.sha256)
-    write_parquet(table, tmp_path, table.sha256)
+    write_parquet(table, path, table.sha256)
     assert read_parquet(path, columns, table.sha256) == table
     path.unlink()
     with pytest.raises(TableError, match="missing"):

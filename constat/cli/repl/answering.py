@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from constat.cli.answer_text import Cells, ground_text, summary
 from constat.cli.missing import print_missing
-from constat.cli.output import bold, note, write
+from constat.cli.output import PLAIN, note, write, write_heading
 from constat.cli.progress import watching
 from constat.cli.row_formats import Shown
 from constat.cli.tables import Table
@@ -43,6 +43,7 @@ def answer(desk: Desk, goal: str) -> None:
         else:
             print_result(found, depth=_DEPTH)
             _tell_more(desk, found)
+            desk.warn(notebook.converse(bare, found.verdict.value))
         return
     answers = notebook.query(bare)
     if isinstance(answers, WhatIf):
@@ -75,7 +76,7 @@ def _print_answers(desk: Desk, answers: Answers) -> None:
         cells = Cells(shown)
         table = Table(cells.names, cells.numbers, shutil.get_terminal_size().columns)
         table.fit(cells)
-        write(bold(table.heading()) if desk.interactive else table.heading())
+        write_heading(table.heading(), PLAIN)
         for row in cells:
             write(table.line(row))
         write("")

@@ -10,10 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from constat.cli.output import note
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.store.tables import DataStore
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from constat.session import Session
     from constat.session.repl import Notebook
     from constat.store.explored import Exploration
@@ -58,6 +61,13 @@ class Desk:
         project = self.notebook.base.project
         identity = self.exploration().identity
         return DataStore(project.state, identity, address=project.explore.store)
+
+    def warn(self, remarks: Iterable[Diagnostic]) -> None:
+        """Say what went wrong beside an answer, each thing once."""
+        for one in remarks:
+            if one.message not in self.told:
+                self.told.add(one.message)
+                note(one.message)
 
     def saw(self, values: object) -> None:
         """Remember constants, for completion."""

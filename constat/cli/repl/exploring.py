@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from constat.cli.ask_text import print_answered
 from constat.cli.history import state_lines
-from constat.cli.output import bold, counted, note, write
+from constat.cli.output import PLAIN, counted, note, write, write_heading
 from constat.cli.progress import watching
 from constat.cli.solve_display import FORMS, displayed
 from constat.cli.solve_options import plan_file
@@ -21,6 +21,7 @@ from constat.cli.solve_text import SHOWN, print_explored
 from constat.cli.tables import Table as Columns
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.logic import Kind, display_value
+from constat.session.exploring_exchanges import exchange_of
 from constat.session.repl_tables import query_tables
 
 if TYPE_CHECKING:
@@ -41,7 +42,9 @@ def ask(desk: Desk, question: str) -> None:
         hint = "/predicates lists what can be asked; `models:` in constat.yaml names models"
         raise ConstatError([Diagnostic("C0921", message, note=note_, help=hint)])
     with watching() as observe:
-        found = base.ask(_lacking(question), by=desk.by, observe=observe)
+        conversation = desk.notebook.conversation
+        wanted = _lacking(question)
+        found = base.ask(wanted, by=desk.by, observe=observe, conversation=conversation)
     if found.note and found.note not in desk.told:
         desk.told.add(found.note)
         note(found.note)
@@ -87,7 +90,10 @@ def _show(desk: Desk, explored: Explored) -> None:
     if explored.replaying and explored.replaying not in desk.told:
         desk.told.add(explored.replaying)
         note(explored.replaying)
-    desk.notebook.exploration = explored.exploration
+    notebook = desk.notebook
+    notebook.exploration = explored.exploration
+    values = notebook.base.project.authoring.facts
+    desk.warn(notebook.keep(exchange_of(explored, values=values)))
     print_explored(explored, SHOWN)
 
 
@@ -135,7 +141,7 @@ def _print_table(desk: Desk, table: Table) -> None:
         shutil.get_terminal_size().columns,
     )
     columns.fit(rows)
-    write(bold(columns.heading()) if desk.interactive else columns.heading())
+    write_heading(columns.heading(), PLAIN)
     for row in rows[:SHOWN]:
         write(columns.line(row))
     left_out = f", {table.rows - SHOWN:,} of them not shown" if table.rows > SHOWN else ""

@@ -88,7 +88,8 @@ def _entered(desk: Desk, text: str) -> None:
     try:
         enter(desk, text)
     except Exception as problem:
-        # What was typed before outlives a mistake of ours.
+        # The outermost boundary of an entry: typed rules and suppositions, which are kept nowhere,
+        # outlive a mistake of ours. It is said, and CONSTAT_DEBUG shows all of it.
         if os.environ.get("CONSTAT_DEBUG"):
             raise
         kind = type(problem).__name__

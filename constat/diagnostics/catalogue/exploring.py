@@ -1,4 +1,4 @@
-"""The codes about exploring: C0890 to C0909.
+"""The codes about exploring: C0890 to C0909, and C0950 to C0954 about the proofs of answers.
 
 In: nothing. Out: `ENTRIES`. Invariant: a mistake of a plan is told before any step runs; a failure
 of a step leaves what was finished before. Example: C0892 is a relation that nothing gives.
@@ -146,4 +146,46 @@ _ANSWERS: Final = (
     ),
 )
 
-ENTRIES: Final = _PLANS + _ANSWERS
+_PROOFS: Final = (
+    Entry(
+        "C0950",
+        "an answer that cannot be proved",
+        "The certificate of an answer derives its rows again from the sources. Where these have "
+        "changed since, or where what would have to be shown is too large to write down and to "
+        "check, there is none; the answer stands as it was.",
+        wrong="constat solve --plan all-orders.yaml --certificate orders.json",
+        right="constat solve --plan top-orders.yaml --certificate orders.json",
+        kind="text",
+    ),
+    Entry(
+        "C0951",
+        "no certificate is kept",
+        "A certificate is kept with an answer where one was asked for, or where it took less than "
+        "a moment. Any other answer is proved when it is asked for, by the sources as they are.",
+        wrong="constat history last --certificate answer.json  # none was kept",
+        right="constat resume --certificate answer.json",
+        kind="text",
+    ),
+    Entry(
+        "C0952",
+        "a plan that nobody has approved",
+        "With `--require-approved` no plan runs that a model drafted, or that steps of a model "
+        "are part of, before somebody has approved it as it is. A plan that was edited or mended "
+        "since is another plan.",
+        wrong='constat solve "Top customers?" --require-approved',
+        right='constat plan approve --by alice --reason "as agreed" '
+        "&& constat resume --require-approved",
+        kind="text",
+    ),
+    Entry(
+        "C0953",
+        "no approval to withdraw",
+        "What is withdrawn is an approval of the plan as it is now: one that was given before the "
+        "plan was edited or mended counts for nothing any more.",
+        wrong="constat plan approve --withdraw --by alice --reason late  # nobody approved it",
+        right="constat plan show",
+        kind="text",
+    ),
+)
+
+ENTRIES: Final = _PLANS + _ANSWERS + _PROOFS

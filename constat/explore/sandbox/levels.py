@@ -25,6 +25,13 @@ _SECONDS_TO_TRY: Final = 10.0
 STRONG: Final = (Level.BUBBLEWRAP, Level.KERNEL)
 
 
+def remark(level: Level) -> str:
+    """Say what a level leaves open; empty where nothing of the machine can be seen."""
+    if level is Level.KERNEL:
+        return "names, sizes and times of files can be probed, and none of their content"
+    return "nothing keeps code in" if level is Level.NONE else ""
+
+
 def unavailable(level: Level) -> str:
     """Give the reason why a level cannot be had on this machine; empty where it can."""
     if sys.platform != "linux":

@@ -10,6 +10,7 @@ noticed.
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import Final
 
 PRELUDE: Final = """
@@ -249,15 +250,110 @@ for one in gc.get_objects():
 """,
 }
 
+IMPORTS: Final = {
+    "find what starts programs among all classes": """
+found = [one for one in object.__subclasses__() if one.__name__ == 'Popen']
+escaped(found[0](['/bin/true']).wait())
+""",
+    "import a file of the machine": """
+util = real('importlib.util').util
+found = util.spec_from_file_location('canary', '@project@', loader=real(
+    'importlib.machinery').machinery.SourceFileLoader('canary', '@project@'))
+escaped(found.loader.get_data('@project@'))
+""",
+    "import from a folder of the machine": """
+machinery = real('importlib.machinery').machinery
+finder = machinery.FileFinder('@folder@', (machinery.SourceFileLoader, ['.txt']))
+escaped(finder.find_spec('canary').loader.get_data('@canary@'))
+""",
+    "import what starts programs": """
+found = real('multiprocessing.util', fromlist=['x'])
+escaped(found.spawnv_passfds(b'/bin/true', [b'true'], ()))
+""",
+}
+
+PICKLES: Final = {
+    "a pickle that starts a program": """
+pickle = real('pickle')
+class Bad:
+    def __reduce__(self):
+        return subprocess.check_output, (['/bin/true'],)
+# The pickle written in Python imports as Python does, and not as a step may.
+escaped(pickle._loads(pickle._dumps(Bad())))
+""",
+    "a pickle that pandas reads": """
+io, pickle = real('io'), real('pickle')
+class Bad:
+    def __reduce__(self):
+        return open, ('@canary@',)
+escaped(pd.read_pickle(io.BytesIO(pickle.dumps(Bad()))).read())
+""",
+    "a pickle in an array": """
+io, pickle = real('io'), real('pickle')
+class Bad:
+    def __reduce__(self):
+        return open, ('@canary@',)
+made = io.BytesIO()
+np.save(made, np.array([Bad()], object), allow_pickle=True)
+made.seek(0)
+escaped(np.load(made, allow_pickle=True)[0].read())
+""",
+    "a frame that is a pickle when it is read": """
+class Bad:
+    def __reduce__(self):
+        return os.system, ('touch @folder@/pickled',)
+store.put('bad', pd.DataFrame({'x': [Bad()]}))
+""",
+}
+
+FOREIGN: Final = {
+    "call the shell in C": "escaped() if libc.system(b'true') == 0 else 1/0",
+    "open in C": """
+found = libc.open(b'@canary@', 0)
+if found >= 0:
+    escaped(os.read(found, 99))
+""",
+    "load a library of the machine": "escaped(ctypes.CDLL('@canary@'))",
+    "run a program in C": """
+words = (ctypes.c_char_p * 2)(b'true', None)
+libc.execv(b'/bin/true', words)
+raise OSError(ctypes.get_errno(), 'execv')
+""",
+    "fork in C": """
+if libc.fork() >= 0:
+    escaped()
+""",
+}
+
 EVERYTHING: Final = {
     name: PRELUDE + text
-    for part in (FILES, PROCESSES, NETWORK, PRIVILEGES, SECRETS)
+    for part in (FILES, PROCESSES, NETWORK, PRIVILEGES, SECRETS, IMPORTS, PICKLES, FOREIGN)
     for name, text in part.items()
 }
+
+CATEGORIES: Final = MappingProxyType(
+    {
+        "files": tuple(FILES),
+        "environment": tuple(one for one in SECRETS if "environment" in one),
+        "sockets": tuple(NETWORK),
+        "subprocess": ("start a program", "start a shell", "make a process with a spawn"),
+        "ctypes": tuple(FOREIGN),
+        "import tricks": tuple(IMPORTS),
+        "pickles": tuple(PICKLES),
+        "signals": tuple(one for one in PROCESSES if "signal" in one),
+        "fork bombs": ("make processes without end", "make a process", "fork in C"),
+        "symlinks": tuple(one for one in FILES if "link" in one),
+    }
+)
+"""The kinds of attempts that there have to be; endless loops and much memory: `test_hostile.py`."""
 
 CONTROLS: Final = (
     *("read a file of the machine", "list a folder of the machine", "start a program"),
     *("make a thread", "connect to a server", "make a file in memory", "make a process"),
     *("write into a folder of the machine", "read its own environment", "list the processes"),
     *("make a pair of sockets", "signal who started it", "append to a file of the machine"),
+    *("find what starts programs among all classes", "call the shell in C", "open in C"),
+    *("import a file of the machine", "import from a folder of the machine"),
+    *("import what starts programs", "a pickle that starts a program", "a pickle in an array"),
+    *("a pickle that pandas reads", "follow a link in its own folder"),
 )

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from constat.explore.sandbox import Code, Level
+from constat.explore.sandbox.levels import remark
 from tests.explore.sandbox.conftest import CANARY_SONG, box_of, signal_until_gone
-from tests.explore.sandbox.escapes import CONTROLS, EVERYTHING
+from tests.explore.sandbox.escapes import CATEGORIES, CONTROLS, EVERYTHING, PRELUDE
 
 if TYPE_CHECKING:
     from constat.explore.sandbox import Run, Sandbox
@@ -28,8 +29,13 @@ def attempted(box: Sandbox, world: World, name: str) -> Run:
     return box.run(Code(world.filled(EVERYTHING[name])))
 
 
-def test_there_are_many_attempts() -> None:
+def test_there_are_many_attempts_of_every_kind() -> None:
     assert len(EVERYTHING) >= 60
+    for kind, names in CATEGORIES.items():
+        assert len(names) >= 3, kind
+        assert set(names) <= set(EVERYTHING), kind
+        # Of each kind there is one that is seen to succeed where nothing confines it.
+        assert set(names) & set(CONTROLS), kind
 
 
 @pytest.mark.parametrize("names", PARTS, ids=lambda names: names[0])
@@ -42,6 +48,13 @@ def test_no_attempt_succeeds(
         assert not got_something(run), f"{name}: {run.output}"
         assert run.level is box.level
     assert world.unharmed()
+
+
+def test_what_a_level_leaves_open_is_said(box: Sandbox, world: World) -> None:
+    probe = "store.put('size', os.stat('@canary@').st_size)"
+    run = box.run(Code(world.filled(PRELUDE + probe)))
+    # Where a level hides no names, `constat doctor` and README say so.
+    assert (run.state.get("size") == len(CANARY_SONG)) == ("probed" in remark(box.level))
 
 
 def test_the_same_attempts_succeed_where_nothing_confines_them(

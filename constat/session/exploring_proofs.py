@@ -1,0 +1,238 @@
+"""Prove the answer of an exploration, so that a checker can follow it.
+
+In: a run whose steps are finished. Out: an `AnswerProof` with a certificate, or why there is none.
+Invariants: the rows of the answer are derived again, from the sources as they are now, by the
+project's rules and those of the steps; rows that no rule gives are attested with the text that
+gave them; an answer that the sources no longer give has no proof. Without being asked to, only what
+takes less than a moment is proved. Example: `Proofs(relations, workshop).prove(asked, running)`.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import platform
+from typing import TYPE_CHECKING, Final
+
+from constat import __version__
+from constat.diagnostics import ConstatError, Diagnostic
+from constat.evaluation import Limits, Verdict
+from constat.explore.answered import AnswerProof
+from constat.explore.failures import StepFailureError
+from constat.explore.given_rows import Computed, listed_hash
+from constat.explore.periods import PERIODS, period_rows
+from constat.explore.plan import Work
+from constat.explore.plan_approval import plan_hashes, plan_rule
+from constat.explore.proof_program import Known, needed_relations, proof_program
+from constat.explore.ranking import ranking_query
+from constat.explore.records import ARTIFACT
+from constat.explore.relations import Settlement
+from constat.explore.running import StepsFailedError
+from constat.explore.working import Working
+from constat.proof import build_certificate
+from constat.proof.canonical import canonical
+from constat.store.clock import now
+from constat.store.tables_values import NewArtifact, StepResult
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import date
+
+    from constat.explore.chain import Chain, Link
+    from constat.explore.plan import Plan
+    from constat.explore.plan_approval import PlanWord
+    from constat.explore.relations import Relation
+    from constat.explore.running import Running
+    from constat.explore.workshop import Workshop
+    from constat.proof import Decision
+    from constat.session.solving_relations import ChainRelations
+    from constat.store.tables import DataStore
+
+MOST_ROWS: Final = 20_000
+"""How many rows of one relation a certificate may state."""
+UNASKED_ROWS: Final = 10_000
+"""How many rows may have been read where nobody asked for a proof."""
+_UNASKED: Final = Limits(seconds=3.0, rows=50_000, calls=2_000)
+_MEDIA: Final = "application/json"
+_DUCKDB, _PYTHON = "DuckDB", "Python"
+
+
+class Proofs:
+    """Proves answers of one run."""
+
+    def __init__(self, relations: ChainRelations, workshop: Workshop) -> None:
+        self._relations = relations
+        self._shop = workshop
+
+    def prove(self, running: Running, plan: Plan, word: PlanWord) -> AnswerProof:
+        """Prove an answer whose steps have run. Raises `ConstatError` where that cannot be."""
+        return self._proved(running, plan, word, None)
+
+    def prove_unasked(self, running: Running, plan: Plan, word: PlanWord) -> AnswerProof:
+        """Prove an answer where that takes less than a moment."""
+        # A step that was kept has read nothing now; its tables say how much there is to read.
+        below = {name for link in running.chain.below([plan.answer]) for name in link.gives}
+        kept = (one.rows for one in self._shop.store.tables() if one.name in below)
+        rows = self._relations.rows_read + sum(kept)
+        if rows > UNASKED_ROWS:
+            why = "more rows were read than are proved without being asked: `--certificate FILE`"
+            return AnswerProof(why=why)
+        try:
+            return self._proved(running, plan, word, _UNASKED)
+        except ConstatError as problem:
+            return AnswerProof(why=problem.diagnostics[0].message)
+
+    def _proved(
+        self, running: Running, plan: Plan, word: PlanWord, limits: Limits | None
+    ) -> AnswerProof:
+        chain, created = running.chain, now()
+        answer = running.need([plan.answer])[plan.answer]
+        before = dict(running.finished)
+        try:
+            known = self._known(running, plan, created)
+        finally:
+            # What only the proof looked at is no part of what the answer took.
+            looked = running.finished
+            running.finished = {
+                number: one
+                for number, one in looked.items()
+                if number in before or number in running.computed
+            }
+        program = proof_program(chain, plan, known, word)
+        decision = self._relations.decide(program, limits)
+        expected = {Verdict.PROVED, Verdict.PROVED_UNDER}
+        if answer.settlement is not Settlement.OPEN and decision.verdict not in expected:
+            raise _not_proved(decision)
+        certificate = build_certificate(
+            decision, created=created, engine_version=f"constat {__version__}"
+        )
+        return AnswerProof(decision.verdict, certificate)
+
+    def _known(self, running: Running, plan: Plan, at: str) -> Known:
+        chain = running.chain
+        wanted = needed_relations(chain, plan)
+        try:
+            # What a kept step rests on was not even read; now it is.
+            running.need([name for _, name in wanted if chain.link_of(name) is not None])
+        except StepsFailedError as problem:
+            raise _unproved(str(problem)) from None
+        finished = {number: one.relations for number, one in running.finished.items()}
+        working = Working(chain, finished, self._shop)
+        relations: dict[str, Sequence[tuple[object, ...]]] = {**_days(self._shop.today)}
+        for link, name in wanted:
+            found = self._relation(working, link, name)
+            if len(found.rows) > MOST_ROWS:
+                raise _too_large(name, len(found.rows))
+            relations[name] = found.rows
+        computed = self._computed(running, plan, relations)
+        return Known(relations, computed, at, self._shop.today.isoformat())  # type: ignore[arg-type]
+
+    @staticmethod
+    def _relation(working: Working, link: Link, name: str) -> Relation:
+        try:
+            return working.given_to(name, link)
+        except StepFailureError as problem:
+            raise _unproved(problem.failure.message) from None
+
+    def _computed(
+        self, running: Running, plan: Plan, relations: dict[str, Sequence[tuple[object, ...]]]
+    ) -> dict[str, Computed]:
+        chain, times = running.chain, _times(self._shop.store)
+        found = {}
+        for link in {one.number: one for one, _ in needed_relations(chain, plan)}.values():
+            if link.step.work is Work.RULES:
+                continue
+            record = running.finished[link.number]
+            read = tuple(
+                listed_hash(name, relations[name], _kinds(chain, name))  # type: ignore[arg-type]
+                for name in link.reads
+            )
+            read += tuple(f"database {one}" for one in link.step.sources)
+            for name in link.gives:
+                found[name] = _how(link, read, times.get(link.number, ""), record.level, plan)
+        return found
+
+
+def keep_certificate(
+    store: DataStore, chain: Chain, plan: Plan, question: int, certificate: bytes
+) -> None:
+    """Keep a certificate beside the answer's table."""
+    link = chain.link_of(plan.answer)
+    if link is None:
+        return
+    artifact = NewArtifact("text", _name(question), certificate, _MEDIA)
+    store.commit(StepResult(link.number, link.step.name, artifacts=(artifact,)))
+
+
+def kept_certificate(store: DataStore, question: int) -> bytes:
+    """Give the latest certificate of a question; nothing where none was kept."""
+    found = [one for one in store.artifacts(kind="text") if one.name == _name(question)]
+    return store.content(found[-1]) if found else b""
+
+
+def kept_proof(
+    store: DataStore, question: int, chain: Chain, plan: Plan, word: PlanWord
+) -> AnswerProof | None:
+    """Give the proof that was kept with an answer, where plan and approvals are those of then."""
+    certificate = kept_certificate(store, question)
+    if not certificate:
+        return None
+    document = json.loads(certificate)
+    rule, _ = plan_rule(chain, plan, word)
+    hashes = plan_hashes(chain, plan)
+    header = document["header"]
+    # Rules of the project may have approvals of their own.
+    approved = {canonical(one) for one in header["approvals"] if one["rule"] == hashes.rule}
+    same = [one for one in document["rules"] if one["id"] == rule.id]
+    if not same or approved != set(word.approvals):
+        return None
+    return AnswerProof(Verdict(header["verdict"]), certificate)
+
+
+def _name(question: int) -> str:
+    return f"certificate {question}"
+
+
+def _how(link: Link, read: tuple[str, ...], at: str, level: str, plan: Plan) -> Computed:
+    step = link.step
+    if step.work is Work.PYTHON:
+        version = platform.python_version()
+        return Computed(
+            step.name, _PYTHON, version, step.text, read, at, f"sandbox: {level}", plan.author
+        )
+    text = step.text if step.ranking is None else ranking_query(step, step.ranking)
+    version = importlib.metadata.version("duckdb")
+    return Computed(step.name, _DUCKDB, version, text, read, at, "", plan.author)
+
+
+def _times(store: DataStore) -> dict[int, str]:
+    """Give the time at which each step was finished last."""
+    return {one.step: one.at for one in store.artifacts(kind="text") if one.name == ARTIFACT}
+
+
+def _days(today: date) -> dict[str, Sequence[tuple[object, ...]]]:
+    rows: dict[str, Sequence[tuple[object, ...]]] = {"today": ((today.isoformat(),),)}
+    rows["period"] = period_rows(today)
+    return {name: rows[name] for name in PERIODS}
+
+
+def _kinds(chain: Chain, name: str) -> tuple[object, ...]:
+    return chain.analysed.program.predicates[name].kinds
+
+
+def _not_proved(decision: Decision) -> ConstatError:
+    if decision.limit or decision.outcome.stopped:
+        return _unproved(decision.limit or f"the proof stopped: {decision.outcome.stopped}")
+    missing = "; ".join(f"{one.predicate}" for one in decision.gaps[:3])
+    why = f" (open: {missing})" if missing else ""
+    return _unproved(f"its sources do not give these rows, and only these, any more{why}")
+
+
+def _too_large(name: str, rows: int) -> ConstatError:
+    return _unproved(f"`{name}` has {rows:,} rows, and a proof states {MOST_ROWS:,} at most")
+
+
+def _unproved(reason: str) -> ConstatError:
+    hint = "`constat resume` answers it anew; a smaller answer is made by a step that sums or ranks"
+    message = f"the answer has no certificate: {reason}"
+    return ConstatError([Diagnostic("C0950", message, help=hint)], exit_code=4)
