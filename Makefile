@@ -77,8 +77,13 @@ compiled: install
 browser: $(STAMP) ## Fetch a headless browser into .venv/ for the tests of reports.
 	@$(BIN)/python -m tests.browser.install
 
+# Never fails either: without Debian's packages the tests of MariaDB are skipped with the reason.
+.PHONY: servers
+servers: $(STAMP) ## Fetch MariaDB's server into .venv/ for the tests of servers.
+	@$(BIN)/python -m tests.servers.install
+
 .PHONY: test
-test: install browser ## Run everything that must pass before a change goes in.
+test: install browser servers ## Run everything that must pass before a change goes in.
 	@$(MAKE) --no-print-directory -j 2 lint compiled
 	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal $(PYTEST_ARGS)
 
@@ -92,13 +97,15 @@ fuzz: install ## Fuzz the readers of outside input (ROUNDS=20000, SEED=1).
 	$(BIN)/python -m tests.fuzz --rounds $(ROUNDS) --seed $(SEED)
 
 .PHONY: mutants
-mutants: install ## Break checker and engine in each place and see whether their tests notice (an hour).
+mutants: install ## Break checker, engine and bulk evaluation in each place and see whether tests notice (hours).
 	$(BIN)/python -m tests.mutation.checker
 	$(BIN)/python -m tests.mutation.engine
+	$(BIN)/python -m tests.mutation.forward
 
 .PHONY: bench
-bench: install ## Measure the figures that the README promises, and compare with other engines.
-	$(BIN)/python -m pytest -q -s -m "slow or not slow" tests/bench $(PYTEST_ARGS)
+bench: install ## Measure the figures that the README promises, and compare with other engines (BENCH_ARGS=--quick: does it run?).
+	$(if $(findstring --quick,$(BENCH_ARGS)),,\
+		$(BIN)/python -m pytest -q -s -m "slow or not slow" tests/bench $(PYTEST_ARGS))
 	$(BIN)/python -m tests.bench.peers --curves $(BENCH_ARGS)
 
 .PHONY: peers

@@ -9,14 +9,17 @@ from __future__ import annotations
 
 from constat.analysis.analysed import AnalysedProgram, Component
 from constat.analysis.analysis import PASSES, Pass, analyse, analyse_or_raise
+from constat.analysis.fences import QUERIED, fence_mistakes
 from constat.analysis.goals import check_goal
 
 __all__ = [
     "PASSES",
+    "QUERIED",
     "AnalysedProgram",
     "Component",
     "Pass",
     "analyse",
     "analyse_or_raise",
     "check_goal",
+    "fence_mistakes",
 ]

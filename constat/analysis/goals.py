@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING
 
 from constat.analysis import kind_mistakes as mistakes
 from constat.analysis.constants import fit
+from constat.analysis.fences import fence_mistakes
 from constat.analysis.kind_classes import Origin
 from constat.analysis.modes import cannot_bind, required_inputs
 from constat.analysis.names import name_mistake
 from constat.diagnostics import ConstatError, Diagnostic
-from constat.logic import Constant, Term, Variable
+from constat.logic import Constant, Positive, Term, Variable
 from constat.syntax import print_term
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def check_goal(goal: Atom, analysed: AnalysedProgram) -> Atom:
     predicate = predicates.get(goal.predicate)
     if predicate is None or len(predicate.columns) != len(goal.terms):
         raise ConstatError([name_mistake(goal, predicates)])
-    diagnostics: list[Diagnostic] = []
+    diagnostics = list(fence_mistakes([Positive(goal)], analysed, goal.span))
     terms: list[Term] = []
     for place, term in enumerate(goal.terms):
         match term:

@@ -39,7 +39,7 @@ OfferedTool = tuple[Tool, Answer]
 
 _TEXT: Final = "string"
 _NUMBER: Final = "integer"
-_TABLE: Final = Parameter("table", _TEXT, "The table, as `database.table`.")
+_TABLE: Final = Parameter("table", _TEXT, "database.table")
 _MOST_HITS: Final = 20
 
 
@@ -117,6 +117,17 @@ class DiscoveryTools:
         offered = _SCHEMA_TOOLS if self.facts is None else (*_SCHEMA_TOOLS, *_FACT_TOOLS)
         return tuple(self._offered(*one) for one in (*offered, *_REFERENCE_TOOLS))
 
+    def needed(self) -> tuple[OfferedTool, ...]:
+        """Give the tools for a model that `PromptBuilder` has told the databases.
+
+        Values are offered only where the project lets some be shown.
+        """
+        setting = self.catalog.project.catalog
+        useless = {"list_databases"}
+        if not (setting.every or setting.samples):
+            useless.add("get_sample_values")
+        return tuple(one for one in self.tools() if one[0].name not in useless)
+
     def _offered(
         self, name: str, description: str, parameters: tuple[Parameter, ...]
     ) -> OfferedTool:
@@ -161,45 +172,42 @@ def _mistake(problem: ConstatError) -> str:
 
 
 _SCHEMA_TOOLS: Final = (
-    ("list_databases", "List the databases of the project.", ()),
+    ("list_databases", "List the databases.", ()),
     (
         "list_tables",
-        "List the tables of a database, or of all databases.",
-        (Parameter("database", _TEXT, "Its name; all where it is left out.", required=False),),
+        "List the tables of a database, or of all.",
+        (Parameter("database", _TEXT, required=False),),
     ),
     (
         "get_table_schema",
-        "Describe a table: columns, types, keys, relationships, and the predicates that read it.",
+        "Describe a table: columns, types, keys, relationships, predicates that read it.",
         (_TABLE,),
     ),
     (
         "search_tables",
         "Find tables, columns, predicates and rules by words of their names and comments.",
-        (
-            Parameter("query", _TEXT, "Words, such as `customer revenue`."),
-            Parameter("most", _NUMBER, "How many; 20 where it is left out.", required=False),
-        ),
+        (Parameter("query", _TEXT), Parameter("most", _NUMBER, required=False)),
     ),
     (
         "get_table_relationships",
-        "Tell what a table points to and what points to it, declared or inferred.",
+        "Tell what a table points to and what points to it.",
         (_TABLE,),
     ),
     (
         "get_sample_values",
-        "Show values of a column, or of all columns, where the project allows it.",
+        "Show values of a column, or of all, where the project allows it.",
         (
             _TABLE,
-            Parameter("column", _TEXT, "The column; all where it is left out.", required=False),
-            Parameter("most", _NUMBER, "How many of each; 5 where left out.", required=False),
+            Parameter("column", _TEXT, required=False),
+            Parameter("most", _NUMBER, required=False),
         ),
     ),
 )
 _FACT_TOOLS: Final = (
     (
         "resolve_fact",
-        "Decide a goal such as `is_vip(C001)`, or find the values of its variables, `is_vip(?c)`.",
-        (Parameter("goal", _TEXT, "A predicate of the project with its arguments."),),
+        "Decide a goal such as `is_vip(C001)`, or find values for its variables: `is_vip(?c)`.",
+        (Parameter("goal", _TEXT),),
     ),
     (
         "add_fact",
@@ -212,22 +220,22 @@ _FACT_TOOLS: Final = (
     (
         "extract_facts_from_text",
         "Find the facts that a text states, as proposals for a person.",
-        (Parameter("text", _TEXT, "The text."),),
+        (Parameter("text", _TEXT),),
     ),
     (
         "list_known_facts",
         "List facts that people have stated or the configuration holds.",
-        (Parameter("predicate", _TEXT, "Only of this predicate.", required=False),),
+        (Parameter("predicate", _TEXT, "Only of this one.", required=False),),
     ),
     ("get_unresolved_facts", "List the facts that were missing for the goals so far.", ()),
 )
 _REFERENCE_TOOLS: Final = (
     (
         "read_reference",
-        "Read on in an answer that ended with `... more: ref:... from N`.",
+        "Read on in an answer that ended with `... more: ref:X from N`.",
         (
-            Parameter("reference", _TEXT, "The reference, with its `ref:`."),
-            Parameter("start", _NUMBER, "The number behind `from`.", required=False),
+            Parameter("reference", _TEXT, "ref:X"),
+            Parameter("start", _NUMBER, "N", required=False),
         ),
     ),
 )

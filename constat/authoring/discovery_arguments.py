@@ -25,20 +25,26 @@ class Parameter:
 
     name: str
     kind: str
-    about: str
+    about: str = ""
     required: bool = True
 
 
 def parameters_schema(parameters: Sequence[Parameter]) -> Mapping[str, Any]:
-    """Give the JSON Schema of the object that holds the arguments."""
+    """Give the JSON Schema of the object that holds the arguments, in few words.
+
+    What else an object could hold is refused by `arguments_of`, so the schema need not say so.
+    """
+    required = [one.name for one in parameters if one.required]
     return {
         "type": "object",
-        "properties": {
-            one.name: {"type": one.kind, "description": one.about} for one in parameters
-        },
-        "required": [one.name for one in parameters if one.required],
-        "additionalProperties": False,
+        "properties": {one.name: _schema(one) for one in parameters},
+        **({"required": required} if required else {}),
     }
+
+
+def _schema(parameter: Parameter) -> Mapping[str, str]:
+    described = {"description": parameter.about} if parameter.about else {}
+    return {"type": parameter.kind, **described}
 
 
 def arguments_of(given: object, parameters: Sequence[Parameter]) -> dict[str, Any] | str:

@@ -12,12 +12,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from constat.authoring.checking import Checked, check_proposal
 from constat.authoring.constants import without_echo
 from constat.authoring.instructions import (
     as_data,
+    hint_text,
     question_text,
     show_predicate,
     system_prompt,
@@ -54,9 +56,21 @@ _ERROR: Final = "error"
 # A model that only talks is reminded of the tool, and has to call it from then on.
 _REMINDER: Final = "Hand in your result with the tool `propose` now."
 
+# What to do where no model replied; what it had replied before is kept, and not paid for again.
+_HELP: Final = MappingProxyType(
+    {
+        "C0822": "set it: `export NAME=...`; `constat models` says which model needs which",
+        "C0823": "allow more with `models: {budget: {question: {...}}}`; what was paid for is kept",
+        "C0825": "ask again later: what was replied before is kept, and not paid for again",
+        "C0826": "ask again: what was replied before is kept, and not paid for again",
+        "C0828": "write `tape: {file: ..., mode: record}`, so that a model may be asked for it",
+        "C0935": "ask again later, when the other program has its reply",
+    }
+)
+
 _SHOW_TOOL: Final = Tool(
     "show_predicate",
-    "Show the columns, the description, the rules and the query of an existing predicate.",
+    "Show columns, description, rules and query of an existing predicate.",
     {
         "type": "object",
         "properties": {"name": {"type": "string"}},
@@ -70,8 +84,9 @@ _SHOW_TOOL: Final = Tool(
 class Desk:
     """What drafting works with.
 
-    `sources` tells about the databases. `rejected` are earlier drafts with the reasons against
-    them; `keep` is called after each step, when the transcript has it.
+    `sources` tells about the databases. `before` is what was said earlier in the conversation, and
+    `seen` are texts of it in which constants may stand. `rejected` are earlier drafts with the
+    reasons against them; `keep` is called after each step, when the transcript has it.
     """
 
     ground: Ground
@@ -81,6 +96,8 @@ class Desk:
     rejected: tuple[tuple[str, str], ...] = ()
     keep: Callable[[], None] = field(default=lambda: None)
     task: Task = Task.DRAFT
+    before: str = ""
+    seen: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,16 +148,18 @@ class _Drafting:
         self.transcript = transcript
         self.setting = desk.ground.setting
         self.tools = {tool.name: run for tool, run in (*desk.lookups, (_SHOW_TOOL, self.show))}
-        self.seen = [question, self.setting.context]
+        self.seen = [question, self.setting.context, *desk.seen]
         self.usage = Usage()
         self.rounds = 0
         self.looked_up = 0
         self.last: tuple[Diagnostic, ...] = ()
-        told = question_text(question, desk.rejected)
+        program, databases, lean = desk.ground.program, desk.ground.databases, bool(desk.lookups)
+        hint = hint_text(program, question) if lean else ""
+        told = question_text(question, desk.rejected, desk.before, hint)
         transcript.asked(told)
         self.prompt = Prompt(
             desk.task,
-            system_prompt(desk.ground.program, self.setting, desk.ground.databases, desk.sources),
+            system_prompt(program, self.setting, databases, desk.sources, lean=lean),
             (Turn("user", told),),
             (*(tool for tool, _ in desk.lookups), _SHOW_TOOL, PROPOSE_TOOL, GIVE_UP_TOOL),
             most_tokens=_MOST_TOKENS,
@@ -164,7 +183,8 @@ class _Drafting:
         except ModelError as problem:
             self.usage = self.usage + problem.usage
             message = one_line(str(problem), 500)
-            raise ConstatError([Diagnostic(problem.code, message)]) from None
+            hint = _HELP.get(problem.code, "")
+            raise ConstatError([Diagnostic(problem.code, message, help=hint)]) from None
         self.usage = self.usage + reply.usage
         self.transcript.replied(reply)
         self.desk.keep()

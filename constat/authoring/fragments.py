@@ -11,8 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from constat.analysis import QUERIED
 from constat.diagnostics import Diagnostic, Severity, Span
-from constat.library.reviewing.beyond import BEYOND, QUERIED, RESERVED
+from constat.library.reviewing.beyond import BEYOND, RESERVED
 from constat.logic import Aggregate, Positive
 from constat.project import AuthoringSetting
 from constat.syntax import Mode

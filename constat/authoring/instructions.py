@@ -11,6 +11,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from constat.authoring.discovery_text import RULE, fenced
+from constat.authoring.likely import likely
+from constat.memory.tokens import estimate
 from constat.project.authoring import BARE
 from constat.syntax import print_rule
 
@@ -26,44 +28,39 @@ MOST_PREDICATES: Final = 80
 _MOST_NAMES: Final = 1_000
 _MOST_SAID: Final = 300
 _MOST_SHOWN: Final = 8_000
+_MOST_SIGNATURES: Final = 300
+_PROPOSED: Final = "with rules that nobody has approved"
 
 _DUTIES: Final = """\
-You turn a question into a goal that a theorem prover decides over a project's facts and rules.
-You do not answer the question yourself, and nothing you write is believed: it is checked, and what
-follows from it is marked as resting on your draft until a person approves it.
-
-Duties, in this order:
-1. Reuse. If an existing predicate says what the question asks, the goal is an atom of it and
-   `rules` is empty. Existing rules are approved; do not write your own version of them.
-2. If not, declare new predicates with names of their own, and derive them from existing ones.
-3. Only where no predicate gives a column of a database that is needed: declare a predicate and
-   give it a query. One SELECT, read-only; its columns are those of the predicate, in order.
-4. Never state facts, and never invent a threshold, date or id: use a predicate that supplies it.
-   If there is none, declare one without rules: it is shown as missing.
-
-Hand the result in with the tool `propose`. If checks find mistakes you get them with code, place
-and help: hand in the whole corrected proposal. If the question cannot be expressed, say so with
-`cannot_express`."""
+Turn the question into a goal that a theorem prover decides over a project's facts and rules. Do not
+answer it. What you write is checked, and marked as a draft until a person approves it.
+1. Reuse: if an existing predicate says what is asked, the goal is an atom of it and `rules` is
+   empty. Never write your own version of existing rules.
+2. Else declare predicates with new names, derived from existing ones.
+3. Only for a column of a database that no predicate gives: a predicate with a query.
+4. Never state facts or invent a threshold, date or id: use a predicate that has it, or declare one
+   without rules, which is shown as missing.
+Mistakes in what you `propose` come back: hand in all of it, corrected."""
 
 _LANGUAGE: Final = """\
-The language is strict Datalog in Souffle's syntax:
+Rules are strict Datalog in Souffle's syntax:
   .decl big_spender(customer: CustomerId)
+  @[says = "{{c}} spends {{total}}"]
   big_spender({q}c) :- customer_revenue({q}c, {q}total), {q}total > 5000, !blocked({q}c).
-- Every predicate has a .decl with typed columns: symbol, number (64 bit), Decimal, float, Date,
-  Timestamp, Bool, or a type that the project declares.
-- {variables} Texts and dates are quoted: "gold", "2025-01-31". Decimals: 10.50.
-- In `goal` variables are ?name always, and constants need no quotes: is_vip(C001), is_vip(?c).
-- `,` is and; several rules are or; `!p(...)` is not; comparisons are = != < <= > >=.
-- Every variable of the head, of a negation and of a comparison occurs in a positive atom of the
-  body. A variable that is used once is written `_`, inside an aggregate `_name`.
-- Aggregates: {q}n = count : {{ p({q}x, _y) }}, {q}t = sum {q}v : {{ q({q}x, _id, {q}v) }};
-  also min, max, mean. Keep a key column such as _id in the body, or equal amounts are counted once.
-- No predicate rests on its own negation or aggregate. No number is counted up without a bound.
-- A query: .input gold(source = "NAME", query = "SELECT customer_id FROM accounts WHERE ...")
-  after its .decl, for a predicate that you declare. Values that a goal binds are pushed down.
-  Equal rows are an error: write SELECT DISTINCT where rows can repeat. No NULLs, no parameters.
-- @[says = "{{customer}} spends much"] before .decl or a rule gives the sentence of the proof; it
-  names every column or variable. Other attributes are removed."""
+- Types: symbol, number (64 bit), Decimal, float, Date, Timestamp, Bool, or the project's.
+- {variables} Texts and dates are quoted: "gold", "2025-01-31".
+- In `goal` variables are ?name always, constants need no quotes: is_vip(C001), is_vip(?c).
+- `!p(...)` is not; comparisons are = != < <= > >=. Variables of the head, of a negation and of a
+  comparison occur in a positive atom of the body. One used once is `_`, in an aggregate `_name`.
+- {q}n = count : {{ p({q}x, _y) }}, {q}t = sum {q}v : {{ q({q}x, _id, {q}v) }}; min, max, mean.
+  Keep a key such as _id, or equal amounts count once.
+- No predicate rests on its own negation or aggregate; nothing counts up without a bound.
+- @[says = "..."] before .decl or a rule is its sentence and names every column or variable. No
+  other attributes."""
+_QUERIES: Final = """\
+- A query, after its .decl: .input gold(source = "{names}", query = "SELECT customer_id
+  FROM accounts"). One read-only SELECT of the predicate's columns in order, DISTINCT where rows can
+  repeat; no NULLs, no parameters."""
 
 _SPELLINGS: Final = (
     "Variables are written ?name, constants never so.",
@@ -72,22 +69,41 @@ _SPELLINGS: Final = (
 
 
 def system_prompt(
-    program: AnalysedProgram, setting: AuthoringSetting, databases: Sequence[str], sources: str
+    program: AnalysedProgram,
+    setting: AuthoringSetting,
+    databases: Sequence[str],
+    sources: str,
+    *,
+    lean: bool = False,
 ) -> str:
-    """Give the part that stays the same for a project; `sources` tells about its databases."""
+    """Give the part that stays the same for a project; `sources` tells about its databases.
+
+    `lean` for a model that can look things up: it is told how predicates are called, no more.
+    """
     bare = setting.variables == BARE
     language = _LANGUAGE.format(q="" if bare else "?", variables=_SPELLINGS[bare])
-    parts = [_DUTIES, RULE, language, predicates_text(program)]
-    if setting.queries and databases:
-        parts.append(f"A query names one of these sources: {', '.join(databases)}\n{sources}")
+    queried = bool(setting.queries and databases)
+    if queried:
+        language += "\n" + _QUERIES.format(names='" or "'.join(databases))
+    parts = [_DUTIES, language, names_text(program) if lean else predicates_text(program)]
+    if queried:
+        parts.append(sources)
+    if RULE not in parts[-1]:
+        parts.append(RULE)
     if setting.context:
         parts.append(f"About the domain:\n{as_data(setting.context)}")
     return "\n\n".join(parts)
 
 
-def question_text(question: str, rejected: Iterable[tuple[str, str]]) -> str:
-    """Give the first turn: the question, and what people rejected before, with their reasons."""
-    lines = [f"The question:\n{as_data(question)}"]
+def question_text(
+    question: str, rejected: Iterable[tuple[str, str]], before: str = "", hint: str = ""
+) -> str:
+    """Give the first turn: the question, and what people rejected before, with their reasons.
+
+    `before` is what was said earlier in the conversation, `hint` what the question may be about.
+    """
+    parts = (hint, f"The question:\n{as_data(question)}", before)
+    lines = [one for one in parts if one]
     told = [
         f"{as_data(text[: _MOST_SAID * 4])}\nbecause: {as_data(reason[:_MOST_SAID])}"
         for text, reason in rejected
@@ -98,23 +114,55 @@ def question_text(question: str, rejected: Iterable[tuple[str, str]]) -> str:
     return "\n\n".join(lines)
 
 
+def hint_text(program: AnalysedProgram, question: str) -> str:
+    """Describe the predicates that share words with a question; empty where none does."""
+    found = likely(tuple(program.program.predicates.values()), question)
+    return "\n".join(["Perhaps:", *map(_described, found)]) if found else ""
+
+
+def names_text(program: AnalysedProgram) -> str:
+    """List the predicates of a program in few words: with their columns, or their names alone."""
+    groups = _grouped(program)
+    listed = [(title, ", ".join(map(_signature, found))) for title, found in groups]
+    if sum(estimate(names) for _, names in listed) > _MOST_SIGNATURES:
+        return _names(groups)
+    lines = [f"{title}: {names}" for title, names in listed if names]
+    return "\n".join(["Existing predicates (`show_predicate` describes each):", *lines])
+
+
 def predicates_text(program: AnalysedProgram) -> str:
-    """List the predicates of a program, the derived ones first."""
+    """List the predicates of a program with all that is said of them, the derived ones first."""
+    groups = _grouped(program)
+    if sum(len(found) for _, found in groups) > MOST_PREDICATES:
+        return _names(groups)
+    lines: list[str] = []
+    for title, found in groups:
+        if found or title != _PROPOSED:
+            lines += [f"Existing predicates {title}:", *map(_line, found)]
+    return "\n".join(lines)
+
+
+def _grouped(program: AnalysedProgram) -> tuple[tuple[str, Sequence[Predicate]], ...]:
     known = list(program.program.predicates.values())
     approved = {rule.head.predicate for rule in program.rules if not rule.proposed}
     inside = [one for one in known if one.name not in program.external]
-    derived = [one for one in inside if one.name in approved]
-    proposed = [one for one in inside if one.name not in approved]
-    given = [one for one in known if one.name in program.external]
-    if len(known) > MOST_PREDICATES:
-        names = [one.name for one in (*derived, *given, *proposed)]
-        more = len(names) - _MOST_NAMES
-        listed = ", ".join(names[:_MOST_NAMES]) + (f" and {more:,} more" if more > 0 else "")
-        return f"Existing predicates (`show_predicate` describes each):\n{listed}"
-    lines = ["Existing predicates with approved rules:", *map(_line, derived)]
-    lines += ["Existing predicates with facts from outside:", *map(_line, given)]
-    if proposed:
-        lines += ["Predicates with rules that nobody has approved:", *map(_line, proposed)]
+    return (
+        ("with approved rules", [one for one in inside if one.name in approved]),
+        ("with facts from outside", [one for one in known if one.name in program.external]),
+        (_PROPOSED, [one for one in inside if one.name not in approved]),
+    )
+
+
+def _names(groups: Sequence[tuple[str, Sequence[Predicate]]]) -> str:
+    """List names alone, and not all of thousands."""
+    lines = ["Existing predicates (`show_predicate` describes each):"]
+    left = _MOST_NAMES
+    for title, found in groups:
+        if found:
+            shown = ", ".join(one.name for one in found[:left])
+            more = f"{len(found) - left:,} more" if len(found) > left else ""
+            lines.append(f"{title}: " + " and ".join(one for one in (shown, more) if one))
+            left = max(0, left - len(found))
     return "\n".join(lines)
 
 
@@ -138,9 +186,22 @@ def as_data(text: str) -> str:
     return fenced(shown)
 
 
+def _signature(predicate: Predicate) -> str:
+    return f"{predicate.name}({', '.join(one.name for one in predicate.columns)})"
+
+
+def _described(predicate: Predicate) -> str:
+    """Describe a predicate in one sentence, its own words before those of its proofs."""
+    told = " ".join(predicate.description.split()) or predicate.attributes.get("says", "")
+    return f"  {_typed(predicate)}" + (f"  // {told[:_MOST_SAID]}" if told else "")
+
+
 def _line(predicate: Predicate) -> str:
-    columns = ", ".join(f"{one.name}: {one.type_name}" for one in predicate.columns)
     said = predicate.attributes.get("says", "")
     told = " ".join([*predicate.description.split(), f"({said})" if said else ""]).strip()
-    note = f"  // {told[:_MOST_SAID]}" if told else ""
-    return f"  {predicate.name}({columns}){note}"
+    return f"  {_typed(predicate)}" + (f"  // {told[:_MOST_SAID]}" if told else "")
+
+
+def _typed(predicate: Predicate) -> str:
+    columns = ", ".join(f"{one.name}: {one.type_name}" for one in predicate.columns)
+    return f"{predicate.name}({columns})"

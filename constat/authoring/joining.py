@@ -12,7 +12,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from constat.library.reviewing.beyond import QUERIED, bridge, sentence, used
+from constat.analysis import QUERIED
+from constat.library.reviewing.beyond import bridge, sentence, used
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

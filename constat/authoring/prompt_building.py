@@ -8,12 +8,14 @@ bounds. Invariants: texts of sources are fenced; the same project gives the same
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from constat.authoring.discovery_schema import database_lines, schema_lines
 from constat.authoring.discovery_text import RULE, fenced
 from constat.memory.tokens import estimate
+from constat.model.canonical import plain
 from constat.model.prompts import Tool
 
 if TYPE_CHECKING:
@@ -28,15 +30,9 @@ _WITHOUT_TOOLS: Final = re.compile(
     re.IGNORECASE,
 )
 _MOST_TOKENS: Final = 60_000
-_INTRODUCTION: Final = (
-    "You work on a project whose facts lie in databases and in rules. "
-    "Predicates are what rules and goals speak of; tables are where their rows come from."
-)
 _HOW: Final = (
-    "Look up what you need before you use it: `search_tables` finds tables, columns, predicates "
-    "and rules by words; `get_table_schema` describes one table; `get_table_relationships` tells "
-    "how tables are related. Never guess a name. An answer that was cut ends with a reference for "
-    "`read_reference`."
+    "Look up names before you use them, never guess one: `search_tables` finds tables, columns, "
+    "predicates and rules by words."
 )
 
 
@@ -78,14 +74,14 @@ class PromptBuilder:
         full = sum(estimate(piece) for piece in self._pieces())
         if not use_tools:
             return TokenEstimate("full_metadata", estimate(text), full, 0)
-        tokens = estimate(text) + sum(tool_tokens(tool) for tool, _ in self._tools.tools())
+        tokens = estimate(text) + sum(tool_tokens(tool) for tool, _ in self._tools.needed())
         return TokenEstimate(
             "tool_discovery", tokens, full, max(0, round(100 * (1 - tokens / full))) if full else 0
         )
 
     def _minimal(self) -> str:
         databases = fenced(database_lines(self._tools.catalog.databases()))
-        return f"{_INTRODUCTION}\n{RULE}\nThe databases:\n{databases}\n{_HOW}"
+        return f"{RULE}\nThe databases:\n{databases}\n{_HOW}"
 
     def _full(self) -> str:
         lines: list[str] = []
@@ -98,7 +94,7 @@ class PromptBuilder:
                 break
             lines.append(piece)
         tables = fenced("\n\n".join(lines) or "no tables")
-        return f"{_INTRODUCTION}\n{RULE}\nAll tables:\n{tables}"
+        return f"{RULE}\nAll tables:\n{tables}"
 
     def _pieces(self) -> Iterator[str]:
         """Give all that is known, a table at a time."""
@@ -113,4 +109,4 @@ def can_call_tools(model: str) -> bool:
 
 def tool_tokens(tool: Tool) -> int:
     """Estimate what the definition of a tool takes."""
-    return estimate(f"{tool.name} {tool.description} {dict(tool.parameters)}")
+    return estimate(f"{tool.name} {tool.description} {json.dumps(plain(tool.parameters))}")

@@ -24,20 +24,12 @@ _MOST_REASON: Final = 1_000
 
 PROPOSE_TOOL: Final = Tool(
     PROPOSE,
-    "Hand in the goal that answers the question, with the rules it needs beyond those that exist. "
-    "Leave `rules` empty where existing predicates suffice. It is checked; mistakes come back with "
-    "code, place and help, and you hand in a whole corrected proposal.",
+    "Hand in the goal that answers the question, with the rules it needs beyond existing ones.",
     {
         "type": "object",
         "properties": {
-            "goal": {
-                "type": "string",
-                "description": "One atom, such as is_vip(C001) or is_vip(?c).",
-            },
-            "rules": {
-                "type": "string",
-                "description": "Declarations, queries and rules as text; empty where none is new.",
-            },
+            "goal": {"type": "string", "description": "One atom"},
+            "rules": {"type": "string", "description": "Declarations, queries, rules; or empty"},
         },
         "required": ["goal", "rules"],
         "additionalProperties": False,
@@ -45,10 +37,10 @@ PROPOSE_TOOL: Final = Tool(
 )
 GIVE_UP_TOOL: Final = Tool(
     GIVE_UP,
-    "Say that the question cannot be expressed over this project, and what is lacking.",
+    "Say that the question cannot be expressed here, and what is lacking.",
     {
         "type": "object",
-        "properties": {"reason": {"type": "string", "description": "What is lacking."}},
+        "properties": {"reason": {"type": "string"}},
         "required": ["reason"],
         "additionalProperties": False,
     },

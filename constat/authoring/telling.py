@@ -36,6 +36,14 @@ _MOST_SENTENCES: Final = 2_000
 _LONGEST_VALUE: Final = 2_000
 _FAR: Final = frozenset({Reason.NOT_FOUND, Reason.CONSTANT})
 _NUMBER: Final = re.compile(r"[-+]?[0-9][0-9_]*(?:\.[0-9]+)?\Z", re.ASCII)
+# What a document says to the model that reads it is no statement about the world.
+_INSTRUCTS: Final = re.compile(
+    r"\A\W*(?:system|assistant|developer|tool|user)\s*:"
+    r"|</?\s*(?:data|system|assistant|tool|user|instructions?)\b"
+    r"|\b(?:ignore|disregard|override|bypass|forget)\s+(?:\w+\s+){0,4}"
+    r"(?:rules?|instructions?|prompts?|checks?|polic(?:y|ies)|guidelines?|above)\b",
+    re.IGNORECASE,
+)
 _SYSTEM: Final = """\
 You read facts out of what a person tells you. Call the tool once with every fact that the text
 plainly states and that is an atom of one of the predicates below, and with no other. Each fact
@@ -219,7 +227,10 @@ def _examined(program: AnalysedProgram, text: str, claim: Pointed) -> Said | Not
         found = ground(asked, words, part, Author.HUMAN)
         if isinstance(found, Grounded):
             start, end = (before + place for place in found.sentence)
-            return Said(fact, start, end, text.encode()[start:end].decode())
+            sentence = text.encode()[start:end].decode()
+            if _INSTRUCTS.search(sentence):
+                return NotSaid(fact, "the sentence instructs whoever reads it, and states nothing")
+            return Said(fact, start, end, sentence)
         answers.append(found)
     # The reason that came nearest to saying it is the one worth telling.
     told = min(answers, key=lambda one: one.reason in _FAR, default=None)

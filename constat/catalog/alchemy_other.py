@@ -108,6 +108,7 @@ class OtherConnection(ServerConnection[Any]):
     @contextmanager
     def _inspector(self) -> Iterator[Inspector]:
         from sqlalchemy import create_engine, inspect  # noqa: PLC0415  heavy library, loaded on first use
+        from sqlalchemy.exc import SQLAlchemyError  # noqa: PLC0415  heavy library, loaded on first use
         from sqlalchemy.pool import StaticPool  # noqa: PLC0415  heavy library, loaded on first use
 
         # The engine must leave the transaction of the connection that it borrows alone.
@@ -117,8 +118,23 @@ class OtherConnection(ServerConnection[Any]):
             creator=lambda: self._link,
             pool_reset_on_return=None,
         )
-        with engine.connect() as connection:
-            yield inspect(connection)
+        try:
+            with engine.connect() as connection:
+                yield inspect(connection)
+        except SQLAlchemyError as problem:
+            driver = getattr(problem, "orig", None)
+            if isinstance(driver, self.errors):
+                raise driver from None
+            # Its own words may hold names and values.
+            raise SourceFailureError(f"SQLAlchemy says: {type(problem).__name__}") from None
+
+    def goes_on(self, problem: Exception) -> bool:
+        """Tell whether more can be asked after an error: the connection is there, the time not up.
+
+        `problem` is SQLAlchemy's or the driver's.
+        """
+        driver = getattr(problem, "orig", None) or problem
+        return not self._is_lost(driver) and self._meaning(driver).code != "C0521"
 
     def _list_tables(self) -> Mapping[str, SourceTable]:
         with self._inspector() as looking:

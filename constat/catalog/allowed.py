@@ -100,7 +100,7 @@ FUNCTION_NODES_OF: Final = MappingProxyType(
             DateFromParts DateSub Degrees Exp Extract Grouping Initcap IntDiv JSONBContains
             JSONBContainsAllTopKeys JSONBContainsAnyTopKeys JSONBExtract JSONBExtractScalar LastDay
             Left Localtime Localtimestamp LogicalAnd LogicalOr MD5 MakeInterval Mode Overlay Pad
-            PercentileCont PercentileDisc Pi Radians RegexpILike RegexpLike RegexpReplace Repeat
+            PercentileCont PercentileDisc Pi Radians RegexpILike RegexpLike RegexpReplace
             Reverse Right SHA2 Sin SplitPart StartsWith Stddev StddevPop StddevSamp StrToDate
             StrToTime StrToUnix Tan TimestampTrunc TimeToUnix ToNumber Translate Trunc UnixToTime
             Variance VariancePop WidthBucket

@@ -70,10 +70,10 @@ class Guarded:
 def guard(query: str, dialect: str) -> Guarded:
     """Check a query. Raises `QueryMistakeError` with the reason, which quotes no value."""
     _check_text(query)
-    if dialect == "mysql":
-        _check_comments(query)
     with _quiet_parser():
         tokens = _tokens(query, dialect)
+        if dialect == "mysql":
+            _check_comments(query, tokens)
         text = _single_statement(query, tokens)
         root = _parse(text, dialect)
     tables: set[str] = set()
@@ -97,11 +97,20 @@ def _check_text(query: str) -> None:
         raise QueryMistakeError("the query holds half a surrogate pair", "C0516") from None
 
 
-def _check_comments(query: str) -> None:
-    """Refuse what MySQL runs and the parser takes for a comment, and the other way round."""
-    if _RUNNING_COMMENT.search(query):
+def _check_comments(query: str, tokens: list[Any]) -> None:
+    """Refuse what MySQL runs and the parser takes for a comment, and the other way round.
+
+    Up to the first such place both read the same words; so what stands within the backticks of a
+    name there is no comment to either.
+    """
+    rest = list(query)
+    for token in tokens:
+        if query[token.start] == "`":
+            rest[token.start : token.end + 1] = "`" * (token.end + 1 - token.start)
+    shown = "".join(rest)
+    if _RUNNING_COMMENT.search(shown):
         raise QueryMistakeError("a comment that the server would run or obey", "C0516")
-    if _SHORT_COMMENT.search(query):
+    if _SHORT_COMMENT.search(shown):
         raise QueryMistakeError("`--` begins a comment only before a blank", "C0516")
 
 

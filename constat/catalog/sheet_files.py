@@ -14,7 +14,7 @@ from __future__ import annotations
 import datetime as dt
 import importlib
 import zipfile
-from contextlib import suppress
+from contextlib import ExitStack, closing, contextmanager
 from decimal import Decimal
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
@@ -24,7 +24,7 @@ from constat.catalog.failure import SourceFailureError
 from constat.catalog.text_files import add_name, damaged
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
+    from collections.abc import Generator, Iterator, Sequence
     from pathlib import Path
 
     from constat.catalog.duck_session import DuckSession
@@ -60,8 +60,9 @@ def load_sheets(
 
 def sheet_rows(file: Path, sheet: str) -> Generator[SheetRow]:
     """Yield the names of the columns, then the rows as texts; empty rows are left out."""
-    values, formulas = _workbook(file, values=True), _workbook(file, values=False)
-    try:
+    with ExitStack() as books, _understood(file):
+        values = _workbook(file, books, values=True)
+        formulas = _workbook(file, books, values=False)
         name = _sheet_name(file, values, sheet)
         header: tuple[str, ...] = ()
         for number, (row, written) in enumerate(
@@ -79,30 +80,42 @@ def sheet_rows(file: Path, sheet: str) -> Generator[SheetRow]:
                 yield (*cells[: len(header)], *[None] * (len(header) - len(cells)))
         if not header:
             raise damaged(file, " has no first row that names its columns")
-    except (ValueError, KeyError, TypeError, AttributeError, zipfile.BadZipFile, SyntaxError):
-        raise damaged(file, " is a workbook that cannot be read") from None
-    finally:
-        for book in (values, formulas):
-            with suppress(Exception):
-                book.close()
 
 
-def _workbook(file: Path, *, values: bool) -> Any:  # noqa: ANN401  openpyxl has no types
+@contextmanager
+def _understood(file: Path) -> Iterator[None]:
+    """Take whatever openpyxl raises for a damaged workbook.
+
+    It checks little of what it reads: a wrong part of the archive ends in whatever the module that
+    stumbles over it raises, now or when a row is read (KeyError, zlib.error, ParseError,
+    OverflowError, InvalidFileException, ...). There is no list of them, and no common base.
+    """
+    try:
+        yield
+    except SourceFailureError:
+        raise
+    except Exception as problem:
+        if isinstance(problem, OSError) and problem.errno is not None:
+            # The machine's own: the file is gone, or may not be read.
+            raise
+        kind = type(problem).__name__
+        raise damaged(file, f" is no workbook, or a damaged one ({kind})") from None
+
+
+def _workbook(file: Path, books: ExitStack, *, values: bool) -> Any:  # noqa: ANN401  openpyxl has no types
+    """Open a workbook until `books` is left; openpyxl itself leaves open what it cannot read."""
     try:
         openpyxl = importlib.import_module("openpyxl")
     except ImportError:
         reason = "workbooks need the package openpyxl: pip install 'constat[xlsx]'"
         raise SourceFailureError(reason, "C0552") from None
-    try:
-        with zipfile.ZipFile(file) as archive:
-            size = sum(one.file_size for one in archive.infolist())
-        if size <= _MOST_BYTES:
-            return openpyxl.load_workbook(file, read_only=True, data_only=values, keep_links=False)
-    except OSError:
-        raise
-    except Exception:  # noqa: BLE001  a hostile file can make the reader raise anything
-        raise damaged(file, " is no workbook, or is damaged") from None
-    raise damaged(file, f" unpacks to more than {_MOST_BYTES >> 20} MiB")
+    content = books.enter_context(file.open("rb"))
+    with zipfile.ZipFile(content) as archive:
+        size = sum(one.file_size for one in archive.infolist())
+    if size > _MOST_BYTES:
+        raise damaged(file, f" unpacks to more than {_MOST_BYTES >> 20} MiB")
+    book = openpyxl.load_workbook(content, read_only=True, data_only=values, keep_links=False)
+    return books.enter_context(closing(book))
 
 
 def _sheet_name(file: Path, book: Any, wanted: str) -> str:  # noqa: ANN401  as above

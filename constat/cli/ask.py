@@ -9,6 +9,7 @@ from __future__ import annotations
 import getpass
 import json
 import os
+from functools import partial
 
 import click
 
@@ -29,6 +30,7 @@ from constat.session.asking import Answered, Listed
 @click.command(name="ask", cls=PlainCommand)
 @click.argument("question", required=False)
 @click.option("--require-approved", is_flag=True, help="Use no rule that nobody has approved.")
+@click.option("--conversation", metavar="NAME", help="Go on with what was asked under this name.")
 @click.option("--by", metavar="NAME", help="Who asks, for the draft's record; by default you.")
 @click.option("--transcript", "told", is_flag=True, help="Show what was exchanged with the model.")
 @click.option("--show", metavar="ID", help="Show the transcript of an earlier question instead.")
@@ -43,6 +45,7 @@ def command(  # noqa: PLR0913  one argument for each option
     question: str | None,
     *,
     require_approved: bool,
+    conversation: str | None,
     by: str | None,
     told: bool,
     show: str | None,
@@ -59,12 +62,14 @@ def command(  # noqa: PLR0913  one argument for each option
     A language model of the project (`models:` in constat.yaml) turns the question into a goal over
     the project's predicates. Where these do not suffice it drafts rules, or a query; they are
     checked, kept in quarantine, and what rests on them is PROVED UNDER them until somebody approves
-    them with `constat rules approve`. The model supplies no fact.
+    them with `constat rules approve`. The model supplies no fact. A question that was ended in the
+    middle goes on from the replies that had come; what two programs ask at once is paid for once.
 
     Examples:
       constat ask "Is customer C001 a VIP?"
       constat ask "Is customer C001 a VIP?" --format json
       constat ask "Is customer C001 a VIP?" --require-approved --quiet
+      constat ask "Is customer C001 a VIP?" --conversation vips --quiet
 
     Exit codes: 0 proved, 3 proved under assumptions, 4 unresolved (with --require-approved also
     where a draft would decide it), 5 disproved, 6 disproved under assumptions, 2 no goal was found.
@@ -76,9 +81,8 @@ def command(  # noqa: PLR0913  one argument for each option
             return _show(session, show or "", form)
         with watching() as observe:
             asker = _user() if by is None else by
-            found = session.ask(
-                question, require_approved=require_approved, by=asker, observe=observe
-            )
+            ask = partial(session.ask, conversation=conversation or "", observe=observe)
+            found = ask(question, require_approved=require_approved, by=asker)
         if form == "json":
             write_json(answered_json(found, told=told))
         else:
@@ -144,6 +148,7 @@ def answered_json(found: Answered, *, told: bool) -> dict[str, object]:
             "stored": usage.stored,
             "written": usage.written,
             "cost": f"{usage.cost:f}",
+            "currency": found.currency,
         },
         "transcript": found.transcript,
         "record": found.record if told else None,

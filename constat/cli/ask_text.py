@@ -47,7 +47,8 @@ def print_answered(found: Answered, *, depth: int | None, quiet: bool, told: boo
     print_result(found.result, depth=depth, quiet=quiet)
     if not quiet:
         write("")
-        write(f"usage: {_usage(found.usage)}, {counted(found.rounds, 'proposal')}")
+        used = _usage(found.usage, found.currency)
+        write(f"usage: {used}, {counted(found.rounds, 'proposal')}")
     if told:
         print_record(found.record)
 
@@ -88,11 +89,11 @@ def _rules(draft: Draft) -> Iterator[str]:
             yield line
 
 
-def _usage(usage: Usage) -> str:
+def _usage(usage: Usage, currency: str) -> str:
     read = usage.read + usage.cached + usage.stored
     parts = [counted(usage.calls, "call"), f"{read:,} tokens read", f"{usage.written:,} written"]
     if usage.cost:
-        parts.append(f"cost {usage.cost:f}")
+        parts.append(f"{usage.cost:f} {currency}")
     return ", ".join(parts)
 
 

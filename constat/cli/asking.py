@@ -38,8 +38,16 @@ def asked(
         # The root's object tells whether JSON was asked for; see `entry`.
         as_json = bool(click.get_current_context().find_root().obj)
         texts = {**session.texts, "<goal>": goal, "<fact>": fact, **(typed or {})}
-        show_error(problem, texts, as_json=as_json)
+        show_error(problem, texts, as_json=as_json, models=session.model_usage)
+        if not as_json:
+            # What was asked in vain was paid for as well.
+            _note_models(session)
         raise click.exceptions.Exit(problem.exit_code) from None
+    _note_models(session)
+
+
+def _note_models(session: Session) -> None:
+    """Say what models have used, whose replies were replayed, and what went wrong besides."""
     for line in session.model_notes:
         note(line)
     if session.warnings:

@@ -23,7 +23,7 @@ _MARKS: Final = ((OK, "ok"), (NOTE, "note"), (WARNING, "WARNING"), (ERROR, "ERRO
 @format_option
 @project_option
 def command(*, form: str, project: str | None) -> int:
-    """Look at configuration, rules, databases, queries, state, keys and models of the project.
+    """Look at configuration, rules, databases, queries, state, keys, models and the sandbox.
 
     Each error and warning comes with an edit or a command that mends it. Nothing is changed, no
     query is run and no model is asked; of keys and passwords only whether they are set is told.

@@ -44,7 +44,8 @@ def explain_row(session: Session, goal: str, row: str, *, form: str) -> int:
     if form == "json":
         proofs = [result_json(one, json.loads(tree_to_json(one.tree))) for one in results]
         told = {"query": goal, "row": row, "verdict": verdict.value, "proofs": proofs}
-        write_json({**told, "exit_code": verdict.exit_code})
+        models = session.model_usage
+        write_json({**told, "exit_code": verdict.exit_code, "models": models})
     else:
         for one in results:
             print_result(one)

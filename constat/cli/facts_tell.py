@@ -64,7 +64,8 @@ def command(  # noqa: PLR0913  each part of what is told has an option
     of `prove`.
     """
     with Session(project) as session, asked(session, goal=goal, typed={}):
-        told = session.provide_facts(text, author=by, goal=goal, atoms=atoms)
+        with watching() as observe, session.observing(observe):
+            told = session.provide_facts(text, author=by, goal=goal, atoms=atoms)
         if form == "text":
             _show(told)
         kept = told.keep(remark) if told.said and (yes or _confirmed(form)) else ()
@@ -123,4 +124,5 @@ def _json(
         "goal": None if result is None else result.goal,
         "verdict": None if result is None else result.verdict.value,
         "exit_code": (0 if kept else 4) if result is None else result.exit_code,
+        "models": session.model_usage,
     }

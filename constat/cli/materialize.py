@@ -61,7 +61,7 @@ def command(
             told = {"action": "keep", "results": [_json(one)]}
             lines = [f"kept: {_line(one)}"]
     if form == "json":
-        write_json(told)
+        write_json({**told, "models": session.model_usage})
     else:
         write("\n".join(lines))
     return 0

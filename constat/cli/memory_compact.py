@@ -15,6 +15,7 @@ from constat.cli.memory_options import (
     budget_option,
     goal_option,
     remembered,
+    rules_option,
     store_option,
 )
 from constat.cli.memory_text import compaction_json, compaction_text
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
 )
 @click.option("--session", metavar="NAME", help="Keep the messages as this session.")
 @store_option
+@rules_option
 @click.option("--with-model", is_flag=True, help="Let the project's model look for more facts.")
 @click.option("-o", "--output", metavar="FILE", help="Write the compacted messages.")
 @format_option
@@ -63,6 +65,7 @@ def command(  # noqa: PLR0913  one argument for each option
     log_format: str | None,
     session: str | None,
     store: str | None,
+    rules: str | None,
     with_model: bool,
     output: str | None,
     form: str,
@@ -83,8 +86,9 @@ def command(  # noqa: PLR0913  one argument for each option
     Exit codes: 0 compacted (or small enough as it is), 2 no log, bad usage or configuration, or
     what is always in sight does not fit.
     """
-    wish = remembering.Wish(budget, profile, goal, model)
     with remembered(), _client(project, wanted=with_model) as client:
+        own = _own_rules(project, store, session, rules)
+        wish = remembering.Wish(budget, profile, goal, model, own)
         folder = None if session is None else remembering.store_of(project, store)
         found = remembering.compacted(
             [(name, read_file(name, remembering.MOST_BYTES)) for name in logs],
@@ -100,8 +104,14 @@ def command(  # noqa: PLR0913  one argument for each option
         write_json(compaction_json(found))
     else:
         write(compaction_text(found))
-    if output is not None:
-        note(f"compacted messages written to {output}")
+
+
+def _own_rules(
+    project: str | None, store: str | None, session: str | None, rules: str | None
+) -> Path | None:
+    """Give the folder of own rules; a log that nobody keeps needs no project."""
+    kept_there = store is None and (session is not None or project is not None)
+    return remembering.rules_of(project, rules, wanted=kept_there)
 
 
 @contextmanager
@@ -120,3 +130,4 @@ def _client(project: str | None, *, wanted: bool) -> Iterator[Client | None]:
 
 def _write(output: str, found: remembering.Compaction, folder: Path | None) -> None:
     write_file(output, remembering.written(found, folder))
+    note(f"compacted messages written to {output}")

@@ -24,6 +24,9 @@ session_option = click.option(
 store_option = click.option(
     "--store", metavar="DIR", help="Where sessions are kept; by default in the project's state."
 )
+rules_option = click.option(
+    "--rules", metavar="DIR", help="Rules that take the place of those of memory, file by file."
+)
 goal_option = click.option(
     "--goal", default="", metavar="TEXT", help="What is to be done next; what it names comes first."
 )

@@ -6,7 +6,13 @@ import click
 
 from constat.cli.asking import project_option
 from constat.cli.helping import PlainCommand, format_option
-from constat.cli.memory_options import goal_option, remembered, session_option, store_option
+from constat.cli.memory_options import (
+    goal_option,
+    remembered,
+    rules_option,
+    session_option,
+    store_option,
+)
 from constat.cli.memory_text import lines_json
 from constat.cli.output import counted, note, write, write_json
 from constat.session import remembering
@@ -24,14 +30,16 @@ from constat.session import remembering
 )
 @goal_option
 @store_option
+@rules_option
 @format_option
 @project_option
-def command(
+def command(  # noqa: PLR0913  one argument for each option
     *,
     session: str,
     budget: int,
     goal: str,
     store: str | None,
+    rules: str | None,
     form: str,
     project: str | None,
 ) -> None:
@@ -43,7 +51,7 @@ def command(
 
     Exit codes: 0 shown, 2 bad usage or configuration, or what is always in sight does not fit.
     """
-    with remembered(), remembering.opened(remembering.store_of(project, store), session) as memory:
+    with remembered(), remembering.opened_by(project, store, session, rules) as memory:
         view = memory.view(budget, goal)
     if form == "json":
         write_json(

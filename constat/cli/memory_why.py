@@ -7,7 +7,13 @@ import click
 from constat.cli.asking import project_option
 from constat.cli.files import write_file
 from constat.cli.helping import PlainCommand, format_option
-from constat.cli.memory_options import goal_option, remembered, session_option, store_option
+from constat.cli.memory_options import (
+    goal_option,
+    remembered,
+    rules_option,
+    session_option,
+    store_option,
+)
 from constat.cli.memory_text import proof_json, proof_text
 from constat.cli.output import note, write, write_json
 from constat.session import remembering
@@ -19,6 +25,7 @@ from constat.session import remembering
 @goal_option
 @click.option("--certificate", metavar="FILE", help="Write the certificate of the first proof.")
 @store_option
+@rules_option
 @format_option
 @project_option
 def command(  # noqa: PLR0913  one argument for each option
@@ -28,6 +35,7 @@ def command(  # noqa: PLR0913  one argument for each option
     goal: str,
     certificate: str | None,
     store: str | None,
+    rules: str | None,
     form: str,
     project: str | None,
 ) -> int:
@@ -43,7 +51,7 @@ def command(  # noqa: PLR0913  one argument for each option
     Exit codes: 0 proved and checked, 1 rejected by the checker, 2 there is no such place, bad usage
     or configuration.
     """
-    with remembered(), remembering.opened(remembering.store_of(project, store), session) as memory:
+    with remembered(), remembering.opened_by(project, store, session, rules) as memory:
         found = remembering.proved(memory, place, goal)
         if certificate is not None and found:
             write_file(certificate, found[0].proof.certificate)

@@ -100,7 +100,7 @@ def command(  # noqa: PLR0913  one argument for each option
                 observe=observe,
             )
         if form == "json":
-            write_json(_json(found))
+            write_json({**_json(found), "models": session.model_usage})
         else:
             print_missing(found)
     return found.exit_code

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 GREEN: Final = "32"
 YELLOW: Final = "33"
 RED: Final = "31"
+PLAIN: Final = "39"
 _CHUNK: Final = 1 << 16
 
 # C0, C1 and what separates lines or turns their direction: a value must not draw on the terminal.
@@ -86,22 +87,34 @@ def note(message: str) -> None:
 
 
 def show_error(
-    problem: ConstatError, texts: Mapping[str, str] | None = None, *, as_json: bool = False
+    problem: ConstatError,
+    texts: Mapping[str, str] | None = None,
+    *,
+    as_json: bool = False,
+    models: Mapping[str, object] | None = None,
 ) -> None:
-    """Write the diagnostics of an error on stderr, with the lines they are about, or as JSON."""
+    """Write the diagnostics of an error on stderr, with the lines they are about, or as JSON.
+
+    `models` is what was spent on language models until then, which only JSON has in it.
+    """
     if as_json:
         diagnostics = to_json(problem.diagnostics)
         message = problem.diagnostics[0].message if problem.diagnostics else ""
-        show_failure(message, problem.exit_code, diagnostics)
+        show_failure(message, problem.exit_code, diagnostics, models)
         return
     _put(sys.stderr, render(problem.diagnostics, texts or {}, colour=coloured(sys.stderr)))
 
 
 def show_failure(
-    message: str, exit_code: int, diagnostics: Sequence[Mapping[str, object]] = ()
+    message: str,
+    exit_code: int,
+    diagnostics: Sequence[Mapping[str, object]] = (),
+    models: Mapping[str, object] | None = None,
 ) -> None:
     """Write a failure on stderr as one JSON object; its form is `constat schema error`."""
     told = {"error": message, "exit_code": exit_code, "diagnostics": list(diagnostics)}
+    if models is not None:
+        told["models"] = dict(models)
     _put(sys.stderr, json.dumps(told, indent=2, ensure_ascii=True) + "\n")
 
 

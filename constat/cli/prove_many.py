@@ -43,7 +43,7 @@ def prove_many(session: Session, goal: str, search: Search, shown: Shown, log: L
         )
         results = list(islice(proofs, search.number or MOST))
     if shown.form == "json":
-        write_json(_as_json(results, proofs))
+        write_json({**_as_json(results, proofs), "models": session.model_usage})
     else:
         _print(results, proofs, shown)
     _put_away(session, results, shown)

@@ -58,7 +58,7 @@ def command(  # noqa: PLR0913  each part of an approval has an option
     Exit codes: 0 approved, 4 another approver is needed, 2 bad usage, configuration or rules, or
     this person may not approve it.
     """
-    owner = _key(key)
+    owner = approving_key(key)
     with Session(project) as session, asked(session):
         decided = session.reviews.approve(
             rule_id, by=by, reason=reason, key=owner, into=into, rule_id=name
@@ -67,7 +67,8 @@ def command(  # noqa: PLR0913  each part of an approval has an option
     return 0 if decided.status == "approved" else 4
 
 
-def _key(path: str | None) -> SigningKey | None:
+def approving_key(path: str | None) -> SigningKey | None:
+    """Read the private key that signs an approval, where one is given."""
     if path is None:
         return None
     # Only who signs needs what reads keys.
@@ -92,7 +93,8 @@ def show_decided(decided: Decided, form: str) -> None:
             }
         )
         return
-    rules = f": {', '.join(decided.rules)} in {decided.file}" if decided.rules else ""
+    where = f" in {decided.file}" if decided.file else ""
+    rules = f": {', '.join(decided.rules)}{where}" if decided.rules else ""
     write(f"{decided.status}: {decided.kind} {decided.identity}{rules}")
     if decided.status == "proposed":
         note(f"{decided.have} of {decided.needed} approvals are there: another person has to agree")

@@ -40,6 +40,13 @@ _MEANINGS = ("produced", "approved", "reviewed", "audited")
 )
 @click.option("--source", is_flag=True, help="Read the leaves again from the project's sources.")
 @click.option(
+    "--draft",
+    "drafts",
+    metavar="ID",
+    multiple=True,
+    help="With --source: ask with this draft; by default with those that the certificate names.",
+)
+@click.option(
     "--key",
     "keys",
     metavar="[ROLE=]FILE",
@@ -83,7 +90,8 @@ def command(
     """Check the certificate in FILE, or on stdin for `-`.
 
     The checker shares no code with the engine and trusts nothing that the file says about itself.
-    Whether the rows are those of the database is a second question; --source asks it, and
+    Whether the rows are those of the database is a second question; --source asks it (of what
+    rests on a draft, with the draft of the quarantine that the certificate names), and
     --snapshot with --openings answers it offline, from roots that the source's owner signed.
     Who stands for the certificate is a third: --key and --role name whose signatures must be there.
     Keys count for the roles given here or under `keys:` in constat.yaml.
@@ -99,6 +107,8 @@ def command(
     --source finds a leaf that is not as shown, or a signature or an opening does not hold;
     2 bad usage.
     """
+    if questions["drafts"] and not source:
+        raise click.UsageError("`--draft` is for reading leaves again: add `--source`")
     certificate = read_file(file, MAX_BYTES)
     if not source and not any(questions.values()):
         return _check(file, check_certificate(certificate, pin=pin, trusted=trusted), form)

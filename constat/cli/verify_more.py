@@ -64,6 +64,7 @@ class Asked:
     snapshots: tuple[str, ...]
     openings: str | None
     source: bool
+    drafts: tuple[str, ...] = ()
     trusted: tuple[str, ...] = ()
 
 
@@ -71,7 +72,9 @@ def verify_more(certificate: bytes, asked: Asked, *, form: str) -> int:
     """Print the report; give its exit code."""
     with Session(asked.project) as session, asking(session):
         base: Report | LeafReport = (
-            session.verify_source(certificate, pin=asked.pin, trusted=asked.trusted)
+            session.verify_source(
+                certificate, pin=asked.pin, trusted=asked.trusted, drafts=asked.drafts or None
+            )
             if asked.source
             else session.verify(certificate, pin=asked.pin, trusted=asked.trusted)
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -102,16 +102,12 @@ def command(  # noqa: PLR0913  one argument for each option
     typed = Suppositions(add, remove, tuple(settings.items())).places()
     with Session(project) as session, asked(session, goal=goal, typed=typed):
         with watching() as observe:
-            found = session.what_if(
-                goal,
-                add=add,
-                remove=remove,
-                settings=settings,
-                rules=rules,
-                query=query,
-                observe=observe,
-            )
-        write_json(_json(found)) if form == "json" else print_both(found, depth=depth, quiet=quiet)
+            supposed: Any = {"add": add, "remove": remove, "settings": settings, "rules": rules}
+            found = session.what_if(goal, **supposed, query=query, observe=observe)
+        if form == "json":
+            write_json({**_json(found), "models": session.model_usage})
+        else:
+            print_both(found, depth=depth, quiet=quiet)
         if certificate is not None:
             write_file(certificate, found.certificate)
             note(f"certificate of the supposed answer written to {certificate}")

@@ -72,7 +72,7 @@ def command(
             found = session.why_not(goal, most=most, observe=observe)
         wanted = most_reasons if reasons else 0
         if form == "json":
-            write_json(_json(found, wanted))
+            write_json({**_json(found, wanted), "models": session.model_usage})
         else:
             print_why_not(found, wanted)
     return found.exit_code

@@ -1,17 +1,20 @@
 """The client that everybody asks with: what is there already, what may be spent, then a provider.
 
 In: a prompt. Out: a `Reply` or `ModelError`. Invariants: a reply that is on the tape or was paid
-for is never paid for again; nothing is sent that might exceed a budget; a reply is kept before
-anybody looks at it, and what was paid for one that is of no use is in the books. Example:
+for is never paid for again; of two programs that ask the same at once one pays, and the other is
+served its reply; nothing is sent that might exceed a budget; a reply is kept before anybody looks
+at it, and what was paid for one that is of no use is in the books. Example:
 `AskingClient(setting, parts).ask(prompt).replayed` is true the second time.
 """
 
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Protocol
 
+from constat.evaluation import ModelAwaited, ModelReplied, ignore_event
 from constat.model.canonical import answered_of, hash_of, request_of
 from constat.model.checking import check_model, checked_calls, corrected
 from constat.model.ledger import priced, worst_case
@@ -21,18 +24,23 @@ from constat.model.since import since
 from constat.model.tapes import DAMAGED, MISSING, WRITTEN, WRITTEN_MODEL, Tape, Taped
 from constat.model.waiting import Clock, send_within, within
 from constat.store.clock import now
+from constat.store.in_flight import in_flight
 from constat.store.model_answers import ModelAnswerError, ModelAnswers, PaidReply
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from constat.evaluation import Observer
     from constat.model.canonical import Answered, Request
     from constat.model.ledger import Ledger, Reservation
     from constat.model.prompts import Prompt
     from constat.model.provider import Provider
     from constat.project import ModelSetting
+    from constat.store.in_flight import Flight
 
 UNKEPT: Final = "C0830"
+UNDER_WAY: Final = "C0935"
+CUT_SHORT: Final = "C0936"
 _COUNT_SECONDS: Final = 20.0
 # Roles, names and brackets around the texts, of which a request has its canonical bytes in full.
 _FRAME_TOKENS: Final = 600
@@ -62,6 +70,7 @@ class Surroundings:
     serve: bool = True
     keep: int | None = None
     clock: Clock = field(default_factory=Clock)
+    observe: Observer = ignore_event
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,10 +108,53 @@ class AskingClient:
         except (TypeError, ValueError, RecursionError):
             raise ModelError("C0824", "the prompt holds something that JSON cannot say") from None
         found = self._taped(request) or self._kept(request, wish.max_age)
-        if found is not None:
-            self._around.ledger.replay()
-            return found
-        return self._asked(request, wish.seconds)
+        if found is None:
+            return self._awaited(request, wish)
+        self._around.ledger.replay()
+        return found
+
+    def _awaited(self, request: Request, wish: _Wish) -> Reply:
+        """Have a reply that is not there yet; tell whoever observes that it is waited for."""
+        told = self._setting.name, request.prompt.task.value
+        started, failed = time.monotonic(), True
+        self._around.observe(ModelAwaited(*told))
+        try:
+            reply = self._asked_once(request, wish)
+            failed = False
+        finally:
+            self._around.observe(ModelReplied(*told, time.monotonic() - started, failed=failed))
+        return reply
+
+    def _asked_once(self, request: Request, wish: _Wish) -> Reply:
+        """Ask unless another program asks the same: then wait for what it pays for."""
+        around, bounds = self._around, [self._setting.seconds, self._around.ledger.seconds_left]
+        shares = around.serve and around.keep != 0
+        patience = min(bounds if wish.seconds is None else [*bounds, wish.seconds])
+        with in_flight(around.kept.folder, request.hash, patience if shares else 0.0) as flight:
+            around.ledger.wait(flight.waited)
+            found = self._kept(request, wish.max_age)
+            if found is not None:
+                around.ledger.replay()
+                return found
+            self._check_flight(flight, shares=shares)
+            left = None if wish.seconds is None else max(wish.seconds - flight.waited, 0.0)
+            return self._asked(request, left)
+
+    def _check_flight(self, flight: Flight, *, shares: bool) -> None:
+        """Refuse to pay for what another program is paying for; say what a dead one has paid."""
+        name = self._setting.name
+        if shares and not flight.ours:
+            message = (
+                f"another program asks `{name}` the same, and has no reply after "
+                f"{flight.waited:.3g} seconds"
+            )
+            raise ModelError(UNDER_WAY, message, retryable=True)
+        if flight.left:
+            reason = (
+                f"a program asked `{name}` the same at {flight.left} and ended before a reply was "
+                "kept: it may have been paid for, and is asked again"
+            )
+            self._around.warn(CUT_SHORT, reason)
 
     def _taped(self, request: Request) -> Reply | None:
         tape = self._around.tape

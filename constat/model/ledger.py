@@ -8,6 +8,7 @@ until it is known. Example: with 100 tokens left a call of at most 120 is refuse
 
 from __future__ import annotations
 
+import math
 import threading
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -141,6 +142,20 @@ class Ledger:
                 spending.usage += used
                 spending.seconds += seconds
             self._shares[share] = self._shares.get(share, Usage()) + used
+
+    @property
+    def seconds_left(self) -> float:
+        """The seconds that may still be waited in what is open; infinite where none bounds them."""
+        with self._lock:
+            bounds = ((one.budget.seconds, one.seconds) for one in self._open())
+            left = [most - spent for most, spent in bounds if most is not None]
+            return max(min(left, default=math.inf), 0.0)
+
+    def wait(self, seconds: float) -> None:
+        """Count seconds that went by without a call."""
+        with self._lock:
+            for spending in self._open():
+                spending.seconds += seconds
 
     def replay(self) -> None:
         """Count a reply that was there already."""

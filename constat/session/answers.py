@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from constat.evaluation import Assumption, Call
     from constat.logic import Kind, Row, Value
+    from constat.model import Usage
 
 
 class ArrowStream(Protocol):
@@ -149,7 +150,8 @@ class Answers:
     `open_shapes` counts the shapes of rows that may exist besides, `excluded` the ground rows that
     only an assumption rules out. `assumptions` are those that the set as a whole rests on. `calls`
     are the demands that went outside. `stopped` names the limit that ended the search, if any.
-    `weighed` tells whether confidences were asked for.
+    `weighed` tells whether confidences were asked for. `usage` is what models have used for it;
+    `None` where the session has not come to any.
     """
 
     query: str
@@ -167,6 +169,7 @@ class Answers:
     weak: Mapping[Row, Verdict] = field(repr=False)
     notes: Mapping[Row, Notes] = field(repr=False)
     show: Callable[[Row], tuple[str, ...]] = field(repr=False, compare=False)
+    usage: Usage | None = field(default=None, compare=False)
 
     @property
     def exit_code(self) -> int:

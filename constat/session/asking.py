@@ -18,13 +18,14 @@ from constat.evaluation import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from contextlib import AbstractContextManager
 
     from constat.analysis import AnalysedProgram
     from constat.diagnostics import Diagnostic
     from constat.evaluation import Observer
     from constat.model import Client, Usage
     from constat.project import Project
-    from constat.session.answers import Settled
+    from constat.session.answers import Answers, Settled
     from constat.session.log_as import LogAs
     from constat.session.result import Result
     from constat.store.drafts import Draft
@@ -34,7 +35,8 @@ if TYPE_CHECKING:
 class Wish:
     """How a question is to be answered.
 
-    With `require_approved` no draft is used. `by` is who asks. The rest is as in `prove`.
+    With `require_approved` no draft is used. `by` is who asks. `conversation` is the one that the
+    question goes on with; without a name it begins one of its own. The rest is as in `prove`.
     """
 
     require_approved: bool = False
@@ -42,6 +44,7 @@ class Wish:
     minimal: str | None = None
     as_of: str | None = None
     log: LogAs | None = None
+    conversation: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +67,10 @@ class Answered:
     `goal` is how a model read the question. `reused` are predicates of the project; `draft` is
     what was drafted besides, and `drafted` its rules one by one; `invented` are constants of it
     that were neither asked for nor looked up. `listed` has the answers where the goal has
-    variables; the result then tells that there is one. `remarks` are warnings about goal and draft.
-    `model` is who answered; `replayed` says that a tape did, `note` in which words to say so.
-    `transcript` is the record's id.
+    variables; the result then tells that there is one. `usage` is that of the whole question:
+    drafting, sub-plans, and facts that models told; its cost is in `currency`. `remarks` are
+    warnings about goal and draft. `model` is who answered; `replayed` says that a tape did, `note`
+    in which words to say so. `transcript` is the record's id.
     """
 
     question: str
@@ -85,6 +89,7 @@ class Answered:
     transcript: str
     record: dict[str, Any]
     listed: Listed | None = None
+    currency: str = ""
 
     @property
     def verdict(self) -> Verdict:
@@ -111,6 +116,17 @@ class Proving(Protocol):
         """Prove or disprove a goal."""
         ...
 
+    def query(
+        self,
+        query: str,
+        *,
+        confidence: bool = False,
+        engine: str = "auto",
+        observe: Observer | None = None,
+    ) -> Answers:
+        """Find all answers of a goal with variables."""
+        ...
+
 
 class Asking(ABC):
     """The part of a session that answers questions in plain words, and plans what is lacking."""
@@ -131,6 +147,10 @@ class Asking(ABC):
     def program(self) -> AnalysedProgram:
         """The rules of the project."""
 
+    @abstractmethod
+    def observing(self, observe: Observer | None) -> AbstractContextManager[None]:
+        """Let somebody hear what happens meanwhile."""
+
     def ask(  # noqa: PLR0913  each kind of wish has a name
         self,
         question: str,
@@ -142,21 +162,24 @@ class Asking(ABC):
         client: Client | None = None,
         observe: Observer | None = None,
         log: LogAs | None = None,
+        conversation: str = "",
     ) -> Answered:
         """Answer a question such as `Is customer C001 a VIP?`.
 
         A language model of the project turns it into a goal over the project's predicates, with
         new rules where these do not suffice. The rules are checked, kept as a draft, and the goal
         is proved; what rests on the draft is UNDER that assumption. With `require_approved` no
-        draft is used: a question that needs one is refused. Raises `ConstatError` where no
-        proposal passes the checks, and as `prove` does.
+        draft is used: a question that needs one is refused. A question that goes on with a named
+        `conversation` is told what was said in it before (see `conversing`). Raises `ConstatError`
+        where no proposal passes the checks, and as `prove` does.
         """
         answering = importlib.import_module("constat.session.asking_steps")
-        wish = Wish(require_approved, by, minimal, as_of, log)
+        wish = Wish(require_approved, by, minimal, as_of, log, conversation)
         over = partial(answering.DraftedSession, self, cache=self._serve, locale=self._locale)
-        found: Answered = answering.answer(
-            self, question, wish, over=over, client=client, observe=observe
-        )
+        with self.observing(observe):
+            found: Answered = answering.answer(
+                self, question, wish, over=over, client=client, observe=observe
+            )
         return found
 
     def transcripts(self) -> tuple[str, ...]:
@@ -171,20 +194,41 @@ class Asking(ABC):
         record: dict[str, Any] = keeping.Transcripts(self.project.state).read(identity)
         return record
 
-    def _sub_planned(self, result: Result, prove: Callable[[Proving], Result]) -> Result:
+    def _sub_planned(
+        self, result: Result, prove: Callable[[Proving], Result], observe: Observer | None
+    ) -> Result:
         """Have what an undecided goal lacks planned, where the project names such predicates.
 
         `prove` proves the goal once more in a session that the plans have joined.
         """
-        self._plan_remarks = ()
-        wanted = self.planning and self.project.sub_plans.predicates
-        if result.verdict is not Verdict.UNRESOLVED or not wanted:
+        if result.verdict is not Verdict.UNRESOLVED:
             return result
+        found: Result = self._planned(result, prove, "lacking", observe)
+        return found
+
+    def _sub_planned_rows(
+        self, answers: Answers, query: Callable[[Proving], Answers], observe: Observer | None
+    ) -> Answers:
+        """Have what leaves the answers of a query open planned, as for a goal."""
+        if answers.exit_code != Verdict.UNRESOLVED.exit_code:
+            return answers
+        found: Answers = self._planned(answers, query, "lacking_rows", observe)
+        return found
+
+    def _planned(
+        self,
+        first: Any,  # noqa: ANN401  a result or answers
+        again: Callable[[Proving], Any],
+        lacks: str,
+        observe: Observer | None,
+    ) -> Any:  # noqa: ANN401  what was given, or what came instead
+        self._plan_remarks = ()
+        if not (self.planning and self.project.sub_plans.predicates):
+            return first
         # Most projects plan nothing: they start without what drafts.
         planning = importlib.import_module("constat.session.sub_plans")
-        planned = planning.with_sub_plans(
-            self, result, prove, cache=self._serve, locale=self._locale
-        )
+        how = {"cache": self._serve, "locale": self._locale}
+        with self.observing(observe):
+            planned = planning.with_sub_plans(self, first, again, getattr(planning, lacks), **how)
         self._plan_remarks = planned.remarks
-        found: Result = planned.result
-        return found
+        return planned.result

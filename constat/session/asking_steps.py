@@ -7,6 +7,7 @@ the question early is in its transcript. Example: `answer(session, "Is C001 a VI
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -20,11 +21,26 @@ from constat.authoring.queries import check_query, refused
 from constat.authoring.transcript import Transcript
 from constat.catalog import SourceFailureError, open_connection
 from constat.diagnostics import ConstatError, Diagnostic, Severity, to_json
-from constat.library.reviewing.beyond import BEYOND
 from constat.logic import Variable, display_value
 from constat.model import ModelError, Task
+from constat.model.tapes import MISSING
 from constat.session.asking import Answered, Listed
-from constat.session.drafted import JoinedProgram, OtherSession, approved_only, join_drafts
+from constat.session.conversing import (
+    MOST_ROWS,
+    PROVE,
+    Conversation,
+    Done,
+    Exchange,
+    result_json,
+    told_before,
+)
+from constat.session.drafted import (
+    JoinedProgram,
+    OtherSession,
+    approved_only,
+    join_drafts,
+    unused,
+)
 from constat.session.spelling import shown_goal
 from constat.store.clock import now
 from constat.store.drafts import NewDraft
@@ -38,7 +54,7 @@ if TYPE_CHECKING:
     from constat.authoring.drafting import Drafted
     from constat.evaluation import Observer
     from constat.logic import Predicate
-    from constat.model import Client
+    from constat.model import Client, Usage
     from constat.project import Project
     from constat.session.answers import Answers
     from constat.session.asking import Wish
@@ -101,6 +117,10 @@ class _Answering:
         self.records = Transcripts(self.project.state)
         self.client = client
         self.listed: Listed | None = None
+        self.before = session.models.usage
+        name = wish.conversation or f"question-{self.transcript.identity}"
+        self.conversation = Conversation(self.project, name)
+        self.remarked: tuple[Diagnostic, ...] = ()
 
     def run(self) -> Answered:
         ground = ground_of(self.session)
@@ -121,13 +141,21 @@ class _Answering:
         try:
             yield
         except (ConstatError, KeyboardInterrupt) as problem:
-            told = to_json(problem.diagnostics) if isinstance(problem, ConstatError) else None
-            self.transcript.outcome = {"error": told or "interrupted"}
+            mistakes = to_json(problem.diagnostics) if isinstance(problem, ConstatError) else None
+            self.transcript.outcome = {"error": mistakes or "interrupted"}
+            self.converse()
             # What ended the question is said, also where a full disk keeps it out of the record.
             with suppress(ConstatError):
                 self.save()
             raise
+        self.converse()
         self.save()
+
+    def converse(self) -> None:
+        """Have the exchange in the conversation, however the question ends."""
+        values = self.conversation.tells_values
+        listed = self.listed if values else None
+        self.remarked += self.conversation.keep(exchange_of(self.transcript, listed))
 
     def save(self) -> None:
         keep_record(self.records, self.transcript)
@@ -135,7 +163,18 @@ class _Answering:
     def draft(self, ground: Ground) -> Drafted:
         desk = desk_of(self.session, ground, Task.DRAFT, self.client)
         desk = replace(desk, rejected=self.rejected(), keep=self.save)
-        return draft_for(self.transcript.question, desk, self.transcript)
+        before = self.conversation.before(self.transcript.question)
+        if not before.text:
+            return draft_for(self.transcript.question, desk, self.transcript)
+        informed = replace(desk, before=told_before(before.text), seen=before.seen)
+        try:
+            return draft_for(self.transcript.question, informed, self.transcript)
+        except ConstatError as problem:
+            if problem.diagnostics[0].code != MISSING:
+                raise
+            # A tape of single questions knows none that goes on.
+            self.remarked = (_told_alone(),)
+            return draft_for(self.transcript.question, desk, self.transcript)
 
     def rejected(self) -> tuple[tuple[str, str], ...]:
         """Give the drafts that people rejected, those for similar questions first, then the latest.
@@ -172,11 +211,13 @@ class _Answering:
     def prove(self, drafted: Drafted, draft: Draft | None) -> Result:
         if draft is not None:
             joined = join_drafts(self.session.program, [draft])
-            with self.over(_unused(joined) if self.wish.require_approved else joined) as other:
+            with self.over(unused(joined) if self.wish.require_approved else joined) as other:
                 other.planning = not self.wish.require_approved
                 return self.proved_by(other, drafted)
         if self.wish.require_approved:
-            with self.session.approved_only() as other:
+            approved = JoinedProgram(approved_only(self.session.program))
+            with self.over(approved) as other:
+                other.planning = False
                 return self.proved_by(other, drafted)
         return self.proved_by(self.session, drafted)
 
@@ -209,7 +250,8 @@ class _Answering:
             invented=checked.invented,
             remarks=tuple(self.remarks(checked, draft)),
             rounds=drafted.rounds,
-            usage=drafted.usage,
+            usage=self.used(drafted),
+            currency=self.project.models.currency,
             model=drafted.reply.model,
             replayed=drafted.replayed,
             note=self.session.models.note,
@@ -218,11 +260,35 @@ class _Answering:
             listed=self.listed,
         )
 
+    def used(self, drafted: Drafted) -> Usage:
+        """Give what the whole question has used: drafting, plans, and facts that models told."""
+        used = self.session.models.usage - self.before
+        return used if self.client is None else used + drafted.usage
+
     def remarks(self, checked: Checked, draft: Draft | None) -> Iterator[Diagnostic]:
         """Yield what people should know of goal and draft."""
         yield from (one for one in checked.diagnostics if one.severity is not Severity.ERROR)
+        yield from self.remarked
         if draft is not None and self.wish.require_approved:
             yield _unapproved(draft)
+
+
+def exchange_of(transcript: Transcript, listed: Listed | None) -> Exchange:
+    """Give what was exchanged about a question; `listed` are answers that may be told."""
+    looked_up = [one for one in transcript.entries if one["kind"] == "lookup"]
+    done = [
+        Done(one["call"]["name"], one["call"]["arguments"] or {}, one["text"], one["failed"])
+        for one in looked_up
+    ]
+    outcome = transcript.outcome
+    if "goal" in outcome:
+        columns = () if listed is None else listed.columns
+        rows = () if listed is None else [row for row, _ in listed.rows[:MOST_ROWS]]
+        given = result_json(outcome["verdict"], columns, rows)
+        done.append(Done(PROVE, {"goal": outcome["goal"]}, given))
+    else:
+        done.append(Done(PROVE, {}, json.dumps(outcome), failed=True))
+    return Exchange(transcript.question, tuple(done))
 
 
 def keep_record(records: Transcripts, transcript: Transcript) -> None:
@@ -266,7 +332,7 @@ def desk_of(session: Session, ground: Ground, task: Task, client: Client | None 
     return Desk(
         ground,
         client or model_for(session, task),
-        tools.tools() if told.use_tools else (),
+        tools.needed() if told.use_tools else (),
         told.text,
         task=task,
     )
@@ -299,17 +365,10 @@ def _listed(answers: Answers) -> Listed:
     return Listed(names, rows, len(answers), answers.settled)
 
 
-def _unused(joined: JoinedProgram) -> JoinedProgram:
-    """Give a joined program in which the draft decides nothing: neither what is nor what is not."""
-    program = joined.program.program
-    predicates = {
-        name: replace(one, attributes={k: v for k, v in one.attributes.items() if k != "closed"})
-        if name.endswith(BEYOND)
-        else one
-        for name, one in program.predicates.items()
-    }
-    opened = replace(joined.program, program=replace(program, predicates=predicates))
-    return replace(joined, program=approved_only(opened))
+def _told_alone() -> Diagnostic:
+    message = "the question was read alone: the tape has no reply that goes on from earlier ones"
+    hint = "record the conversation as a whole, or ask a model"
+    return Diagnostic("C0934", message, help=hint, severity=Severity.WARNING)
 
 
 def _unapproved(draft: Draft) -> Diagnostic:

@@ -2,7 +2,8 @@
 
 In: a compiled query and the external predicates. Out: `Answers`, like those of the reference
 engine. Invariants: a closed query is settled for certain and all its rows are proved; in a graded
-one each row has its greatest strength; an open one is told by the outcome of the reference engine;
+one each row has its greatest strength, or over many rows at most that, with a reason where it may
+be more (see `forward.loosening`); an open one is told by the outcome of the reference engine;
 a limit that is reached leaves the query open, with the reason, and no rows that might not be all
 (semantics 15).
 """
@@ -18,6 +19,7 @@ from constat.forward import Options, Outside, evaluate
 from constat.proof.projection import with_projections
 from constat.session.answers import Answers, OpenReason, Settled
 from constat.session.bulk_question import Asked
+from constat.session.choosing import MANY
 from constat.session.graded_rests import graded_rests
 from constat.session.graded_rows import graded_rows
 from constat.session.open_reasons import reasons_in_bulk
@@ -43,7 +45,7 @@ def answer_in_bulk(asked: Asked, observe: Observer) -> Answers:
             with_projections(compiled.program),
             [compiled.goal],
             inputs,
-            Options(asked.resources, calls=asked.limits.calls, graded=True),
+            Options(asked.resources, calls=asked.limits.calls, graded=True, loose_above=MANY),
             observe,
         )
     except ResourceError as problem:

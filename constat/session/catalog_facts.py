@@ -19,7 +19,7 @@ from constat.session.spelling import shown_goal
 from constat.syntax import parse_fact, parse_goal, print_row
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sized
 
     from constat.logic import Atom, OpenRow
     from constat.session.answers import Answers
@@ -28,9 +28,8 @@ if TYPE_CHECKING:
     from constat.session.telling import Told
 
 _NOBODY: Final = "nobody yet"
-_MOST_ROWS: Final = 50
-_MOST_KNOWN: Final = 200
-_MOST_MISSING: Final = 200
+# What is told at once is bounded by the tools, which give a reference to the rest.
+_MOST_LINES: Final = 2_000
 _HIDDEN: Final = "their values are not shown: `samples` of `catalog:` does not allow it"
 
 
@@ -117,10 +116,11 @@ class ProjectFacts:
         for one in decision.assumptions:
             yield f"assuming: {one.text}"
         said: set[object] = {term.value for term in atom.terms if isinstance(term, Constant)}
-        for name, row in decision.missing[:_MOST_MISSING]:
+        for name, row in decision.missing[:_MOST_LINES]:
             text = print_row(predicates[name], self._masked(row, said))
             self._missing[text] = None
             yield f"missing: {text}"
+        yield from _more(decision.missing)
 
     def _masked(self, row: OpenRow, said: set[object]) -> OpenRow:
         """Leave out values that came from a source, where they may not be shown."""
@@ -135,22 +135,34 @@ class ProjectFacts:
         found = self._query(goal)
         more = "" if found.exit_code == 0 else "; there may be more"
         yield f"{len(found):,} answers{more}" + ("" if self._shows else f"; {_HIDDEN}")
-        for row in found.rows[:_MOST_ROWS] if self._shows else ():
+        for row in found.rows[:_MOST_LINES] if self._shows else ():
             pairs = zip(found.columns, row.values, strict=True)
             values = ", ".join(
                 f"{one.name} = {display_value(value, one.kind)}" for one, value in pairs
             )
             yield f"{row.verdict.label}: {values}"
+        if self._shows:
+            yield from _more(found.rows)
 
     def _known(self, predicate: str) -> Iterator[str]:
         project = self._bench.project
         for name, table in project.facts.items():
             if predicate in {"", name}:
-                for row in table.rows[:_MOST_KNOWN]:
+                for row in table.rows[:_MOST_LINES]:
                     cells = ", ".join(cell.text or "?" for cell in row.cells)
                     yield f"{name}({cells}), configured in {project.config_name}"
+                yield from _more(table.rows)
         stated = self._stated.list(predicate or None)
         if stated and not self._shows:
             yield f"{len(stated):,} stated by people; {_HIDDEN}"
-        for fact in stated[:_MOST_KNOWN] if self._shows else ():
-            yield f"{self._stated.show(fact)}, stated by {fact.author}"
+        if self._shows:
+            shown = stated[:_MOST_LINES]
+            yield from (f"{self._stated.show(one)}, stated by {one.author}" for one in shown)
+            yield from _more(stated)
+
+
+def _more(listed: Sized) -> Iterator[str]:
+    """Say how many are not told."""
+    left = len(listed) - _MOST_LINES
+    if left > 0:
+        yield f"... and {left:,} more that are not listed"

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from constat.diagnostics import ConstatError, Diagnostic
+from constat.proof.committing import commitments_of, opened_keys
 from constat.proof.signing import SigningError
 from constat.proof.signing.envelope import members, read_object
 from constat.proof.signing.openings import Opening, OpeningError, opened_rows
@@ -22,7 +23,7 @@ from constat.session.signing import said
 from constat.session.signing_snapshots import FORMAT, Committed, Texts, serves, wanted_keys
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 MOST_BYTES: Final = 1 << 26
 _MEMBERS: Final = ("predicate", "root", "columns", "key", "start", "rows", "path")
@@ -115,13 +116,36 @@ def check_openings(
 ) -> OpeningReport:
     """Compare the leaves of an accepted certificate with the snapshots."""
     document = json.loads(certificate)
+    return _judged(
+        document, snapshots, lambda of_name: _Comparison(document, of_name, openings).compare()
+    )
+
+
+def has_commitments(certificate: bytes) -> bool:
+    """Tell whether an accepted certificate has openings inside."""
+    return bool(commitments_of(json.loads(certificate)))
+
+
+def check_commitments(certificate: bytes, snapshots: Sequence[Committed]) -> OpeningReport:
+    """Compare the roots inside an accepted certificate with those that were signed.
+
+    The checker has opened the rows; here it is seen whose roots they are.
+    """
+    document = json.loads(certificate)
+    return _judged(document, snapshots, lambda of_name: _Inside(document, of_name, {}).compare())
+
+
+def _judged(
+    document: Mapping[str, Any],
+    snapshots: Sequence[Committed],
+    compare: Callable[[Sequence[Committed]], int],
+) -> OpeningReport:
     signers = tuple((one.predicate, said(one.finding)) for one in snapshots)
     opened: dict[str, int] = {}
     reason = ""
     for name in dict.fromkeys(one.predicate for one in snapshots):
-        of_name = [one for one in snapshots if one.predicate == name]
         try:
-            opened[name] = _Comparison(document, of_name, openings).compare()
+            opened[name] = compare([one for one in snapshots if one.predicate == name])
         except (_RejectedError, OpeningError) as problem:
             reason = f"{name}: {problem}"
             break
@@ -156,6 +180,7 @@ class _Comparison:
         self.sources = document["sources"]
         self.rows: set[Texts] = set()
         self.stated: set[Texts] = set()
+        self.spoken: set[int] = set()
 
     def compare(self) -> int:
         """Give how many rows were opened; raises where one does not fit."""
@@ -207,6 +232,7 @@ class _Comparison:
 
     def _check_source(self, number: int) -> None:
         """The source that the certificate names is the one that committed, and so is the query."""
+        self.spoken.add(number)
         source, one = self.sources[number], self.snapshots[0]
         if (source["origin"], source["name"]) != (one.origin, one.source):
             told = f"{source['origin']} {source['name']}"
@@ -235,6 +261,39 @@ class _Comparison:
                     f"no snapshot is sorted by {', '.join(names)} first, so that nothing shows "
                     "that all its rows are there"
                 )
+
+
+class _Inside(_Comparison):
+    """One predicate of a certificate that has its openings inside, and its snapshots."""
+
+    def compare(self) -> int:
+        """Give how many rows were opened; raises where a root is not a signed one."""
+        for one in self.snapshots:
+            self._check_snapshot(one)
+        self._collect()
+        roots, opened = commitments_of(self.document), opened_keys(self.document)
+        for place in sorted(self.spoken):
+            if place not in roots:
+                raise _RejectedError("rows of it are opened in no root")
+            if not any(_is_of(roots[place], one) for one in self.snapshots):
+                raise _RejectedError("the root in the certificate is not that of the snapshot")
+        for coverage in self.document["coverage"]:
+            columns = coverage["columns"]
+            for place in self.spoken.intersection(coverage["sources"]):
+                for key in coverage["keys"]:
+                    if (tuple(columns), tuple(key)) not in opened[place]:
+                        names = tuple(self.snapshots[0].columns[c][0] for c in columns)
+                        raise _RejectedError(f"no opening of {_key(names, tuple(key))}")
+        return len(self.rows)
+
+
+def _is_of(commitment: Mapping[str, Any], one: Committed) -> bool:
+    signed = one.commitment
+    return (commitment["root"], commitment["rows"], tuple(commitment["order"])) == (
+        f"sha256:{signed.root}",
+        signed.count,
+        signed.order,
+    )
 
 
 def _key(columns: Texts, key: Texts) -> str:

@@ -19,6 +19,7 @@ from constat.diagnostics import ConstatError, Severity
 from constat.library.loading import read_rules
 from constat.project import find_project, load_project
 from constat.session.diagnosing_models import model_findings
+from constat.session.diagnosing_sandbox import sandbox_findings
 from constat.session.diagnosing_sources import database_findings
 from constat.session.diagnosing_state import key_findings, state_findings
 from constat.session.diagnosing_values import ERROR, NOTE, OK, WARNING, Finding, counted, told
@@ -60,6 +61,7 @@ def _findings(start: Path | None) -> Iterator[Finding]:
     yield from state_findings(project)
     yield from key_findings(project)
     yield from model_findings(project, os.environ)
+    yield from sandbox_findings(project)
 
 
 def _versions() -> Iterator[Finding]:

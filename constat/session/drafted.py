@@ -9,34 +9,49 @@ what needs none is as ever. Example:
 
 from __future__ import annotations
 
+import importlib
+import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from constat.analysis import analyse
+from constat.diagnostics import ConstatError, Diagnostic
 from constat.evaluation import Answer, Opening
+from constat.library.reviewing.beyond import BEYOND
 from constat.library.reviewing.joining import JoinedProgram, join_drafts
 from constat.logic import OPEN, Atom, Column, Constant, Kind, Positive, Predicate
 from constat.proof.overlay import UNAPPROVED, Overlay, overlaid
+from constat.session.leaves import JoinedDraft
 from constat.session.session import Session
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from constat.analysis import AnalysedProgram
-    from constat.diagnostics import Diagnostic
     from constat.evaluation import Demand
     from constat.logic import Rule
     from constat.project import Project
-    from constat.store.drafts import Draft
+    from constat.store.drafts import Draft, DraftStore
     from constat.tiers import Tiers
 
 __all__ = [
+    "PLAN_OF",
     "JoinedProgram",
     "OtherSession",
     "approved_only",
+    "drafts_of",
     "join_drafts",
+    "join_named",
+    "unused",
+    "was_unused",
     "with_drafts",
 ]
+
+PLAN_OF: Final = "sub-plan of "
+"""What the purpose of a draft begins with that was made for a predicate nothing answers."""
+
+# The ids that rules of drafts have: `library.reviewing.drafted_rules` makes them.
+_DRAFTED: Final = re.compile(r"D([0-9a-f]{8})-[0-9]+\Z")
 
 _GUARD: Final = Predicate(
     UNAPPROVED,
@@ -51,6 +66,47 @@ _GUARD: Final = Predicate(
 def with_drafts(program: AnalysedProgram, drafts: Sequence[Draft]) -> AnalysedProgram:
     """Give the program with drafts that add to it. Raises `ConstatError` for one that amends it."""
     return join_drafts(program, drafts).program
+
+
+def join_named(program: AnalysedProgram, drafts: Sequence[Draft]) -> JoinedProgram:
+    """Give the program with drafts that somebody names: they may amend and replace what is there.
+
+    What a sub-plan derives stays open to what people state. Raises `ConstatError`.
+    """
+    planned = frozenset(
+        one.purpose.removeprefix(PLAN_OF) for one in drafts if one.purpose.startswith(PLAN_OF)
+    )
+    if planned:
+        # Few drafts are plans: what only drafting needs is not loaded for the others.
+        checking = importlib.import_module("constat.authoring.checking")
+        own = program.program
+        opened = {name: checking.stays_open(one, planned) for name, one in own.predicates.items()}
+        program = replace(program, program=replace(own, predicates=opened))
+    return join_drafts(program, drafts, amending=True)
+
+
+def drafts_of(
+    document: Mapping[str, Any], session: Reviewed, named: Sequence[str] | None
+) -> tuple[JoinedDraft, ...]:
+    """Give the drafts that a certificate rests on: those named, or those whose rules it has.
+
+    One that the quarantine has not has no status; `ConstatError` where it was named.
+    """
+    if named is not None:
+        drafts = [session.drafts.get(one) for one in named]
+        return tuple(JoinedDraft(one.identity, one.status) for one in drafts)
+    known = {rule.id for rule in session.program.rules}
+    used = (one["id"] for one in document["rules"] if one["id"] not in known)
+    prefixes = dict.fromkeys(found[1] for one in used if (found := _DRAFTED.match(one)))
+    return tuple(_looked_up(session.drafts, one) for one in prefixes)
+
+
+def _looked_up(store: DraftStore, prefix: str) -> JoinedDraft:
+    try:
+        draft = store.get(prefix)
+    except ConstatError:
+        return JoinedDraft(prefix)
+    return JoinedDraft(draft.identity, draft.status)
 
 
 def approved_only(program: AnalysedProgram) -> AnalysedProgram:
@@ -69,9 +125,42 @@ def approved_only(program: AnalysedProgram) -> AnalysedProgram:
     return found
 
 
+def unused(joined: JoinedProgram) -> JoinedProgram:
+    """Give a joined program in which the draft decides nothing: neither what is nor what is not."""
+    program = joined.program.program
+    predicates = {
+        name: replace(one, attributes={k: v for k, v in one.attributes.items() if k != "closed"})
+        if name.endswith(BEYOND)
+        else one
+        for name, one in program.predicates.items()
+    }
+    opened = replace(joined.program, program=replace(program, predicates=predicates))
+    return replace(joined, program=approved_only(opened))
+
+
+def was_unused(document: Mapping[str, Any]) -> bool:
+    """Tell whether a certificate was made where only approved rules counted."""
+    bodies = (one["body"] for one in document["rules"])
+    return any(part[0] == "+" and part[1][0] == UNAPPROVED for body in bodies for part in body)
+
+
 def _guarded(rule: Rule) -> Rule:
     guard = Positive(Atom(UNAPPROVED, (Constant(rule.id, Kind.SYMBOL),)))
     return replace(rule, body=(*rule.body, guard), proposed=False)
+
+
+class Reviewed(Protocol):
+    """A session, as far as drafts are looked up in it."""
+
+    @property
+    def program(self) -> AnalysedProgram:
+        """The rules."""
+        ...
+
+    @property
+    def drafts(self) -> DraftStore:
+        """The quarantine."""
+        ...
 
 
 class Based(Protocol):
@@ -102,7 +191,7 @@ class OtherSession(Session):
         locale: str | None = None,
     ) -> None:
         super().__init__(base.project.folder, cache=cache, locale=locale)
-        self._project = base.project
+        self._project = _without_plans(base.project, joined)
         self._program = joined.program
         self._texts = {**base.texts, **joined.texts}
         self.joined = joined
@@ -117,6 +206,14 @@ class OtherSession(Session):
                 externals = {**externals, UNAPPROVED: _Unapproved()}
             self._tiers = replace(tiers, externals=externals)
         return self._tiers
+
+
+def _without_plans(project: Project, joined: JoinedProgram) -> Project:
+    """Give a project that plans nothing for what a draft in the program derives already."""
+    own = frozenset(joined.rules)
+    derived = {rule.head.predicate for rule in joined.program.rules if rule.id in own}
+    names = tuple(one for one in project.sub_plans.predicates if one not in derived)
+    return replace(project, sub_plans=replace(project.sub_plans, predicates=names))
 
 
 class _Unapproved:

@@ -25,14 +25,32 @@ if TYPE_CHECKING:
     from constat.session.result import Result
 
 REJECTED: Final = 1
+_DIGITS: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedDraft:
+    """A draft that a certificate rests on; without a status the quarantine does not have it."""
+
+    identity: str
+    status: str = ""
+
+    @property
+    def text(self) -> str:
+        """What became of it, in words."""
+        short = self.identity[:_DIGITS]
+        if not self.status:
+            return f"draft {short} is not in the quarantine of this project"
+        return f"with draft {short}, which is {self.status}"
 
 
 @dataclass(frozen=True, slots=True)
 class LeafReport:
-    """The checker's report, and what became of the leaves."""
+    """The checker's report, what became of the leaves, and the drafts that were asked with."""
 
     report: Report
     leaves: tuple[Leaf, ...] = ()
+    drafts: tuple[JoinedDraft, ...] = ()
 
     @property
     def drift(self) -> tuple[Leaf, ...]:
@@ -51,6 +69,7 @@ class LeafReport:
             "exit_code": self.exit_code,
             "leaves_reread": self.report.accepted,
             "drift": len(self.drift),
+            "drafts": [{"id": one.identity, "status": one.status or None} for one in self.drafts],
             "leaves": [
                 {"leaf": leaf.text, "status": leaf.status, "detail": leaf.detail}
                 for leaf in self.leaves
@@ -67,6 +86,7 @@ class LeafReport:
             if "leaves were not re-read" not in line
         ]
         lines.append(f"leaves: {len(self.leaves)} read again, {len(self.drift)} changed")
+        lines += [f"  {one.text}" for one in self.drafts]
         lines += [f"  {leaf.status}: {leaf.text}{_tail(leaf.detail)}" for leaf in self.drift]
         return "\n".join(lines) + "\n"
 

@@ -10,15 +10,19 @@ from __future__ import annotations
 import importlib
 from abc import ABC, abstractmethod
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from constat.diagnostics import Diagnostic
+    from constat.evaluation import Event
     from constat.model import Usage
     from constat.project import Project
+    from constat.session.answers import Answers
     from constat.session.models import Models
     from constat.session.models_listing import ModelListing
     from constat.session.result import Result
+
+Told = TypeVar("Told", "Result", "Answers")
 
 
 class ModelAsking(ABC):
@@ -32,12 +36,16 @@ class ModelAsking(ABC):
     def project(self) -> Project:
         """The project; raises `ConstatError`."""
 
+    @abstractmethod
+    def _tell(self, event: Event) -> None:
+        """Tell whoever observes the session."""
+
     @property
     def models(self) -> Models:
         """The language models: clients by task, what may be spent, what was."""
         if self._models is None:
             found: Models = importlib.import_module("constat.session.models").Models(
-                self.project, serve=self._serve
+                self.project, serve=self._serve, observe=self._tell
             )
             self._models = found
         return self._models
@@ -67,8 +75,8 @@ class ModelAsking(ABC):
         """What models have used so far; `None` where the session has not come to any."""
         return None if self._models is None else self._models.usage
 
-    def _with_usage(self, result: Result, before: Usage | None) -> Result:
-        """Give a result with what models have used since then."""
+    def _with_usage(self, result: Told, before: Usage | None) -> Told:
+        """Give a result, or answers, with what models have used since then."""
         used = self._used
         if used is None:
             return result

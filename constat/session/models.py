@@ -15,6 +15,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import Diagnostic, Severity
+from constat.evaluation import ignore_event
 from constat.model import ModelError, Task
 from constat.model.anthropic_client import ADDRESS, AnthropicProvider
 from constat.model.asking import AskingClient, Surroundings
@@ -27,6 +28,7 @@ from constat.store.model_answers import ModelAnswers
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from constat.evaluation import Observer
     from constat.model import Usage
     from constat.project import ModelSetting, Project
 
@@ -53,7 +55,12 @@ class Models:
     """The models of one project; may be used by several threads."""
 
     def __init__(
-        self, project: Project, *, serve: bool = True, environment: Mapping[str, str] | None = None
+        self,
+        project: Project,
+        *,
+        serve: bool = True,
+        environment: Mapping[str, str] | None = None,
+        observe: Observer = ignore_event,
     ) -> None:
         self._setting = project.models
         self._environment = os.environ if environment is None else environment
@@ -73,6 +80,7 @@ class Models:
             replaying=tape is not None and tape.mode == REPLAY,
             serve=serve,
             keep=self._setting.keep,
+            observe=observe,
         )
 
     def client(self, task: Task) -> AskingClient:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from constat.analysis import analyse, check_goal
+from constat.analysis import analyse, check_goal, fence_mistakes
 from constat.diagnostics import ConstatError
 from constat.evaluation import ABSENT, ACCEPTED, CERTAIN, CONCEIVABLE, POSSIBLE, Verdict
 from constat.logic import OPEN, Atom, Constant, Positive, Predicate, Rule, Variable
@@ -49,6 +49,9 @@ class Compiled:
 def compile_query(query: Query, program: AnalysedProgram) -> Compiled:
     """Make a query ready for an engine. Raises `ConstatError` where it is unsafe or ill typed."""
     goal = query.goal
+    fenced = list(fence_mistakes(query.literals, program, query.span))
+    if fenced:
+        raise ConstatError(fenced)
     if goal is None:
         program, goal = _with_rule(query, program)
     goal = check_goal(goal, program)

@@ -42,12 +42,16 @@ MOST_BYTES: Final = 256 << 20
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """How to compact: within ``budget`` tokens, or by the policy of a profile."""
+    """How to compact: within ``budget`` tokens, or by the policy of a profile.
+
+    ``rules`` is a folder with rules of one's own.
+    """
 
     budget: int | None = None
     profile: str = "reconciled"
     goal: str = ""
     model: str = ""
+    rules: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +122,24 @@ def store_of(project: str | None, store: str | None) -> Path:
     return load_project(find_project(start)).state
 
 
+def rules_of(project: str | None, given: str | None, *, wanted: bool = True) -> Path | None:
+    """Return the folder of somebody's own rules: the given one, or that of the project.
+
+    The project is looked at only where it is ``wanted``. Raises ``ConstatError`` C0933 for what is
+    no folder.
+    """
+    if given is not None:
+        if Path(given).is_dir():
+            return Path(given)
+        message = "the rules of memory are no folder"
+        told = Diagnostic("C0933", message, help="copy a file of `rules/memory` into one")
+        raise ConstatError([told])
+    if not wanted:
+        return None
+    start = None if project is None else Path(project)
+    return load_project(find_project(start)).memory.rules
+
+
 def opened(folder: Path, session: str, *, wish: Wish | None = None) -> Memory:
     """Open the memory of a session that is kept; raises ``ConstatError`` C0927 for another."""
     known = Archive(folder).sessions()
@@ -125,6 +147,12 @@ def opened(folder: Path, session: str, *, wish: Wish | None = None) -> Memory:
         near = nearest(session, known)
         raise ConstatError([_no_session(session, near)])
     return _memory(folder, session, wish or Wish())
+
+
+def opened_by(project: str | None, store: str | None, session: str, rules: str | None) -> Memory:
+    """Open a memory that is kept in a project or a folder, with the rules that are wished for."""
+    wish = Wish(rules=rules_of(project, rules, wanted=store is None))
+    return opened(store_of(project, store), session, wish=wish)
 
 
 def sessions(folder: Path) -> tuple[str, ...]:
@@ -233,7 +261,7 @@ def _digests(memory: Memory, place: str) -> list[str]:
 def _memory(folder: Path | None, session: str, wish: Wish) -> Memory:
     chosen = profile(wish.profile)
     window = Window(context_limit(wish.model)) if wish.model else chosen.window
-    return Memory(folder, session, policy=chosen.policy, window=window)
+    return Memory(folder, session, policy=chosen.policy, window=window, rules=wish.rules)
 
 
 def _read(contents: Sequence[tuple[str, bytes]], memory: Memory, form: str) -> Log:

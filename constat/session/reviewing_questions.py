@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import importlib
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Protocol, Self
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from constat.analysis import AnalysedProgram
     from constat.library.reviewing.joining import JoinedProgram
     from constat.project import Project
     from constat.proof.signing import SigningKey
+    from constat.session.leaves import JoinedDraft
     from constat.session.reviewing_report import Decided, Item, Review
     from constat.session.telling import Told
     from constat.store.drafts import DraftStore
@@ -93,9 +95,32 @@ class Reviewing(ABC):
         """
         drafted = importlib.import_module("constat.session.drafted")
         drafts = [self.drafts.get(one) for one in identities]
-        joined = drafted.join_drafts(self.program, drafts, amending=True)
+        joined = drafted.join_named(self.program, drafts)
         found: Self = drafted.OtherSession(self, joined, cache=self._serve, locale=self._locale)
         return found
+
+    @contextmanager
+    def _beside_drafts(
+        self, document: Mapping[str, Any], named: Sequence[str] | None
+    ) -> Iterator[tuple[Self, tuple[JoinedDraft, ...]]]:
+        """Give the session in which a certificate can be asked about, and the drafts that joined.
+
+        These are the `named` ones, or else those whose rules the certificate has.
+        """
+        drafted = importlib.import_module("constat.session.drafted")
+        found: tuple[JoinedDraft, ...] = drafted.drafts_of(document, self, named)
+        here = [self.drafts.get(one.identity) for one in found if one.status]
+        if not here:
+            yield self, found
+            return
+        joined = drafted.join_named(self.program, here)
+        if drafted.was_unused(document):
+            joined = drafted.unused(joined)
+        other = drafted.OtherSession(self, joined, cache=self._serve, locale=self._locale)
+        try:
+            yield other, found
+        finally:
+            other.close()
 
     def reload_rules(self) -> None:
         """Read the rules anew at the next question, which files there are included."""

@@ -13,14 +13,13 @@ import importlib
 import json
 from contextlib import contextmanager
 from pathlib import Path
-from threading import RLock
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
 
 from constat.analysis import check_goal
 from constat.diagnostics import ConstatError, Diagnostic, Severity
 from constat.engine import LazyEngine
-from constat.evaluation import Limits, ignore_event
+from constat.evaluation import Limits
 from constat.library import check_rules, load_rules
 from constat.project import find_project, load_project
 from constat.proof import decide
@@ -30,16 +29,16 @@ from constat.session.asking import Asking
 from constat.session.bench import Bench
 from constat.session.catalog_questions import Catalogued
 from constat.session.comparing import Comparing
-from constat.session.leaves import LeafReport, reread
 from constat.session.model_asking import ModelAsking
 from constat.session.nested import checked
+from constat.session.observing import Observed
 from constat.session.questions import Questions
-from constat.session.rereading import written_goal
 from constat.session.result import Result, result_of
 from constat.session.reviewing_questions import Reviewing
 from constat.session.signing_questions import Recording
 from constat.session.solving import Solving
 from constat.session.stated import StatedFacts
+from constat.session.verifying import Verifying
 from constat.store import CertificateStore, FactStore
 from constat.store.clock import now
 from constat.syntax import parse_goal
@@ -50,8 +49,7 @@ if TYPE_CHECKING:
     from types import ModuleType, TracebackType
 
     from constat.analysis import AnalysedProgram
-    from constat.check import Report
-    from constat.evaluation import Event, Externals, Observer
+    from constat.evaluation import Externals, Observer
     from constat.library import Checked
     from constat.logic import Atom
     from constat.project import Project
@@ -63,11 +61,21 @@ if TYPE_CHECKING:
     from constat.session.materializing import MaterializedResults
     from constat.session.plan_explaining import ExplainedPlan, PlanQuestion
     from constat.session.querying import Compiled
-    from constat.session.stale import StaleReport
     from constat.tiers import Tiers
 
 
-class Session(Questions, Comparing, Recording, ModelAsking, Asking, Reviewing, Catalogued, Solving):
+class Session(
+    Observed,
+    Questions,
+    Comparing,
+    Recording,
+    ModelAsking,
+    Asking,
+    Reviewing,
+    Verifying,
+    Catalogued,
+    Solving,
+):
     """Answers goals about one project. Nothing is opened before the first question.
 
     Without `cache` everything is asked anew, and kept where `max_age` says so. `locale` is that of
@@ -77,6 +85,7 @@ class Session(Questions, Comparing, Recording, ModelAsking, Asking, Reviewing, C
     def __init__(
         self, project: Path | str | None = None, *, cache: bool = True, locale: str | None = None
     ) -> None:
+        super().__init__()
         self._start = None if project is None else Path(project)
         self._engine = LazyEngine()
         self._texts: dict[str, str] = {}
@@ -84,8 +93,6 @@ class Session(Questions, Comparing, Recording, ModelAsking, Asking, Reviewing, C
         self._program: AnalysedProgram | None = None
         self._tiers: Tiers | None = None
         self._store: FactStore | None = None
-        self._observe: Observer = ignore_event
-        self._telling = RLock()
         self._serve = cache
         self._locale = locale
         self.facts = StatedFacts(lambda: self.program, self._facts)
@@ -161,11 +168,14 @@ class Session(Questions, Comparing, Recording, ModelAsking, Asking, Reviewing, C
         atom = check_goal(parse_goal(goal, analysed.program), analysed)
         logged = log is not None or self.project.log.on
         wish = self.decisions.require(log) if logged else None
+        before = self._used
         if as_of is None:
             result = self._sub_planned(
                 self._decide(atom, exhaust=exhaust, minimal=minimal, observe=observe),
                 lambda other: other.prove(goal, exhaust=exhaust, minimal=minimal, observe=observe),
+                observe,
             )
+            result = self._with_usage(result, before)
             self._record(result)
         else:
             result = self._decide_as_of(
@@ -188,6 +198,16 @@ class Session(Questions, Comparing, Recording, ModelAsking, Asking, Reviewing, C
         (whole relations, in bulk) or `auto`: forward where there is much to go through; the
         answers are the same. Raises `ConstatError` as `prove` does.
         """
+        how: Any = {"confidence": confidence, "engine": engine, "observe": observe}
+        before = self._used
+        found = self._sub_planned_rows(
+            self._answers(query, **how), lambda other: other.query(query, **how), observe
+        )
+        return self._with_usage(found, before)
+
+    def _answers(
+        self, query: str, *, confidence: bool, engine: str, observe: Observer | None
+    ) -> Answers:
         querying, compiled = self._compiled(query)
         created = now()
         with self._evaluating(observe) as tiers:
@@ -279,66 +299,12 @@ class Session(Questions, Comparing, Recording, ModelAsking, Asking, Reviewing, C
         """Check rule files and folders; needs no project."""
         return check_rules([Path(path) for path in paths])
 
-    def verify(
-        self, certificate: bytes, *, pin: str | None = None, trusted: Sequence[str] = ()
-    ) -> Report:
-        """Check a certificate; its rules have the hash `pin`, nested ones' are also `trusted`."""
-        return checked(certificate, pin, trusted)
-
-    def verify_source(
-        self, certificate: bytes, *, pin: str | None = None, trusted: Sequence[str] = ()
-    ) -> LeafReport:
-        """Check a certificate, then read its leaves again from the project's sources."""
-        report = self.verify(certificate, pin=pin, trusted=trusted)
-        if not report.accepted:
-            return LeafReport(report)
-        document = json.loads(certificate)
-        tiers = self._opened()
-        with tiers.anew():
-            again = self._proved_again(document, tiers)
-            tiers.forget()
-            try:
-                return reread(report, document, self.program.program, tiers.externals, again)
-            finally:
-                tiers.release()
-
-    def _proved_again(self, document: Mapping[str, Any], tiers: Tiers) -> list[Result]:
-        """Prove a certificate's goal in the ways in which it may have been proved.
-
-        A search that came to its end by itself does not say whether it was told to go there, and
-        the questions differ. What is remembered would answer other questions than those of then.
-        """
-        goal = written_goal(document["header"]["goal"], self.program)
-        again = []
-        for exhaust in (False, True) if document["header"]["search"] == "exhausted" else (False,):
-            tiers.forget()
-            again += [] if goal is None else [self._decide(goal, exhaust=exhaust)]
-        return again
-
     def keep(self, result: Result) -> Path:
         """Keep the certificate of a result in the project, for `stale`; gives its file."""
         identity = json.loads(result.certificate)["identity"]
         if result.as_of is None:
             self._record(result, every=True)
         return CertificateStore(self.project.state).add(identity, result.certificate)
-
-    def stale(self, paths: Sequence[Path | str] | None = None) -> StaleReport:
-        """Tell which certificates would have to be proved again: files, folders or the kept ones.
-
-        Sources are read anew. Raises `ConstatError` for files that cannot be read.
-        """
-        # Only this needs the checker and what compares rules.
-        searching = importlib.import_module("constat.session.stale")
-        tiers = self._opened()
-        try:
-            with tiers.anew():
-                found: StaleReport = searching.find_stale(
-                    CertificateStore(self.project.state).paths() if paths is None else paths,
-                    searching.Present(self.program, tiers.externals, self._decide),
-                )
-        finally:
-            tiers.release()
-        return found
 
     @property
     def warnings(self) -> tuple[Diagnostic, ...]:
@@ -370,16 +336,15 @@ class Session(Questions, Comparing, Recording, ModelAsking, Asking, Reviewing, C
     def _evaluating(self, observe: Observer | None) -> Iterator[Tiers]:
         """Give the tiers for one evaluation, which is bounded in time and ends in every case."""
         tiers = self._opened()
-        self._observe = observe or ignore_event
         tiers.start(self._limits().seconds)
         try:
-            yield tiers
+            with self.observing(observe):
+                yield tiers
         except KeyboardInterrupt:
             # Queries in other threads would go on, and keep the program from ending.
             tiers.cancel()
             raise
         finally:
-            self._observe = ignore_event
             tiers.release()
 
     def _decide(
@@ -430,12 +395,6 @@ class Session(Questions, Comparing, Recording, ModelAsking, Asking, Reviewing, C
                 models=lambda: self.models,
             )
         return self._tiers
-
-    def _tell(self, event: Event) -> None:
-        # The tiers outlive one evaluation; whoever observes the present one hears them, one event
-        # at a time though several sources may be asked at once.
-        with self._telling:
-            self._observe(event)
 
     def _limits(self) -> Limits:
         bounds = self.project.limits

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -24,7 +26,7 @@ from constat.session.stale_rules import PresentRules
 from constat.tiers import age_allowed, age_in_words, is_cached, seconds_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from constat.analysis import AnalysedProgram
     from constat.evaluation import Externals
@@ -98,9 +100,13 @@ class Present:
     prove: Prove
 
 
-def find_stale(paths: Sequence[Path | str], present: Present) -> StaleReport:
+Beside = Callable[[Mapping[str, Any]], AbstractContextManager[Present | None]]
+"""Gives the project that a certificate is to be held against, where that is another one."""
+
+
+def find_stale(paths: Sequence[Path | str], present: Present, beside: Beside) -> StaleReport:
     """Look at every certificate; raises `ConstatError` for a file that cannot be read."""
-    judge = _Judge(present)
+    judge = _Judge(present, beside)
     return StaleReport(
         tuple(judge.conclusion(path) for given in paths for path in _files(Path(given)))
     )
@@ -129,8 +135,9 @@ def _content(path: Path) -> bytes:
 class _Judge:
     """Holds certificates against one state of the project."""
 
-    def __init__(self, present: Present) -> None:
+    def __init__(self, present: Present, beside: Beside) -> None:
         self._present = present
+        self._beside = beside
         self._rules = PresentRules(present.program)
 
     def conclusion(self, path: Path) -> Conclusion:
@@ -140,13 +147,13 @@ class _Judge:
             said = f"the checker rejects it: {report.reason}"
             return Conclusion(str(path), "", "", "", (Reason("rejected", said),))
         document = json.loads(content)
-        reasons = [Reason("rules", text) for text in self._rules.changes(document)]
         try:
-            reasons += self._leaves(document)
+            with self._beside(document) as present:
+                judge = self if present is None else _Judge(present, self._beside)
+                reasons = judge.reasons(document)
         except ConstatError as problem:
-            # The query of a leaf is wrong now, so the goal could not be proved again as it stands.
-            first = problem.diagnostics[0]
-            reasons.append(Reason("source", f"{first.message} [{first.code}]"))
+            # A draft that it rests on does not fit any more.
+            reasons = [Reason("rules", _told(problem))]
         return Conclusion(
             str(path),
             report.goal or "",
@@ -154,6 +161,16 @@ class _Judge:
             report.identity or "",
             tuple(dict.fromkeys(reasons)),
         )
+
+    def reasons(self, document: Mapping[str, Any]) -> list[Reason]:
+        """Say why an accepted certificate would have to be proved again."""
+        reasons = [Reason("rules", text) for text in self._rules.changes(document)]
+        try:
+            reasons += self._leaves(document)
+        except ConstatError as problem:
+            # The query of a leaf is wrong now, so the goal could not be proved again as it stands.
+            reasons.append(Reason("source", _told(problem)))
+        return reasons
 
     def _leaves(self, document: Mapping[str, Any]) -> Iterator[Reason]:
         program = self._present.program.program
@@ -191,6 +208,11 @@ class _Judge:
                 allowed = age_allowed(predicates[name]) if name in predicates else 0
                 if moment is None or not 0 <= now - moment <= allowed:
                     yield Reason("age", _too_old(name, allowed, moment, now))
+
+
+def _told(problem: ConstatError) -> str:
+    first = problem.diagnostics[0]
+    return f"{first.message} [{first.code}]"
 
 
 def _too_old(name: str, allowed: int, moment: float | None, now: float) -> str:

@@ -8,12 +8,14 @@ the first five of ten million rows are found by one query that keeps five.
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import islice
 from threading import Thread
-from typing import TYPE_CHECKING, Final, overload
+from typing import TYPE_CHECKING, Final, TypeVar, overload
 
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.logic import Kind, canonical_decimal
@@ -25,7 +27,9 @@ if TYPE_CHECKING:
 
     from constat.logic import Row
     from constat.sql import Database
+    from constat.store.tables_format import Table
 
+T = TypeVar("T")
 _BATCH: Final = 10_000
 Order = tuple[tuple[int, bool], ...]
 """Columns to sort by, the first one first, each with whether it descends."""
@@ -99,6 +103,18 @@ class StoredRows(Sequence["Row"]):
             found = found.sort(*self._sorting())
         return found if len(self) == self.total else found.limit(len(self), self.start)
 
+    def as_table(self, names: Sequence[str]) -> Table:
+        """Give the rows as a table, in their order, without making Python values of them.
+
+        Raises `ConstatError` where memory or disk do not suffice.
+        """
+        cells = importlib.import_module("constat.store.tables_cells")
+        columns = [(name, kind.value) for name, kind in zip(names, self.kinds, strict=True)]
+        stored = [cells.canonical_stored(f"v{n}", kind) for n, (_, kind) in enumerate(columns)]
+        with _failures():
+            found: Table = self._beside(lambda: cells.fetched(self._values(), columns, stored))
+        return found
+
     def _values(self) -> duckdb.DuckDBPyRelation:
         if not self.unproved:
             return self.selected()
@@ -111,24 +127,16 @@ class StoredRows(Sequence["Row"]):
 
         Raises `ConstatError` where memory or disk do not suffice to put them in order.
         """
-        import duckdb  # noqa: PLC0415  heavy library, loaded on first use
-
         rows = relation.iter_rows(_BATCH)
-        try:
+        with _failures():
             batch = self._beside(lambda: list(islice(rows, _BATCH)))
             while batch:
                 yield batch
                 batch = list(islice(rows, _BATCH))
-        except duckdb.Error as problem:
-            # What DuckDB says may quote values; the name of its error does not.
-            reason = type(problem).__name__.removesuffix("Exception")
-            message = f"the rows cannot be put in order ({reason})"
-            hint = "give the process more memory, or ask for fewer rows"
-            raise ConstatError([Diagnostic("C0661", message, help=hint)]) from None
 
-    def _beside(self, work: Callable[[], list[Row]]) -> list[Row]:
+    def _beside(self, work: Callable[[], T]) -> T:
         """Let DuckDB sort in a thread, while this one listens for Ctrl-C."""
-        found: list[list[Row]] = []
+        found: list[T] = []
         problems: list[BaseException] = []
 
         def run() -> None:
@@ -158,3 +166,17 @@ class StoredRows(Sequence["Row"]):
             column.desc() if wanted.get(place, False) else column.asc()
             for place, column in columns.items()
         ]
+
+
+@contextmanager
+def _failures() -> Iterator[None]:
+    import duckdb  # noqa: PLC0415  heavy library, loaded on first use
+
+    try:
+        yield
+    except duckdb.Error as problem:
+        # What DuckDB says may quote values; the name of its error does not.
+        reason = type(problem).__name__.removesuffix("Exception")
+        message = f"the rows cannot be put in order ({reason})"
+        hint = "give the process more memory, or ask for fewer rows"
+        raise ConstatError([Diagnostic("C0661", message, help=hint)]) from None

@@ -1,18 +1,18 @@
 """The sub-plan tier: rules for a predicate that nothing answers, where the project wants that.
 
-In: a result that is not decided, and the session it came from. Out: a result of the same goal in a
-program that drafted rules have joined, or the first one. Invariants: a sub-plan is rules, checked
-as drafts are, in the program and its strata (semantics 14), never an answer; predicates that the
-project does not name are not planned; it is asked for only once everything else has left the goal
-open, and for what would decide it; its depth is bounded. What people state of a planned predicate
-still counts, and what a plan does not derive stays unknown. Example: with
+In: a result or answers that are open, and the session they came from. Out: those of the same goal
+or query in a program that drafted rules have joined, or the first ones. Invariants: a sub-plan is
+rules, checked as drafts are, in the program and its strata (semantics 14), never an answer;
+predicates that the project does not name are not planned; it is asked for only once everything else
+has left the goal open, and for what would decide it; its depth is bounded. What people state of a
+planned predicate still counts, and what a plan does not derive stays unknown. Example: with
 `sub_plans: {predicates: [contract_value]}` the goal `is_strategic(C009)` has one drafted.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from constat.authoring.checking import stays_open
 from constat.authoring.drafting import draft_for
@@ -24,33 +24,38 @@ from constat.evaluation import Verdict
 from constat.library.reviewing.joining import JoinedProgram, join_drafts
 from constat.model import Task
 from constat.project import LogSetting, SubPlanSetting, suggestion
+from constat.session.answers import Settled
 from constat.session.asking_steps import (
     DraftedSession,
     desk_of,
     ground_of,
     keep_record,
 )
+from constat.session.drafted import PLAN_OF
 from constat.store.clock import now
 from constat.store.drafts import Draft, DraftStore, NewDraft
 from constat.store.transcripts import Transcripts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from constat.analysis import AnalysedProgram
+    from constat.session.answers import Answers
     from constat.session.result import Result
     from constat.session.session import Session
 
-_PURPOSE: Final = "sub-plan of "
 _MOST_AT_ONCE: Final = 8
 _MOST_REJECTED: Final = 3
 
 
+Found = TypeVar("Found")
+
+
 @dataclass(frozen=True, slots=True)
-class Planned:
+class Planned(Generic[Found]):
     """What came of planning: the result, the drafts that joined, and what went wrong."""
 
-    result: Result
+    result: Found
     drafts: tuple[Draft, ...] = ()
     remarks: tuple[Diagnostic, ...] = ()
 
@@ -65,24 +70,38 @@ class PlannedSession(DraftedSession):
         self._project = replace(base.project, log=LogSetting(), sub_plans=SubPlanSetting())
 
 
+def lacking(result: Result) -> tuple[str, ...]:
+    """Name the predicates whose facts would decide a goal; none where it is decided."""
+    open_goal = result.verdict is Verdict.UNRESOLVED
+    return tuple(dict.fromkeys(name for name, _ in result.decision.missing)) if open_goal else ()
+
+
+def lacking_rows(answers: Answers) -> tuple[str, ...]:
+    """Name the predicates that leave the answers of a query open; none where they are settled."""
+    is_open = answers.settled is Settled.OPEN
+    return tuple(dict.fromkeys(one.predicate for one in answers.reasons)) if is_open else ()
+
+
 def with_sub_plans(
     session: Session,
-    result: Result,
-    prove: Callable[[Session], Result],
+    result: Found,
+    ask: Callable[[Session], Found],
+    lacks: Callable[[Found], tuple[str, ...]],
     *,
     cache: bool = True,
     locale: str | None = None,
-) -> Planned:
-    """Plan what an undecided goal lacks; `prove` proves the goal again in another session."""
+) -> Planned[Found]:
+    """Plan what an answer lacks; `ask` asks the same again in another session."""
     setting = session.project.sub_plans
     check_plannable(session.program, setting.predicates)
     planning = _Planning(session, frozenset(setting.predicates))
     with session.models.question():
         for _ in range(setting.depth):
-            if result.verdict is not Verdict.UNRESOLVED or not list(planning.plan(result)):
+            names = lacks(result)
+            if not names or not list(planning.plan(names)):
                 break
             with PlannedSession(session, planning.joined(), cache=cache, locale=locale) as other:
-                result = prove(other)
+                result = ask(other)
     return Planned(result, tuple(planning.drafts.values()), tuple(planning.remarks))
 
 
@@ -113,14 +132,14 @@ class _Planning:
         self.tried: set[str] = set()
         self.store = DraftStore(session.project.state)
 
-    def plan(self, result: Result) -> Iterator[Draft]:
+    def plan(self, names: Sequence[str]) -> Iterator[Draft]:
         """Draft rules for what would decide the goal, each predicate once."""
-        lacking = list(dict.fromkeys(name for name, _ in result.decision.missing))
+        lacked = list(names)
         if self.drafts:
             # A planned predicate stays open itself, and may hide what its plan lacks.
             rules = [one for one in self.joined().program.rules if one.proposed]
-            lacking += sorted(reachable(rules, lacking) - set(lacking))
-        wanted = [one for one in lacking if one in self.allowed and one not in self.tried]
+            lacked += sorted(reachable(rules, lacked) - set(lacked))
+        wanted = [one for one in lacked if one in self.allowed and one not in self.tried]
         for name in wanted[:_MOST_AT_ONCE]:
             self.tried.add(name)
             try:
@@ -135,7 +154,7 @@ class _Planning:
 
     def kept(self, name: str) -> Draft | None:
         """Give the plan that was drafted before and still fits, so that nothing is asked twice."""
-        purpose = _PURPOSE + name
+        purpose = PLAN_OF + name
         for draft in reversed(self.store.list("proposed")):
             if draft.purpose == purpose:
                 try:
@@ -164,7 +183,7 @@ class _Planning:
         found = draft_for(question, desk, transcript)
         new = NewDraft(
             found.checked.text,
-            _PURPOSE + name,
+            PLAN_OF + name,
             goal=one_line(found.proposal.goal, MOST_GOAL),
             model=found.reply.model,
             prompt=found.reply.prompt_hash,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from constat.authoring.telling import NotSaid, Pointed, Said, examine, pointed, prompt_for
 from constat.diagnostics import ConstatError, Diagnostic
-from constat.model import ModelError, Task
+from constat.model import ModelError, Task, Usage
 from constat.store import told as telling
 from constat.store.draft_values import unprintable
 
@@ -54,7 +54,10 @@ class Listening(Protocol):
 
 @dataclass(frozen=True)
 class Told:
-    """What a text says: `said` can be kept, `refused` cannot; `model` found them, if one did."""
+    """What a text says: `said` can be kept, `refused` cannot; `model` found them, if one did.
+
+    `usage` is what finding them has used.
+    """
 
     text: str
     author: str
@@ -64,6 +67,7 @@ class Told:
     model: str = ""
     prompt: str = ""
     response: str = ""
+    usage: Usage = field(default_factory=Usage)
     session: Listening | None = field(default=None, repr=False, compare=False)
 
     def keep(self, note: str = "") -> tuple[StoredFact, ...]:
@@ -118,6 +122,7 @@ def tell(
         reply.model,
         reply.prompt_hash,
         reply.response_hash,
+        reply.usage,
         session,
     )
 

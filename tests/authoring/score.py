@@ -2,10 +2,11 @@
 
 In: a provider, or the answers that people wrote (`--provider written`), served on the loopback
 interface. Out: for each schema how many first proposals passed the checks, how many passed after
-repairs, and how many verdicts are right. Invariant: where no provider answers, the report says so
-and has no figures; figures of written answers say that they are about the checks and no model.
-Example: `python -m tests.authoring.score --provider openai --base-url http://localhost:11434/v1
---model some-model --variables bare --only music`.
+repairs, and how many verdicts are right. Invariants: where no provider answers, or it stops to,
+the report says so and has no figures; figures of written answers say that they are about the checks
+and no model; with `--folder` every reply that was paid for is kept there, and a run that is taken
+up again pays only for the rest. Example: `python -m tests.authoring.score --provider openai
+--base-url http://localhost:11434/v1 --key "" --model some-model --variables bare --only music`.
 """
 
 from __future__ import annotations
@@ -23,12 +24,13 @@ from typing import Any, Final
 
 from constat.diagnostics import ConstatError
 from constat.evaluation import Verdict
+from constat.model import Usage
 from constat.project import Expanded, Project
 from constat.project.authoring import SPELLINGS, STRICT
 from constat.project.loading import load_project
 from constat.project.models import ANTHROPIC, OPENAI, ModelSetting, ModelsSetting
 from constat.session import Session
-from tests.authoring.worlds import SCHEMAS, Question, build_world, questions
+from tests.authoring.worlds import SCHEMAS, Question, kept_world, questions
 from tests.authoring.writing import answerer
 from tests.loopback.server import WRITTEN_MODEL, ModelServer
 
@@ -41,8 +43,11 @@ _ANSWERS: Final = {
     Verdict.DISPROVED_UNDER: "no",
     Verdict.UNRESOLVED: "unknown",
 }
-# Codes that say something about a proposal; every other failure is the provider's.
-_ABOUT_PROPOSALS: Final = frozenset({"C0866", "C0867"})
+# Nobody answers, or may be asked: nothing is known about the model. Every other failure is its own.
+_SILENT: Final = frozenset(
+    {"C0821", "C0822", "C0823", "C0824", "C0825", "C0828", "C0829", "C0831", "C0935"}
+)
+_NO_USAGE: Final = Usage()
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +58,7 @@ class Scored:
     rounds: int = 0
     answer: str = ""
     trouble: str = ""
+    usage: Usage = _NO_USAGE
 
     @property
     def right(self) -> bool:
@@ -69,18 +75,21 @@ class Report:
     variables: str
     scores: tuple[Scored, ...] = ()
     silent: str = ""
+    before: int = 0
 
     def as_json(self) -> dict[str, Any]:
         """Give figures; none where nobody answered."""
         head = {"provider": self.provider, "model": self.model, "variables": self.variables}
         if self.silent:
-            return {**head, "answered": False, "reason": self.silent}
+            asked = {"questions_before": self.before} if self.before else {}
+            return {**head, "answered": False, "reason": self.silent, **asked}
         return {
             **head,
             "answered": True,
             "answers": "written by hand: this scores the checks, not a model"
             if self.provider == WRITTEN
             else "of the model",
+            "usage": self._usage(),
             "schemas": {name: self._figures(name) for name in self._schemas()},
             "wrong": [
                 {"question": one.question.text, "expected": one.question.answer}
@@ -89,6 +98,11 @@ class Report:
                 if not one.right
             ],
         }
+
+    def _usage(self) -> dict[str, int]:
+        total = sum((one.usage for one in self.scores), Usage())
+        read = total.read + total.cached + total.stored
+        return {"calls": total.calls, "read": read, "written": total.written}
 
     def _schemas(self) -> list[str]:
         return list(dict.fromkeys(one.question.schema for one in self.scores))
@@ -117,15 +131,19 @@ def score(
     """Ask every question; stops where the provider itself fails."""
     found: list[Scored] = []
     for schema in dict.fromkeys(one.schema for one in wanted):
-        project = _project(build_world(schema, folder / schema), setting, variables)
+        project = _project(kept_world(schema, folder / schema), setting, variables)
         with _Scored(project) as session:
             for question in wanted:
                 if question.schema != schema:
                     continue
                 one = _asked(session, question)
-                if one.trouble and one.trouble[:5] not in _ABOUT_PROPOSALS:
-                    return Report(provider, setting.model, variables, silent=one.trouble)
+                if one.trouble[:5] in _SILENT:
+                    told = (provider, setting.model, variables)
+                    return Report(*told, silent=one.trouble, before=len(found))
                 found.append(one)
+    if found and all(one.trouble.startswith("C0826") for one in found):
+        reason = f"nothing that came is a reply of a model: {found[0].trouble}"
+        return Report(provider, setting.model, variables, silent=reason)
     return Report(provider, setting.model, variables, tuple(found))
 
 
@@ -139,12 +157,14 @@ def _project(folder: Path, setting: ModelSetting, variables: str) -> Project:
 
 
 def _asked(session: Session, question: Question) -> Scored:
+    before = session.models.usage
     try:
         found = session.ask(question.text)
     except ConstatError as problem:
         first = problem.diagnostics[0]
-        return Scored(question, trouble=f"{first.code}: {first.message}")
-    return Scored(question, found.rounds, _ANSWERS[found.verdict])
+        used = session.models.usage - before
+        return Scored(question, trouble=f"{first.code}: {first.message}", usage=used)
+    return Scored(question, found.rounds, _ANSWERS[found.verdict], usage=found.usage)
 
 
 @contextmanager
@@ -167,7 +187,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = _parser().parse_args(arguments)
     wanted = questions(*(given.only or SCHEMAS))[: given.most]
     with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        folder = Path(given.folder or stack.enter_context(tempfile.TemporaryDirectory()))
         if given.provider == WRITTEN:
             setting = stack.enter_context(served(wanted, given.variables))
         else:
@@ -186,6 +206,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--base-url", default="")
     parser.add_argument("--variables", choices=SPELLINGS, default=STRICT)
     parser.add_argument("--only", choices=SCHEMAS, action="append")
+    parser.add_argument("--folder", default="", help="keep projects and replies here")
     parser.add_argument("--most", type=int, default=1_000)
     return parser
 

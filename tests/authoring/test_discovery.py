@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import jsonschema
 import pytest
@@ -19,6 +19,7 @@ from tests.catalog.schema_worlds import duckdb_file, managed, shop, sqlite_file
 from tests.examples.fixtures import shop_database, still_shop
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from constat.authoring.discovery import Answer
@@ -194,6 +195,82 @@ def test_a_long_answer_is_cut_and_its_rest_is_read_by_reference(tmp_path: Path) 
             break
         found = inside(ask["read_reference"]({"reference": more[1], "start": int(more[2])}))
     assert sorted(names) == sorted(f"sales.table_number_{n}" for n in range(400))
+
+
+class Talkative:
+    """Facts without end: each answer is longer than may be told at once."""
+
+    def resolve(self, goal: str) -> str:
+        return "\n".join(f"PROVED: {goal} {n}" for n in range(2_000))
+
+    def propose(self, fact: str, reason: str) -> str:
+        return f"{fact} {reason}" * 1_000
+
+    def extract(self, text: str) -> str:
+        return text * 2_000
+
+    def known(self, predicate: str) -> str:
+        return self.resolve(predicate)
+
+    def unresolved(self) -> str:
+        return self.resolve("")
+
+
+LONG: Final[Mapping[str, Json]] = {
+    "list_databases": {},
+    "list_tables": {},
+    "get_table_schema": {"table": "d0.a_table_with_a_really_long_name_0"},
+    "search_tables": {"query": "long name", "most": 100},
+    "get_table_relationships": {"table": "d0.hub"},
+    "get_sample_values": {"table": "d0.hub", "column": "note", "most": 50},
+    "resolve_fact": {"goal": "p(?x)"},
+    "add_fact": {"fact": "p(1)", "reason": "r"},
+    "extract_facts_from_text": {"text": "long"},
+    "list_known_facts": {},
+    "get_unresolved_facts": {},
+}
+
+
+@pytest.fixture(scope="module")
+def long_answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Answer]:
+    """Give tools over a project in which everything is long."""
+    folder = tmp_path_factory.mktemp("long")
+    columns = ", ".join(f"a_column_with_a_rather_long_name_{n} TEXT" for n in range(110))
+    values = ", ".join(f"({n}, '{str(n) * 60}')" for n in range(60))
+    script = "CREATE TABLE hub (id INTEGER PRIMARY KEY, note TEXT);" + "".join(
+        f"CREATE TABLE a_table_with_a_really_long_name_{n} (hub_id INTEGER REFERENCES hub"
+        f"{'' if n else f', {columns}'});"
+        for n in range(120)
+    )
+    sqlite_file(folder / "d0.sqlite", f"{script} INSERT INTO hub VALUES {values}")
+    listed = "".join(f"  d{n}: sqlite:///d{n and n + 1}.sqlite\n" for n in range(60))
+    catalog = managed(folder, f"databases:\n{listed}catalog: {{samples: true}}")
+    return offered(DiscoveryTools(catalog, Talkative()))
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_every_answer_is_bounded_and_all_of_it_can_be_read(
+    long_answers: dict[str, Answer], name: str
+) -> None:
+    assert {*LONG, "read_reference"} == set(long_answers)
+    found = inside(long_answers[name](LONG[name]))
+    read = parts = 0
+    while more := re.search(r"\n\.\.\. .*(ref:[0-9a-f]{16}) from ([0-9]+)$", found):
+        assert int(more[2]) > read
+        assert len(found) < 4_200
+        read, parts = int(more[2]), parts + 1
+        found = inside(long_answers["read_reference"]({"reference": more[1], "start": read}))
+    assert len(found) < 4_200
+    assert parts > 0
+
+
+def test_what_is_not_even_listed_is_said(still_shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("constat.session.catalog_facts._MOST_LINES", 1)
+    with Session(still_shop) as session:
+        ask = offered(session.discovery(facts=True))
+        assert "... and 1 more that are not listed" in inside(
+            ask["list_known_facts"]({"predicate": "partner"})
+        )
 
 
 # Texts of a source are data.

@@ -6,14 +6,22 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from constat import Session
 from constat.authoring import DiscoveryTools, PromptBuilder
 from constat.authoring.discovery_text import RULE
-from constat.authoring.prompt_building import can_call_tools
+from constat.authoring.instructions import hint_text, names_text, predicates_text, system_prompt
+from constat.authoring.likely import likely
+from constat.authoring.prompt_building import can_call_tools, tool_tokens
 from constat.memory.tokens import estimate
+from tests.authoring.scripted import Scripted, proposed
+from tests.authoring.worlds import SCHEMAS, build_world, questions
 from tests.catalog.schema_worlds import managed, shop, sqlite_file
+from tests.examples.fixtures import shop_database, still_shop
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+__all__ = ["shop_database", "still_shop"]
 
 
 @pytest.mark.parametrize(
@@ -74,3 +82,83 @@ def test_what_is_saved_is_estimated(tmp_path: Path) -> None:
     assert full.savings_percent == 0
     assert lean.full_tokens == full.full_tokens
     assert lean.savings_percent == round(100 * (1 - lean.tokens / lean.full_tokens)) >= 80
+
+
+# What a model is told before it drafts.
+
+
+@pytest.mark.parametrize("schema", SCHEMAS)
+def test_the_first_prompt_is_short_and_names_every_predicate(tmp_path: Path, schema: str) -> None:
+    folder = build_world(schema, tmp_path)
+    asked = questions(schema)[0]
+    client = Scripted(proposed(asked.reference.goal, asked.reference.rules))
+    with Session(folder) as session:
+        session.ask(asked.text, client=client)
+        names = list(session.program.program.predicates)
+    prompt = client.prompts[0]
+    told = estimate(prompt.system) + sum(estimate(turn.text) for turn in prompt.turns)
+    assert told + sum(map(tool_tokens, prompt.tools)) < 2_000
+    listed = prompt.system.replace(",", " ").replace("(", " ").split()
+    assert set(names) <= set(listed)
+    assert prompt.system.count(RULE) == 1
+
+
+def test_what_a_question_may_be_about_is_described_with_it(tmp_path: Path) -> None:
+    hits = []
+    for schema in SCHEMAS:
+        with Session(build_world(schema, tmp_path / schema)) as session:
+            known = tuple(session.program.program.predicates.values())
+        for one in questions(schema):
+            text = f" {one.reference.goal}\n {one.reference.rules}".replace("!", " ")
+            needed = {p.name for p in known if f" {p.name}(" in text}
+            found = likely(known, one.text)
+            assert len(found) <= 6
+            hits.append(needed <= {p.name for p in found})
+    assert sum(hits) / len(hits) > 0.7
+
+
+def test_a_question_without_words_of_the_project_gets_no_hint(still_shop: Path) -> None:
+    with Session(still_shop) as session:
+        assert hint_text(session.program, "?? 17 is it") == ""
+        hint = hint_text(session.program, "Is C001 a VIP?")
+        assert "is_vip(customer: CustomerId)  // Customers who are served first" in hint
+        assert hint == hint_text(session.program, "Is C001 a VIP?")
+
+
+def test_many_predicates_are_listed_by_name_and_thousands_in_part(
+    still_shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Session(still_shop) as session:
+        program = session.program
+        signatures = names_text(program)
+        assert "placed_order(customer, order, amount, day)" in signatures
+        assert "nobody has approved: may_leave(customer)" in signatures
+        monkeypatch.setattr("constat.authoring.instructions._MOST_SIGNATURES", 10)
+        names = names_text(program)
+        assert "placed_order" in names
+        assert "placed_order(" not in names
+        monkeypatch.setattr("constat.authoring.instructions._MOST_NAMES", 4)
+        cut = names_text(program)
+        assert "customer_revenue, order_count, is_vip, is_regular and 5 more" in cut
+        assert "placed_order" not in cut
+        assert "with facts from outside: 10 more" in cut
+        assert len(predicates_text(program)) > len(signatures)
+
+
+def test_a_model_that_cannot_look_up_is_told_all_of_it(still_shop: Path) -> None:
+    with Session(still_shop) as session:
+        setting = session.project.authoring
+        full = system_prompt(session.program, setting, ["sales"], "tables")
+        lean = system_prompt(session.program, setting, ["sales"], "tables", lean=True)
+    assert "// Customers who are served first" in full
+    assert "// Customers who are served first" not in lean
+    # Without the text about sources the rule about data is there all the same.
+    assert full.count(RULE) == lean.count(RULE) == 1
+
+
+def test_tools_that_could_give_nothing_are_not_offered(tmp_path: Path) -> None:
+    closed = {tool.name for tool, _ in DiscoveryTools(shop(tmp_path)).needed()}
+    assert "get_sample_values" not in closed
+    assert {"list_tables", "get_table_schema", "search_tables", "read_reference"} <= closed
+    opened = DiscoveryTools(shop(tmp_path, "catalog: {samples: [sales.customers.tier]}")).needed()
+    assert "get_sample_values" in {tool.name for tool, _ in opened}

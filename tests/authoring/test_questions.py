@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import os
 from dataclasses import replace
 from typing import TYPE_CHECKING
+from unittest import mock
 
 import pytest
 
@@ -14,13 +17,17 @@ from constat.library.reviewing.joining import join_drafts
 from constat.project.models import ModelSetting
 from constat.session import Session
 from constat.session.asking_steps import DraftedSession, ground_of
+from tests.authoring.live import ENVIRONMENT, KEY
 from tests.authoring.score import WRITTEN, main, score, served
 from tests.authoring.scripted import kept
 from tests.authoring.worlds import SCHEMAS, Question, build_world, questions
-from tests.authoring.writing import arguments_of
+from tests.authoring.writing import answerer, arguments_of
+from tests.loopback.server import WRITTEN_MODEL, ModelServer, Raw
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from tests.loopback.server import Answer, Asked
 
 ANSWERS = {
     "yes": {Verdict.PROVED, Verdict.PROVED_UNDER},
@@ -83,7 +90,7 @@ def test_every_mistaken_proposal_is_found(schema: str, tmp_path: Path) -> None:
                 assert checked.errors, question.text
 
 
-@pytest.mark.parametrize("variables", ["strict", "bare"])
+@pytest.mark.parametrize("variables", [pytest.param("strict", marks=pytest.mark.slow), "bare"])
 def test_the_runner_scores_written_answers_with_their_repairs(
     tmp_path: Path, variables: str
 ) -> None:
@@ -124,3 +131,60 @@ def test_where_nobody_answers_nothing_is_claimed(
     assert "schemas" not in report
     assert main(["--provider", "anthropic", "--only", "music", "--most", "1"]) == 4
     assert '"answered": false' in capsys.readouterr().out
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("provider", ["openai", "anthropic"])
+def test_the_runner_scores_an_endpoint_through_either_client(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], provider: str
+) -> None:
+    wanted = questions("music")[:3]
+    asked: list[int] = []
+    with (
+        mock.patch.dict(os.environ, ENVIRONMENT),
+        ModelServer(answerer(wanted)) as server,
+    ):
+        address = server.address if provider == "anthropic" else server.chat_address
+        given = [
+            *("--provider", provider, "--base-url", address, "--key", KEY, "--most", "3"),
+            *("--model", WRITTEN_MODEL, "--only", "music", "--folder", str(tmp_path / "kept")),
+        ]
+        for _ in range(2):
+            assert main(given) == 0
+            asked.append(len(server.asked))
+    assert asked[0] == asked[1] >= 3, "what was paid for is not paid for again"
+    first, again = capsys.readouterr().out.split("\n}\n")[:2]
+    told, later = json.loads(f"{first}\n}}"), json.loads(f"{again}\n}}")
+    assert told["provider"] == provider
+    assert told["schemas"] == later["schemas"]
+    assert told["schemas"]["music"]["verdict_right"] == 3
+    assert told["usage"]["calls"] == asked[0]
+    assert (told["usage"]["read"] > 0, later["usage"]["calls"]) == (True, 0)
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("provider", ["anthropic", "openai"])
+def test_an_endpoint_that_stops_or_talks_nonsense_gets_no_figures(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], provider: str
+) -> None:
+    wanted = questions("music")[:2]
+    answer = answerer(wanted[:1])
+    body = b'{"type": "error", "error": {"type": "rate_limit_error", "message": "later"}}'
+    busy = Raw(429, {"content-type": "application/json", "retry-after": "999"}, (body,))
+    nonsense = Raw(200, {"content-type": "text/html"}, (b"<html>login</html>",))
+
+    def stops(asked: Asked) -> Answer:
+        return answer(asked) if wanted[0].text in asked.question else busy
+
+    cases = ((stops, 1, "C0825"), (lambda _: nonsense, 0, "C0826"))
+    for number, (answers, before, code) in enumerate(cases):
+        with mock.patch.dict(os.environ, ENVIRONMENT), ModelServer(answers) as server:
+            address = server.address if provider == "anthropic" else server.chat_address
+            given = ["--provider", provider, "--base-url", address, "--key", KEY, "--most", "2"]
+            folder = ["--folder", str(tmp_path / f"{number}")]
+            assert main([*given, *folder, "--model", WRITTEN_MODEL, "--only", "music"]) == 4
+        told = json.loads(capsys.readouterr().out)
+        assert told["answered"] is False
+        assert code in told["reason"]
+        assert told.get("questions_before", 0) == before
+        assert not told.keys() & {"schemas", "usage", "wrong"}

@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
+from unittest import mock
 
 import pytest
 
 from constat.diagnostics import ConstatError
-from constat.evaluation import Verdict
+from constat.evaluation import ModelAwaited, ModelReplied, Verdict
 from constat.model import Task
 from constat.session import Session
+from constat.session.answers import Settled
+from constat.store.drafts import Decision
+from tests.authoring.live import ENVIRONMENT, ask_server
 from tests.authoring.scripted import Scripted, proposed
+from tests.loopback.server import ModelServer, Written
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from constat.evaluation import Event
     from constat.model import Client, Prompt, Reply
 
 PLAN = proposed(
     "contract_value(?c, ?v)",
     'contract_value(?c, ?total) :- customer_revenue(?c, ?total), customer_tier(?c, "gold").',
 )
+
+PLANNED = Written(calls=(("propose", PLAN.calls[0].arguments),))
 
 
 class Planned(Session):
@@ -202,3 +211,46 @@ def test_what_has_an_answer_cannot_be_planned(shop: Path, name: str) -> None:
     with Planned(project, client) as session, pytest.raises(ConstatError) as caught:
         session.prove("is_strategic(C004)")
     assert [one.code for one in caught.value.diagnostics] == ["C0876"]
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("engine", ["auto", "forward", "reference"])
+def test_a_query_has_planned_what_leaves_its_answers_open(shop: Path, engine: str) -> None:
+    client = Scripted(PLAN)
+    with Planned(configured(shop, "{predicates: [contract_value]}"), client) as session:
+        found = session.query("is_strategic(?c)", engine=engine)
+        strategic = {row.values[0]: row.verdict for row in found.rows}
+        assert strategic["C004"] is Verdict.PROVED_UNDER
+        assert session.tasks == [Task.SUB_PLAN]
+        # What the plan does not derive is as unknown as it was.
+        assert found.settled is Settled.OPEN
+        assert session.query("is_vip(?c)", engine=engine).settled is Settled.FOR_CERTAIN
+        assert len(client.prompts) == 1
+
+
+def test_a_query_that_is_settled_or_of_approved_rules_only_plans_nothing(shop: Path) -> None:
+    client = Scripted(PLAN)
+    with Planned(configured(shop, "{predicates: [contract_value]}"), client) as session:
+        session.query("is_vip(?c)")
+        with session.approved_only() as other:
+            assert other.query("is_strategic(?c)").settled is Settled.OPEN
+        assert client.prompts == []
+
+
+def test_who_observes_a_query_hears_that_a_plan_is_awaited(shop: Path) -> None:
+    with ModelServer(lambda _: PLANNED) as server:
+        ask_server(configured(shop, "{predicates: [contract_value]}"), server)
+        heard: list[Event] = []
+        with mock.patch.dict(os.environ, ENVIRONMENT), Session(shop) as session:
+            found = session.query("is_strategic(?c)", observe=heard.append)
+            assert session.models.usage.calls == 1
+            assert found.usage == session.models.usage
+            # The plan is there now; a goal that needs another one has paid for that one.
+            (plan,) = session.drafts.list()
+            session.drafts.decide(plan.identity, Decision("rejected", "ada", "revenue is none"))
+            proved = session.prove("is_strategic(C004)")
+            assert proved.usage is not None
+            assert proved.usage.calls == len(server.asked) - 1 > 0
+    assert found.count(Verdict.PROVED_UNDER)
+    names = [one.task for one in heard if isinstance(one, ModelAwaited | ModelReplied)]
+    assert names == ["sub-plan", "sub-plan"]

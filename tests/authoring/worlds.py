@@ -106,6 +106,13 @@ def build_world(schema: str, folder: Path) -> Path:
             raise ValueError(f"there is no schema {schema}")
 
 
+def kept_world(schema: str, folder: Path) -> Path:
+    """Give the project that an earlier run has built there, with its state, or build it."""
+    places = {"shop": "examples/vip", "access": "examples/access", "music": "music"}
+    project = folder / places[schema]
+    return project if (project / "constat.yaml").exists() else build_world(schema, folder)
+
+
 def _copy_access(folder: Path) -> Path:
     ignored = shutil.ignore_patterns(".constat", "__pycache__", "data")
     project = folder / "examples" / "access"

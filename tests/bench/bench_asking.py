@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from constat.authoring.checking import check_proposal
+from constat.authoring.likely import likely
 from constat.authoring.proposals import Proposal
 from constat.memory.tokens import estimate
 from constat.session import Session
@@ -24,7 +25,9 @@ from tests.authoring.worlds import SCHEMAS, build_world, questions
 from tests.bench.measuring import once
 
 if TYPE_CHECKING:
+    from constat.analysis import AnalysedProgram
     from constat.model import Prompt
+    from tests.authoring.worlds import Question
     from tests.bench.measuring import Timing
 
 write = sys.stdout.write
@@ -32,8 +35,8 @@ write = sys.stdout.write
 
 def main() -> int:
     """Write the table."""
-    write("| schema | questions | check | whole answer | first prompt | of it tools |\n")
-    write("|---|---:|---:|---:|---:|---:|\n")
+    write("| schema | questions | check | whole answer | first prompt | of it tools | hinted |\n")
+    write("|---|---:|---:|---:|---:|---:|---:|\n")
     with tempfile.TemporaryDirectory() as folder:
         for schema in SCHEMAS:
             _schema(schema, Path(folder) / schema)
@@ -44,6 +47,7 @@ def _schema(schema: str, folder: Path) -> None:
     wanted = questions(schema)
     checks: list[Timing] = []
     answers: list[Timing] = []
+    hinted = 0
     with Session(build_world(schema, folder)) as session:
         ground = ground_of(session)
         clients = [Scripted(proposed(one.reference.goal, one.reference.rules)) for one in wanted]
@@ -54,11 +58,21 @@ def _schema(schema: str, folder: Path) -> None:
             proposal = Proposal(reference.goal, reference.rules)
             checks.append(once(lambda: check_proposal(proposal, ground, [question.text])))  # noqa: B023  run at once
             answers.append(once(lambda: session.ask(question.text, client=client)))  # noqa: B023  as above
+            hinted += _hinted(question, ground.program)
     prompt = clients[0].prompts[0]
     tools = _tools(prompt)
     first = estimate(prompt.system) + estimate(prompt.turns[0].text) + tools
-    cells = (schema, len(wanted), _shown(checks), _shown(answers), f"{first:,}", f"{tools:,}")
+    times = (_shown(checks), _shown(answers))
+    cells = (schema, len(wanted), *times, f"{first:,}", f"{tools:,}", hinted)
     write(f"| {' | '.join(map(str, cells))} |\n")
+
+
+def _hinted(question: Question, program: AnalysedProgram) -> bool:
+    """Whether all predicates of the reference are described with the question."""
+    known = tuple(program.program.predicates.values())
+    text = f" {question.reference.goal}\n {question.reference.rules}".replace("!", " ")
+    used = {one.name for one in known if f" {one.name}(" in text}
+    return used <= {one.name for one in likely(known, question.text)}
 
 
 def _tools(prompt: Prompt) -> int:

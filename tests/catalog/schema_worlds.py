@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import duckdb
 
+from constat import Session
 from constat.catalog.schema import SchemaManager
 from constat.project import load_project
 from constat.store.catalog_index import CatalogIndex
@@ -29,6 +30,13 @@ INSERT INTO orders VALUES
     (1, 'C001', '2025-01-01', 10.5), (2, 'C001', '2025-01-02', 200), (3, 'C002', NULL, 7.25);
 INSERT INTO order_lines VALUES (1, 1, x'00ff'), (2, 1, NULL);
 """
+
+HARD: Final = (
+    *('";drop', ";drop", "a b", "Größe", "select", "x'y", "1st", "a.b", "`tick`", "%s", "%"),
+    *(":p", "?", "{q}", "--", "/*", "back\\slash", "日本", "@[says]", "ORDER"),
+)
+"""Names of columns that a careless query would not read, or would run."""
+HARD_TABLE: Final = 'odd; "table" -- '.strip()
 
 
 def sqlite_file(path: Path, script: str = SHOP) -> Path:
@@ -60,3 +68,39 @@ def managed(
 def shop(folder: Path, more: str = "") -> SchemaManager:
     sqlite_file(folder / "shop.sqlite")
     return managed(folder, 'databases: {sales: "sqlite:///shop.sqlite"}\n' + more)
+
+
+def definition(quote: str, columns: str = "VARCHAR(20)", more: str = "") -> list[str]:
+    """Write the table of hard names, and one row: in each column how many columns are before it."""
+    table, *names = (quote + name.replace(quote, 2 * quote) + quote for name in (HARD_TABLE, *HARD))
+    listed = ", ".join(f"{name} {columns}" for name in names)
+    values = ", ".join(f"'v{place}'" for place in range(len(names)))
+    return [f"CREATE TABLE {table} ({listed}){more}", f"INSERT INTO {table} VALUES ({values})"]
+
+
+def goes_all_the_way(folder: Path, databases: str, table: str = HARD_TABLE) -> None:
+    """Show, search, check, sample, draft and query a table of hard names."""
+    expected = [f"v{place}" for place in range(len(HARD))]
+    catalog = managed(folder, databases)
+    found = catalog.table(table)
+    assert [one.name for one in found.columns] == list(HARD)
+    assert found.problems == ()
+    assert any(hit.name.endswith(".a b") for hit in catalog.search("a b", ("column",), 50).hits)
+    assert catalog.check(table).findings == ()
+    shown = catalog.sample(table, allowed=True)
+    assert [(one.column, one.values) for one in shown] == [
+        (name, ((value, 1),)) for name, value in zip(HARD, expected, strict=True)
+    ]
+    catalog.close()
+    with Session(folder) as session:
+        drafted = session.draft_tables([table])
+    (folder / "drafted.dl").write_text(drafted.text, encoding="utf-8")
+    (folder / "constat.yaml").write_text(f"{databases}\nrules: [drafted.dl]\n", encoding="utf-8")
+    (predicate,) = drafted.predicates
+    variables = ", ".join(f"?{one.name}" for one in predicate.columns)
+    with Session(folder) as session:
+        (row,) = session.query(f"{predicate.name}({variables})")
+        assert [str(value) for value in row.values] == expected
+        # Each value is pushed into the query as a parameter of its column.
+        bound = ", ".join(f'"{value}"' for value in expected)
+        assert session.prove(f"{predicate.name}({bound})").verdict.value == "PROVED"

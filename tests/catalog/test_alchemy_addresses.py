@@ -87,6 +87,12 @@ def test_drivers_that_format_see_the_text_as_it_is(text: str, values: list[int])
         "SELECT 1 --1",
         "SELECT 1 ---1, a FROM t",
         "SELECT 1 --\u00a01, a FROM t",
+        # Beside names in which the same signs are no comment.
+        "SELECT `a--b` --1 FROM t",
+        "SELECT `/*!` /*!50000 , SLEEP(1) */ FROM t",
+        "SELECT '`' --1, '`' FROM t",
+        "SELECT a --1`b` FROM t",
+        "SELECT a /*!`*/ , SLEEP(1) /*`*/ FROM t",
     ],
 )
 def test_mysql_does_not_run_what_the_guard_takes_for_a_comment(query: str) -> None:
@@ -97,6 +103,17 @@ def test_mysql_does_not_run_what_the_guard_takes_for_a_comment(query: str) -> No
 def test_comments_that_are_comments_may_stand() -> None:
     for query in ("SELECT a FROM t -- x", "SELECT a FROM t --", "SELECT /* x */ a FROM t # y"):
         guard(query, "mysql")
+
+
+def test_what_begins_a_comment_may_stand_in_a_name() -> None:
+    found = guard("SELECT `a--b`, `/*!50000 x`, `*/`, `--``c` FROM `t;--`", "mysql")
+    assert [one.column for one in found.outputs or () if one] == [
+        "a--b",
+        "/*!50000 x",
+        "*/",
+        "--`c",
+    ]
+    assert found.tables == {"t;--"}
 
 
 def test_a_project_of_files_does_not_load_sqlalchemy(tmp_path: Path) -> None:

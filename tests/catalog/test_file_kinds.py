@@ -5,6 +5,8 @@ from __future__ import annotations
 import datetime as dt
 import importlib
 import io
+import random
+import re
 import zipfile
 from decimal import Decimal
 from pathlib import Path
@@ -237,3 +239,35 @@ def test_a_table_may_be_a_sheet_of_a_file_with_settle(tmp_path: Path) -> None:
     content = workbook(tmp_path / "b.xlsx", ("S", [["x", "y"], ["1", "a"]])).read_bytes()
     found = settle(tmp_path, {"data/b.xlsx": content}, table="data/b.xlsx#S")
     assert rows(found.ask("p")) == {("1", "a")}
+
+
+def test_whatever_is_wrong_in_a_workbook_is_told_and_none_is_swallowed(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    for row in (["id", "day", "n"], ["a", dt.date(2025, 1, 1), 1.5], ["b", None, 2]):
+        book.active.append(row)
+    book.save(tmp_path / "whole.xlsx")
+    with zipfile.ZipFile(tmp_path / "whole.xlsx") as archive:
+        parts = {one: archive.read(one) for one in archive.namelist()}
+    whole = list(sheet_rows(tmp_path / "whole.xlsx", ""))
+    chosen = random.Random(1)
+    kinds = set()
+    words = re.compile(rb"[A-Za-z0-9.:/]+")
+    odd = [b"", b"-1", b"99999999999999", b"x", b"1e999", b"sheet9", b"s", b"d", b"0"]
+    for number in range(80):
+        name = chosen.choice(sorted(parts))
+        content = parts[name]
+        for _ in range(chosen.randint(1, 3)):
+            found = chosen.choice(list(words.finditer(content)))
+            content = content[: found.start()] + chosen.choice(odd) + content[found.end() :]
+        path = tmp_path / f"{number}.xlsx"
+        with zipfile.ZipFile(path, "w") as archive:
+            for part, kept in parts.items():
+                archive.writestr(part, content if part == name else kept)
+        try:
+            rows = list(sheet_rows(path, ""))
+        except SourceFailureError as problem:
+            kinds.add(problem.reason.rpartition("(")[2])
+        else:
+            # What still reads has the names and the rows of the sheet, if with other values.
+            assert len(rows[0]) <= len(whole[0]) + 1
+    assert len(kinds) > 2

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,7 @@ from constat.diagnostics import ConstatError
 from constat.library import check_rules
 from constat.library.rewriting import rewrite
 from constat.logic import Kind
-from tests.catalog.schema_worlds import managed, shop, sqlite_file
+from tests.catalog.schema_worlds import duckdb_file, managed, shop, sqlite_file
 
 LIES = """
 CREATE TABLE rooms (code TEXT PRIMARY KEY);
@@ -119,6 +120,42 @@ def test_a_name_that_misleads_is_found_out(tmp_path: Path) -> None:
     sqlite_file(tmp_path / "shop.sqlite", script)
     (finding,) = managed(tmp_path).check("t").findings
     assert (finding.code, "1 of 3" in finding.message) == ("C0848", True)
+
+
+def test_a_view_of_duckdb_over_nothing_is_told_when_it_is_looked_at(tmp_path: Path) -> None:
+    duckdb_file(
+        tmp_path / "shop.duckdb",
+        "CREATE TABLE gone (x INTEGER)",
+        "CREATE VIEW broken AS SELECT x FROM gone",
+        "DROP TABLE gone",
+        "CREATE TABLE kept (x INTEGER)",
+    )
+    catalog = managed(tmp_path, 'databases: {d: "duckdb:///shop.duckdb"}')
+    assert catalog.check("kept").findings == ()
+    for look in (catalog.check, partial(catalog.sample, allowed=True)):
+        with pytest.raises(ConstatError, match="C0844"):
+            look("broken")
+
+
+@pytest.mark.parametrize(
+    ("kind", "rooms", "readings"),
+    [
+        ("csv", "id\nA\n", "id,room_id,n\n1,A,1\n1,gone,x\n"),
+        ("jsonl", '{"id": "A"}', '{"id": 1, "room_id": "A", "n": 1}\n{"id": 1, "room_id": "gone"}'),
+    ],
+)
+def test_files_that_mislead_are_found_out(
+    tmp_path: Path, kind: str, rooms: str, readings: str
+) -> None:
+    (tmp_path / f"rooms.{kind}").write_text(rooms, encoding="utf-8")
+    (tmp_path / f"readings.{kind}").write_text(readings, encoding="utf-8")
+    listed = f"rooms: rooms.{kind}, readings: readings.{kind}"
+    found = managed(tmp_path, f"databases: {{f: {{files: {{{listed}}}}}}}").check("readings")
+    assert [one.code for one in found.findings] == ["C0848"]
+    assert "as its name suggests: 1 of 2" in found.findings[0].message
+    # What is called a key is none, so a draft declares none.
+    with Session(tmp_path) as session:
+        assert "@[key" not in session.draft_tables(["readings"]).text
 
 
 def test_a_question_that_does_not_end_is_said_to_be_unknown(tmp_path: Path) -> None:

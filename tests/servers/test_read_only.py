@@ -50,6 +50,8 @@ POSTGRESQL: Final = (
     "SELECT dblink('dbname=postgres', 'SELECT 1') FROM t",
     "SELECT pg_advisory_lock(1) FROM t",
     "SELECT pg_terminate_backend(1) FROM t",
+    "SELECT repeat('x', 1000000000) FROM t",
+    "SELECT lpad('x', 1000000000) FROM t",
     "SELECT pg_catalog.pg_sleep(1) FROM t",
     "SELECT random() FROM t",
     "SELECT gen_random_uuid() FROM t",

@@ -6,12 +6,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from constat.diagnostics import ConstatError
+from constat.explore.sandbox import Level, choose_level
+from constat.project import load_project
 from constat.session.diagnosing import diagnose
+from constat.session.diagnosing_sandbox import sandbox_findings
 from tests.catalog.schema_worlds import sqlite_file
 from tests.cli.running import run
 from tests.examples.fixtures import shop_database, still_shop
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from constat.session.diagnosing_values import Finding
@@ -143,3 +148,42 @@ def test_keys_that_are_gone_or_expired_are_told(tmp_path: Path) -> None:
     found = {one.check: one.message for one in bad(project(tmp_path, keys))}
     assert "expired on 2020-01-01" in found["key ada"]
     assert "no file bob.pem" in found["key bob"]
+
+
+# What keeps steps of code in.
+
+
+def sandbox(
+    folder: Path, text: str = "", missing: Callable[[Level], str] = lambda _: "not here"
+) -> Finding:
+    (found,) = sandbox_findings(load_project(project(folder, text)), missing)
+    return found
+
+
+def test_the_level_of_the_sandbox_is_told(tmp_path: Path) -> None:
+    found = sandbox(tmp_path, missing=lambda _: "")
+    assert (found.state, found.message.partition(":")[0]) == ("ok", "bubblewrap")
+    found = sandbox(tmp_path, missing=lambda one: "" if one is Level.KERNEL else "no bwrap")
+    assert (found.state, found.message.partition(":")[0]) == ("ok", "landlock")
+    assert "bubblewrap: no bwrap" in found.message
+    assert "names, sizes and times of files can be probed" in found.message
+    found = sandbox(tmp_path)
+    assert (found.state, found.code) == ("note", "C0910")
+    assert found.message.startswith("none: steps of Python code are refused")
+    found = sandbox(tmp_path, "explore: {sandbox: weak}")
+    assert (found.state, "--allow-unconfined" in found.message) == ("warning", True)
+    # The edit that the help names is one that works.
+    edit = found.help.split("`")[3]
+    assert sandbox(tmp_path, edit).state == "ok"
+
+
+def test_the_doctor_tells_the_level_that_solving_would_take(tmp_path: Path) -> None:
+    folder = project(tmp_path)
+    ran = run("doctor", "--format", "json", "--project", folder)
+    (found,) = [one for one in ran.json["findings"] if one["check"] == "sandbox"]
+    try:
+        level = choose_level().value
+    except ConstatError:
+        level = "none"
+    assert found["message"].partition(":")[0] == level
+    assert f"sandbox: {level}" in run("doctor", "--project", folder).out

@@ -110,6 +110,16 @@ class Assembly:
         if growing is not None and reason not in growing.problems:
             growing.problems.append(reason)
 
+    def left_out(self, reason: str) -> None:
+        """Say what could not be found out about any table."""
+        self._problems.append(reason)
+
+    def empty_views(self, reason: str) -> None:
+        """Say of the views without columns why there are none."""
+        for identity, growing in self._tables.items():
+            if growing.table.kind == "view" and not growing.columns:
+                self.problem(identity, reason)
+
     def finished(self) -> SourceSchema:
         """Give all tables."""
         tables = sorted(map(self._finished, self._tables.values()), key=lambda one: one.label)

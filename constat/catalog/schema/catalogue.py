@@ -16,13 +16,14 @@ from functools import wraps
 from itertools import repeat
 from typing import TYPE_CHECKING, Concatenate, Final, ParamSpec, TypeAlias, TypeVar, cast
 
-from constat.catalog.schema.answers import DatabaseSummary, Hit, Link, Refreshed, SearchResult
+from constat.catalog.schema.answers import DatabaseSummary, Link, Refreshed, SearchResult
 from constat.catalog.schema.checking import check
 from constat.catalog.schema.described import from_json
+from constat.catalog.schema.finding import column_hits, hits, merged
 from constat.catalog.schema.indexing import entries_of, kept_tables
 from constat.catalog.schema.looking import look_at
 from constat.catalog.schema.sampling import find_column, sample
-from constat.catalog.schema.words import singular, words_of
+from constat.catalog.schema.words import words_of
 from constat.diagnostics import ConstatError, Diagnostic, nearest
 from constat.store.catalog_file import CatalogFileError
 from constat.store.catalog_index import Entry, KeptSource
@@ -36,12 +37,13 @@ if TYPE_CHECKING:
     from constat.catalog.schema.described import TableSchema
     from constat.catalog.schema.looking import Look
     from constat.project import Database, Project
-    from constat.store.catalog_index import CatalogIndex, Found, KeptTable
+    from constat.store.catalog_index import CatalogIndex, KeptTable
 
 KINDS: Final = ("table", "column", "predicate", "rule")
 RULES: Final = "<rules>"
 """Under which name the predicates and rules of the project are kept beside the sources."""
-_FORM: Final = "1"
+_EVERYTHING: Final = frozenset(KINDS) - {"column"}
+_FORM: Final = "2"
 _TABLES_FOR_COLUMNS: Final = 40
 _MOST_NAMES: Final = 5_000
 _MOST_AT_ONCE: Final = 8
@@ -167,11 +169,13 @@ class SchemaManager:
         # Columns are looked for in the tables that fit best, so one look at the index is enough.
         enough = max(most, _TABLES_FOR_COLUMNS) if "column" in kinds else most
         asked = (*wanted, "table") if "column" in kinds and "table" not in wanted else wanted
-        found = self._index.search(words, asked, enough)
-        hits = _hits(words, [one for one in found if one.kind in wanted])[:most]
+        found = self._index.search(words, () if _EVERYTHING.issubset(asked) else asked, enough)
+        given = hits(words, [one for one in found if one.kind in wanted])[:most]
         if "column" in kinds:
-            hits = _merged(hits, self._columns(words, found, most), most)
-        return SearchResult(tuple(hits), () if hits else self._meant(words))
+            tables = [one for one in found if one.kind == "table"]
+            lines = ((one.source, one.label, self._index.lines(one)) for one in tables)
+            given = merged(given, column_hits(words, lines, most), most)
+        return SearchResult(tuple(given), () if given else self._meant(words))
 
     def sample(
         self, name: str, columns: Sequence[str] = (), *, most: int = 5, allowed: bool = False
@@ -272,20 +276,6 @@ class SchemaManager:
         if kept is None or kept.fingerprint != fingerprint:
             self._index.replace(KeptSource(RULES, _FORM, fingerprint, now(), "[]"), (), entries)
 
-    def _columns(self, words: Sequence[str], tables: Sequence[Found], most: int) -> list[Hit]:
-        """Find columns by their names within tables."""
-        wanted = _stems(words)
-        found: list[tuple[int, Hit]] = []
-        for one in tables:
-            document = self._index.document(one.source, one.label) if one.kind == "table" else None
-            for column in from_json(json.loads(document)).columns if document else ():
-                fitting = len(wanted & _stems(words_of(column.name)))
-                if fitting:
-                    name = f"{one.source}.{one.label}.{column.name}"
-                    found.append((fitting, Hit("column", name, one.source, column.comment)))
-        found.sort(key=lambda one: -one[0])
-        return [hit for _, hit in found[:most]]
-
     def _meant(self, words: Sequence[str]) -> tuple[str, ...]:
         meant = (nearest(word, self._index.vocabulary(word[:1])) for word in words)
         return tuple(dict.fromkeys(word for word in meant if word))
@@ -331,30 +321,3 @@ def _link(table: TableSchema, place: int) -> Link:
         one.declared,
         one.evidence,
     )
-
-
-def _hits(words: Sequence[str], found: list[Found]) -> list[Hit]:
-    """Give entries as hits; what is called exactly so comes before what is called so and more."""
-    whole = singular(tuple(words))
-    found.sort(key=lambda one: singular(words_of(one.label.partition("(")[0])) != whole)
-    return [
-        Hit(
-            one.kind,
-            f"{one.source}.{one.label}" if one.kind == "table" else one.label,
-            one.place,
-            one.about,
-        )
-        for one in found
-    ]
-
-
-def _stems(words: Sequence[str]) -> set[str]:
-    return {word for one in words for word in singular((one,))}
-
-
-def _merged(first: list[Hit], second: list[Hit], most: int) -> list[Hit]:
-    """Take turns, so that neither kind hides the other."""
-    found: list[Hit] = []
-    for place in range(max(len(first), len(second))):
-        found += first[place : place + 1] + second[place : place + 1]
-    return found[:most]

@@ -77,6 +77,7 @@ def introspect(connection: ServerConnection[Any], database: str, seconds: float)
         )
     for row in connection.look(_COLUMNS, seconds):
         _add_column(found, row)
+    found.empty_views("its columns are not known: what it reads is gone, or may not be read")
     _add_keys(found, connection.look(_KEYS, seconds))
     return found.finished()
 

@@ -11,6 +11,7 @@ import json
 from typing import TYPE_CHECKING, Final
 
 from constat.catalog.schema.described import to_json
+from constat.catalog.schema.finding import lines_of
 from constat.catalog.schema.words import words_of
 from constat.store.catalog_index import Entry, KeptTable
 
@@ -35,6 +36,7 @@ def kept_tables(source: SourceSchema) -> Iterator[KeptTable]:
             table.comment[:_LONGEST_ABOUT],
             json.dumps(to_json(table), ensure_ascii=False, separators=(",", ":")),
             tuple(dict.fromkeys(one.target for one in table.relationships)),
+            lines_of(table.columns),
         )
 
 

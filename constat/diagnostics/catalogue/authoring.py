@@ -155,7 +155,9 @@ ENTRIES: Final = (
         "C0875",
         "a name that is kept for what is made from drafts",
         "Names that end in `_as_queried` and `_beyond_draft` are made when a draft joins a "
-        "program: where a query of the draft ends, and what the draft leaves open.",
+        "program: where a query of the draft ends, and what the draft leaves open. No draft may "
+        "give them, and no goal is about the rows of such a query until somebody has approved it: "
+        "that the database gives a row would be certain, and that the query is right is not.",
         wrong=".decl gold_as_queried(c: CustomerId)   // in a draft",
         right=".decl gold(c: CustomerId)   // in a draft",
         kind="text",

@@ -1,4 +1,4 @@
-"""The codes about language models: C0820 to C0839.
+"""The codes about language models: C0820 to C0839, C0935 and C0936.
 
 In: nothing. Out: `ENTRIES`. Invariant: no message of these codes shows a key, or a text from
 outside that is not one printable line. Example: C0823 says that a call might exceed a budget, and
@@ -163,4 +163,27 @@ _ASKED: Final = (
     ),
 )
 
-ENTRIES: Final = (*_CONFIGURED, *_ASKED)
+_AT_ONCE: Final = (
+    Entry(
+        "C0935",
+        "a prompt that another program is asking",
+        "Two programs of a project asked a model the same at the same time. The second waits for "
+        "the reply that the first one pays for, as long as it would wait for the model. None came "
+        "in that time, and it was not asked and paid for twice. Ask again later.",
+        wrong='constat ask "Is C001 a VIP?" & constat ask "Is C001 a VIP?"   # nobody answers',
+        right='constat ask "Is C001 a VIP?"',
+        kind="text",
+    ),
+    Entry(
+        "C0936",
+        "a program that ended while it waited for a model",
+        "A warning: an earlier program had sent the same prompt and was ended before the reply "
+        "came, or before it was kept. The provider may charge for it; the books do not have it. "
+        "The prompt was sent again. Replies that had come before are kept and were used.",
+        wrong="kill -9 PID   # while constat waits for a model",
+        right="(Ctrl-C ends a question tidily)",
+        kind="text",
+    ),
+)
+
+ENTRIES: Final = (*_CONFIGURED, *_ASKED, *_AT_ONCE)

@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from constat.analysis import QUERIED
 from constat.logic import Aggregate, Atom, Negative, Positive, Predicate, Rule, Variable
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
     from constat.logic import Column, Literal, Program
 
-QUERIED: Final = "_as_queried"
 BEYOND: Final = "_beyond_draft"
 RESERVED: Final = (QUERIED, BEYOND)
 """Endings of names that no draft may give to a predicate of its own."""

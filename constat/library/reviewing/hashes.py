@@ -11,7 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from constat.library.reviewing.beyond import QUERIED, used
+from constat.analysis import QUERIED
+from constat.library.reviewing.beyond import used
 from constat.proof.canonical import canonical, sha256
 from constat.proof.encoding import rule_digest
 
