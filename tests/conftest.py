@@ -126,3 +126,8 @@ def data_folder() -> Path:
     if not folder.is_dir():
         pytest.skip("CONSTAT_DATA names a folder that does not exist")
     return folder
+
+
+def pytest_unconfigure() -> None:
+    """Let what was left out be taken apart as ever."""
+    gc.unfreeze()
