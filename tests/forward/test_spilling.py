@@ -105,7 +105,7 @@ def test_a_large_join_in_a_recursion_spills_and_ends(strategy: str, tmp_path: Pa
     rows = 3_300_000
     facts = tmp_path / "edge.facts"
     with facts.open("w", encoding="ascii") as out:
-        out.writelines(f"{(n * 7919) % rows}\t{(n * 104729 + 1) % rows}\n" for n in range(rows))
+        out.writelines(f"{(node - 1) // 2}\t{node}\n" for node in range(1, rows))
     text = REACH.partition(".decl path")[0] + ".printsize r\n"
     (tmp_path / "reach.dl").write_text(f'.pragma "constat" "0.1"\n{text}', encoding="utf-8")
     words = ["run", "reach.dl", "-F", ".", "-D", ".", "--memory", "64MB", "--format", "json"]
@@ -118,11 +118,7 @@ def test_a_large_join_in_a_recursion_spills_and_ends(strategy: str, tmp_path: Pa
         check=False,
     )
     assert ran.returncode == 0, ran.stderr[-500:]
-    edges = {(n * 7919) % rows: (n * 104729 + 1) % rows for n in range(rows)}
-    node, seen = 0, {0}
-    while (node := edges[node]) not in seen:
-        seen.add(node)
-    assert str(len(seen)) in json.dumps(json.loads(ran.stdout))
+    assert json.loads(ran.stdout)["results"][0]["rows"] == rows
 
 
 FULL = """
