@@ -106,12 +106,15 @@ def _bars(axes: Any, results: Sequence[Result]) -> None:  # noqa: ANN401  of mat
     width = 0.8 / max(1, len(engines))
     for number, engine in enumerate(engines):
         ended = [one for one in results if one.engine == engine and not one.outcome]
+        if not ended:
+            continue
         places = [workloads.index(one.workload) + number * width - 0.4 for one in ended]
         below = [one.clock - one.spread[0] for one in ended]
         above = [one.spread[1] - one.clock for one in ended]
         heights = [one.clock for one in ended]
         spread = [below, above]
-        axes.bar(places, heights, width, label=engine, align="edge", yerr=spread, capsize=2)
+        look = {"label": engine, "color": f"C{number}", "align": "edge", "capsize": 2}
+        axes.bar(places, heights, width, yerr=spread, **look)
     axes.set_yscale("log")
     axes.set_ylabel("seconds, whole process")
     axes.set_xticks(range(len(workloads)), workloads)
