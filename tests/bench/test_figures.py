@@ -22,6 +22,7 @@ def measured(name: str, *given: object) -> Any:  # noqa: ANN401  figures, of a m
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::DeprecationWarning:weasyprint")
 def test_the_figures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     build_database(tmp_path / "shop.sqlite")
     shop = copy_shop(tmp_path / "repository", tmp_path / "shop.sqlite")
