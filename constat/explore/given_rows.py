@@ -25,7 +25,7 @@ from constat.evaluation import (
     Portion,
 )
 from constat.evaluation.attestation import SERVICE
-from constat.logic import OPEN
+from constat.explore.indexed_rows import IndexedRows, shape_of
 from constat.proof.canonical import canonical, sha256
 from constat.tiers.hashing import content_hash
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from constat.evaluation import Demand
-    from constat.logic import Kind, OpenRow, Predicate, Row
+    from constat.logic import Kind, Predicate, Row
 
 TIER: Final = "exploration"
 """The tier in the evidence of what an exploration states or has computed."""
@@ -71,47 +71,31 @@ class GivenRows:
 
     def __init__(
         self,
-        predicate: Predicate,
         rows: Sequence[Row],
         evidence: Evidence,
         word: tuple[Assumption, Assumption] | None = None,
     ) -> None:
-        self._predicate = predicate
-        self._rows = tuple(rows)
         self._evidence = evidence
         self._word = word
-        self._indexes: dict[tuple[int, ...], dict[Row, list[Row]]] = {}
+        self._indexed = IndexedRows(tuple(rows))
 
     def answer(self, demand: Demand) -> Answer:
         """Answer one batch; every key is answered."""
-        index = self._index(demand.columns)
-        rows = tuple(row for key in demand.keys for row in index.get(key, ()))
+        rows = self._indexed.matching(demand)
         holds, closed = self._word or (None, None)
         portions = (Portion(rows, self._evidence, holds),) if rows else ()
         openings: tuple[Opening, ...] = ()
         if closed is not None:
             reason = f"nobody but {self._evidence.source} says that there are no others"
             openings = tuple(
-                Opening(self._shape(demand, key), reason, TIER, closed) for key in demand.keys
+                Opening(shape_of(demand, key), reason, TIER, closed) for key in demand.keys
             )
         return Answer(portions, openings, frozenset(demand.keys), (self._evidence,))
-
-    def _shape(self, demand: Demand, key: Row) -> OpenRow:
-        bound = dict(zip(demand.columns, key, strict=True))
-        return tuple(bound.get(place, OPEN) for place in range(self._predicate.arity))
-
-    def _index(self, columns: tuple[int, ...]) -> dict[Row, list[Row]]:
-        if columns not in self._indexes:
-            found: dict[Row, list[Row]] = {}
-            for row in self._rows:
-                found.setdefault(tuple([row[place] for place in columns]), []).append(row)
-            self._indexes[columns] = found
-        return self._indexes[columns]
 
 
 def stated(predicate: Predicate, rows: Sequence[Row], what: str, at: str) -> GivenRows:
     """Give rows that are stated with the claim; `what` says what they are."""
-    return GivenRows(predicate, rows, _evidence(predicate, rows, Origin.CONFIG, what, at))
+    return GivenRows(rows, _evidence(predicate, rows, Origin.CONFIG, what, at))
 
 
 def attested(predicate: Predicate, rows: Sequence[Row], computed: Computed) -> GivenRows:
@@ -138,7 +122,7 @@ def attested(predicate: Predicate, rows: Sequence[Row], computed: Computed) -> G
     )
     word_for = Assumption("fact", what, text)
     return GivenRows(
-        predicate, rows, evidence, (word_for, Assumption("closure", what, f"{text} and no others"))
+        rows, evidence, (word_for, Assumption("closure", what, f"{text} and no others"))
     )
 
 

@@ -24,7 +24,8 @@ from constat.evaluation import (
     Verdict,
     in_parts,
 )
-from constat.logic import OPEN, Kind, Row
+from constat.explore.indexed_rows import IndexedRows, shape_of
+from constat.logic import Kind, Row
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -129,7 +130,7 @@ class StepRows:
         # Rows that may not be all are open whatever is accepted.
         self._open = relation.settlement is Settlement.OPEN
         self._assumption = None if self._open else _together(relation, evidence.source)
-        self._indexes: dict[tuple[int, ...], dict[Row, list[Row]]] = {}
+        self._indexed = IndexedRows(relation.rows)
 
     def estimate(self) -> float | None:
         """How many rows there are."""
@@ -149,29 +150,16 @@ class StepRows:
 
     def answer(self, demand: Demand) -> Answer:
         """Answer one batch; every key is answered."""
-        index = self._index(demand.columns)
-        rows = tuple(row for key in demand.keys for row in index.get(key, ()))
+        rows = self._indexed.matching(demand)
         portions = (Portion(rows, self._evidence, self._assumption),) if rows else ()
         openings: tuple[Opening, ...] = ()
         if self._assumption is not None or self._open:
             reason = f"{self._evidence.source} was computed from what is assumed, or not all known"
             openings = tuple(
-                Opening(self._shape(demand, key), reason, STEP, self._assumption)
+                Opening(shape_of(demand, key), reason, STEP, self._assumption)
                 for key in demand.keys
             )
         return Answer(portions, openings, frozenset(demand.keys), (self._evidence,))
-
-    def _shape(self, demand: Demand, key: Row) -> tuple[Any, ...]:
-        bound = dict(zip(demand.columns, key, strict=True))
-        return tuple(bound.get(place, OPEN) for place in range(self._predicate.arity))
-
-    def _index(self, columns: tuple[int, ...]) -> dict[Row, list[Row]]:
-        if columns not in self._indexes:
-            found: dict[Row, list[Row]] = {}
-            for row in self._rows:
-                found.setdefault(tuple([row[place] for place in columns]), []).append(row)
-            self._indexes[columns] = found
-        return self._indexes[columns]
 
 
 def _together(relation: Relation, source: str) -> Assumption | None:
