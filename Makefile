@@ -77,6 +77,10 @@ compiled: install
 browser: $(STAMP) ## Fetch a headless browser into .venv/ for the tests of reports.
 	@$(BIN)/python -m tests.browser.install
 
+.PHONY: scripts
+scripts: browser ## Shorten the scripts of reports anew, after a change of theirs (needs npm).
+	@$(BIN)/python -m tests.browser.shorten
+
 # Never fails either: without Debian's packages the tests of MariaDB are skipped with the reason.
 .PHONY: servers
 servers: $(STAMP) ## Fetch MariaDB's server into .venv/ for the tests of servers.

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Final
 
 from constat.proof.export.layout import layered
 from constat.proof.export.svg import BOX, MOST_DRAWN, to_svg
-from constat.proof.report.checker_text import checker_source
-from constat.proof.report.page import compact, to_html
+from constat.proof.report.page import to_html
 from constat.proof.report.pdf import to_pdf
 from tests.bench.measuring import Figure, figure, several
+from tests.browser.shorten import FOLDER
 from tests.report.certificates import chain, deep, many
 
 if TYPE_CHECKING:
@@ -31,11 +31,12 @@ def measure() -> list[Figure]:
     path, sums, long, drawn = chain(100), many(66), deep(1_500), chain(60)
     mixed = many(34)
     edges = _graph(MOST_DRAWN)
+    shipped = (FOLDER / "checker.min.js").read_text(encoding="utf-8")
     return [
         _size("report of 200 nodes: a path of 100 steps", to_html(path), MOST_BYTES),
         _size("report of 199 steps of all kinds, with a picture", to_html(mixed), MOST_BYTES),
         _size("report of 196 nodes: 66 sums, 66 negations (464 steps)", to_html(sums), MOST_BYTES),
-        _size("... of it the second checker", compact(checker_source()), 120_000),
+        _size("... of it the second checker", shipped, 120_000),
         figure("report of 200 nodes", _timed(lambda: to_html(path)), 0.5),
         figure("report of 3,000 nodes", _timed(lambda: to_html(long)), 5.0),
         figure("picture of 180 boxes", _timed(lambda: to_svg(drawn)), 1.0),

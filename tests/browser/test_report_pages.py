@@ -165,7 +165,7 @@ def test_a_report_reads_with_scripts_and_without(pages: Pages, *, scripts: bool)
         "PROVED",
         "the weakest link",
         "sales (database)",
-        "Threshold: revenue of C1 is 150,060, more than the threshold 100,000.",
+        "revenue of C1 is 150,060, more than the threshold 100,000.",
         "SELECT * FROM order_line",
         "No step rests on anybody's word",
         ":- revenue(?c, ?total), threshold(?x), ?total > ?x, !blocked(?c).",

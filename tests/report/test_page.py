@@ -16,7 +16,7 @@ from constat.proof.export.markdown import to_markdown
 from constat.proof.export.steps import RULE
 from constat.proof.export.svg import to_svg
 from constat.proof.report.opening import opening
-from constat.proof.report.page import compact, sections, to_html
+from constat.proof.report.page import sections, to_html
 from tests.check.catalog import GOOD
 from tests.check.catalog import good as good_certificate
 from tests.proof.asking import Table
@@ -33,7 +33,7 @@ from tests.report.certificates import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 MOST_BYTES = 300_000
 VOID = {"meta", "br", "link", "img", "input", "base"}
@@ -213,9 +213,12 @@ def test_rows_of_a_large_sum_are_counted_not_told() -> None:
 # ---------------------------------------------------------------------- size and depth
 
 
-def test_a_report_of_two_hundred_nodes_is_small() -> None:
-    content = chain(100)
-    assert len(json.loads(content)["nodes"]) == 200
+@pytest.mark.parametrize(
+    ("write", "nodes"), [(lambda: chain(100), 200), (lambda: many(67), 199)], ids=["path", "sums"]
+)
+def test_a_report_of_two_hundred_nodes_is_small(write: Callable[[], bytes], nodes: int) -> None:
+    content = write()
+    assert len(json.loads(content)["nodes"]) == nodes
     assert len(to_html(content).encode()) <= MOST_BYTES
 
 
@@ -240,21 +243,6 @@ def test_what_is_folded_at_first_is_counted() -> None:
 
 
 # ---------------------------------------------------------------------- the scripts
-
-
-def test_blanks_go_only_where_nothing_is_quoted() -> None:
-    script = (
-        'const a = { b : 1 };\n  // a note\n  x("a = b", 1 , 2);\n  y(/ = /);\n'
-        "  z(`${a} = ${b}`, a <= b) ;\n"
-        '  s(\'a = b\');\n  e("a = \\" = b");\n'
-        "  t(a - -1 + b < !c, a-- > b);\n  return [a >>> 2 / b]\n}\n"
-        "let d = 1 +\n  +e;\nif (d)\n  /x/.test(d);\n"
-    )
-    assert compact(script) == (
-        'const a={b:1};x("a = b",1,2);y(/ = /);z(`${a} = ${b}`,a<=b);'
-        's(\'a = b\');e("a = \\" = b");t(a - -1+b < !c,a-- > b);return[a>>>2/b]}'
-        "let d=1 +\n+e;if(d)/x/.test(d);\n"
-    )
 
 
 @pytest.mark.parametrize("damage", [b"", b"[]", b"{}", b'{"format": "constat-cert/1"}'])

@@ -193,7 +193,8 @@ class _Outline:
         said: list[str] = []
         if step.reasoning:
             said.append(f"Because {text(step.reasoning)}.")
-        said += [f"{one.label}: {text(one.sentence)}." for one in account.tests(step)]
+        tests = [one for one in account.tests(step) if not self.told_with(step, one.sentence)]
+        said += [f"{one.label}: {text(one.sentence)}." for one in tests]
         if step.kind == CLOSURE:
             said.append("Every rule was followed as far as it goes; there can be no other row.")
         more = self.left_out[place]
@@ -205,6 +206,13 @@ class _Outline:
         said += [f"<strong>Assumed:</strong> {link}" for link in links]
         said.append(f"{self.origin(step)} <a href=#a{number}>Audit {number}</a>")
         return "".join(f"<p>{one}" for one in said[:-1]) + f"<p class=q>{said[-1]}"
+
+    def told_with(self, step: Step, comparison: str) -> bool:
+        """Say whether the reasoning in our own words tells a comparison; a template's may not."""
+        if step.rule is None or self.account.document.rules[step.rule].get("says"):
+            return False
+        # A sign follows the sentence, so that "more than 100" is not found in "more than 100,000".
+        return f"{comparison}, " in f"{step.reasoning}, "
 
     def origin(self, step: Step) -> str:
         """Say in few words where a step comes from."""

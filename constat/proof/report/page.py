@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import re
 from html import escape
 from importlib.resources import files
 from typing import TYPE_CHECKING, Final
@@ -23,7 +22,6 @@ from constat.proof.export.palette import DARK, LIGHT, resolved, variables
 from constat.proof.export.svg import MOST_DRAWN, STYLE, svg_of
 from constat.proof.report.audit import audit
 from constat.proof.report.boundary import boundary
-from constat.proof.report.checker_text import checker_source
 from constat.proof.report.explanation import explanation
 from constat.proof.report.markup import text
 from constat.proof.report.opening import LABELS, opening
@@ -33,15 +31,6 @@ if TYPE_CHECKING:
 
 
 _MANY: Final = 400
-_STRING: Final = re.compile(r'("[^"\\]*"|`[^`\\]*`)')
-_QUOTING: Final = re.compile(r"""["'`/\\]""")
-# An end of line divides two words; two signs would become another one.
-_NEEDLESS_END: Final = re.compile(r"\n(?![\w$+\-/])|(?<![\w$+\-/])\n")
-# Signs keep their blanks beside signs: they would become others (`- -1`, `< !--x`).
-_BLANK: Final = re.compile(
-    r"(?<![-+<]) (<=|>=|>>>|<<|>>|\*\*|[-+*/%<>&|^]) (?![-+!])"
-    r"| ?(===|!==|=>|&&|\|\||[=,;{}()?:\[]) ?"
-)
 
 
 @reading_certificate()
@@ -49,7 +38,7 @@ def to_html(certificate: bytes) -> str:
     """Return the report; ``ValueError`` for what is no certificate."""
     account = account_of(certificate)
     style = page_style()
-    scripts = (compact(checker_source()), compact(_asset("page.js")))
+    scripts = (_asset("checker.min.js"), _asset("page.min.js"))
     hashes = " ".join(_hash(script) for script in scripts)
     policy = (
         f"default-src 'none'; style-src {_hash(style)}; script-src {hashes}; "
@@ -67,27 +56,6 @@ def to_html(certificate: bytes) -> str:
     return (
         f"{head}\n<body>{_top()}{_main(account, certificate)}{_foot(account)}{tail}</body></html>\n"
     )
-
-
-def compact(script: str) -> str:
-    """Return a script without indentation, comments and needless blanks and ends of lines.
-
-    Our scripts end each statement with a sign, and no text of theirs runs over the end of a line.
-    Blanks stay in strings, and in lines with a quote of another kind, a regular expression or an
-    escape.
-    """
-    kept = (line.strip() for line in script.splitlines())
-    lines = [_without_blanks(line) for line in kept if line and not line.startswith("//")]
-    return _NEEDLESS_END.sub("", "\n".join(lines)) + "\n"
-
-
-def _without_blanks(line: str) -> str:
-    parts = _STRING.split(line)
-    if _QUOTING.search("".join(parts[::2]).replace(" / ", "")):
-        return line
-    # Every other part is a string.
-    parts[::2] = [_BLANK.sub(r"\1\2", part) for part in parts[::2]]
-    return "".join(parts)
 
 
 def page_title(account: Account) -> str:
