@@ -8,6 +8,7 @@ no assumptions. Example: of a program without `.output` and `.printsize` nothing
 
 from __future__ import annotations
 
+import errno
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final
@@ -100,16 +101,26 @@ def load_runnable(
 
 
 def _resolved(path: Path) -> Path:
+    """Follow the links of a path; what is wrong with it besides a circle is said by who reads it."""
     try:
+        return path.resolve(strict=True)
+    except RuntimeError as problem:
+        raise _circle(path) from problem
+    except OSError as problem:
+        # A circle is a `RuntimeError` before Python 3.13.
+        if problem.errno == errno.ELOOP:
+            raise _circle(path) from problem
         return path.resolve()
-    except (OSError, RuntimeError) as problem:
-        found = Diagnostic(
-            "C0155",
-            f"the rule file `{path.name}` cannot be read: its links lead in a circle",
-            note="a rule file is an ordinary file that this user may read",
-            help="name the file itself",
-        )
-        raise ConstatError([found]) from problem
+
+
+def _circle(path: Path) -> ConstatError:
+    found = Diagnostic(
+        "C0155",
+        f"the rule file `{path.name}` cannot be read: its links lead in a circle",
+        note="a rule file is an ordinary file that this user may read",
+        help="name the file itself",
+    )
+    return ConstatError([found])
 
 
 def _only_size(port: Port) -> bool:
