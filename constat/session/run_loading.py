@@ -101,7 +101,7 @@ def load_runnable(
 
 
 def _resolved(path: Path) -> Path:
-    """Follow the links of a path; what is wrong with it besides a circle is said by who reads it."""
+    """Follow the links of a path; what else is wrong with it is said by who reads it."""
     try:
         return path.resolve(strict=True)
     except RuntimeError as problem:
