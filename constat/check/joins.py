@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from .levels import Lookups
 from .rejection import Rejected
 from .rules import Comparison, Negative, Positive, Variable
 from .values import Hole, Value
@@ -88,10 +87,7 @@ class Joins:
             if value is Hole.UNBOUND and not free:
                 return False
         # What is certain needs no completeness, so this is no look-up that has a level.
-        noted, self.rows.lookups = self.rows.lookups, Lookups()
-        inline = self.rows.inline(atom.predicate, row)
-        self.rows.lookups = noted
-        shown = (found for found in inline if Hole.STAR not in found)
+        shown = self.rows.shown(atom.predicate, row)
         return any(self.certain(atom.predicate, found) is not None for found in shown)
 
     def _compared(self, test: Comparison, binding: Binding) -> tuple[Binding, ...]:

@@ -28,10 +28,14 @@ _COUNTS: Final = -1
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A possible row; ``until`` is the accepted assumption that removes it, or -1."""
+    """A possible row; ``until`` is the accepted assumption that removes it, or -1.
+
+    ``stated`` tells that it is no open row, which nobody says to be there.
+    """
 
     row: OpenRow
     until: int
+    stated: bool = True
 
 
 @dataclass(slots=True)
@@ -91,7 +95,8 @@ class Rows:
         for opened in evidence.open:
             until = opened.assumption
             gone = until is not None and until in self.under
-            entry = Entry(opened.row, until if gone and until is not None else _COUNTS)
+            removed = until if gone and until is not None else _COUNTS
+            entry = Entry(opened.row, removed, stated=False)
             self.external[opened.predicate].rows.append(entry)
         for coverage in evidence.coverage:
             served = self.external[coverage.predicate].served.setdefault(coverage.columns, {})
@@ -190,19 +195,30 @@ class Rows:
         """Return the matching rows that happen to be in the certificate."""
         return [row for part in self._parts(predicate) for row in self._matching(part, pattern)]
 
+    def shown(self, predicate: str, pattern: OpenRow) -> list[OpenRow]:
+        """Return the matching fact rows and closure rows without ⋆: what may be certain.
+
+        Such a look-up does not ask what is possible, so no open row is met or used by it.
+        """
+        found = [entry for part in self._parts(predicate) for entry in self._find(part, pattern)]
+        return [one.row for one in found if one.stated and Hole.STAR not in one.row]
+
     def _matching(self, part: Part, pattern: OpenRow) -> list[OpenRow]:
+        rows: list[OpenRow] = []
+        for entry in self._find(part, pattern):
+            self._keep(entry, rows)
+        return rows
+
+    def _find(self, part: Part, pattern: OpenRow) -> list[Entry]:
         columns = tuple(c for c, value in enumerate(pattern) if not isinstance(value, Hole))
         key = tuple(pattern[column] for column in columns)
         exact, starred = self._index(part, columns)
         found = exact.get(key, [])
         self.spend(len(found) + len(starred) + 1)
-        rows: list[OpenRow] = []
-        for entry in found:
-            self._keep(entry, rows)
-        for entry in starred:
-            if all(entry.row[c] in (Hole.STAR, pattern[c]) for c in columns):
-                self._keep(entry, rows)
-        return rows
+        if not starred:
+            return found
+        fits = [e for e in starred if all(e.row[c] in (Hole.STAR, pattern[c]) for c in columns)]
+        return found + fits
 
     def _keep(self, entry: Entry, rows: list[OpenRow]) -> None:
         if entry.until == _COUNTS:

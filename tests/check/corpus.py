@@ -18,6 +18,7 @@ from tests.check.forged_commitments import FORGERIES, forge
 from tests.check.layers import programs
 from tests.check.malformed import malformed
 from tests.check.mutants import mutants
+from tests.check.told_apart import told_apart
 from tests.check.writer import seal
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def damaged() -> tuple[tuple[str, bytes, str], ...]:
 
 @cache
 def judged() -> tuple[tuple[str, bytes, str | None], ...]:
-    return programs()
+    return (*programs(), *told_apart())
 
 
 @cache

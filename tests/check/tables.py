@@ -666,6 +666,12 @@ PATTERNS: Final[tuple[tuple[str, str, bool | None], ...]] = (
     ("[a^]", "^", True),
     ("[a-z-9]", "-", None),
     ("[a-c-]", "-", True),
+    # A dash may end a range; one that begins a part stands first or last.
+    ("[+--a]", ",", True),
+    ("[+--a]", "b", False),
+    ("[----]", "-", True),
+    ("[a+--b]", "b", True),
+    ("[a--b]", "a", None),
     ("[.]", ".", True),
     ("[.]", "x", False),
     ("[$*+?(){}|]", "|", True),

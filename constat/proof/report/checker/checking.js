@@ -84,7 +84,8 @@ class Check {
 
   run() {
     const { tree, shared, depth } = this;
-    shared.certificates += 1;
+    // The outermost is nested in nothing.
+    shared.certificates += depth > 1 ? 1 : 0;
     if (depth > DEEPEST_PROOFS || shared.certificates > MOST_PROOFS) {
       reject("proof", "too many certificates, or too deep inside each other");
     }

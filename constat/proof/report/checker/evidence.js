@@ -160,14 +160,16 @@ function checkShown(source) {
   const names = new Set();
   for (const group of source.groups) {
     names.add(group.predicate.name);
-    group.rows.forEach((row) => rows.set(canonicalForm(row), row));
+    // The same values of two predicates are two rows.
+    const { name } = group.predicate;
+    group.rows.forEach((row) => rows.set(`${name} ${canonicalForm(row)}`, row));
   }
   if (rows.size > source.rows) {
     reject("source", "more rows are shown than it answered");
   }
   if (rows.size === source.rows && names.size <= 1) {
-    const sorted = [...rows].sort((a, b) => compareRows(a[1], b[1]));
-    if (sha256Of(sorted.map(([text]) => `${text}\n`)) !== source.hash) {
+    const sorted = [...rows.values()].sort(compareRows);
+    if (sha256Of(sorted.map((row) => `${canonicalForm(row)}\n`)) !== source.hash) {
       reject("source", "the hash of its rows is another one");
     }
     source.inline = true;

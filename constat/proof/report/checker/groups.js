@@ -59,7 +59,7 @@ class Group {
       }
       if (!taken[index] && literal.form === "+") {
         const [pattern, starred] = this.assignment.pattern(literal.terms);
-        const unbound = pattern === null ? Infinity : countUnbound(pattern);
+        const unbound = pattern === null ? Infinity : this.countUnbound(literal);
         if (unbound < fewest && (starred || this.isServed(literal.predicate, pattern))) {
           [best, fewest] = [index, unbound];
         }
@@ -73,6 +73,11 @@ class Group {
     const terms = literal.form === "-" ? literal.terms : [literal.left, literal.right];
     const bound = terms.every((term) => assignment.value(term) !== undefined);
     return bound || (literal.form === "?" && bindableSide(literal, assignment) !== null);
+  }
+
+  /** Count the columns without a value; one that nobody knows is a value. */
+  countUnbound({ terms }) {
+    return terms.filter((term) => this.assignment.value(term) === undefined).length;
   }
 
   isServed(predicate, pattern) {
@@ -167,8 +172,4 @@ class InlineGroup extends Group {
     this.world.addShown(predicate, pattern, found);
     return [found, pattern];
   }
-}
-
-function countUnbound(pattern) {
-  return pattern.reduce((count, value) => (value === undefined ? count + 1 : count), 0);
 }

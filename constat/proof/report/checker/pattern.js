@@ -177,7 +177,8 @@ class PatternParser {
       return start;
     }
     this.at += 1;
-    const end = this.classCharacter(false);
+    // A `-` may also end a range.
+    const end = this.classCharacter(true);
     const single = (ranges) => ranges.length === 1 && ranges[0][0] === ranges[0][1];
     if (!single(start) || !single(end) || start[0][0] > end[0][0]) {
       throw new PatternError();
@@ -185,7 +186,7 @@ class PatternParser {
     return [[start[0][0], end[0][0]]];
   }
 
-  /** Return the ranges of one character or escape; a `-` stands first or last. */
+  /** Return the ranges of one character or escape; a `-` that begins no part stands first or last. */
   classCharacter(first) {
     const character = this.take();
     if (character === "\\") {

@@ -116,11 +116,16 @@ class VerdictChecker {
     }
   }
 
-  proved() {
+  /** Return the nodes whose fact matches the goal. */
+  ownNodes() {
     const { predicate } = this.header.goal;
-    const own = this.nodes.filter(
+    return this.nodes.filter(
       (node) => node.predicate === predicate && matchesPattern(node.row, this.pattern),
     );
+  }
+
+  proved() {
+    const own = this.ownNodes();
     if (own.length === 0) {
       reject("verdict", "no node is the goal", "header");
     }
@@ -148,7 +153,9 @@ class VerdictChecker {
   }
 
   unresolved() {
-    if (this.world.hasCertain(this.header.goal.predicate, this.pattern)) {
+    // A node need be no row that is shown: a row with an unknown value may stand for it there.
+    const { goal } = this.header;
+    if (this.ownNodes().length > 0 || this.world.hasCertain(goal.predicate, this.pattern)) {
       reject("verdict", "the goal is certain", "header");
     }
     if (this.possible().length === 0) {
