@@ -14,6 +14,7 @@ from collections import Counter
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Final, cast
 
+from .accepted import resting
 from .printing import printable, show_goal, show_literal, show_rule
 from .proofs import every
 from .records import AUTHORITIES, PROVED
@@ -72,6 +73,8 @@ class Report:
     goal: str | None = None
     confidence: str | None = None
     under: tuple[str, ...] = ()
+    resting: tuple[tuple[str, ...], ...] = ()
+    """Of each assumption: what counts because it is accepted."""
     rules: tuple[str, ...] = ()
     approvals: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
@@ -94,7 +97,7 @@ class Report:
             where = f" at {self.place}" if self.place else ""
             return f"REJECTED{where}: {self.reason} [{self.code}]\n"
         lines = [f"{self.verdict}: {self.goal}", f"confidence: {self.confidence}"]
-        lines += _section("under the assumptions", self.under)
+        lines += _section("under the assumptions", self._under())
         lines += _section("missing", self.missing)
         lines += _section("rules", self.rules)
         lines += _section("approved", self.approvals)
@@ -106,6 +109,12 @@ class Report:
         lines += [f"rules: {self.program}"]
         lines += [f"note: {note}" for note in self.notes]
         return "\n".join(lines) + "\n"
+
+    def _under(self) -> tuple[str, ...]:
+        pairs = zip(self.under, self.resting, strict=True)
+        return tuple(
+            line for one, found in pairs for line in (one, *(f"  so: {what}" for what in found))
+        )
 
 
 def _section(title: str, lines: tuple[str, ...]) -> list[str]:
@@ -150,6 +159,7 @@ def accepted(certificate: Certificate, document: Document, levels: Levels) -> Re
             f" (confidence {show_confidence(assumptions[i].confidence)})"
             for i in sorted(header.under)
         ),
+        resting=tuple(resting(certificate, i) for i in sorted(header.under)),
         rules=tuple(f"{printable(rule.name)}: {show_rule(rule)}" for rule in program.rules),
         approvals=_approvals(certificate),
         sources=_sources(certificate),

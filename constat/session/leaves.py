@@ -10,7 +10,7 @@ certificate is valid in itself (it is a certificate of other rows).
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from constat.session.rereading import Rereading
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 REJECTED: Final = 1
 _DIGITS: Final = 16
+_NOT_READ: Final = "leaves were not re-read"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,8 @@ class LeafReport:
     report: Report
     leaves: tuple[Leaf, ...] = ()
     drafts: tuple[JoinedDraft, ...] = ()
+    rules: tuple[str, ...] = ()
+    """What the rules that it was proved by are not, as the project has them now."""
 
     @property
     def drift(self) -> tuple[Leaf, ...]:
@@ -62,10 +65,20 @@ class LeafReport:
         """The verdict's own code; 1 where the certificate is rejected or a leaf has changed."""
         return REJECTED if self.drift else self.report.exit_code
 
+    @property
+    def notes(self) -> list[str]:
+        """The checker's notes but for the one that is answered, and whose rules these are."""
+        if not self.report.accepted:
+            return list(self.report.notes)
+        other = "; ".join(self.rules)
+        mine = [f"the rules are not those of the project now: {other}"] if other else []
+        return [one for one in self.report.notes if not one.startswith(_NOT_READ)] + mine
+
     def to_json(self) -> dict[str, object]:
         """Give the report as a JSON object."""
         return {
             **json.loads(self.report.to_json()),
+            "notes": self.notes,
             "exit_code": self.exit_code,
             "leaves_reread": self.report.accepted,
             "drift": len(self.drift),
@@ -80,11 +93,7 @@ class LeafReport:
         """Give the report for people."""
         if not self.report.accepted:
             return self.report.to_text()
-        lines = [
-            line
-            for line in self.report.to_text().splitlines()
-            if "leaves were not re-read" not in line
-        ]
+        lines = replace(self.report, notes=tuple(self.notes)).to_text().splitlines()
         lines.append(f"leaves: {len(self.leaves)} read again, {len(self.drift)} changed")
         lines += [f"  {one.text}" for one in self.drafts]
         lines += [f"  {leaf.status}: {leaf.text}{_tail(leaf.detail)}" for leaf in self.drift]

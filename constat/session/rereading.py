@@ -17,6 +17,7 @@ from constat.evaluation import Demand, in_parts
 from constat.logic import Atom, Constant, Variable, format_value
 from constat.proof.attesting import attestation_hash
 from constat.proof.canonical import canonical, sha256
+from constat.proof.confidence import millionths, spell
 from constat.session.spelling import canonical_value, shown_row
 from constat.tiers import is_cached
 
@@ -29,8 +30,10 @@ if TYPE_CHECKING:
 
 Texts = tuple[str, ...]
 Slots = tuple[str | None, ...]
-Ground = tuple[str, str, str, str | None, str | None, str | None]
-"""Tier, origin, source, author, assumption, and the hash of the attestation."""
+Ground = tuple[str, str, str, str | None, str | None, str | None, str]
+"""Tier, origin, source, author, assumption, the hash of the attestation, and the confidence."""
+Assumed = tuple[str, str] | None
+"""The text of an assumption and its confidence."""
 # What no query of ours has around the project's own: other comparisons, limits, joins, literals.
 _NARROWING: Final = re.compile(
     r"[<>!'\"#-]|/\*"
@@ -218,7 +221,9 @@ class Rereading:
         open_now = {
             (
                 tuple(_spelled(predicate, one.row)),
-                None if one.assumption is None else one.assumption.text,
+                None
+                if one.assumption is None
+                else (one.assumption.text, _spelled_confidence(one.assumption.confidence)),
             )
             for one in answer.openings
         }
@@ -231,13 +236,13 @@ class Rereading:
             reached = assumed is not None or opened not in doubts
             yield Leaf(text, "unknown", reason, reached=reached)
 
-    def open_then(self, predicate: str) -> frozenset[tuple[Slots, str | None]]:
+    def open_then(self, predicate: str) -> frozenset[tuple[Slots, Assumed]]:
         """Give the open rows that the certificate shows, each with its assumption."""
         assumptions = self._document["assumptions"]
         return frozenset(
             (
                 tuple(one["row"]),
-                None if one["assumption"] is None else assumptions[one["assumption"]]["text"],
+                None if one["assumption"] is None else _told(assumptions[one["assumption"]]),
             )
             for one in self._document["open"]
             if one["predicate"] == predicate
@@ -274,7 +279,8 @@ class Rereading:
         told = self._document["sources"][source]
         text = None if assumption is None else self._document["assumptions"][assumption]["text"]
         said = None if told["attestation"] is None else sha256(canonical(told["attestation"]))
-        return (_fetched_by(told["tier"]), told["origin"], told["name"], told["author"], text, said)
+        whose = (_fetched_by(told["tier"]), told["origin"], told["name"], told["author"])
+        return (*whose, text, said, told["confidence"])
 
 
 def _asks_for_keys(query: str, own: str) -> bool:
@@ -315,10 +321,18 @@ def _grounds(answer: Answer, predicate: Predicate) -> dict[Texts, list[Ground]]:
         assumed = _own_text(portion)
         said = None if evidence.attestation is None else attestation_hash(evidence.attestation)
         whose = (evidence.tier, evidence.origin.value, evidence.source, evidence.author)
-        ground = (*whose, assumed, said)
+        ground = (*whose, assumed, said, _spelled_confidence(evidence.confidence))
         for row in portion.rows:
             found.setdefault(_texts(predicate, row), []).append(ground)
     return found
+
+
+def _told(assumption: Mapping[str, Any]) -> tuple[str, str]:
+    return assumption["text"], assumption["confidence"]
+
+
+def _spelled_confidence(confidence: Decimal) -> str:
+    return spell(millionths(confidence))
 
 
 def _own_text(portion: Portion) -> str | None:

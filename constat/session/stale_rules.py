@@ -53,13 +53,12 @@ class PresentRules:
 
     def _rules(self, document: Mapping[str, Any]) -> Iterator[str]:
         rules = document["rules"]
-        used = {node["rule"] for node in document["nodes"] if node["kind"] == "rule"}
-        used |= {summary["rule"] for summary in document["summaries"]}
-        for number in sorted(used):
+        for number in sorted(_applied_rules(document)):
             rule = rules[number]
             if _content(rule) not in self._contents(rule["head"][0]):
-                yield f"rule {rule['id']} has changed"
+                yield f"rule {_in_one_line(rule['id'])} has changed"
         whole = {entry["predicate"] for entry in document["closure"]["entries"]}
+        whole |= _without_rules(document)
         for name in sorted(whole):
             then = Counter(_content(rule) for rule in rules if rule["head"][0] == name)
             if then != self._contents(name):
@@ -80,13 +79,49 @@ class PresentRules:
         return self._encoded[predicate]
 
 
+def _applied_rules(document: Mapping[str, Any]) -> frozenset[int]:
+    """Give the rules of nodes and of summaries."""
+    used = {node["rule"] for node in document["nodes"] if node["kind"] == "rule"}
+    return frozenset(used | {summary["rule"] for summary in document["summaries"]})
+
+
+def _used_rules(document: Mapping[str, Any]) -> frozenset[int]:
+    """Give the rules that are applied, and those by which the closure was checked."""
+    entries = document["closure"]["entries"]
+    return _applied_rules(document) | {rule for entry in entries for rule, _ in entry["orders"]}
+
+
 def _used_predicates(document: Mapping[str, Any]) -> frozenset[str]:
-    """Name the predicates that a proof speaks about."""
+    """Name the predicates that a proof speaks about, also those that it only calls absent."""
     found = {document["header"]["goal"][0]}
     found |= {node["fact"][0] for node in document["nodes"]}
     for member in ("facts", "coverage", "open"):
         found |= {one["predicate"] for one in document[member]}
-    return frozenset(found | {one["predicate"] for one in document["closure"]["entries"]})
+    found |= {entry["predicate"] for entry in document["closure"]["entries"]}
+    for number in _used_rules(document):
+        found.update(_in_body(document["rules"][number]["body"]))
+    return frozenset(found)
+
+
+def _in_body(body: Sequence[Any]) -> Iterator[str]:
+    """Yield the predicates of literals, those inside aggregates included."""
+    for literal in body:
+        if literal[0] == "a":
+            yield from _in_body(literal[4])
+        elif literal[0] != "?":
+            yield literal[1][0]
+
+
+def _without_rules(document: Mapping[str, Any]) -> frozenset[str]:
+    """Name the predicates that are empty because nothing gives them: no source and no rule."""
+    derived = {rule["head"][0] for rule in document["rules"]}
+    empty = {one["name"] for one in document["declarations"] if not one["external"]} - derived
+    return frozenset(empty & _used_predicates(document))
+
+
+def _in_one_line(name: str) -> str:
+    """Show a name that a file gives: a line end in it must not look like one of ours."""
+    return name if name.isprintable() else json.dumps(name)
 
 
 def _named(written: Sequence[Any]) -> list[Mapping[str, Any]]:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from constat.session.leaves import LeafReport, reread
 from constat.session.nested import checked
 from constat.session.rereading import written_goal
+from constat.session.stale_rules import PresentRules
 from constat.store import CertificateStore
 
 if TYPE_CHECKING:
@@ -127,7 +128,8 @@ class Verifying(ABC):
             again = self._proved_again(document, tiers)
             tiers.forget()
             try:
-                return reread(report, document, self.program.program, tiers.externals, again)
+                found = reread(report, document, self.program.program, tiers.externals, again)
+                return replace(found, rules=tuple(PresentRules(self.program).changes(document)))
             finally:
                 tiers.release()
 

@@ -531,6 +531,27 @@ def level_where_all_is_open(rng: random.Random) -> Writer:
     return w.conclude("UNRESOLVED", "member", who, missing=(["member", [who]],))
 
 
+def words_that_carry_many_rows(rng: random.Random) -> Writer:
+    """Of the rows that rest on an assumption a report shows the first five."""
+    w, who = Writer(), customer(rng)
+    w.outside("tier", "c:symbol t:symbol")
+    w.outside("known", "c:symbol")
+    w.declare("gold", "c:symbol")
+    rule = w.rule(
+        "gold", pos("gold", "c"), pos("tier", "c", con("symbol", "gold")), pos("known", "c")
+    )
+    tiers, others = w.assume("fact", "alice says so"), w.assume("fact", "bob says so")
+    names = [f"{who}{letter}" for letter in "abcde"]
+    for predicate, said, rows in (
+        ("tier", tiers, [[name, "gold"] for name in (who, *names)]),
+        ("known", others, [[name] for name in (who, *names[:4])]),
+    ):
+        w.facts(predicate, rows, origin="USER_PROVIDED", assumption=said)
+    premises = [w.given("tier", who, "gold"), w.given("known", who)]
+    w.derived(rule, [who], {"c": who}, premises)
+    return w.conclude("PROVED_UNDER", "gold", who, under=(tiers, others))
+
+
 MORE: Final[tuple[Make, ...]] = (
     as_deep_as_allowed,
     attested_by_a_model,
@@ -563,4 +584,5 @@ MORE: Final[tuple[Make, ...]] = (
     nested_with_a_fall_through,
     recorded_as_of_a_day,
     rules_approved,
+    words_that_carry_many_rows,
 )

@@ -207,3 +207,98 @@ def test_the_report_is_text_and_json(shop: Path) -> None:
     assert (told["leaves_reread"], told["drift"], told["exit_code"]) == (True, 0, 0)
     assert rejected.to_text().startswith("REJECTED")
     assert (rejected.exit_code, rejected.to_json()["leaves_reread"]) == (1, False)
+
+
+def rule_of(document: Document, identity: str) -> Document:
+    return next(one for one in document["rules"] if one["id"] == identity)
+
+
+def without_the_block(document: Document) -> None:
+    """Let the rule forget what speaks against its head."""
+    rule = rule_of(document, "VIP1")
+    place = next(i for i, literal in enumerate(rule["body"]) if literal[0] == "-")
+    del rule["body"][place]
+    for node in document["nodes"]:
+        if node["kind"] == "rule" and document["rules"][node["rule"]] is rule:
+            del node["premises"][place]
+    document["coverage"] = [one for one in document["coverage"] if one["predicate"] != "blocked"]
+
+
+def with_nothing_blocked(document: Document) -> None:
+    """Declare that no source and no rule gives what speaks against the head."""
+    next(one for one in document["declarations"] if one["name"] == "blocked")["external"] = 0
+    document["coverage"] = [one for one in document["coverage"] if one["predicate"] != "blocked"]
+
+
+def without_any_rule(document: Document) -> None:
+    """Disprove the goal by leaving out all that could give it."""
+    for member in ("rules", "nodes", "facts", "coverage", "sources"):
+        document[member] = []
+    document["record"]["executed"] = []
+    document["header"] |= {"verdict": "DISPROVED", "snapshot": None, "level": None}
+
+
+@pytest.mark.parametrize(
+    ("forge", "told"),
+    [
+        (without_the_block, "rule VIP1 has changed"),
+        (with_nothing_blocked, "the declaration of blocked has changed"),
+        (without_any_rule, "the rules of is_vip have changed"),
+    ],
+)
+def test_rules_that_the_project_does_not_have_are_named(
+    shop: Path, forge: Callable[[Document], None], told: str
+) -> None:
+    certificate = forged(proved(shop), forge)
+    path = shop / "forged.json"
+    path.write_bytes(certificate)
+    with Session(shop) as session:
+        report = session.verify_source(certificate)
+        (stale,) = session.stale([path]).stale
+    assert report.report.accepted, report.report.reason
+    assert (report.drift, report.rules) == ((), (told,))
+    note = f"the rules are not those of the project now: {told}"
+    assert f"note: {note}\n" in report.to_text()
+    assert report.to_json()["notes"] == [note]
+    assert told in {one.text for one in stale.reasons}
+
+
+def test_a_rule_has_no_name_of_two_lines(shop: Path) -> None:
+    def forge(document: Document) -> None:
+        without_the_block(document)
+        rule_of(document, "VIP1")["id"] = "VIP1\nleaves: 9 read again, 0 changed"
+
+    with Session(shop) as session:
+        report = session.verify_source(forged(proved(shop), forge))
+    assert report.rules == ('rule "VIP1\\nleaves: 9 read again, 0 changed" has changed',)
+    assert report.to_text().count("\nleaves: ") == 1
+
+
+def test_rules_of_the_project_need_no_note(shop: Path) -> None:
+    with Session(shop) as session:
+        report = session.verify_source(proved(shop))
+    assert (report.rules, report.to_json()["notes"]) == ((), [])
+
+
+def test_a_word_made_surer_is_found(shop: Path) -> None:
+    with Session(shop) as session:
+        session.facts.add("contract_value(C009, 250000)", author="alice")
+
+    def forge(document: Document) -> None:
+        group(document, "contract_value")[1]["confidence"] = "0.9"
+        for node in document["nodes"]:
+            if node["fact"][0] != "vip_threshold":
+                node["confidence"] = "0.9"
+        document["header"]["confidence"] = "0.9"
+
+    certificate = forged(proved(shop, "is_strategic(C009)"), forge)
+    assert statuses(shop, certificate) == {"contract_value(C009, 250000)": "changed"}
+
+
+def test_a_declaration_made_surer_is_found(shop: Path) -> None:
+    def forge(document: Document) -> None:
+        for one in (*document["assumptions"], document["header"]):
+            one["confidence"] = "0.9"
+
+    certificate = forged(proved(shop, "gets_partner_price(C003)"), forge)
+    assert statuses(shop, certificate) == {"partner(C003)": "unknown"}
