@@ -11,19 +11,23 @@ Example: ``fill("{c} is a VIP", {"c": "C001"}) == "C001 is a VIP"``.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from constat.logic import (
     OPEN,
     Aggregate,
+    Apply,
     Comparison,
     Constant,
+    EvaluationError,
     Kind,
     Negative,
+    Open,
     Positive,
     Variable,
     display_value,
+    implementation,
 )
 from constat.proof.speech import PLAIN, Speech
 from constat.syntax import print_term
@@ -177,21 +181,48 @@ class Instance:
                 return self.speech.value(self.values[name], self.kinds[name], name)
             case Constant(value=value, kind=kind):
                 return self.speech.value(value, kind)
+            case Apply(kind=Kind() as kind):
+                slot, formula = self.slot(term), print_term(self._filled(term))
+                return formula if slot is OPEN else f"{self.speech.value(slot, kind)} ({formula})"
             case _:
                 return print_term(term)
 
+    def slot(self, term: Term) -> Slot:
+        """Return the value of a term, ``OPEN`` where it has none or nobody knows it."""
+        match term:
+            case Variable(name=name):
+                return self.values.get(name, OPEN)
+            case Constant(value=value):
+                return value
+            case Apply(function=function, arguments=arguments, kind=Kind() as kind):
+                return self._called(function, arguments, kind)
+            case _:
+                return OPEN
+
+    def _called(self, function: str, arguments: Sequence[Term], kind: Kind) -> Slot:
+        slots = [self.slot(one) for one in arguments]
+        kinds = [self._kind(one) for one in arguments]
+        given = tuple(one for one in kinds if one is not None)
+        if OPEN in slots or len(given) < len(kinds):
+            return OPEN
+        try:
+            return implementation(function, given, kind)(*slots)
+        except EvaluationError:
+            return OPEN
+
+    def _kind(self, term: Term) -> Kind | None:
+        return self.kinds.get(term.name) if isinstance(term, Variable) else term.kind
+
+    def _filled(self, term: Term) -> Term:
+        """Return a term with values in the places of variables."""
+        if isinstance(term, Apply):
+            return replace(term, arguments=tuple(map(self._filled, term.arguments)))
+        slot, kind = self.slot(term), self._kind(term)
+        return term if isinstance(slot, Open) or kind is None else Constant(slot, kind)
+
     def row(self, atom: Atom) -> OpenRow:
-        """Return the row of an atom as far as variables and constants tell it."""
-        slots: list[Slot] = []
-        for term in atom.terms:
-            match term:
-                case Variable(name=name):
-                    slots.append(self.values.get(name, OPEN))
-                case Constant(value=value):
-                    slots.append(value)
-                case _:
-                    slots.append(OPEN)
-        return tuple(slots)
+        """Return the row of an atom as far as its terms have values."""
+        return tuple(self.slot(term) for term in atom.terms)
 
 
 _OPERATOR_WORDS: Final = (

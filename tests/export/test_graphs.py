@@ -13,6 +13,7 @@ from constat.proof.export.gexf import to_gexf
 from constat.proof.export.graphml import to_graphml
 from constat.proof.export.node_link import to_node_link
 from tests.export.worlds import WORLDS, unresolved, vip
+from tests.report.certificates import good
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -61,6 +62,13 @@ def test_the_three_notations_hold_the_same_graph(make: Callable[[], bytes]) -> N
     names = set(graphs[0])
     assert {f"node{at}" for at in range(len(json.loads(data)["nodes"]))} <= names
     assert {f"source{at}" for at in range(len(json.loads(data)["sources"]))} <= names
+
+
+@pytest.mark.parametrize("read", READERS)
+def test_a_node_names_the_assumptions_that_it_rests_on(read: Callable[[bytes], Graph]) -> None:
+    nodes = read(good()["disproved_under"]).nodes
+    assert nodes["closure0"]["assumption"] == "bob vouches that no tier is missing"
+    assert not nodes["absence"].get("assumption")
 
 
 @pytest.mark.parametrize("read", READERS)

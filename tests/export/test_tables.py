@@ -18,6 +18,7 @@ from constat.proof.export.csv_table import to_csv
 from constat.proof.export.step_table import STEP_COLUMNS, defused
 from constat.proof.export.xlsx import to_xlsx
 from tests.export.worlds import HOSTILE, WORLDS, hostile, vip
+from tests.report.certificates import good
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,6 +64,12 @@ def test_a_row_says_everything_an_auditor_asks() -> None:
     )
     assert absent["time"] == "2026-01-31T10:00:00.000000Z"
     assert rows["is_vip(C3)"]["rule"].startswith("is_vip.2: is_vip(?c) :- ")
+
+
+def test_what_was_declared_complete_stands_with_what_rests_on_it() -> None:
+    rows = {row["kind"]: row for row in rows_of(good()["disproved_under"])}
+    assert rows["closure"]["assumption"] == "bob vouches that no tier is missing"
+    assert rows["absence"]["assumption"] == ""
 
 
 @pytest.mark.parametrize("make", MAKERS)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from constat.logic import (
     OPEN,
+    Apply,
     Atom,
     Column,
     Comparison,
@@ -130,6 +131,37 @@ def test_a_rule_instance_is_explained_by_its_comparison_and_what_is_absent() -> 
 def test_a_comparison_that_does_not_hold_is_refuted_in_words() -> None:
     said = refute_comparison(instance(Decimal(10), Decimal(100000)), ABOVE)
     assert said == "revenue of C001 is 10, not more than the threshold 100,000"
+
+
+def twice(term: Variable) -> Apply:
+    return Apply("*", (term, Constant(Decimal(2), Kind.DECIMAL)), Kind.DECIMAL)
+
+
+def test_a_term_that_is_calculated_is_said_with_its_value_and_how() -> None:
+    above = Comparison(">", TOTAL, twice(X))
+    said = refute_comparison(instance(Decimal(150000), Decimal(100000)), above)
+    formula = "200,000 (100000.0 * 2.0)"
+    assert said == f"revenue of C001 is 150,000, not more than {formula}"
+    turned = Comparison("<", twice(X), TOTAL)
+    assert refute_comparison(instance(Decimal(1), Decimal(5)), turned) == (
+        "10 (5.0 * 2.0) is not less than the revenue of C001 1"
+    )
+
+
+def test_a_term_without_a_value_is_said_as_far_as_it_is_known() -> None:
+    unknown = Instance(RULE, {"c": "C001", "total": Decimal(7), "x": OPEN}, KINDS, PREDICATES)
+    assert refute_comparison(unknown, Comparison(">", TOTAL, twice(X))) == (
+        "revenue of C001 is 7, not more than ?x * 2.0"
+    )
+    nothing = Apply("/", (TOTAL, Constant(Decimal(0), Kind.DECIMAL)), Kind.DECIMAL)
+    said = refute_comparison(instance(Decimal(7), Decimal(5)), Comparison(">", nothing, X))
+    assert said == "7.0 / 0.0 is not more than the threshold 5"
+
+
+def test_a_premise_of_a_calculated_value_is_said_with_it() -> None:
+    body = (Positive(Atom("revenue", (C, TOTAL))), Positive(Atom("threshold", (twice(TOTAL),))))
+    said = explain(instance(Decimal(7), Decimal(5), Rule("R2", Atom("is_vip", (C,)), body)))
+    assert said == "the revenue of C001 is 7, and the threshold is 14"
 
 
 @pytest.mark.parametrize("operator", ["=", "!=", "<", "<=", ">", ">="])

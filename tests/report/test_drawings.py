@@ -47,6 +47,17 @@ def test_every_step_and_source_is_a_box_and_every_premise_a_line() -> None:
     assert [figure.text for figure in drawing.figures if figure.root] == ["C1 is vip"]
 
 
+@pytest.mark.parametrize("name", VERDICTS)
+def test_a_box_says_how_well_completeness_is_founded(name: str) -> None:
+    account = account_of(good()[name])
+    figures = {figure.name: figure for figure in drawing_of(account).figures}
+    levels = {step.name: step.level for step in account.steps}
+    assert any(levels.values()) == (name != "unresolved")
+    for step, level in levels.items():
+        if step in figures:
+            assert re.findall(r"\(C[0-4]\)", figures[step].label) == [f"({level})"] * bool(level)
+
+
 def test_rows_beyond_the_first_are_counted_in_a_box() -> None:
     drawing = drawing_of(account_of(many(1, orders=40)))
     assert sum("order line" in figure.text for figure in drawing.figures) == ROWS_DRAWN + 1

@@ -314,3 +314,10 @@ def test_a_certificate_inside_is_named() -> None:
     text = Outline(to_html(good_certificate(nested).data())).text
     assert tree["proofs"][0]["identity"] in text
     assert "another certificate" in text
+
+
+@pytest.mark.parametrize("name", VERDICTS)
+def test_each_absence_and_each_fold_is_explained_with_its_level(name: str) -> None:
+    account = account_of(good()[name])
+    levels = sorted(step.level for step in account.steps if step.level)
+    assert sorted(re.findall(r"Completeness (C[0-4])\.", to_html(good()[name]))) == levels

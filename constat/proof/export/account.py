@@ -20,14 +20,10 @@ from constat.proof.export.attempts import attempts_at
 from constat.proof.export.document import Document
 from constat.proof.export.lookups import Lookups
 from constat.proof.export.steps import (
-    ABSENCE,
-    AGGREGATE,
-    CLOSURE,
-    FACT,
-    ROW,
     RULE,
     steps_of,
 )
+from constat.proof.export.taken import meets, taken_by
 from constat.proof.export.wording import shortened
 from constat.proof.instances import ComparisonCode, opened
 from constat.proof.render import printable
@@ -35,7 +31,7 @@ from constat.proof.sentences import deny_fact, describe_comparison, describe_fac
 from constat.syntax import print_literal, print_row
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from constat.logic import OpenRow, Predicate
     from constat.proof.export.document import Members
@@ -152,45 +148,13 @@ def account_of(certificate: bytes) -> Account:
         others,
         order,
         tuple(numbers),
-        _all_taken(document, told.steps),
+        taken_by(document, told.steps),
         _question(predicate, row),
         _answer(document, told.steps, told.answers),
         () if decided else attempts_at(document, lookups),
         _gaps(document),
         lookups,
     )
-
-
-def _all_taken(document: Document, steps: tuple[Step, ...]) -> tuple[tuple[int, ...], ...]:
-    under = frozenset(document.header["under"])
-    accepted = [one for one in document.members["open"] if one["assumption"] in under]
-    return tuple(tuple(dict.fromkeys(_taken(document, step, accepted))) for step in steps)
-
-
-def _taken(document: Document, step: Step, accepted: Sequence[Members]) -> Iterator[int]:
-    """Yield the assumptions that a step rests on by itself, those of a nested proof included."""
-    if step.assumption is not None:
-        yield step.assumption
-    if step.kind in {FACT, ROW}:
-        for source in step.sources:
-            proof = document.sources[source].get("proof")
-            yield from proof["assumptions"] if proof else ()
-    elif step.kind != RULE:
-        yield from _closed(document, step, accepted)
-
-
-def _closed(document: Document, step: Step, accepted: Sequence[Members]) -> Iterator[int]:
-    """Yield what was declared complete or fallen through: open rows that count no more."""
-    names: Sequence[str] = (step.predicate,)
-    if step.kind == CLOSURE:
-        names = document.reads(step.predicate)
-    elif step.kind == AGGREGATE:
-        node, _, literal = step.name.removeprefix("aggregate").partition("_")
-        names = document.literal_predicates(document.nodes[int(node)], int(literal) - 1)
-    for one in accepted:
-        met = one["predicate"] in names
-        if met and (step.kind != ABSENCE or _meets(one["row"], step.row)):
-            yield one["assumption"]
 
 
 def goal_of(document: Document) -> tuple[Predicate, OpenRow]:
@@ -265,14 +229,7 @@ def _gaps(document: Document) -> tuple[Gap, ...]:
         reasons = dict.fromkeys(
             shortened(one["reason"])
             for one in document.members["open"]
-            if one["predicate"] == name and _meets(one["row"], pattern)
+            if one["predicate"] == name and meets(one["row"], pattern)
         )
         found.append(Gap(shortened(print_row(predicate, row)), tuple(reasons)))
     return tuple(found)
-
-
-def _meets(row: Sequence[str | None], pattern: Sequence[str | None]) -> bool:
-    return all(
-        mine is None or cell is None or mine == cell
-        for mine, cell in zip(row, pattern, strict=True)
-    )

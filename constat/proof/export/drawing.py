@@ -127,6 +127,11 @@ class _Sketch:
         self.add(place, figure)
 
     def label(self, step: Step) -> str:
+        """Say what a step is, and how well it is founded that nothing else is there."""
+        level = f" ({step.level})" if step.level else ""
+        return self.kind(step) + level
+
+    def kind(self, step: Step) -> str:
         match step.kind:
             case "rule" if step.rule is not None:
                 return f"rule {shortened(self.account.document.rules[step.rule]['id'], 24)}"

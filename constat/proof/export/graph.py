@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from constat.proof.export.document import Document
 from constat.proof.export.steps import Step, steps_of
+from constat.proof.export.taken import taken_by
 from constat.proof.render import printable
 
 if TYPE_CHECKING:
@@ -98,17 +99,18 @@ class _Drawing:
         for place, rule in enumerate(document.rules):
             text = printable(" ".join(document.rule_texts[place].split()))
             self.node(f"rule{place}", kind="rule", label=printable(rule["id"]), sentence=text)
-        for step in steps.steps:
-            self.step(step, steps.steps)
+        taken = taken_by(document, steps.steps)
+        for step, assumed in zip(steps.steps, taken, strict=True):
+            self.step(step, steps.steps, assumed)
         for answer in steps.answers:
             self.edge("goal", steps.steps[answer].name, "answer")
         for place, missing in enumerate(document.members["missing"]):
             self.node(f"missing{place}", kind="missing", label=document.atom(*missing))
             self.edge("goal", f"missing{place}", "missing")
 
-    def assumption(self, place: int | None) -> str:
+    def assumption(self, place: int) -> str:
         """Return the text of an assumption."""
-        return "" if place is None else printable(self.document.assumptions[place]["text"])
+        return printable(self.document.assumptions[place]["text"])
 
     def sources(self) -> None:
         """Add what sources answered."""
@@ -125,7 +127,7 @@ class _Drawing:
                 confidence=source["confidence"],
             )
 
-    def step(self, step: Step, steps: tuple[Step, ...]) -> None:
+    def step(self, step: Step, steps: tuple[Step, ...], assumed: tuple[int, ...]) -> None:
         """Add a step and its edges."""
         self.node(
             step.name,
@@ -134,7 +136,7 @@ class _Drawing:
             sentence=step.sentence,
             confidence=step.confidence,
             level=step.level,
-            assumption=self.assumption(step.assumption),
+            assumption=" | ".join(map(self.assumption, assumed)),
         )
         if step.rule is not None:
             self.edge(step.name, f"rule{step.rule}", "rule")

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from constat.proof.export.steps import steps_of
+from constat.proof.export.taken import taken_by
 from constat.proof.render import printable
 
 if TYPE_CHECKING:
@@ -46,16 +47,16 @@ def defused(text: str) -> str:
 
 def step_table(document: Document) -> Table:
     """Return the steps of the proof."""
-    steps = steps_of(document)
-    rows = (_row(document, number, step) for number, step in enumerate(steps.steps, 1))
+    steps = steps_of(document).steps
+    taken = zip(steps, taken_by(document, steps), strict=True)
+    rows = (_row(document, number, *one) for number, one in enumerate(taken, 1))
     return Table("Steps", STEP_COLUMNS, tuple(tuple(map(defused, row)) for row in rows))
 
 
-def _row(document: Document, number: int, step: Step) -> tuple[str, ...]:
+def _row(document: Document, number: int, step: Step, taken: tuple[int, ...]) -> tuple[str, ...]:
     sources = [document.sources[place] for place in step.sources]
     times = [document.record["executed"][place] for place in step.sources]
     rule = "" if step.rule is None else _named_rule(document, step.rule)
-    assumed = "" if step.assumption is None else document.assumptions[step.assumption]["text"]
     return (
         str(number),
         step.kind,
@@ -71,7 +72,7 @@ def _row(document: Document, number: int, step: Step) -> tuple[str, ...]:
         _joined(time or "" for time in times),
         step.confidence,
         step.level,
-        assumed,
+        _joined(document.assumptions[place]["text"] for place in taken),
     )
 
 

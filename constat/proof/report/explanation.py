@@ -219,12 +219,12 @@ class _Outline:
         document = self.account.document
         if step.kind == RULE and step.rule is not None:
             return f"By rule {text(document.rules[step.rule]['id'])}."
+        level = f"Completeness {step.level}." if step.level else ""
         if not step.sources:
-            return ""
+            return level
         source = document.sources[step.sources[0]]
         more = f" and {counted(len(step.sources) - 1, 'other')}" if len(step.sources) > 1 else ""
-        level = f" Completeness {step.level}." if step.level else ""
-        return f"From {source_name(source)} ({source_kind(source)}){more}.{level}"
+        return f"From {source_name(source)} ({source_kind(source)}){more}. {level}".rstrip()
 
 
 def _missing(account: Account) -> str:
