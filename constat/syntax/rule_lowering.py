@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Final, assert_never
+from typing import Final, TypeGuard, assert_never
 
 from constat.diagnostics import Diagnostic
 from constat.logic import (
@@ -122,12 +122,15 @@ class _RuleLowering:
         return Negative(lowered) if atom.negative else Positive(lowered)
 
     def comparison(self, compared: Compared) -> None:
-        """Lower a comparison; `?v = sum ...` is an aggregate and no comparison."""
+        """Lower a comparison; `?v = sum ...` is an aggregate and no comparison.
+
+        Unless its group reads `?v`: then the value is compared with what `?v` is already.
+        """
         left, right = compared.left, compared.right
         if compared.operator == "=":
             if isinstance(left, AggregateTerm) and not isinstance(right, AggregateTerm):
                 left, right = right, left
-            if isinstance(right, AggregateTerm) and isinstance(left, Variable | Wildcard):
+            if isinstance(right, AggregateTerm) and _may_name(left, right):
                 result = self.wildcard(left) if isinstance(left, Wildcard) else left
                 self.literals.append(self.aggregate(right, result))
                 return
@@ -207,6 +210,18 @@ class _RuleLowering:
             number += 1
         self.taken.add(f"{term.function}_{number}")
         return Variable(f"{term.function}_{number}", term.span)
+
+
+def _may_name(term: SurfaceTerm, aggregate: AggregateTerm) -> TypeGuard[Variable | Wildcard]:
+    """Whether a term may be the result of an aggregate, which nothing inside it reads."""
+    match term:
+        case Wildcard():
+            return True
+        case Variable(name):
+            # An aggregated variable of that name is another one, or a mistake.
+            return name not in _names(aggregate.body) or name in _names(aggregate.target)
+        case _:
+            return False
 
 
 def _names(tree: object) -> Iterator[str]:
