@@ -4,10 +4,15 @@ In: a kind and the width of integers. Out: a function from a cell to a value, wh
 `ValueError` with a reason that does not quote the cell; and one from a value to a cell. Invariant:
 for 64 bits a written cell reads back as the value it was. Example: with 32 bits `2147483648` is
 no number.
+
+Numbers may be spelled as Souffle reads them, which is as C does: with blanks or a plus before
+them, a fraction without digits on one side, an unsigned in hexadecimal or binary digits. Blanks
+behind a number are an error there as here.
 """
 
 from __future__ import annotations
 
+import re
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
@@ -21,6 +26,10 @@ Cell = Value
 _NARROW: Final = 32
 _DIGITS: Final = MappingProxyType({32: 9, 64: 17})
 _SHORT: Final = 9
+_BLANKS: Final = " \t\v\f\r"
+_PLUS: Final = re.compile(r"\+[0-9]")
+_POINTED: Final = re.compile(r"([+-]?)([0-9]*)\.([0-9]*)((?:[eE][+-]?[0-9]+)?)\Z")
+_PREFIXED: Final = re.compile(r"0x[0-9a-fA-F]{1,20}\Z|0b[01]{1,70}\Z")
 
 
 def cell_reader(kind: Kind, word_size: int) -> Callable[[str], Cell]:
@@ -29,7 +38,9 @@ def cell_reader(kind: Kind, word_size: int) -> Callable[[str], Cell]:
         case Kind.NUMBER | Kind.UNSIGNED:
             return _integers(kind, word_size)
         case Kind.FLOAT if word_size == _NARROW:
-            return lambda cell: single(float(parse_value(cell, Kind.FLOAT)))
+            return lambda cell: single(float(_fraction(cell, kind)))
+        case Kind.FLOAT | Kind.DECIMAL:
+            return lambda cell: _fraction(cell, kind)
         case _:
             return lambda cell: parse_value(cell, kind)
 
@@ -54,9 +65,21 @@ def _integers(kind: Kind, word_size: int) -> Callable[[str], Cell]:
         # Nearly all cells are short and plain; these need no pattern and no bounds.
         if len(cell) <= _SHORT and cell.isascii() and cell.isdigit():
             return int(cell)
-        value = int(parse_value(cell, kind))
+        if kind is Kind.UNSIGNED and _PREFIXED.match(cell):
+            value = int(cell, 0)
+        else:
+            text = cell.lstrip(_BLANKS)
+            value = int(parse_value(text[1:] if _PLUS.match(text) else text, kind))
         if not low <= value <= high:
             raise ValueError(f"is outside {low} to {high}")
         return value
 
     return read
+
+
+def _fraction(cell: str, kind: Kind) -> Value:
+    text = cell.lstrip(_BLANKS)
+    found = _POINTED.match(text)
+    if found and (found[2] or found[3]):
+        text = f"{found[1]}{found[2] or 0}.{found[3] or 0}{found[4]}"
+    return parse_value(text, kind)

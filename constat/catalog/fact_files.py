@@ -8,7 +8,8 @@ value of its column's type or an error, and a row has a cell for every column. E
 Without `quoted` a line is split at the delimiter and nothing has a special meaning. With it the
 file is CSV: a field may stand in double quotes, inside which `""` is a quote and a line may end.
 As Souffle does, a carriage return before the end of a line is dropped, cells behind the last
-column that is read are ignored, and a line `()` is the row of a predicate without columns.
+column that is read are ignored, and a line `()` is the row of a predicate without columns;
+and where the delimiter has a comma, one between brackets is no end of its cell: `f[1,2],3` is two.
 Reference: RFC 4180; https://souffle-lang.github.io/directives
 """
 
@@ -66,6 +67,11 @@ class FactFile:
     def plain(self) -> bool:
         """Whether the columns are the first of each line, in their order."""
         return self.places == tuple(range(len(self.places)))
+
+    @property
+    def bracketed(self) -> bool:
+        """Whether brackets hold a cell together, as the ones of records do for Souffle."""
+        return not self.quoted and "," in self.delimiter
 
 
 def read_rows(fact_file: FactFile) -> Iterator[Row]:
@@ -158,7 +164,33 @@ def _lines(fact_file: FactFile, stream: BinaryIO) -> Iterator[tuple[int, str]]:
 def _plain_records(fact_file: FactFile, stream: BinaryIO) -> Iterator[tuple[int, list[str]]]:
     delimiter = fact_file.delimiter
     for number, line in _lines(fact_file, stream):
-        yield number, line.removesuffix("\n").removesuffix("\r").split(delimiter)
+        cells = line.removesuffix("\n").removesuffix("\r").split(delimiter)
+        named = fact_file.header and number == 1
+        if fact_file.bracketed and not named and ("[" in line or "]" in line):
+            cells = _joined(fact_file, number, cells)
+        yield number, cells
+
+
+def _joined(fact_file: FactFile, number: int, parts: list[str]) -> list[str]:
+    """Join what was split between brackets; cells that nobody reads may hold any."""
+    needed = max(fact_file.places, default=-1) + 1
+    cells: list[str] = []
+    start = depth = 0
+    for end, part in enumerate(parts, 1):
+        if len(cells) == needed:
+            return [*cells, *parts[start:]]
+        for place, sign in enumerate(part, 1):
+            depth += (sign == "[") - (sign == "]")
+            if depth < 0:
+                raise _damaged(fact_file, number, "has a bracket that is not opened")
+            if sign == "]" and not depth and start < end - 1 and place < len(part):
+                raise _damaged(fact_file, number, "has text behind a closing bracket")
+        if not depth:
+            cells.append(fact_file.delimiter.join(parts[start:end]))
+            start = end
+    if depth:
+        raise _damaged(fact_file, number, "has a bracket that is not closed")
+    return cells
 
 
 def _quoted_records(fact_file: FactFile, stream: BinaryIO) -> Iterator[tuple[int, list[str]]]:

@@ -77,7 +77,8 @@ def output_file(
     if kind not in {"file", "stdout"}:
         raise said.unsupported(kind, "file, stdout")
     quoted = said.truth("rfc4180")
-    shown = said.text("filename", f"{predicate.name}.csv")
+    packed = said.truth("compress")
+    shown = said.text("filename", f"{predicate.name}.csv{'.gz' if packed else ''}")
     path = None
     if kind == "file" and folder is not None:
         path = inside(folder, shown, port.span, "--output")
@@ -89,7 +90,7 @@ def output_file(
         # `-D-` names the columns, `IO = stdout` does so only when asked.
         header=said.truth("headers") or (kind == "file" and folder is None),
         quoted=quoted,
-        packed=path is not None and said.truth("compress"),
+        packed=path is not None and packed,
         word_size=word_size,
     )
 

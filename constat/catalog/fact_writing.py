@@ -1,9 +1,12 @@
 """Rows as separated texts, in the form in which they are read.
 
 In: an `OutputFile`, its rows or lines. Out: pieces of text. Invariant: what was written without
-quoting reads back by `fact_files` unless a text holds the delimiter or ends a line; with quoting,
-always. A block on the standard output is framed as Souffle frames it. Example: the row
-`("C001", 12)` is `C001<TAB>12`.
+quoting reads back by `fact_files` unless a text holds the delimiter (or, where that has a comma, a
+bracket) or ends a line; with quoting, always. Example: the row `("C001", 12)` is `C001<TAB>12`.
+
+All is written as Souffle writes it: a block on the standard output is framed, and of quoted rows
+the texts are quoted, not the numbers. Only a quote within a text is written twice, as RFC 4180
+says and as it is read; Souffle puts a backslash before it, which is one more sign when it is read.
 """
 
 from __future__ import annotations
@@ -58,7 +61,8 @@ def row_pieces(output: OutputFile, rows: Iterable[Row]) -> Iterator[str]:
 
 
 def _writer(output: OutputFile, place: int) -> Callable[[Value], str]:
-    write = cell_writer(output.predicate.kinds[place], output.word_size)
-    if not output.quoted:
+    kind = output.predicate.kinds[place]
+    write = cell_writer(kind, output.word_size)
+    if not output.quoted or kind.numeric:
         return write
     return lambda value: '"' + write(value).replace('"', '""') + '"'

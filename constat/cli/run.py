@@ -72,15 +72,16 @@ def command(program: Path, *, silent: bool, form: str, **given: object) -> int:
 
     A relation NAME is read from NAME.facts and written to NAME.csv, one row on a line and a tab
     between columns. `.input` and `.output` can say otherwise: filename, delimiter, columns,
-    headers, rfc4180 (CSV), compress, IO=stdin, IO=stdout. Files lie in the folders given, links
-    followed. `.printsize NAME` prints how many rows there are.
+    headers, rfc4180 (CSV), compress (NAME.csv.gz), IO=stdin, IO=stdout. Files lie in the folders
+    given, links followed. `.printsize NAME` prints how many rows there are.
 
     A program with `.pragma "constat"` is read in strict mode, any other in souffle mode: names
     without `?` are variables, integers wrap at 32 bits (--word-size 64: at 64), and what strict
     mode would refuse is a warning. What Souffle has and Constat has not is named, with exit code
     78. Rules that are assumptions elsewhere count as certain.
 
-    A division by zero or another failing function ends the run; nothing is written then.
+    A division by zero or another failing function ends the run where a result depends on it;
+    nothing is written then.
 
     Examples:
       constat run examples/reach/reach.dl --facts examples/reach/facts --output examples/reach

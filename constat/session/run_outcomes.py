@@ -1,8 +1,9 @@
 """What the reference engine found of a program that is run as a whole.
 
 In: an outcome. Out: the rows of a relation, or the mistake that keeps them from being all rows.
-Invariant: a relation that is not whole is never taken for one. Example: a division by zero is
-C0608, with the rule and the values.
+Invariant: a relation that is not whole is never taken for one; an instance that errs is a mistake
+where a row is undecided by it, and of no concern where another literal denies it, or another rule
+gives its row. Example: a division by zero is C0608, with the rule and the values.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import ConstatError, Diagnostic
-from constat.evaluation import ACCEPTED
+from constat.evaluation import ACCEPTED, CONCEIVABLE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,11 +24,11 @@ _MOST_SHOWN: Final = 10
 
 def whole(outcome: Outcome, predicate: str) -> list[Row]:
     """Give the rows of an outcome, sorted; raise where it is not the whole relation."""
-    if outcome.failures:
+    rows: set[Row] = set(outcome.rows(predicate, ACCEPTED))  # type: ignore[arg-type]  # what is accepted has values
+    if any(row not in rows for row in outcome.rows(predicate, CONCEIVABLE)) and outcome.failures:
         raise ConstatError([_failed(outcome, one) for one in outcome.failures[:_MOST_SHOWN]])
     if outcome.stopped:
         raise stopped(outcome.stopped, ())
-    rows: list[Row] = list(outcome.rows(predicate, ACCEPTED))  # type: ignore[arg-type]  # nothing is open here
     return sorted(rows)
 
 

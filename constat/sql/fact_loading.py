@@ -104,6 +104,7 @@ def _width(file: FactFile) -> int:
         return 0
     with file.path.open("rb") as opened, mmap.mmap(opened.fileno(), 0, prot=mmap.PROT_READ) as all_:
         odd = [b"\r", b"\0", b"\n\n", *([b'"'] if file.quoted else [])]
+        odd += [b"[", b"]"] if file.bracketed else []
         if any(all_.find(one) >= 0 for one in odd):
             raise StrategyError("bytes that Python reads")
         if all_[:2] == _GZIP or all_[:3] == _BYTE_ORDER_MARK or all_[:1] == b"\n":

@@ -16,6 +16,7 @@ from tests.run.places import ENGINES, Place, codes
 NUMBERS = ".decl p(x: number)\n.input p\n.output p\n"
 TEXTS = ".decl p(x: symbol)\n.input p\n.output p\n"
 PAIRS = ".decl p(x: number, y: symbol)\n.input p(rfc4180=true)\n.output p\n"
+COMMAS = '.decl p(x: number, y: symbol)\n.input p(delimiter=",")\n.output p\n'
 engines = pytest.mark.parametrize("engine", ENGINES)
 
 
@@ -33,15 +34,20 @@ def place(tmp_path: Path) -> Place:
         (TEXTS, b"\xed\xa0\x80\n", "C0602", "line 1"),
         (NUMBERS, b"1\n\n2\n", "C0600", "line 2"),
         (NUMBERS, b"1e3\n", "C0600", "line 1"),
-        (NUMBERS, b" 1\n", "C0600", "line 1"),
+        (NUMBERS, b"1 \n", "C0600", "line 1"),
+        (NUMBERS, b"0x1\n", "C0600", "line 1"),
         (NUMBERS, b"1_000\n", "C0600", "line 1"),
         (NUMBERS, "\N{ARABIC-INDIC DIGIT ONE}\n".encode(), "C0600", "line 1"),
-        (NUMBERS, b"+1\n", "C0600", "line 1"),
+        (NUMBERS, b"+-1\n", "C0600", "line 1"),
+        (NUMBERS, b"++1\n", "C0600", "line 1"),
         (NUMBERS, b"1" * 5000 + b"\n", "C0600", "line 1"),
         (PAIRS, b'1,"a\n2,b\n', "C0602", "line 1"),
         (PAIRS, b'1,"a"b\n', "C0602", "line 1"),
         (PAIRS, b'1,a"b\n', "C0602", "line 1"),
         (PAIRS, b"1,a\n2\n", "C0601", "line 2"),
+        (COMMAS, b"1,a\n2,[b,c\n", "C0602", "line 2"),
+        (COMMAS, b"1,a\n2,b]\n", "C0602", "line 2"),
+        (COMMAS, b"1,[a,b]c\n", "C0602", "line 1"),
     ],
 )
 def test_a_damaged_file_is_named_with_its_line(
@@ -150,10 +156,10 @@ def test_a_packed_file_is_unpacked_and_a_damaged_one_refused(place: Place) -> No
 def test_a_result_can_be_packed(place: Place) -> None:
     program = ".decl p(x: number)\np(1).\n.output p(compress=true)\n"
     assert place.run(program).code == 0
-    content = (place.folder / "results" / "p.csv").read_bytes()
+    content = (place.folder / "results" / "p.csv.gz").read_bytes()
     assert gzip.decompress(content) == b"1\n"
     assert place.run(program).code == 0
-    assert (place.folder / "results" / "p.csv").read_bytes() == content
+    assert (place.folder / "results" / "p.csv.gz").read_bytes() == content
 
 
 @engines
