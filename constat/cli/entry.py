@@ -10,6 +10,8 @@ interrupted.
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import importlib
 import os
 import sys
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _COMPLETING: Final = "_CONSTAT_COMPLETE"
+_FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 USAGE: Final = 2
 INTERNAL: Final = 70
 INTERRUPTED: Final = 130
@@ -45,6 +48,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Whoever read the output has enough. The pipe must not break again at exit.
         silence(sys.stdout)
         return 0
+    except OSError:
+        # Click prints help by itself; what Constat could not write was told where that was tried.
+        silence(sys.stdout)
+        return USAGE
     return code
 
 
@@ -56,7 +63,9 @@ def _run(arguments: list[str]) -> int:
         if as_json:
             show_failure(problem.format_message(), USAGE)
         else:
-            problem.show()
+            # There is nobody to tell that stderr cannot be written; the exit code says enough.
+            with contextlib.suppress(OSError):
+                problem.show()
         return USAGE
     except (KeyboardInterrupt, click.Abort) as problem:
         # What was finished until then is noted at the interruption, which click wraps.
@@ -67,6 +76,10 @@ def _run(arguments: list[str]) -> int:
         return problem.exit_code
     except BrokenPipeError:
         raise
+    except OSError as problem:
+        if problem.errno not in _FULL:
+            return _internal(problem, as_json=as_json)
+        return _failed("no space is left to write to", USAGE, as_json=as_json)
     except Exception as problem:  # noqa: BLE001  the outermost boundary: said, and shown in full on demand
         return _internal(problem, as_json=as_json)
     return result if isinstance(result, int) else 0

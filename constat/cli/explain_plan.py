@@ -42,7 +42,9 @@ class _Wanted:
     strategy: str | None
     no_magic: bool
     facts: str
+    include: tuple[str, ...]
     mode: str | None
+    word_size: str
     timeout: float
 
     @property
@@ -50,9 +52,10 @@ class _Wanted:
         strategy = None if self.strategy is None else Strategy(self.strategy)
         return PlanQuestion(strategy, False if self.no_magic else None, self.timeout)
 
-    @property
-    def read_as(self) -> Mode | None:
-        return None if self.mode is None else Mode(self.mode)
+    def program(self, path: str) -> ProgramFile:
+        mode = None if self.mode is None else Mode(self.mode)
+        include = tuple(map(Path, self.include))
+        return ProgramFile(Path(path), Path(self.facts), mode, int(self.word_size), include)
 
 
 @click.command(name="explain-plan", cls=PlainCommand)
@@ -74,7 +77,17 @@ class _Wanted:
 @click.option("--no-magic", is_flag=True, help="Never restrict rules to what constants demand.")
 @click.option("--facts", "-F", metavar="DIR", default=".", help="PROGRAM: read fact files here.")
 @click.option(
+    "--include", "-I", metavar="DIR", multiple=True, help="PROGRAM: include files from here."
+)
+@click.option(
     "--mode", type=click.Choice([one.value for one in Mode]), help="PROGRAM: how to read it."
+)
+@click.option(
+    "--word-size",
+    type=click.Choice(("32", "64")),
+    default="32",
+    show_default=True,
+    help="PROGRAM: bits of an integer in souffle mode.",
 )
 @click.option(
     "--timeout",
@@ -117,8 +130,7 @@ def command(
     wanted = _Wanted(**given)  # type: ignore[arg-type]  # click gives the options declared above
     question = wanted.question
     if subject.endswith(".dl"):
-        file = ProgramFile(Path(subject), Path(wanted.facts), wanted.read_as)
-        found = _program(file, question, analyze=analyze, as_json=form == "json")
+        found = _program(wanted.program(subject), question, analyze=analyze, as_json=form == "json")
         if isinstance(found, int):
             return found
     else:

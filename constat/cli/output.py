@@ -3,8 +3,9 @@
 In: texts that may hold anything a database or a file holds. Out: characters on stdout or stderr.
 Invariants: no control character of outside text reaches a terminal; colour is used only on a
 terminal without NO_COLOR; a closed pipe ends the output and never the command, whose exit code
-still counts; where JSON was asked for, a failure is one JSON object on stderr and stdout is empty.
-Example: `safe` shows the escape character as four characters.
+still counts; a stdout that takes no more, say for a full disk, is an error (C0975); where JSON was
+asked for, a failure is one JSON object on stderr and stdout is empty. Example: `safe` shows the
+escape character as four characters.
 """
 
 from __future__ import annotations
@@ -16,12 +17,10 @@ import re
 import sys
 from typing import TYPE_CHECKING, Final, TextIO
 
-from constat.diagnostics import render, to_json
+from constat.diagnostics import ConstatError, Diagnostic, render, to_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from constat.diagnostics import ConstatError, Diagnostic
 
 GREEN: Final = "32"
 YELLOW: Final = "33"
@@ -126,17 +125,18 @@ def write_pieces(pieces: Iterable[str]) -> None:
 
 
 class Pipe:
-    """Stdout for bytes, which remembers that its reader has gone; what writes may tell it anew."""
+    """Stdout for bytes, which remembers why it takes no more; what writes may tell it anew."""
 
     def __init__(self) -> None:
-        self.broken = False
+        self.failure: OSError | None = None
 
     def write(self, content: bytes) -> int:
-        """Write all of it; raises `BrokenPipeError`."""
+        """Write all of it; raises `OSError`."""
         try:
             return sys.stdout.buffer.write(content)
-        except BrokenPipeError:
-            self.broken = True
+        except OSError as problem:
+            # Without its traceback, which holds the rows that were to be written.
+            self.failure = OSError(problem.errno, problem.strerror)
             raise
 
 
@@ -147,10 +147,11 @@ def write_bytes(fill: Callable[[Pipe], None]) -> None:
         fill(pipe)
         sys.stdout.buffer.flush()
     except Exception as problem:
-        # Libraries put errors of their own in the place of a broken pipe.
-        if not (pipe.broken or isinstance(problem, BrokenPipeError)):
+        # Libraries put errors of their own in the place of what has happened to the pipe.
+        failure = pipe.failure or problem
+        if not isinstance(failure, OSError):
             raise
-        silence(sys.stdout)
+        _ended(sys.stdout, failure)
 
 
 def joined(pieces: Iterable[str]) -> Iterator[str]:
@@ -197,7 +198,20 @@ def _put(stream: TextIO, text: str) -> bool:
     try:
         stream.write(text)
         stream.flush()
-    except BrokenPipeError:
-        silence(stream)
+    except OSError as problem:
+        _ended(stream, problem)
         return False
     return True
+
+
+def _ended(stream: TextIO, problem: OSError) -> None:
+    """Write no more on a stream; raises `ConstatError` where results are lost that somebody reads.
+
+    Of an error that nobody can be told, the exit code is left.
+    """
+    silence(stream)
+    if stream is sys.stdout and not isinstance(problem, BrokenPipeError):
+        reason = (problem.strerror or "the system refused it").lower()
+        message = f"the standard output cannot be written: {reason}"
+        told = "what was written until then may end in the middle of a line"
+        raise ConstatError([Diagnostic("C0975", message, note=told)]) from problem

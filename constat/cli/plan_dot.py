@@ -26,7 +26,8 @@ def dot_lines(explained: ExplainedPlan) -> Iterator[str]:
     yield "  rankdir=LR;"
     yield '  node [fontname="sans-serif"];'
     for name in plan.inputs:
-        label = f"{name}\\n{amount(plan.relations[name].rows)} rows"
+        known = f"about {amount(plan.relations[name].rows)} rows"
+        label = f"{name}\\n{known if name in explained.known else 'rows not counted'}"
         yield f"  {_quoted(name)} [shape=box, label={_label(label)}];"
     for stage in plan.stages:
         yield from _stage(explained, stage)

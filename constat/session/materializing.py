@@ -118,25 +118,24 @@ class MaterializedResults:
         Raises `ConstatError` where nothing is kept for it, or what is kept may be out of date.
         """
         compiled = self._compiled(query)
-        result, whole = self._serving(compiled)
+        serving = self._serving(compiled)
         with self._around.evaluating(None) as tiers:
-            stale = self._stale(result, compiled, tiers)
-        if stale:
-            raise ConstatError([_out_of_date(result, stale)])
+            stale = [self._stale(result, compiled, tiers) for result, _ in serving]
+        if all(stale):
+            raise ConstatError([_out_of_date(serving[0][0], stale[0])])
+        result, whole = serving[stale.index("")]
         bound, places = _bound(compiled, whole=whole)
         rows = [tuple([row[n] for n in places]) for row in self._store.rows(result, bound)]
         return _answers(compiled, result, sorted(rows))
 
-    def _serving(self, compiled: Compiled) -> tuple[KeptResult, bool]:
-        """Give the result of this very query, or the whole relation of its atom."""
-        found = self._store.find(_name(compiled))
-        if found is not None:
-            return found, False
-        goal = compiled.query.goal
-        whole = None if goal is None else self._store.find(_free_name(compiled))
-        if whole is None:
+    def _serving(self, compiled: Compiled) -> tuple[tuple[KeptResult, bool], ...]:
+        """Give the result of this very query, then the whole relation of its atom."""
+        named = self._store.find(_name(compiled))
+        whole = None if compiled.query.goal is None else self._store.find(_free_name(compiled))
+        if named is None and whole is None:
             raise ConstatError([_nothing_kept(compiled)])
-        return whole, True
+        kept = ((named, False), (None if whole == named else whole, True))
+        return tuple((one, is_whole) for one, is_whole in kept if one is not None)
 
     def _compiled(self, query: str) -> Compiled:
         program = self._around.program

@@ -82,6 +82,7 @@ class ProgramFile:
     facts: Path
     mode: Mode | None = None
     word_size: int = 32
+    include: tuple[Path, ...] = ()
 
 
 def explain_query(compiled: Compiled, question: PlanQuestion) -> ExplainedPlan:
@@ -125,7 +126,7 @@ def analyze_program(
 
 
 def _loaded(file: ProgramFile, texts: dict[str, str]) -> RunnableProgram:
-    program = load_runnable(file.path, file.mode, file.word_size, texts)
+    program = load_runnable(file.path, file.mode, file.word_size, texts, file.include)
     if not program.outputs and not program.sizes:
         message = "the program has neither `.output` nor `.printsize`"
         note = "a plan is made for what is wanted"
@@ -148,7 +149,7 @@ def _files(program: RunnableProgram, file: ProgramFile) -> dict[str, tuple[FactF
     found: dict[str, tuple[FactFile, ...]] = dict.fromkeys(names, ())
     predicates = program.analysed.program.predicates
     for port in program.inputs:
-        one = input_file(port, predicates[port.name], file.facts, file.word_size)
+        one = input_file(port, predicates[port.name], file.facts, program.word_size)
         found[port.name] = (*found[port.name], one)
     return found
 

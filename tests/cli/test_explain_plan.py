@@ -94,3 +94,24 @@ def test_names_cannot_break_out_of_the_graph(tmp_path: Path) -> None:
     ran = run("explain-plan", file, "--format", "dot")
     assert ran.code == 0
     assert ran.out.count('"') % 2 == 0
+
+
+def test_a_program_is_read_as_a_run_reads_it(tmp_path: Path) -> None:
+    (tmp_path / "e.facts").write_text("3000000000\n")
+    (tmp_path / "inner").mkdir()
+    (tmp_path / "inner" / "rules.dl").write_text(".decl e(x: number)\n.input e\n")
+    program = (
+        '.include "rules.dl"\n.output e\n.decl big(x: number)\nbig(3000000000).\n.output big\n'
+    )
+    options = ("--facts", tmp_path, "--include", tmp_path / "inner", "--analyze")
+    strict, plain = tmp_path / "strict.dl", tmp_path / "plain.dl"
+    strict.write_text('.pragma "constat" "0.1"\n' + program)
+    plain.write_text(program)
+    assert run("explain-plan", strict, *options).code == 0
+    assert "C0611" in run("explain-plan", plain, *options).err
+    assert run("explain-plan", plain, *options, "--word-size", "64").code == 0
+
+
+def test_a_graph_says_which_rows_were_counted_by_nobody() -> None:
+    ran = run("explain-plan", "is_vip(?c)", "--format", "dot", *VIP)
+    assert r'"placed_order" [shape=box, label="placed_order\nrows not counted"]' in ran.out

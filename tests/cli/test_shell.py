@@ -127,6 +127,48 @@ def test_a_closed_pipe_is_quiet_and_keeps_the_verdict(still_shop: Path) -> None:
     assert (ran.returncode, ran.stderr) == (5, "")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("prove", "is_vip(C002)", "--format", "json"), '"code": "C0975"'),
+        (("query", "is_vip(?c)", "--format", "arrow"), "C0975"),
+        (("query", "--help"), "constat: no space is left to write to"),
+    ],
+)
+def test_a_full_disk_behind_the_output_is_told_and_no_verdict(
+    still_shop: Path, arguments: tuple[str, ...], told: str
+) -> None:
+    words = [sys.executable, "-m", "constat", *arguments, "--project", str(still_shop)]
+    with Path("/dev/full").open("w") as full:
+        ran = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert ran.returncode == 2, ran.stderr
+    assert told in ran.stderr
+    assert not re.search("internal|Traceback|leaked|ignored", ran.stderr)
+
+
+@pytest.mark.parametrize("arguments", [("query", "is_vip("), ("query",)])
+def test_where_nobody_can_be_told_of_a_mistake_its_code_is_left(arguments: tuple[str, ...]) -> None:
+    with Path("/dev/full").open("w") as full:
+        words = [sys.executable, "-m", "constat", *arguments]
+        assert subprocess.run(words, stdout=full, stderr=full, check=False).returncode == 2
+
+
+def test_a_reader_of_rows_in_arrow_may_leave(still_shop: Path) -> None:
+    words = ["query", "is_vip(?c)", "--format", "arrow", "--project", str(still_shop)]
+    reading, writing = os.pipe()
+    os.close(reading)
+    ran = subprocess.run(
+        [sys.executable, "-m", "constat", *words],
+        stdout=writing,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    os.close(writing)
+    assert ran.returncode == 0
+    assert "leaked" not in ran.stderr
+
+
 def on_terminal(*arguments: str, **env: str) -> str:
     """Run with a terminal as stdout; give what the terminal got."""
     ours, theirs = pty.openpty()

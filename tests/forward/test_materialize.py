@@ -103,6 +103,21 @@ def test_a_changed_source_makes_it_stale(things: Path) -> None:
         assert [one.stale for one in session.materialized.list()] == [""]
 
 
+def test_the_whole_relation_answers_where_only_an_older_result_of_the_query_is_stale(
+    things: Path,
+) -> None:
+    with Session(things) as session:
+        session.materialized.keep("reach(a, ?b)")
+    change(things, "INSERT INTO pair VALUES ('a', 'zz')")
+    with Session(things) as session:
+        assert refused(session, "reach(a, ?b)") == ["C0673"]
+        session.materialized.keep("reach")
+        found = session.materialized.query("reach(a, ?b)")
+        assert [row.values for row in found] == [
+            row.values for row in session.query("reach(a, ?b)")
+        ]
+
+
 def test_a_stated_fact_makes_it_stale(things: Path) -> None:
     with Session(things) as session:
         session.materialized.keep("reach")

@@ -1,4 +1,4 @@
-"""The codes of `constat run`: fact files, their parameters, what it computes. C0600 to C0639.
+"""The codes of `constat run`, C0600 to C0639, and C0975 of every command that prints.
 
 In: nothing. Out: `ENTRIES`. Invariant: after any of the errors no result is half written. Example:
 C0600 names the line, the column and the type of a cell that cannot be read.
@@ -35,8 +35,9 @@ ENTRIES: Final = (
     Entry(
         "C0602",
         "a damaged line of a fact file",
-        "A line is UTF-8, at most 16 MiB long, and in CSV its quotes are paired. For a predicate "
-        "without columns each line is `()`.",
+        "A line is UTF-8, at most 16 MiB long, and in CSV its quotes are paired. Where another "
+        "file has a comma as its delimiter, brackets are paired and hold a cell together, as they "
+        "do for Souffle. For a predicate without columns each line is `()`.",
         wrong='names.facts with rfc4180=true:\n"Smith, "Jane"',
         right='names.facts with rfc4180=true:\n"Smith, ""Jane"""',
         kind="text",
@@ -155,6 +156,15 @@ ENTRIES: Final = (
         "Only what `.output` and `.printsize` name is computed.",
         wrong=_EDGE + ".input edge",
         right=_EDGE + ".input edge\n.output edge",
+        kind="text",
+    ),
+    Entry(
+        "C0975",
+        "the standard output cannot be written",
+        "The disk or the device behind it takes no more. The exit code is not that of a verdict: "
+        "whoever reads the output has only a part of it.",
+        wrong='constat query "is_vip(?c)" --format csv > /dev/full',
+        right='constat query "is_vip(?c)" --format csv > vip.csv',
         kind="text",
     ),
 )
