@@ -145,13 +145,17 @@ def write_bytes(fill: Callable[[Pipe], None]) -> None:
     pipe = Pipe()
     try:
         fill(pipe)
-        sys.stdout.buffer.flush()
-    except Exception as problem:
-        # Libraries put errors of their own in the place of what has happened to the pipe.
-        failure = pipe.failure or problem
-        if not isinstance(failure, OSError):
+    except Exception:
+        # Libraries put errors of their own in the place of what has happened to the pipe; an error
+        # that has nothing to do with it is none of stdout's.
+        if pipe.failure is None:
             raise
-        _ended(sys.stdout, failure)
+    try:
+        sys.stdout.buffer.flush()
+    except OSError as problem:
+        pipe.failure = pipe.failure or problem
+    if pipe.failure is not None:
+        _ended(sys.stdout, pipe.failure)
 
 
 def joined(pieces: Iterable[str]) -> Iterator[str]:

@@ -16,6 +16,7 @@ import pytest
 
 from constat import __version__
 from constat.cli.commands import cli
+from constat.cli.output import Pipe, write_bytes
 from tests.cli.running import run
 
 if TYPE_CHECKING:
@@ -151,6 +152,14 @@ def test_where_nobody_can_be_told_of_a_mistake_its_code_is_left(arguments: tuple
     with Path("/dev/full").open("w") as full:
         words = [sys.executable, "-m", "constat", *arguments]
         assert subprocess.run(words, stdout=full, stderr=full, check=False).returncode == 2
+
+
+def test_a_file_that_cannot_be_read_is_not_blamed_on_the_output() -> None:
+    def fill(_: Pipe) -> None:
+        raise FileNotFoundError(2, "No such file or directory", "rows.parquet")
+
+    with pytest.raises(FileNotFoundError):
+        write_bytes(fill)
 
 
 def test_a_reader_of_rows_in_arrow_may_leave(still_shop: Path) -> None:
