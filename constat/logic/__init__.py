@@ -22,19 +22,31 @@ from constat.logic.functors import (
     signatures,
 )
 from constat.logic.locales import LOCALES, Locale, find_locale
+from constat.logic.parts import Parts
 from constat.logic.patterns import Pattern, compile_pattern
 from constat.logic.program import (
     Attributes,
+    Branch,
     Column,
     Predicate,
     Program,
     Rule,
     Source,
+    Structures,
     TypeDefinition,
     literal_variables,
     local_names,
     outer_names,
     term_variables,
+)
+from constat.logic.structure_text import NIL, RECORD, quoted, unquoted
+from constat.logic.structures import (
+    CONSTRUCTOR_OF,
+    FIELD_OF,
+    is_constructor,
+    is_of_type,
+    read_as,
+    read_structure,
 )
 from constat.logic.terms import (
     AGGREGATES,
@@ -78,14 +90,19 @@ from constat.logic.values import (
 __all__ = [
     "AGGREGATES",
     "COMPARISONS",
+    "CONSTRUCTOR_OF",
+    "FIELD_OF",
     "FUNCTIONS",
     "LOCALES",
+    "NIL",
     "OPEN",
     "OPERATORS",
+    "RECORD",
     "Aggregate",
     "Apply",
     "Atom",
     "Attributes",
+    "Branch",
     "Column",
     "Comparison",
     "Constant",
@@ -96,6 +113,7 @@ __all__ = [
     "Negative",
     "Open",
     "OpenRow",
+    "Parts",
     "Pattern",
     "Positive",
     "Predicate",
@@ -105,6 +123,7 @@ __all__ = [
     "Signature",
     "Slot",
     "Source",
+    "Structures",
     "Term",
     "Threshold",
     "TypeDefinition",
@@ -126,13 +145,19 @@ __all__ = [
     "format_value",
     "implementation",
     "is_beyond",
+    "is_constructor",
     "is_never_negative",
+    "is_of_type",
     "literal_variables",
     "local_names",
     "outer_names",
     "parse_decimal",
     "parse_value",
+    "quoted",
+    "read_as",
+    "read_structure",
     "signatures",
     "term_variables",
     "threshold_of",
+    "unquoted",
 ]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _BETWEEN_VALUES: Final = "\0"
 _BETWEEN_ROWS: Final = "\x80"
-_TEXTS: Final = frozenset({Kind.SYMBOL, Kind.DATE, Kind.TIMESTAMP, Kind.BOOL})
+_TEXTS: Final = frozenset({Kind.SYMBOL, Kind.DATE, Kind.TIMESTAMP, Kind.BOOL, Kind.STRUCTURE})
 _WHOLE: Final = frozenset({Kind.NUMBER, Kind.UNSIGNED})
 # The encoder of a block holds a few copies of it.
 _BLOCK: Final = 65_536

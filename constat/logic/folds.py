@@ -27,14 +27,14 @@ _SUMS = Context(prec=100, Emax=999, Emin=-999)
 def aggregate_kind(function: str, kind: Kind | None) -> Kind | None:
     """Give the kind of an aggregate over values of that kind, `None` where it is not defined.
 
-    `count` takes no kind. `min` and `max` need an order, which Bool has not.
+    `count` takes no kind. `min` and `max` need an order, which Bool and structures have not.
     """
     match unwrapped(function)[0]:
         case "count":
             return Kind.NUMBER
         case "sum" if kind is not None and kind.numeric:
             return kind
-        case "min" | "max" if kind is not Kind.BOOL:
+        case "min" | "max" if kind not in {Kind.BOOL, Kind.STRUCTURE}:
             return kind
         case "mean" if kind is Kind.DECIMAL:
             return Kind.DECIMAL

@@ -24,7 +24,14 @@ from constat.logic.bits import bit_operation
 from constat.logic.conversions import conversion, to_kind, to_text
 from constat.logic.failure import EvaluationError
 from constat.logic.folds import aggregate_kind, fold
+from constat.logic.parts import Parts
 from constat.logic.patterns import compile_pattern
+from constat.logic.structures import (
+    CONSTRUCTOR_OF,
+    FIELD_OF,
+    construct,
+    is_constructor,
+)
 from constat.logic.values import Kind, Value
 from constat.logic.wrapping import machine_function, unwrapped
 
@@ -58,6 +65,7 @@ class Signature:
 _NUMERIC = (Kind.NUMBER, Kind.UNSIGNED, Kind.FLOAT, Kind.DECIMAL)
 _INTEGERS = (Kind.NUMBER, Kind.UNSIGNED)
 _TEXTS = (Kind.DATE, Kind.TIMESTAMP, Kind.BOOL)
+_MADE = Kind.STRUCTURE
 _ORDERED = (*_NUMERIC, Kind.SYMBOL, Kind.DATE, Kind.TIMESTAMP)
 _PARSERS = MappingProxyType(
     {
@@ -96,7 +104,7 @@ def _all_signatures() -> Iterator[tuple[str, tuple[Signature, ...]]]:
     yield "cat", (Signature((symbol, symbol), symbol, variadic=True),)
     yield "strlen", (Signature((symbol,), number),)
     yield "substr", (Signature((symbol, number, number), symbol),)
-    yield "to_string", tuple(Signature((kind,), symbol) for kind in Kind)
+    yield "to_string", tuple(Signature((kind,), symbol) for kind in Kind if kind is not _MADE)
     for function, kind in _PARSERS.items():
         yield function, tuple(Signature((source,), kind) for source in (symbol, *_NUMERIC))
     yield "days_between", (Signature((date, date), number),)
@@ -109,8 +117,10 @@ def _all_signatures() -> Iterator[tuple[str, tuple[Signature, ...]]]:
 
 
 def _casts() -> Iterator[Signature]:
+    # A structure of another type has other fields: there is no cast between them.
     for kind in Kind:
-        yield Signature((kind,), kind)
+        if kind is not _MADE:
+            yield Signature((kind,), kind)
     for source in _NUMERIC:
         yield from (Signature((source,), kind) for kind in _NUMERIC if kind is not source)
     for kind in _TEXTS:
@@ -129,11 +139,17 @@ def signatures(function: str) -> tuple[Signature, ...]:
     return _SIGNATURES.get(unwrapped(function)[0], ())
 
 
-def implementation(function: str, parameters: tuple[Kind, ...], result: Kind) -> Function:
+def implementation(
+    function: str, parameters: tuple[Kind, ...], result: Kind, parts: Parts | None = None
+) -> Function:
     """Give what computes the function on values of those kinds.
 
-    Raises `KeyError` for kinds that are in no signature: analysis lets none through.
+    Raises `KeyError` for kinds that are in no signature: analysis lets none through. An evaluation
+    that takes structures apart hands in what remembers their parts.
     """
+    made = _on_structures(function, parameters, result, parts)
+    if made is not None:
+        return made
     if not any(_fits(one, parameters, result) for one in signatures(function)):
         raise KeyError(function, parameters, result)
     plain, width = unwrapped(function)
@@ -163,9 +179,22 @@ def comparison(operator: str, kind: Kind) -> Callable[[Value, Value], bool]:
     """
     if operator in {"match", "!match"}:
         return _matching(wanted=operator == "match")
-    if operator not in {"=", "!="} and kind is Kind.BOOL:
+    if operator not in {"=", "!="} and kind in {Kind.BOOL, Kind.STRUCTURE}:
         raise KeyError(operator, kind)
     return cast("Callable[[Value, Value], bool]", _COMPARISONS[operator])
+
+
+def _on_structures(
+    function: str, parameters: tuple[Kind, ...], result: Kind, parts: Parts | None
+) -> Function | None:
+    """Give what makes or reads structures: functions of any kinds, so they are in no table."""
+    if is_constructor(function) and result is _MADE:
+        return construct(function, parameters)
+    if function == CONSTRUCTOR_OF and (parameters, result) == ((_MADE,), Kind.SYMBOL):
+        return (parts or Parts()).constructor_of
+    if function == FIELD_OF and parameters == (_MADE, Kind.NUMBER):
+        return (parts or Parts()).field_of(result)
+    return None
 
 
 def _fits(signature: Signature, parameters: tuple[Kind, ...], result: Kind) -> bool:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from constat.diagnostics import Span
+from constat.logic.structure_text import RECORD
 from constat.logic.terms import (
     Aggregate,
     Apply,
@@ -31,13 +32,52 @@ Attributes = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a predicate: its name, declared type and (after analysis) its base kind."""
+    """A column of a predicate: its name, declared type and (after analysis) its base kind.
+
+    A field of a structure is one, too. `structures` is set by analysis where the kind is a
+    structure: it tells what `type_name` and the types of its fields are made of.
+    """
 
     name: str
     type_name: str
     kind: Kind = Kind.SYMBOL
     attributes: Attributes = field(default_factory=dict, hash=False)
     span: Span | None = field(default=None, compare=False, repr=False)
+    structures: Structures | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A way to make a structure: its constructor, `[]` or `$Name`, and its fields."""
+
+    constructor: str
+    fields: tuple[Column, ...]
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def indicator(self) -> str:
+        """The constructor and the number of fields, `$Add/2`, as `constructor_of` gives it."""
+        return f"{self.constructor}/{len(self.fields)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Structures:
+    """What the structure types of a program are made of: by name of the type, its branches.
+
+    An alias has those of its type. A record type has one branch, with the constructor `[]`, and
+    `nil` is a value of it, too.
+    """
+
+    branches: Mapping[str, tuple[Branch, ...]] = field(hash=False)
+
+    def branch(self, type_name: str, constructor: str) -> Branch | None:
+        """Give the branch of a type with that constructor."""
+        found = (one for one in self.branches.get(type_name, ()) if one.constructor == constructor)
+        return next(found, None)
+
+    def is_record(self, type_name: str) -> bool:
+        """Tell whether it is the name of a record type."""
+        return self.branch(type_name, RECORD) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +160,9 @@ class Rule:
 class TypeDefinition:
     """`.type name <: members[0]`.
 
-    (`form` is `subtype`), `.type name = A | B` (`union`) or `.type name = A` (`alias`).
+    (`form` is `subtype`), `.type name = A | B` (`union`) or `.type name = A` (`alias`); or, with
+    `branches` and without members, `.type name = [x: A]` (`record`) and `.type name = B { x: A } |
+    C {}` (`algebraic`).
     """
 
     name: str
@@ -129,6 +171,7 @@ class TypeDefinition:
     span: Span | None = field(default=None, compare=False, repr=False)
     attributes: Attributes = field(default_factory=dict, hash=False)
     description: str = ""
+    branches: tuple[Branch, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,8 +37,11 @@ class Constant:
 class Apply:
     """A function applied to terms, `?x + 1`. `kind` is the result's, `None` before type analysis.
 
-    `function` is an operator (`+`, `neg`, `band`: see `OPERATORS`), a named functor, or `as` (whose
-    `kind` is given).
+    `function` is an operator (`+`, `neg`, `band`: see `OPERATORS`), a named functor, `as` (whose
+    `kind` is given), or the constructor of a structure: `[]` or `$Name`. After type analysis
+    `type_name` is the structure's type. In a body as written a constructor is a pattern, too:
+    `?r = [?x, ?y]` binds `?x` where `?r` is bound. The last passes of analysis put functions in
+    place of patterns (`constructor_of`, `field_of`), so engines and checkers know functions only.
     """
 
     function: str

@@ -1,9 +1,10 @@
 """Kinds and values: what a column can hold, and its one canonical spelling.
 
 At run time a value is an `int` (number, unsigned), a `float`, a `Decimal`, or a `str` (symbol,
-Date, Timestamp, Bool: canonical ISO text, so that text order is time order). Columns are typed,
-so 1 and 1.0 never meet. The spelling is the one certificates use. Invariant: except for floats,
-which are spelled in hexadecimal, `parse_value(format_value(v, k), k) == v`.
+Date, Timestamp, Bool: canonical ISO text, so that text order is time order; structure: the text of
+`structure_text`). Columns are typed, so 1 and 1.0 never meet. The spelling is the one certificates
+use. Invariant: except for floats, which are spelled in hexadecimal,
+`parse_value(format_value(v, k), k) == v`.
 
 >>> parse_value("10.50", Kind.DECIMAL)
 Decimal('10.5')
@@ -18,6 +19,8 @@ from decimal import Decimal, InvalidOperation
 from enum import Enum
 from types import MappingProxyType
 
+from constat.logic.structure_text import is_structure, shown
+
 
 class Kind(Enum):
     """A base type."""
@@ -30,6 +33,8 @@ class Kind(Enum):
     TIMESTAMP = "Timestamp"
     DECIMAL = "Decimal"
     BOOL = "Bool"
+    STRUCTURE = "structure"
+    """A record or an algebraic data type. No type is called so: each has a name of its own."""
 
     @property
     def numeric(self) -> bool:
@@ -90,6 +95,8 @@ def parse_value(text: str, kind: Kind) -> Value:
             return text
         case Kind.SYMBOL:
             return check_symbol(text)
+        case Kind.STRUCTURE:
+            return check_structure(text)
 
 
 def format_value(value: Value, kind: Kind) -> str:
@@ -110,6 +117,8 @@ def display_value(value: Slot, kind: Kind) -> str:
     if kind is Kind.FLOAT:
         return repr(value)
     text = format_value(value, kind)
+    if kind is Kind.STRUCTURE:
+        return shown(text)
     if kind is Kind.TIMESTAMP and text.endswith(".000000Z"):
         return text[:-8] + "Z"
     return text
@@ -126,6 +135,15 @@ def check_symbol(text: str) -> str:
             raise ValueError("contains half a surrogate pair") from None
     if len(text) > MAX_TEXT:
         raise ValueError(f"is longer than {MAX_TEXT} characters")
+    return text
+
+
+def check_structure(text: str) -> str:
+    """Give the spelling of a structure back, or raise `ValueError`; its type is not looked at."""
+    if not is_structure(check_symbol(text)):
+        raise ValueError('is no structure such as [1, "a"]')
+    if len(text.encode()) > MAX_TEXT:
+        raise ValueError(f"is longer than {MAX_TEXT} bytes")
     return text
 
 

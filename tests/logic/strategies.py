@@ -8,7 +8,8 @@ from types import MappingProxyType
 
 from hypothesis import strategies as st
 
-from constat.logic import Kind, Value, canonical_decimal
+from constat.logic import NIL, RECORD, Kind, Value, canonical_decimal
+from constat.logic.structures import construct
 
 NUMBERS = st.one_of(
     st.integers(-9, 9),
@@ -43,7 +44,7 @@ DATES = st.one_of(
 ).map(date.isoformat)
 TIMESTAMPS = st.datetimes().map(lambda moment: moment.isoformat(timespec="microseconds") + "Z")
 
-VALUES = MappingProxyType[Kind, st.SearchStrategy[Value]](
+LEAVES = MappingProxyType[Kind, st.SearchStrategy[Value]](
     {
         Kind.NUMBER: NUMBERS,
         Kind.UNSIGNED: UNSIGNED,
@@ -55,6 +56,27 @@ VALUES = MappingProxyType[Kind, st.SearchStrategy[Value]](
         Kind.BOOL: st.sampled_from(["true", "false"]),
     }
 )
+CONSTRUCTORS = st.sampled_from([RECORD, "$A", "$Add", "$_a1", "$nil"])
+Fields = tuple[tuple[Kind, Value], ...]
+
+
+def _made(constructor: str, fields: Fields) -> Value:
+    return construct(constructor, tuple(kind for kind, _ in fields))(*(one for _, one in fields))
+
+
+def fields_of(structures: st.SearchStrategy[Value]) -> st.SearchStrategy[Fields]:
+    """Fields of any kinds, structures of those given among them."""
+    leaves = [st.tuples(st.just(kind), values) for kind, values in LEAVES.items()]
+    inner = st.tuples(st.just(Kind.STRUCTURE), structures)
+    return st.lists(st.one_of(inner, *leaves), max_size=4).map(tuple)
+
+
+STRUCTURES: st.SearchStrategy[Value] = st.recursive(
+    st.sampled_from([NIL, "$Zero", "[]"]),
+    lambda inner: st.builds(_made, CONSTRUCTORS, fields_of(inner)),
+    max_leaves=8,
+)
+VALUES = MappingProxyType[Kind, st.SearchStrategy[Value]]({**LEAVES, Kind.STRUCTURE: STRUCTURES})
 
 
 def digits(value: int) -> tuple[int, ...]:
