@@ -10,10 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from constat.logic import Constant, Kind
+from constat.logic import NIL, Constant, Kind
 from constat.syntax.cursor import ResyncError
 from constat.syntax.denial import TRUTHS, denial, denied_choice
-from constat.syntax.mistakes import refusals, structure
+from constat.syntax.mistakes import structure
 from constat.syntax.operators import INFIX, PREFIX_WORDS
 from constat.syntax.surface import Choice, Compared, SignedAtom, SurfaceLiteral, SurfaceTerm
 from constat.syntax.terms import TermParser
@@ -30,7 +30,10 @@ Branches = list[list[SurfaceLiteral]]
 
 _ARITHMETIC: Final = frozenset("+-*/%^")
 _STARTS: Final = frozenset(
-    {"name", "variable", "!", "number", "text", "wild", "(", "date", "\\+", "~", "¬"}
+    {"name", "variable", "!", "number", "text", "wild", "(", "[", "$", "date", "\\+", "~", "¬"}
+)
+_NO_LITERAL: Final = frozenset(
+    {".", ",", ";", ":-", "}", ")", "]", "end", "directive", "open text", "@[", "@!["}
 )
 
 
@@ -153,7 +156,7 @@ class BodyParser(TermParser):
             return self._negation_habit()
         if kind == "name":
             return self._named()
-        if kind in {".", ",", ";", ":-", "}", ")", "end", "directive", "open text", "@[", "@!["}:
+        if kind in _NO_LITERAL:
             self.unexpected(
                 "a literal", "write a literal such as `p(?x)`, or delete what stands before"
             )
@@ -255,22 +258,12 @@ class BodyParser(TermParser):
         start, name = self.position, self.word
         self.refuse_qualified()
         if self.ahead() != "(":
-            self.fail(structure.no_literal(self.here, name))
+            self.fail(structure.no_literal(self.here, "" if name == NIL else name))
         if name in self.reserved:
             self.report(structure.reserved_word(self.here, name, "predicate"))
         self.advance()
         terms = self.arguments(self.advance())
         return SignedAtom(name, terms, self.since(start), negative)
-
-    def refuse_qualified(self) -> None:
-        """Report `component.relation`."""
-        place = self.position + 1
-        touching = self.tokens.adjacent(place) and self.kinds[place] == "."
-        if touching and self.kinds[place + 1] == "name" and self.tokens.adjacent(place + 1):
-            span = self.tokens.span(self.position, place + 1)
-            # Behind the name, so that its dot is not taken for the end of the statement.
-            self.position = place + 2
-            self.fail(refusals.refused("component", span))
 
     def arguments(self, opener: int) -> tuple[SurfaceTerm, ...]:
         """Read the arguments of an atom whose bracket has been opened."""

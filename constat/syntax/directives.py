@@ -16,7 +16,6 @@ from constat.syntax.constants import read_text
 from constat.syntax.cursor import ResyncError
 from constat.syntax.mistakes import declarations, refusals, spelling, structure
 from constat.syntax.modes import Mode
-from constat.syntax.notes import NoteParser
 from constat.syntax.surface import (
     Attribute,
     Declaration,
@@ -27,19 +26,17 @@ from constat.syntax.surface import (
     SurfaceItem,
 )
 from constat.syntax.tokens import Tokens
+from constat.syntax.type_definitions import KINDS, TypeParser
 from constat.syntax.words import (
-    BASE_TYPES,
     HINTS,
     LEGACY_TAGS,
     REFUSED_DIRECTIVES,
-    STAND_INS,
 )
 
-_KINDS: Final = MappingProxyType({kind.value: kind for kind in Kind})
 _LEGACY_TYPES: Final = MappingProxyType({"number_type": "number", "symbol_type": "symbol"})
 
 
-class DirectiveParser(NoteParser):
+class DirectiveParser(TypeParser):
     """The part of the parser that reads directives."""
 
     def __init__(
@@ -60,7 +57,8 @@ class DirectiveParser(NoteParser):
             case "decl":
                 self._declaration(notes)
             case "type":
-                self._type(notes)
+                definition = self.type_definition(notes)
+                self.items.extend([] if definition is None else [definition])
             case "input" | "output" | "printsize":
                 self._ports(word, notes)
             case "include":
@@ -106,24 +104,6 @@ class DirectiveParser(NoteParser):
                 if depth == 0:
                     return
 
-    def plain_name(self, what: str) -> tuple[str, Span]:
-        """Read the name of a predicate, column or type."""
-        if self.kind == "variable" and not self.souffle:
-            bare = self.word.lstrip("?_") or "x"
-            self.report(
-                structure.unexpected(
-                    self.here, self.word, f"the name of a {what}", f"write `{bare}`"
-                )
-            )
-        elif self.kind not in {"name", "variable"}:
-            self.unexpected(f"the name of a {what}", f"write the name of the {what} here")
-        elif self.word in self.reserved:
-            self.report(structure.reserved_word(self.here, self.word, what))
-        self.refuse_qualified()
-        name, span = self.word.removeprefix("?"), self.here
-        self.advance()
-        return name, span
-
     def _declaration(self, notes: Notes) -> None:
         self.advance()
         names = [self.plain_name("predicate")]
@@ -162,28 +142,14 @@ class DirectiveParser(NoteParser):
         name, span = self.plain_name("column")
         if not self.accept(":"):
             self.unexpected("`:` and a type", f"write, for example, `{name}: symbol`")
-        type_name = self._type_name()
+        type_name = self.type_name()
         return Column(
             name,
             type_name,
-            _KINDS.get(type_name, Kind.SYMBOL),
+            KINDS.get(type_name, Kind.SYMBOL),
             {one.key: one.value for one in attributes},
             span,
         )
-
-    def _type_name(self) -> str:
-        if self.kind != "name":
-            self.unexpected(
-                "a type", "write a type such as `symbol`, `number`, `Decimal` or `Date`"
-            )
-        self.refuse_qualified()
-        name = self._own_type(self.word)
-        self.advance()
-        return name
-
-    def _own_type(self, name: str) -> str:
-        """Give the name of a type; what is built in here only is any type's name in Souffle."""
-        return f"{name}_" if self.souffle and name in STAND_INS else name
 
     def _tags(self, names: list[tuple[str, Span]]) -> None:
         """Read what may follow the columns: hints are ignored, other tags refused.
@@ -208,57 +174,13 @@ class DirectiveParser(NoteParser):
                 return
             self.advance()
 
-    def _type(self, notes: Notes) -> None:
-        start = self.advance()
-        if self.kind != "name":
-            self.unexpected(
-                "the name of a type", "write, for example, `.type CustomerId <: symbol`"
-            )
-        name, span = self._own_type(self.word), self.here
-        if name in self.reserved:
-            self.report(structure.reserved_word(span, name, "type"))
-        self.refuse_qualified()
-        self.advance()
-        if self.accept("<:"):
-            form, members = "subtype", [self._type_name()]
-        elif self.accept("="):
-            members = self._members()
-            form = "union" if len(members) > 1 else "alias"
-        elif self.souffle:
-            self.report(refusals.refused("legacy", self.since(start)))
-            form, members = "subtype", ["symbol"]
-        else:
-            self.fail(refusals.refused("legacy", self.since(start)))
-        # The prelude declares what stock Souffle lacks; here these types are there already.
-        if name not in BASE_TYPES:
-            attributes = {one.key: one.value for one in notes.attributes}
-            self.items.append(
-                TypeDefinition(name, form, tuple(members), span, attributes, notes.description)
-            )
-        elif form != "subtype" or STAND_INS.get(name) != members[0]:
-            self.report(declarations.built_in_type(span, name))
-
     def _legacy_type(self, base: str, notes: Notes) -> None:
         """Read `.number_type Age`, which is `.type Age <: number`."""
         start = self.advance()
         name, span = self.plain_name("type")
         self.report(refusals.refused("legacy", self.since(start)))
         attributes = {one.key: one.value for one in notes.attributes}
-        self.items.append(
-            TypeDefinition(self._own_type(name), "subtype", (base,), span, attributes)
-        )
-
-    def _members(self) -> list[str]:
-        if self.kind == "[":
-            self.fail(refusals.refused("record", self.here))
-        members = []
-        while True:
-            place = self.here
-            members.append(self._type_name())
-            if self.kind == "{":
-                self.fail(refusals.refused("union", place))
-            if not self.accept("|"):
-                return members
+        self.items.append(TypeDefinition(self.own_type(name), "subtype", (base,), span, attributes))
 
     def _ports(self, directive: str, notes: Notes) -> None:
         self.advance()

@@ -18,14 +18,15 @@ if TYPE_CHECKING:
     from constat.syntax.tokens import Tokens
 
 TOO_WIDE: Final = 1_000_000
-_BRACKETS: Final = frozenset({"(", "{", "@[", "@!["})
+_BRACKETS: Final = frozenset({"(", "[", "{", "@[", "@!["})
+_ATTRIBUTES: Final = frozenset({"@[", "@!["})
 _CLOSERS: Final = frozenset({")", "}", "]"})
 _SEPARATORS: Final = frozenset({",", ";"})
 
 
 @dataclass(slots=True)
 class Group:
-    """A bracket or the body of a rule, by its first token; `-1` is the stretch itself."""
+    """A bracket, or the body of a rule or type, by its first token; `-1` is the stretch itself."""
 
     opener: int
     breakable: bool = False
@@ -95,40 +96,56 @@ def _find_groups(shape: Shape, tokens: Tokens) -> None:
     """Find the groups, and where their lines would begin."""
     kinds = tokens.kinds
     stack = [Group(-1)]
+    body = _body(shape, tokens)
     for place in range(shape.first, shape.last):
         kind = kinds[place]
         if kind in _BRACKETS:
             stack.append(Group(place))
             shape.groups[place] = stack[-1]
-        elif kind == ":-":
+        elif place == body:
             stack.append(Group(place, breakable=True))
             shape.groups[place] = stack[-1]
             shape.turns.add(place + 1)
+        elif kind == "|" and stack[-1].opener == body:
+            shape.turns.add(place)
         elif kind in _SEPARATORS:
             _separate(shape, stack[-1], kinds[stack[-1].opener], place)
         elif kind in _CLOSERS:
             closed = stack.pop()
             if closed.breakable:
                 shape.turns.update((closed.opener + 1, place))
-            if kind == "]" and stack[-1].breakable:
+            if kinds[closed.opener] in _ATTRIBUTES and stack[-1].breakable:
                 # An attribute behind `:-` stands on a line of its own.
                 shape.turns.add(place + 1)
 
 
+def _body(shape: Shape, tokens: Tokens) -> int:
+    """The `:-` of a rule, or the `=` of a type with branches; no token where there is neither."""
+    if shape.in_rule:
+        return _first(":-", shape, tokens)
+    if tokens.word(shape.first) != ".type" or tokens.kinds[shape.last - 1] != "}":
+        return -1
+    return _first("=", shape, tokens)
+
+
+def _first(kind: str, shape: Shape, tokens: Tokens) -> int:
+    places = range(shape.first, shape.last)
+    return next((place for place in places if tokens.kinds[place] == kind), -1)
+
+
 def _separate(shape: Shape, group: Group, opener: str, place: int) -> None:
     """Note a separator. `@[` itself is never broken, only the list of parts in it."""
-    if group.opener >= 0 and opener not in {"@[", "@!["}:
+    if group.opener >= 0 and opener not in _ATTRIBUTES:
         group.breakable = True
         shape.turns.add(place + 1)
 
 
 def _find_reaches(shape: Shape, tokens: Tokens) -> None:
     """From the right: for each group, where the next line could begin behind it."""
-    kinds = tokens.kinds
     openers = _openers_by_closer(shape, tokens)
     nexts = [shape.last]
-    bodies = sum(kinds[place] == ":-" for place in shape.groups)
-    nexts.extend([shape.last] * bodies)
+    body = _body(shape, tokens)
+    nexts.extend([shape.last] * (body in shape.groups))
     for place in range(shape.last - 1, shape.first - 1, -1):
         if place in openers:
             group = shape.groups[openers[place]]
@@ -137,7 +154,7 @@ def _find_reaches(shape: Shape, tokens: Tokens) -> None:
         elif place in shape.groups:
             nexts.pop()
             group = shape.groups[place]
-            if kinds[place] == ":-":
+            if place == body:
                 group.reach = shape.last
             if group.breakable:
                 # What stands before need not share a line with what stands in the bracket.

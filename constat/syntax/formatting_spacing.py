@@ -15,9 +15,9 @@ from constat.syntax.words import AGGREGATE_WORDS
 if TYPE_CHECKING:
     from constat.syntax.tokens import Tokens
 
-_OPEN: Final = frozenset({"(", "@[", "@![", "!"})
+_OPEN: Final = frozenset({"(", "[", "$", "@[", "@![", "!"})
 _TOUCHES: Final = frozenset({")", "]", ",", ";", "."})
-_TERM_ENDS: Final = frozenset({"variable", "number", "text", "wild", "date", ")", "}"})
+_TERM_ENDS: Final = frozenset({"variable", "number", "text", "wild", "date", ")", "]", "}"})
 
 
 def spaced(tokens: Tokens, place: int, *, in_rule: bool, commented: bool = False) -> bool:
@@ -29,7 +29,7 @@ def spaced(tokens: Tokens, place: int, *, in_rule: bool, commented: bool = False
     before, kind = kinds[place - 1], kinds[place]
     if commented:
         return before not in _OPEN
-    if before in _OPEN or kind in _TOUCHES:
+    if before in _OPEN or kind in _TOUCHES or (before == "{" and kind == "}"):
         return False
     if before == "-" and kinds[place - 2] not in _TERM_ENDS:
         return kind == "-"

@@ -9,6 +9,7 @@ with `?` or `_`. Named columns may stand in any order, and those left out are fr
 from __future__ import annotations
 
 import re
+from functools import partial
 from types import MappingProxyType
 from typing import Final, NoReturn
 
@@ -26,13 +27,14 @@ from constat.logic import (
     Variable,
     check_integer,
     parse_value,
+    read_as,
 )
 from constat.syntax.goal_tokens import Argument, GoalScanner
 from constat.syntax.mistakes import goals
 
 GOAL_NAME: Final = "<goal>"
 FACT_NAME: Final = "<fact>"
-_QUOTABLE: Final = frozenset({Kind.SYMBOL, Kind.DATE, Kind.TIMESTAMP, Kind.BOOL})
+_QUOTABLE: Final = frozenset({Kind.SYMBOL, Kind.DATE, Kind.TIMESTAMP, Kind.BOOL, Kind.STRUCTURE})
 _INTEGERS: Final = frozenset({Kind.NUMBER, Kind.UNSIGNED})
 # What rules may write for an integer and sources do not: `0x1F`, `0b101`, `12u`.
 _LITERAL: Final = re.compile(
@@ -89,9 +91,9 @@ class GoalReader:
     def read(self) -> tuple[Predicate, tuple[Term, ...]]:
         """Read the whole atom."""
         name, span = self.scanner.predicate()
-        arguments = self.scanner.arguments()
-        self.finish()
         predicate = self.program.predicates.get(name)
+        arguments = self.scanner.arguments(partial(_is_text, predicate))
+        self.finish()
         if predicate is None:
             self.fail(goals.unknown_predicate(span, name, sorted(self.program.predicates)))
         given = self.assign(predicate, arguments, span)
@@ -151,15 +153,27 @@ class GoalReader:
             self.diagnostics.append(goals.quoted_number(argument.span, column, argument.text))
             return Constant(argument.text, Kind.SYMBOL, argument.span)
         try:
-            value = _value(argument.text, column.kind)
+            value = _value(argument, column)
         except ValueError as error:
             self.diagnostics.append(goals.wrong_value(argument.span, column, str(error)))
             value = argument.text
         return Constant(value, column.kind, argument.span)
 
 
-def _value(text: str, kind: Kind) -> Value:
+def _is_text(predicate: Predicate | None, place: int, name: str) -> bool:
+    """Whether an argument goes to a column of texts, by its name or its place."""
+    columns = predicate.columns if predicate else ()
+    mine = [one for one in columns if one.name == name] if name else columns[place : place + 1]
+    return any(one.kind is Kind.SYMBOL for one in mine)
+
+
+def _value(argument: Argument, column: Column) -> Value:
     """Read a bare token as a value; integers also in the spellings of rules."""
+    text, kind = argument.text, column.kind
+    if kind is Kind.STRUCTURE:
+        return read_as(text, column)
+    if argument.form == "structure":
+        raise ValueError("is a structure")
     literal = _LITERAL.match(text) if kind in _INTEGERS else None
     if literal is None:
         return parse_value(text, kind)

@@ -42,7 +42,7 @@ _MACRO: Final = re.compile(r"#[ \t]*([a-z]+)")
 # After one of these a term has ended: `%` divides and `.` ends a rule.
 _TERM_ENDS: Final = frozenset({"name", "variable", "wild", "number", "text", "date", ")", "]", "}"})
 _PLAIN: Final = frozenset({"name", "variable", "number", "text", "wild", "date"})
-_BEFORE_TERM: Final = frozenset("(,+-*/%^=<>") | {"<=", ">=", "!="}
+_BEFORE_TERM: Final = frozenset("([,+-*/%^=<>") | {"<=", ">=", "!="}
 _QUOTE: Final = '"'
 _LOOK_AHEAD: Final = 4_000
 MAX_ERRORS: Final = 200

@@ -1,18 +1,21 @@
 """Write terms, literals, rules and rows as text.
 
 In: values of `constat.logic`. Out: text that reads back as the same values. Invariant (a law of
-the tests): reading what was printed gives what was printed. Example: `Variable("x")` is `?x`,
-`Variable("_1")` is `_`.
+the tests): reading what was printed gives what was printed. Patterns that analysis has opened are
+put back. Example: `Variable("x")` is `?x`, `Variable("_1")` is `_`.
 """
 
 from __future__ import annotations
 
 import re
 from decimal import Decimal
+from itertools import accumulate
 from types import MappingProxyType
 from typing import Final, assert_never
 
 from constat.logic import (
+    NIL,
+    RECORD,
     Aggregate,
     Apply,
     Atom,
@@ -31,8 +34,11 @@ from constat.logic import (
     Variable,
     canonical_decimal,
     display_value,
+    is_constructor,
+    unquoted,
 )
 from constat.syntax.operators import ATOMIC, INFIX, PREFIX_POWER, UNARY
+from constat.syntax.regrouping import regrouped
 from constat.syntax.words import CONSTRAINT_WORDS
 
 _WILDCARD: Final = re.compile(r"_[0-9]+\Z")
@@ -55,6 +61,13 @@ _ESCAPES: Final = MappingProxyType(
     )
 )
 WIDTH: Final = 96
+# A name first, so that a number in it is none; then what rules spell in another way.
+_PART: Final = re.compile(
+    r'\$\w+|"[^"\\]*(?:\\.[^"\\]*)*"|-?0x[0-9a-f.]+p[+-][0-9]+|-?[0-9]+(?:\.[0-9]+)?',
+    re.ASCII | re.DOTALL,
+)
+_NUMBERS: Final = range(-(1 << 63), 1 << 63)
+_UNSIGNED: Final = range(1 << 64)
 
 
 def print_text(text: str) -> str:
@@ -91,6 +104,10 @@ def _apply(term: Apply) -> tuple[str, int]:
         return _prefixed(function, arguments[0]), PREFIX_POWER
     if power is None:
         parts = [_term(argument, 0) for argument in arguments]
+        if function == RECORD:
+            return f"[{', '.join(parts)}]", ATOMIC
+        if function == NIL or (is_constructor(function) and not parts):
+            return function, ATOMIC
         if function == "as":
             parts.append(term.type_name or (term.kind.value if term.kind else ""))
         return f"{function}({', '.join(parts)})", ATOMIC
@@ -128,8 +145,31 @@ def print_value(value: Value, kind: Kind) -> str:
             return _pointed(Decimal(value))
         case Kind.FLOAT:
             return _float(float(value))
+        case Kind.STRUCTURE:
+            return _structure(str(value), typed=False)
         case _:
             return print_text(str(value))
+
+
+def _structure(structure: str, *, typed: bool) -> str:
+    """Write a structure; where its type is `typed` by what reads it, integers need no sign of it.
+
+    Else they are as rules spell those that are no number: an unsigned or a decimal.
+    """
+
+    def written(found: re.Match[str]) -> str:
+        part = found[0]
+        if part[0] == "$":
+            return part
+        if part[0] == '"':
+            return print_text(unquoted(part))
+        if "0x" in part:
+            return _float(float.fromhex(part))
+        if typed or "." in part or int(part) in _NUMBERS:
+            return part
+        return f"{part}u" if int(part) in _UNSIGNED else f"{part}.0"
+
+    return _PART.sub(written, structure)
 
 
 def _pointed(value: Decimal) -> str:
@@ -162,7 +202,7 @@ def print_literal(literal: Literal) -> str:
                 return f"{operator}({print_term(left)}, {print_term(right)})"
             return f"{print_term(left)} {operator} {print_term(right)}"
         case Aggregate(function=function, result=result, target=target, body=body):
-            inner = ", ".join(map(print_literal, body))
+            inner = ", ".join(print_literal(one) for one, _ in regrouped(body))
             over = "" if target is None else f" {_target(target)}"
             return f"{print_term(result)} = {function}{over} : {{ {inner} }}"
         case _:
@@ -187,16 +227,29 @@ def print_rule_as(rule: Rule, *, with_id: bool) -> str:
     if rule.confidence != 1:
         attributes["confidence"] = f"{rule.confidence:f}"
     attributes.update(rule.attributes)
+    if "reasons" in attributes:
+        attributes["reasons"] = _reasons(rule)
     description = attributes.pop("description", "")
     lines = [*print_description(description), *print_attributes(attributes)]
     return "\n".join([*lines, _rule_body(rule)])
+
+
+def _reasons(rule: Rule) -> str:
+    """Give the reason codes of the literals as they are printed: a pattern is one of them."""
+    codes = rule.attributes["reasons"].split(",")
+    counts = [count for _, count in regrouped(rule.body)]
+    if len(codes) != len(rule.body) or len(counts) == len(codes):
+        return rule.attributes["reasons"]
+    return ",".join(
+        codes[end - count] for count, end in zip(counts, accumulate(counts), strict=True)
+    )
 
 
 def _rule_body(rule: Rule) -> str:
     head = print_atom(rule.head)
     if not rule.body:
         return f"{head}."
-    literals = [print_literal(literal) for literal in rule.body]
+    literals = [print_literal(literal) for literal, _ in regrouped(rule.body)]
     line = f"{head} :- {', '.join(literals)}."
     if len(line) <= WIDTH:
         return line
@@ -252,6 +305,8 @@ def print_row(predicate: Predicate, row: OpenRow) -> str:
 
 
 def _goal_value(value: Value, kind: Kind) -> str:
+    if kind is Kind.STRUCTURE:
+        return _structure(str(value), typed=True)
     text = display_value(value, kind)
     if kind.numeric or _BARE_TOKEN.match(text):
         return text

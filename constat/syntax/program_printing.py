@@ -7,9 +7,10 @@ in their order, a blank line where the predicate changes.
 
 from __future__ import annotations
 
-from constat.logic import Column, Predicate, Program, Rule, TypeDefinition
+from constat.logic import RECORD, Branch, Column, Predicate, Program, Rule, TypeDefinition
 from constat.syntax.mistakes.declarations import LANGUAGE_VERSION
 from constat.syntax.printing import (
+    WIDTH,
     attribute_texts,
     attribute_value,
     print_attributes,
@@ -39,17 +40,40 @@ def print_program(program: Program) -> str:
 def _needs_prelude(program: Program) -> bool:
     used = {column.type_name for one in program.predicates.values() for column in one.columns}
     used.update(member for one in program.types.values() for member in one.members)
+    branches = (branch for one in program.types.values() for branch in one.branches)
+    used.update(column.type_name for branch in branches for column in branch.fields)
     return not used.isdisjoint(STAND_INS)
 
 
 def _type(definition: TypeDefinition) -> str:
-    sign = "<:" if definition.form == "subtype" else "="
     lines = [
         *print_description(definition.description),
         *print_attributes(dict(definition.attributes)),
-        f".type {definition.name} {sign} {' | '.join(definition.members)}",
+        print_type(definition),
     ]
     return "\n".join(lines)
+
+
+def print_type(definition: TypeDefinition) -> str:
+    """Write a type definition without what stands before it."""
+    sign = "<:" if definition.form == "subtype" else "="
+    start = f".type {definition.name} {sign}"
+    parts = [*definition.members, *map(_branch, definition.branches)]
+    line = f"{start} {' | '.join(parts)}"
+    if len(line) <= WIDTH or not definition.branches:
+        return line
+    if definition.form == "record":
+        fields = ",\n  ".join(map(_column, definition.branches[0].fields))
+        return f"{start} [\n  {fields}\n]"
+    return f"{start}\n  " + "\n  | ".join(parts)
+
+
+def _branch(branch: Branch) -> str:
+    fields = ", ".join(map(_column, branch.fields))
+    if branch.constructor == RECORD:
+        return f"[{fields}]"
+    name = branch.constructor.removeprefix("$")
+    return f"{name} {{ {fields} }}" if fields else f"{name} {{}}"
 
 
 def _predicate(predicate: Predicate, program: Program) -> str:

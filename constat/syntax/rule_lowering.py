@@ -40,7 +40,7 @@ from constat.syntax.surface import (
     Wildcard,
 )
 
-_KINDS: Final = MappingProxyType({kind.value: kind for kind in Kind})
+_KINDS: Final = MappingProxyType({kind.value: kind for kind in Kind if kind is not Kind.STRUCTURE})
 _Conjunction = tuple[SurfaceLiteral, ...]
 
 

@@ -12,10 +12,11 @@ from abc import abstractmethod
 from typing import Final, NoReturn
 
 from constat.diagnostics import Diagnostic
-from constat.logic import Constant, Kind, Variable, canonical_float
+from constat.logic import NIL, RECORD, Constant, Kind, Variable, canonical_float, is_constructor
 from constat.syntax.constants import read_number, read_text
-from constat.syntax.cursor import Cursor, ResyncError
-from constat.syntax.mistakes import refusals, spelling, structure
+from constat.syntax.constructors import StructureParser
+from constat.syntax.cursor import ResyncError
+from constat.syntax.mistakes import records, refusals, spelling, structure
 from constat.syntax.modes import Mode
 from constat.syntax.operators import (
     DOUBLED,
@@ -35,19 +36,31 @@ from constat.syntax.words import (
     REFUSED_FUNCTIONS,
 )
 
-_LEAVES: Final = frozenset({"variable", "number", "text", "wild", "name", "date"})
+_LEAVES: Final = frozenset({"variable", "number", "text", "wild", "name", "date", "[", "$"})
 # What follows nearly every term: no operator begins so.
-_ENDS: Final = frozenset({",", ")", ".", ";", "}", ":", ":-", "=", "!=", "<=", ">=", "end"})
+_ENDS: Final = frozenset({",", ")", "]", ".", ";", "}", ":", ":-", "=", "!=", "<=", ">=", "end"})
+_HABITS: Final = frozenset({",", "|"})
+_CALLERS: Final = frozenset({"name", "[", "$"})
 
 
 class _Frame:
     """An open bracket: a group (`function` empty), or a function with the arguments read so far."""
 
-    __slots__ = ("arguments", "depth", "function", "operands", "operators", "start", "type_name")
+    __slots__ = (
+        "arguments",
+        "depth",
+        "function",
+        "opener",
+        "operands",
+        "operators",
+        "start",
+        "type_name",
+    )
 
     def __init__(self, function: str, start: int) -> None:
         self.function = function
         self.start = start
+        self.opener = start + bool(function)
         self.arguments: list[SurfaceTerm] = []
         self.operands: list[tuple[SurfaceTerm, int, int]] = []
         self.operators: list[tuple[int, str, int]] = []
@@ -55,7 +68,7 @@ class _Frame:
         self.type_name = ""
 
 
-class TermParser(Cursor):
+class TermParser(StructureParser):
     """The part of the parser that reads terms."""
 
     in_aggregate = False
@@ -96,9 +109,9 @@ class TermParser(Cursor):
             elif kind == "~":
                 self.report(structure.operator_habit(self.here, "~", "bnot"))
                 frames[-1].operators.append((PREFIX_POWER, "bnot", self.advance()))
-            elif kind == "name" and self.ahead() == "(" and not self._at_aggregate():
-                self._open_call(frames)
-                if self.kind == ")":
+            elif kind in _CALLERS and self._begins_call(kind):
+                self._open_call(frames) if kind == "name" else self._open_structure(frames)
+                if self.kind == self.closer_of(frames[-1].function):
                     return
             else:
                 start = self.position
@@ -106,6 +119,12 @@ class TermParser(Cursor):
                 return
             if len(frames[-1].operators) > structure.MAX_DEPTH:
                 self.fail(structure.too_deep(self.here))
+
+    def _begins_call(self, kind: str) -> bool:
+        """Whether a function or a structure with arguments begins here."""
+        if kind == "name":
+            return self.ahead() == "(" and not self._at_aggregate()
+        return kind == "[" or (kind == "$" and self.has_fields())
 
     def _open(self, frames: list[_Frame], function: str, start: int) -> None:
         if len(frames) > structure.MAX_DEPTH:
@@ -116,14 +135,26 @@ class TermParser(Cursor):
         name = self.word
         if name in REFUSED_FUNCTIONS:
             self.report(refusals.refused(REFUSED_FUNCTIONS[name], self.here))
+        self.refuse_nil_arguments()
         start = self.advance()
         self.advance()
         self._open(frames, name, start)
+
+    def _open_structure(self, frames: list[_Frame]) -> None:
+        """Step over `[`, or over `$Name(`."""
+        start = self.position
+        function = RECORD if self.kind == "[" else self.branch_name()
+        self.advance()
+        self._open(frames, function, start)
+        frames[-1].opener = self.position - 1
+        self.refuse_field_name()
 
     def _operators(self, frames: list[_Frame]) -> bool:
         """Read what follows an operand. True when another operand must follow."""
         while True:
             start, frame, kind = self.position, frames[-1], self.kind
+            if kind in _HABITS and len(frames) > 1:
+                self.refuse_habit(frame.function, frame.start)
             operator = "" if kind in _ENDS else self._operator(kind, grouped=len(frames) > 1)
             if operator:
                 power = INFIX[operator]
@@ -137,13 +168,15 @@ class TermParser(Cursor):
                 self._argument(frame)
                 if frame.function == "as" and self._type_argument(frame):
                     continue
+                if is_constructor(frame.function):
+                    self._next_field(frame)
                 return True
             if frame.function and kind in _LEAVES and not self.begins_statement(self.position):
                 self.report(structure.missing_comma(self.tokens.after(self.position - 1)))
                 self._reduce(frame, 0)
                 self._take_argument(frame)
                 return True
-            if kind != ")":
+            if kind != self.closer_of(frame.function):
                 return False
             self._close_frame(frames)
 
@@ -189,6 +222,12 @@ class TermParser(Cursor):
         self._reduce(frame, 0)
         self._take_argument(frame)
         self.advance()
+
+    def _next_field(self, frame: _Frame) -> None:
+        """Look at what stands behind the comma between two fields."""
+        if self.kind == self.closer_of(frame.function):
+            self.fail(records.no_field(self.here, self.kind))
+        self.refuse_field_name()
 
     def _take_argument(self, frame: _Frame) -> None:
         term, depth, _ = frame.operands.pop()
@@ -243,7 +282,7 @@ class TermParser(Cursor):
             self._push(frame, Call(function, arguments, self.since(start)), depth + 1, start)
 
     def _unclosed(self, frame: _Frame) -> None:
-        self.close(frame.start + bool(frame.function), ")")
+        self.close(frame.opener, self.closer_of(frame.function))
 
     def _signed_number(self) -> bool:
         # `-2 ^ 2` is `-(2 ^ 2)`, as in Souffle and in mathematics.
@@ -260,6 +299,8 @@ class TermParser(Cursor):
             return self._text(kind)
         if kind == "wild":
             return Wildcard(self.tokens.span(self.advance(), self.position - 1))
+        if kind == "$" or (kind == "name" and self.word == NIL):
+            return self.constant_constructor()
         if kind == "name":
             return self._bare_name()
         return self._refused_leaf(kind)
@@ -315,8 +356,6 @@ class TermParser(Cursor):
         span, word = self.here, self.word
         if self._at_aggregate():
             return self.aggregate()
-        if word == "nil":
-            self.fail(refusals.refused("record", span))
         if self.souffle:
             if word in self.reserved:
                 self.fail(structure.reserved_word(span, word, "variable"))
@@ -328,11 +367,9 @@ class TermParser(Cursor):
         return Constant(word, Kind.SYMBOL, span)
 
     def _refused_leaf(self, kind: str) -> NoReturn:
-        """Records, algebraic data types and user functors stand where a term may stand."""
-        if kind == "[":
-            self.fail(refusals.refused("record", self.here))
-        if kind == "$":
-            self.fail(refusals.refused("union", self.here))
+        """User functors stand where a term may stand, and what others write for records."""
+        if kind == "{":
+            self.fail(records.braces_habit(self.here))
         if kind == "@":
             twice = self.ahead() == "@"
             self.fail(refusals.refused("user aggregate" if twice else "functor", self.here))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from constat.analysis import analyse_or_raise
 from constat.diagnostics import ConstatError, Diagnostic, render
 from constat.syntax import parse_goal, parse_text
 
@@ -18,7 +19,7 @@ def diagnostics_of(entry: Entry, example: str) -> list[Diagnostic]:
     if entry.kind == "rules":
         parse_text(example, "example.dl", found)
         return found
-    program = parse_text(entry.rules_for_goal, "example.dl", found)
+    program = analyse_or_raise(parse_text(entry.rules_for_goal, "example.dl", found)).program
     assert found == []
     try:
         parse_goal(example, program)

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from constat.analysis import analyse_or_raise
 from constat.diagnostics import ConstatError
-from constat.logic import Constant, Kind, Row, format_value, parse_value
-from constat.syntax import parse_fact, parse_goal, parse_text
+from constat.logic import Constant, Kind, Row, format_value, is_of_type, parse_value
+from constat.syntax import parse_fact, parse_goal, parse_text, print_row
 from tests.fuzz.damage import NUMBERS, STRANGE, any_text, damaged_text, nested, rearranged, soup
 from tests.fuzz.reading import check_diagnostics, check_places
 
@@ -26,6 +27,9 @@ RULES: Final = """\
 .decl order(c: CustomerId, a: Decimal, d: Date)
 .decl total(c: CustomerId, t: Decimal)
 .decl every(n: number, u: unsigned, f: float, s: symbol, d: Date, t: Timestamp, m: Decimal, b: Bool)
+.type List = [head: number, tail: List]
+.type Expr = Number { x: float } | Add { l: Expr, r: Expr } | Named { s: symbol, d: Date } | Zero {}
+.decl holds(l: List, e: Expr, s: symbol)
 .decl flag()
 .decl sum_of(n: number, n2: number)
 """
@@ -36,6 +40,9 @@ GOALS: Final = (
     "not total('x', f(y)), order(a==b",
     'every(-5, 7, 1.5e3, "x y", 2024-02-29, "2024-01-01T10:00:00Z", 10.10, true)',
     "every(n = 1, b = false, s = x)",
+    'holds([1, [-2, nil]], $Add($Number(1.5), $Named("a, ]\\n", 2024-02-29)), [a)',
+    "holds(e = $Zero(), s = $x, l = nil)",
+    "holds([ 5 , nil ], $Named( J. Doe , 2024-02-29 ), ?s)",
     "flag()",
     "sum_of(?x, ?x)",
 )
@@ -43,6 +50,12 @@ PIECES: Final = (
     *"()[]{}.,;:?_!@#$%^&*-+=/\\|<>'\"`~ \t\n\r\0",
     *(
         "order(",
+        "holds(",
+        "nil",
+        "[1, ",
+        "$Add(",
+        "$Zero",
+        "$Named(",
         "every(",
         "flag",
         "total",
@@ -60,7 +73,10 @@ PIECES: Final = (
     *STRANGE,
     "a" * 3_000,
 )
-_BRACKETS: Final = (("(", ")"), ("order(", ")"), ("-", ""), ("[", "]"), ('"', '"'), ("?", ""))
+_BRACKETS: Final = (
+    *(("(", ")"), ("order(", ")"), ("-", ""), ("[", "]"), ('"', '"'), ("?", "")),
+    *(("holds(", ")"), ("[1, ", "]"), ("$Add($Zero, ", ")"), ("$Add(", ", $Zero)")),
+)
 
 
 _VALUES: Final = (
@@ -84,7 +100,7 @@ def _fitting(chance: Random) -> str:
 
 
 def program() -> Program:
-    return parse_text(RULES, "rules.dl", [])
+    return analyse_or_raise(parse_text(RULES, "rules.dl", [])).program
 
 
 class GoalsAndFacts:
@@ -137,7 +153,11 @@ class GoalsAndFacts:
             check_diagnostics(error.diagnostics, {"<fact>": text})
             check_places(error.diagnostics, {"<fact>": text})
             return "refused"
-        assert_spelled(row, self.program.predicates[name].kinds)
+        predicate = self.program.predicates[name]
+        assert_spelled(row, predicate.kinds)
+        columns = zip(row, predicate.columns, strict=True)
+        assert all(is_of_type(value, column) for value, column in columns)
+        assert parse_fact(print_row(predicate, row), self.program) == (name, row)
         return "read"
 
 

@@ -103,7 +103,7 @@ def _kinds(tree: Tree) -> dict[str, tuple[Kind, ...]]:
 
 
 def _value(text: str, kind: Kind) -> Value:
-    return read_canonical(text, kind)
+    return read_canonical(text, Column("", kind.value, kind))
 
 
 def _goal(tree: Tree) -> Atom:

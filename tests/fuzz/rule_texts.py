@@ -50,6 +50,17 @@ SAMPLES: Final = (
 total(?c, ?t) :- order(?c, _, _), ?t = sum ?a : { order(?c, ?a, ?d), ?d >= "2025-01-01" }.
 """,
     """\
+.type List = [head: number, tail: List]
+.type Expr = Number { x: Decimal } | Add { l: Expr, r: Expr } | Of { s: symbol, l: List } | Zero {}
+.decl list(l: List) .decl expr(e: Expr, n: unsigned)
+.decl eval(e: Expr, d: Decimal) .decl heads(h: number, n: number)
+list([1, [-2, nil]]). list([?h, nil]) :- list([?h, _]).
+expr($Add($Number(1.5), $Of("a\\n\\"b", [1, nil])), 18446744073709551615u). expr($Zero, 0).
+eval(?e, ?d) :- expr(?e, _), ?e = $Number(?d), $Zero != ?e, !expr($Add(?e, $Zero), 1).
+eval(?e, ?a + ?b) :- expr(?e, _), $Add(?l, ?r) = ?e, eval(?l, ?a), eval(?r, ?b).
+heads(?h, ?n) :- list([?h, [_, ?t]]), ?t = nil, ?n = count : { list([?h, ?u]), ?u != ?t }.
+""",
+    """\
 p(?x), q(?x) :- (r(?x, -5); !s(?x, 10.50)), ?x * (2 + 1) % 3 != -?x, match("a.*", "b").
 p(as(?x, number)) :- t(?x), ?n > count : { t(_) } - max ?y : { t(?y) }, !contains("a", "b").
 flag(). p("a\\n\\"b", 0x1F, 5u, 1.5e300). .plan 0: (1, 2)
@@ -61,6 +72,8 @@ p(X) :- not q(x), ?x == 'y' && ?z is 2024-01-01 or r(.5) % comment
 PIECES: Final = (
     *sorted(RESERVED),
     *"()[]{}.,;:?_!@#$%^&*-+=/\\|<>'\"`~ \t\n\r\0",
+    *("nil", "[1, ", ", nil]", "[?h, ?t]", "$A", "$A(", "$Add(?l, _)", "$ ", " = [x: number]"),
+    *(".type T = ", "A { x: T } | ", "B {}", " | ", "[?h | ?t]", "(1, 2)", "{x: 1}"),
     *(":-", "@[", "@![", "<=", "!=", "//", "/*", "*/", "///", "--", ".decl ", ".type ", "..", "''"),
     *("?x", "_x", "_1", "?_x", "p(?x)", "p(", "sum ?x : {", ".input p(", 'query="', "@[null = "),
     *NUMBERS,
@@ -69,6 +82,7 @@ PIECES: Final = (
 )
 _BRACKETS: Final = (
     *(("(", ")"), ("cat(", ', "")'), ("-", ""), ("!", ""), ("p(", ")"), ("{", "}"), ("[", "]")),
+    *(("[1, ", "]"), ("$A(", ")"), ("[", ", nil]"), ("$A(1, [", "])")),
     *(("count : { ", " }"), ("/*", "*/"), (".comp C { ", " }"), ("(1 + ", ")"), ('"', '"')),
 )
 _TESTS: Final = Path(__file__).parents[1]

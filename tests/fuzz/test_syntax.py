@@ -38,6 +38,8 @@ def test_any_heap_of_tokens_is_read_or_explained(text: str) -> None:
 def test_any_goal_is_read_or_explained(text: str) -> None:
     goals().check(text)
     goals().check(f"order({text})")
+    goals().check(f"holds([{text}, $Zero, a)")
+    goals().check(f"holds(nil, $Named({text}, a)")
 
 
 @pytest.mark.parametrize(
@@ -52,6 +54,15 @@ def test_any_goal_is_read_or_explained(text: str) -> None:
         "@[",
         ".p ",
         "p(1).p",
+        "p([",
+        "[1, ",
+        "p($A(",
+        "$",
+        "p($).",
+        "p((1, 2)).",
+        ".type T = ",
+        ".type T = [x: number\n",
+        "A {} | ",
     ],
 )
 def test_a_piece_repeated_without_end_is_read_in_linear_time(piece: str) -> None:

@@ -17,6 +17,7 @@ from constat.logic import (
     Aggregate,
     Apply,
     Atom,
+    Branch,
     Column,
     Comparison,
     Constant,
@@ -45,14 +46,48 @@ OPERATORS = ("=", "!=", "<", "<=", ">", ">=")
 BITS = ("%", "band", "bor", "bxor", "bshl", "bshr", "bshru", "land", "lor", "lxor")
 EXTREMES = st.sampled_from(("min", "max"))
 SUBTYPE, UNION, ALIAS = "CustomerId", "Anyone", "Amount"
+PAIR, SHAPE = "Pair", "Shape"
+BASE_KINDS = tuple(kind for kind in Kind if kind is not Kind.STRUCTURE)
+
+
+def branch(constructor: str, **fields: str) -> Branch:
+    """A branch as it is read: kinds of types are known to analysis only."""
+    names = {kind.value: kind for kind in BASE_KINDS}
+    columns = (Column(name, of, names.get(of, Kind.SYMBOL)) for name, of in fields.items())
+    return Branch(constructor, tuple(columns))
+
+
 TYPES = {
     SUBTYPE: TypeDefinition(
         SUBTYPE, "subtype", ("symbol",), None, {"owner": "sales"}, "A number.\nOurs."
     ),
     UNION: TypeDefinition(UNION, "union", (SUBTYPE, "symbol")),
     ALIAS: TypeDefinition(ALIAS, "alias", ("Decimal",)),
+    PAIR: TypeDefinition(
+        PAIR, "record", (), branches=(branch("[]", x="number", y="symbol", next=PAIR),)
+    ),
+    SHAPE: TypeDefinition(
+        SHAPE,
+        "algebraic",
+        (),
+        None,
+        {"owner": "sales"},
+        "A form.",
+        (
+            branch("$Circle", radius="Decimal", since="Date"),
+            branch("$Group", left=SHAPE, right=SHAPE, an_offset_with_a_long_name=PAIR),
+            branch("$Point"),
+        ),
+    ),
 }
-BASE_OF = {SUBTYPE: Kind.SYMBOL, UNION: Kind.SYMBOL, ALIAS: Kind.DECIMAL}
+# No column is a pair: then every structure of a rule is a shape.
+COLUMN_TYPES = sorted({*TYPES} - {PAIR})
+BASE_OF = {
+    SUBTYPE: Kind.SYMBOL,
+    UNION: Kind.SYMBOL,
+    ALIAS: Kind.DECIMAL,
+    SHAPE: Kind.STRUCTURE,
+}
 
 # Whatever a rule file may hold inside quotes: all but NUL, halves of surrogate pairs and raw CR.
 texts = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=12)
@@ -77,6 +112,8 @@ def constants(kind: Kind) -> st.SearchStrategy[Constant]:
 
 def terms(kind: Kind, names: list[str]) -> st.SearchStrategy[Term]:
     """Terms of one kind over variables of that kind."""
+    if kind is Kind.STRUCTURE:
+        return shapes([Variable(name) for name in names])
     variables = [Variable(name) for name in names]
     leaves: st.SearchStrategy[Term] = constants(kind)
     if variables:
@@ -100,6 +137,26 @@ def terms(kind: Kind, names: list[str]) -> st.SearchStrategy[Term]:
     return st.recursive(leaves, grown, max_leaves=8)
 
 
+def shapes(variables: list[Variable]) -> st.SearchStrategy[Term]:
+    """Structures of the type `SHAPE`, with these variables among its parts."""
+    numbers, dates = constants(Kind.NUMBER), constants(Kind.DATE)
+    circles = st.builds(_made("$Circle"), constants(Kind.DECIMAL), dates)
+    nil: Term = Apply("nil", ())
+    pairs = st.recursive(
+        st.just(nil), lambda rest: st.builds(_made("[]"), numbers, constants(Kind.SYMBOL), rest)
+    )
+    leaves: st.SearchStrategy[Term] = circles | st.just(Apply("$Point", ()))
+    if variables:
+        leaves = leaves | st.sampled_from(variables)
+    return st.recursive(
+        leaves, lambda inner: st.builds(_made("$Group"), inner, inner, pairs), max_leaves=4
+    )
+
+
+def _made(constructor: str) -> Callable[..., Term]:
+    return lambda *fields: Apply(constructor, fields)
+
+
 def _cat(left: Term, right: Term) -> Term:
     return Apply("cat", (left, right))
 
@@ -116,7 +173,7 @@ descriptions = st.sampled_from(["", "One line.", "Two lines,\nthe second with \\
 def predicates(draw: st.DrawFn, name: str, *, derived: bool) -> Predicate:
     columns = []
     for place in range(draw(st.integers(1, 3))):
-        kind_names = [kind.value for kind in Kind] + sorted(TYPES)
+        kind_names = [kind.value for kind in BASE_KINDS] + COLUMN_TYPES
         type_name = draw(st.sampled_from(kind_names))
         kind = Kind(type_name) if type_name not in TYPES else Kind.SYMBOL
         null = draw(st.sampled_from([{}, {}, {"null": "skip"}]))
@@ -163,11 +220,23 @@ def _atom(draw: st.DrawFn, predicate: Predicate, scope: _Scope, *, wild: bool) -
             found.append(Variable("_0"))
         elif choice == 1 and scope.names(kind):
             found.append(Variable(draw(st.sampled_from(scope.names(kind)))))
+        elif choice == 2 and kind is Kind.STRUCTURE:
+            found.append(draw(_pattern(scope, wild=wild)))
         elif choice == 2:
             found.append(draw(constants(kind)))
         else:
             found.append(scope.fresh(kind))
     return Atom(predicate.name, tuple(found))
+
+
+@st.composite
+def _pattern(draw: st.DrawFn, scope: _Scope, *, wild: bool) -> Term:
+    """A structure with variables in it, which an atom binds."""
+    rest: Term = Variable("_0") if wild else Apply("nil", ())
+    if draw(coins):
+        return Apply("$Circle", (scope.fresh(Kind.DECIMAL), draw(constants(Kind.DATE))))
+    pair = Apply("[]", (scope.fresh(Kind.NUMBER), scope.fresh(Kind.SYMBOL), rest))
+    return Apply("$Group", (scope.fresh(Kind.STRUCTURE), draw(shapes([])), pair))
 
 
 @st.composite
@@ -184,7 +253,8 @@ def _comparison(draw: st.DrawFn, scope: _Scope) -> Comparison:
     if kind is Kind.SYMBOL and draw(st.booleans()):
         operator = draw(st.sampled_from(["match", "!match", "contains", "!contains"]))
         return Comparison(operator, Constant("a.*", Kind.SYMBOL), Variable(names[0]))
-    operator = draw(st.sampled_from(OPERATORS[:2] if kind is Kind.BOOL else OPERATORS))
+    unordered = kind in {Kind.BOOL, Kind.STRUCTURE}
+    operator = draw(st.sampled_from(OPERATORS[:2] if unordered else OPERATORS))
     return Comparison(operator, draw(terms(kind, names)), draw(terms(kind, names)))
 
 

@@ -80,6 +80,7 @@ def test_a_printed_program_is_laid_out_without_changing_it(program: Program) -> 
 
 TOKENS = (
     *("p", "?x", "_", "1", "1.5", '"a//b"', "(", ")", "{", "}", "@[", "]", ",", ";", ":-", "."),
+    *("[", "$", "$A", "$A(?x)", "|", "nil", "[1, ?x]", "T", "A {", "x: T", ".type T =", "B { }"),
     *(":", "=", "<", "-", "+", "!", "sum", "count", ".decl", ".type", ".input", "symbol", "<:"),
     *("// c\n", "/* c */", "/// d\n", "\n", " ", "\n.once\n", "p(?x) :- q(?x).\n", "q(1)."),
 )

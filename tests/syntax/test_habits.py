@@ -8,6 +8,15 @@ from tests.syntax.reading import errors, read, sound
 
 # wrong text, code, the edit that the help gives, the text after the edit
 HABITS = [
+    ("p([?h | ?t]) :- q(?h, ?t).", "C0192", "`[?head, ?tail]`", "p([?h, ?t]) :- q(?h, ?t)."),
+    ("p((1, 2)).", "C0192", "`[1, 2]`", "p([1, 2])."),
+    ("p({x: 1, y: 2}).", "C0192", "`[1, 2]`", "p([1, 2])."),
+    ("p([x: 1, 2]).", "C0192", "`x`", "p([1, 2])."),
+    ("p($Circle { 1 }).", "C0191", "`$Circle(...)`", "p($Circle(1))."),
+    ("p(nil()).", "C0191", "`nil`", "p(nil)."),
+    (".type T = A { x: number } | B", "C0193", "`B {}`", ".type T = A { x: number } | B {}"),
+    (".type T = { x: number }", "C0193", "`[x: number]`", ".type T = [x: number]"),
+    (".type T = A(x: number)", "C0193", "`A { x: number }`", ".type T = A { x: number }"),
     ("p(?x) :- q(?x, Gold).", "C0116", '`"Gold"`', 'p(?x) :- q(?x, "Gold").'),
     ("p(?x) :- q(?x, gold).", "C0116", "`?gold`", "p(?x) :- q(?x, ?gold)."),
     ("p(?x) :- q(?x, true).", "C0116", '`"true"`', 'p(?x) :- q(?x, "true").'),

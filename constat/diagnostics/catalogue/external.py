@@ -229,7 +229,8 @@ _ANSWERS: Final = (
         "C0525",
         "a cell that is no value of its column",
         "The source holds something that is not exactly of the declared type: text in a number "
-        "column, a fraction for an integer, a time of day in a Date, bytes.",
+        "column, a fraction for an integer, a time of day in a Date, bytes, a text that is no "
+        "value of a record or an algebraic data type.",
         wrong=".decl born(c: symbol, d: Date)\n// the source has 1990-05-01 10:30:00",
         right=".decl born(c: symbol, d: Timestamp)\n// the source has 1990-05-01 10:30:00",
         kind="text",

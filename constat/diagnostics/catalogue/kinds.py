@@ -104,7 +104,7 @@ KINDS: Final[tuple[Entry, ...]] = (
     Entry(
         "C0225",
         "a comparison that the type does not have",
-        "Truth values have no order, and `match` and `contains` work on texts.",
+        "Truth values and structures have no order, and `match` and `contains` work on texts.",
         _FLAGS + 'on(?c) :- active(?c, ?b), ?b > "false".\n',
         _FLAGS + 'on(?c) :- active(?c, ?b), ?b = "true".\n',
     ),

@@ -19,20 +19,6 @@ REFUSALS: Final[tuple[Entry, ...]] = (
         ".decl sales_revenue(x: number)\n",
     ),
     Entry(
-        "C0161",
-        "records",
-        _LATER + "Until then each field is a column.",
-        ".type Point = [x: number, y: number]\n",
-        ".decl point(x: number, y: number)\n",
-    ),
-    Entry(
-        "C0162",
-        "algebraic data types",
-        _LATER + "Until then each form is a predicate.",
-        ".type Shape = Circle { r: number } | Square { a: number }\n",
-        ".decl circle(r: number)\n.decl square(a: number)\n",
-    ),
-    Entry(
         "C0163",
         "user-defined functors",
         "A function in another language could not be checked by an independent program. Use a "

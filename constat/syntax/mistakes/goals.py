@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Final
 
 from constat.diagnostics import Diagnostic, Related, Span, nearest
-from constat.logic import Column, Kind, Predicate
+from constat.logic import NIL, RECORD, Branch, Column, Kind, Predicate
 from constat.syntax.mistakes.spelling import quoted, shown
 
 _EXAMPLES: Final = MappingProxyType(
@@ -21,6 +21,10 @@ _EXAMPLES: Final = MappingProxyType(
         Kind.BOOL: "true",
     }
 )
+
+
+_DEEPEST: Final = 3
+_MOST: Final = 8
 
 
 def example(predicate: Predicate) -> str:
@@ -107,10 +111,57 @@ def wrong_value(span: Span, column: Column, reason: str) -> Diagnostic:
         "C0186",
         f"the value of column `{column.name}` {reason}",
         span,
-        note=f"column `{column.name}` is of type {column.type_name}"
-        + ("" if column.type_name == column.kind.value else f", a {column.kind.value}"),
-        help=f"write, for example, `{_EXAMPLES[column.kind]}`, or `?{column.name}` for any value",
+        note=f"column `{column.name}` is of type {column.type_name}{_made_of(column)}",
+        help=f"write{_for_example(column)} `?{column.name}` for any value",
     )
+
+
+def _made_of(column: Column) -> str:
+    """What the type of a column is, where its name does not tell."""
+    if column.structures is not None:
+        branches = column.structures.branches.get(column.type_name, ())
+        shapes = [f"`{shown(_shape(branch))}`" for branch in branches[:3]]
+        return f", which is {' or '.join(shapes)}{' …' if len(branches) > len(shapes) else ''}"
+    return "" if column.type_name == column.kind.value else f", a {column.kind.value}"
+
+
+def _shape(branch: Branch) -> str:
+    fields = ", ".join(f"{one.name}: {one.type_name}" for one in branch.fields)
+    if branch.constructor == RECORD:
+        return f"[{fields}]"
+    return f"{branch.constructor}({fields})" if fields else branch.constructor
+
+
+def _for_example(column: Column) -> str:
+    value = _example(column, 0)
+    return "" if value is None else f", for example, `{value}`, or"
+
+
+def _example(column: Column, depth: int) -> str | None:
+    """A value of a column; nothing where a structure needs many levels."""
+    if column.structures is None or column.kind is not Kind.STRUCTURE:
+        return _EXAMPLES.get(column.kind)
+    if depth and column.structures.is_record(column.type_name):
+        return NIL
+    if depth > _DEEPEST:
+        return None
+    branches = column.structures.branches.get(column.type_name, ())
+    # Each level tries what needs least, and one branch only: types may be large.
+    for branch in sorted(branches, key=lambda one: _parts(one, column.type_name))[:1]:
+        fields = [_example(one, depth + 1) for one in branch.fields[:_MOST]]
+        texts = [one for one in fields if one is not None]
+        if len(texts) < len(branch.fields):
+            return None
+        if branch.constructor == RECORD:
+            return f"[{', '.join(texts)}]"
+        return f"{branch.constructor}({', '.join(texts)})" if texts else branch.constructor
+    return None
+
+
+def _parts(branch: Branch, type_name: str) -> tuple[bool, int]:
+    """How much a branch needs: one that holds its own type needs another branch."""
+    own = any(one.type_name == type_name for one in branch.fields)
+    return own, sum(one.kind is Kind.STRUCTURE for one in branch.fields)
 
 
 def quoted_number(span: Span, column: Column, text: str) -> Diagnostic:

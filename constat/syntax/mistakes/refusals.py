@@ -1,5 +1,7 @@
 """Constructs that are refused on purpose. Codes C0160 to C0179, exit code 78.
 
+C0161 and C0162 stood for records and algebraic data types and are not used again.
+
 One table: the word by which the parser knows a construct, its code, its name, why it is refused,
 and what to write.
 """
@@ -23,18 +25,6 @@ _TABLE: Final = MappingProxyType(
             "components",
             _LATER,
             "use a file with `.include` and a prefix: `sales_revenue`",
-        ),
-        "record": (
-            "C0161",
-            "records",
-            _LATER,
-            "use one column per field: `.decl point(x: number, y: number)`",
-        ),
-        "union": (
-            "C0162",
-            "algebraic data types",
-            _LATER,
-            "use one predicate per form: `.decl circle(r: number)`",
         ),
         "functor": (
             "C0163",
