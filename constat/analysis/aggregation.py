@@ -141,29 +141,39 @@ def _outside(rule: Rule) -> Iterator[Variable]:
 
 def _wildcards(draft: Draft, aggregate: Aggregate) -> Iterator[Diagnostic]:
     atoms = [one.atom for one in aggregate.body if isinstance(one, Positive | Negative)]
+    found = [one.atom for one in aggregate.body if isinstance(one, Positive)]
     if len(atoms) < 2:  # noqa: PLR2004 - in one atom each row is one assignment
         return
     for atom in atoms:
-        for place, term in enumerate(atom.terms):
-            if isinstance(term, Variable) and _WILDCARD.match(term.name):
-                yield _nameless(draft.predicates.get(atom.predicate), aggregate, atom, place)
+        for term in atom.terms:
+            # In a structure that is denied `_` is a mistake of its own.
+            inside = isinstance(term, Variable) or atom in found
+            wildcard = _wildcard_in(term) if inside else None
+            if wildcard is not None:
+                predicate = draft.predicates.get(atom.predicate)
+                yield _nameless(predicate, aggregate, atom, wildcard)
                 break
 
 
+def _wildcard_in(term: Term) -> Variable | None:
+    """Give the first `_` of a term, also one in a structure."""
+    return next((one for one in term_variables(term) if _WILDCARD.match(one.name)), None)
+
+
 def _nameless(
-    predicate: Predicate | None, aggregate: Aggregate, atom: Atom, place: int
+    predicate: Predicate | None, aggregate: Aggregate, atom: Atom, wildcard: Variable
 ) -> Diagnostic:
     named: Aggregate = aggregate
     for other, term in enumerate(atom.terms):
-        if isinstance(term, Variable) and _WILDCARD.match(term.name):
-            known = predicate is not None and other < len(predicate.columns)
-            name = predicate.columns[other].name if predicate and known else "id"
-            named = _renamed(named, term, Variable(f"_{_fresh(named, name)}"))
-    wildcard = atom.terms[place]
+        for one in term_variables(term):
+            if _WILDCARD.match(one.name):
+                known = predicate is not None and other < len(predicate.columns)
+                name = predicate.columns[other].name if predicate and known else "id"
+                named = _renamed(named, one, Variable(f"_{_fresh(named, name)}"))
     return Diagnostic(
         "C0209",
         "`_` in an aggregate over several atoms can lose rows",
-        (wildcard.span if isinstance(wildcard, Variable) else None) or atom.span,
+        wildcard.span or atom.span,
         label="two rows that differ only here could count once",
         note="an aggregate ranges over the bindings of its variables; other engines merge rows "
         "that agree in the named ones, and no test shows it before two rows have equal values",

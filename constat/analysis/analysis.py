@@ -19,6 +19,7 @@ from constat.analysis.kinds import infer_kinds
 from constat.analysis.modes import check_modes
 from constat.analysis.names import check_names
 from constat.analysis.nullable import check_nulls
+from constat.analysis.opening import open_structures
 from constat.analysis.projecting import with_projections
 from constat.analysis.safety import check_safety
 from constat.analysis.singletons import check_singletons
@@ -41,9 +42,10 @@ PASSES: tuple[Pass, ...] = (
     check_singletons,  # needs safety's diagnostics: what these say is not said twice
     check_aggregates,  # needs declarations, for its help
     infer_kinds,  # needs the kinds of columns; gives typed rules
-    check_subtypes,  # needs the type table
+    check_subtypes,  # needs typed rules: constructors that know their types
     check_nulls,  # needs declarations
-    check_modes,  # needs declarations; assumes safety, but does not rely on it
+    open_structures,  # needs typed rules, and all that looks at them as they were written before
+    check_modes,  # needs opened rules; assumes safety, but does not rely on it
     find_strata,  # needs rules only; gives components
 )
 

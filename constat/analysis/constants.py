@@ -3,7 +3,7 @@
 In: a constant as it looks, the kind it must have. Out: its canonical value of that kind, or
 nothing. Invariant: integers fit the other numeric kinds only where they are exact; texts are read
 as dates, times and truth values only where the kind says so. Example: `5` is `Decimal(5)` in a
-Decimal column, `"2025-1-1"` no Date.
+Decimal column, `"2025-1-1"` no Date. A constructor of constants is a constant, too.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from decimal import Decimal
 from typing import cast
 
 from constat.logic import (
+    NIL,
+    Apply,
     Constant,
     Kind,
     Value,
@@ -19,6 +21,7 @@ from constat.logic import (
     canonical_float,
     check_integer,
     check_symbol,
+    implementation,
     parse_value,
 )
 
@@ -41,6 +44,20 @@ def fit(constant: Constant, kind: Kind) -> Value | None:
                 return constant.value if constant.kind is kind else None
     except ValueError:
         return None
+
+
+def folded(term: Apply) -> Apply | Constant:
+    """Give the constant that a typed constructor of constants makes, else the constructor.
+
+    Raises `EvaluationError` where its text is too long.
+    """
+    values = [one for one in term.arguments if isinstance(one, Constant)]
+    if len(values) != len(term.arguments):
+        return term
+    if term.function == NIL:
+        return Constant(NIL, Kind.STRUCTURE, term.span)
+    make = implementation(term.function, tuple(one.kind for one in values), Kind.STRUCTURE)
+    return Constant(make(*(one.value for one in values)), Kind.STRUCTURE, term.span)
 
 
 def _from_text(text: str, kind: Kind) -> Value | None:

@@ -18,7 +18,7 @@ from constat.analysis.kind_classes import Origin
 from constat.analysis.modes import cannot_bind, required_inputs
 from constat.analysis.names import name_mistake
 from constat.diagnostics import ConstatError, Diagnostic
-from constat.logic import Constant, Positive, Term, Variable
+from constat.logic import Constant, Positive, Term, Variable, is_of_type
 from constat.syntax import print_term
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def check_goal(goal: Atom, analysed: AnalysedProgram) -> Atom:
             case Constant():
                 origin = Origin(term=term, predicate=predicate, column=place, atom=goal)
                 value = fit(term, predicate.columns[place].kind)
-                if value is None:
+                if value is None or not is_of_type(value, predicate.columns[place]):
                     kind = predicate.columns[place].kind
                     diagnostics.append(mistakes.misfit(term, kind, origin, predicates))
                 else:
@@ -48,7 +48,7 @@ def check_goal(goal: Atom, analysed: AnalysedProgram) -> Atom:
                 terms.append(term)
             case _:
                 diagnostics.append(_calculated(goal, term))
-    required = required_inputs(analysed.program, predicates).get(goal.predicate, set())
+    required = required_inputs(analysed.rules, predicates).get(goal.predicate, set())
     diagnostics += [
         cannot_bind(goal, predicate, place)
         for place in sorted(required)

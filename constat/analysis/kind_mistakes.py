@@ -11,7 +11,9 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from constat.analysis.constructions import makes_structure
 from constat.analysis.joins import offered_join
+from constat.analysis.structure_mistakes import field_name
 from constat.diagnostics import Diagnostic, Related, nearest
 from constat.logic import (
     FUNCTIONS,
@@ -73,6 +75,8 @@ def described(origin: Origin | None, kind: Kind) -> str:
     """Say what tells a kind: "column `t` of `tier` is symbol"."""
     if origin is None:
         return f"one side is {kind.value}"
+    if origin.branch is not None:
+        return f"{field_name(origin)} is {origin.branch.fields[origin.column].type_name}"
     if origin.predicate is not None:
         column = origin.predicate.columns[origin.column]
         declared = column.type_name
@@ -83,6 +87,8 @@ def described(origin: Origin | None, kind: Kind) -> str:
     if origin.aggregate is not None:
         return f"`{origin.aggregate.function}` gives {kind.value}"
     if isinstance(origin.term, Apply):
+        if makes_structure(origin.term.function):
+            return f"`{print_term(origin.term)}` is a structure"
         return f"`{print_term(origin.term)}` {origin.role} {kind.value}"
     return f"one side is {kind.value}"
 
@@ -135,6 +141,8 @@ def _conflict_help(
     second: Origin | None,
     predicates: Mapping[str, Predicate],
 ) -> str:
+    if Kind.STRUCTURE in kinds:
+        return "use two variables; a pattern such as `?r = [?x, ?y]` gives the fields of a record"
     join = offered_join(kinds, (first, second), predicates)
     if join:
         return f"to go from a name to its id, join with `{join}`"
@@ -201,6 +209,11 @@ def _misfit_reason(
         return "C0215", 'a Bool is `"true"` or `"false"`', 'write `"true"`'
     if kind.numeric and constant.kind.numeric:
         return "C0221", *_number_reason(constant, kind, origin)
+    if kind is Kind.STRUCTURE:
+        note = (
+            "a record is written `[...]` or `nil`, a branch of an algebraic data type `$Name(...)`"
+        )
+        return "C0215", note, "write the structure, for example `[1, 2]` or `$Zero`"
     if kind is Kind.SYMBOL:
         return (
             "C0215",
@@ -290,11 +303,12 @@ def no_aggregate(aggregate: Aggregate, kind: Kind, origin: Origin | None) -> Dia
     reader = f"to_decimal({target})" if kind is Kind.SYMBOL else f"to_number(to_string({target}))"
     count = print_literal(replace(aggregate, function="count", target=None))
     edit = f"count the rows instead: `{count}`"
+    shown = "records and algebraic data types" if kind is Kind.STRUCTURE else kind.value
     if kind is Kind.SYMBOL and aggregate.function in {"sum", "mean"}:
         edit = f"read the text as a number, `{aggregate.function} {reader}`, or {edit}"
     return Diagnostic(
         "C0224",
-        f"`{aggregate.function}` is not defined on {kind.value}",
+        f"`{aggregate.function}` is not defined on {shown}",
         (aggregate.target.span if aggregate.target else None) or aggregate.span,
         label=described(origin, kind),
         note=f"`{aggregate.function}` needs {needs}",
@@ -381,6 +395,10 @@ def _arguments_reason(
 ) -> tuple[str, str, str]:
     shown = [print_term(one) for one in term.arguments]
     dates = given[0] in {Kind.DATE, Kind.TIMESTAMP} or result in {Kind.DATE, Kind.TIMESTAMP}
+    if Kind.STRUCTURE in {*given, result}:
+        code = "C0226" if term.function == "as" else "C0223"
+        edit = "take the structure apart by a pattern such as `?r = [?x, _]`, and use a part of it"
+        return code, "functions and casts do not work on records and algebraic data types", edit
     if term.function == "as":
         note = "`as` converts numbers into each other, and Date, Timestamp, Bool from and to symbol"
         return "C0226", note, f"write `{_converted(shown[0], given[0], result)}`"

@@ -1,9 +1,10 @@
 """Find the kind of every variable, constant and function, and give constants their final values.
 
 In: a draft whose columns have kinds. Out: rules whose constants and functions carry their final
-kinds, the kinds of variables, and diagnostics C0215 and C0218 to C0226. Invariant: two terms that
-must have one kind are in one class, and a class has at most one kind and draws at most one error.
-Example: in `p(?x), ?x > 1` with a Decimal column the constant becomes `Decimal(1)`.
+kinds, the kinds of variables, and diagnostics C0215, C0218 to C0226 and C0234 to C0238. Invariant:
+two terms that must have one kind are in one class, and a class has at most one kind and draws at
+most one error. A constructor of nothing but constants becomes a constant. Example: in `p(?x),
+?x > 1` with a Decimal column the constant becomes `Decimal(1)`.
 
 Classes are joined as in unification (Robinson, 1965) with union-find; what is overloaded waits
 until its argument is known.
@@ -15,16 +16,21 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, assert_never
 
 from constat.analysis import kind_mistakes as mistakes
+from constat.analysis import structure_mistakes
 from constat.analysis.calls import Call, check_call, result_kind, sum_of_texts
-from constat.analysis.constants import fit
+from constat.analysis.constants import fit, folded
+from constat.analysis.constructions import Constructions, makes_structure
 from constat.analysis.draft import as_warning
 from constat.analysis.kind_classes import Classes, Origin
 from constat.logic import (
+    CONSTRUCTOR_OF,
+    FIELD_OF,
     Aggregate,
     Apply,
     Atom,
     Comparison,
     Constant,
+    EvaluationError,
     Kind,
     Negative,
     Positive,
@@ -68,6 +74,7 @@ class _Inference:
         self.souffle = draft.mode is Mode.SOUFFLE
         self.diagnostics = draft.diagnostics
         self.classes = Classes(self.report_conflict)
+        self.constructions = Constructions(self.types, self.classes, self.diagnostics)
         self.cells: list[int] = []
         self.calls: list[Call] = []
         self.comparisons: list[tuple[Comparison, int]] = []
@@ -97,7 +104,11 @@ class _Inference:
             found = self.term(term)
             if known and predicate is not None and columns[place].type_name in self.types.kinds:
                 origin = Origin(term=term, predicate=predicate, column=place, atom=atom, role=role)
-                self.classes.bind(found, columns[place].kind, origin)
+                structure = self.types.structure(columns[place].type_name)
+                self.classes.bind(found, columns[place].kind, origin, structure)
+            elif isinstance(term, Apply) and makes_structure(term.function):
+                # What is wrong with the column is told elsewhere.
+                self.classes.spoil(found)
 
     def comparison(self, comparison: Comparison) -> None:
         left, right = self.term(comparison.left), self.term(comparison.right)
@@ -142,10 +153,23 @@ class _Inference:
         return stack[0]
 
     def apply(self, term: Apply, arguments: tuple[int, ...]) -> int:
+        if makes_structure(term.function):
+            return self.constructions.add(term, arguments)
+        if term.function in {CONSTRUCTOR_OF, FIELD_OF} and term.kind is not None:
+            return self.taken_apart(term, arguments, term.kind)
         call = Call(term, arguments, self.classes.new())
         self.calls.append(call)
         call.join(self.classes, self.types.kinds)
         return call.result
+
+    def taken_apart(self, term: Apply, arguments: tuple[int, ...], kind: Kind) -> int:
+        """Type what an analysed rule has in place of a pattern; the text cannot say it."""
+        origin, taken = Origin(term=term), Origin(term=term, role="takes")
+        for argument, wanted in zip(arguments, (Kind.STRUCTURE, Kind.NUMBER), strict=False):
+            self.classes.bind(argument, wanted, taken)
+        found = self.classes.new()
+        self.classes.bind(found, kind, origin)
+        return found
 
     # Solving: overloads, kinds that only constants tell, then the checks that need kinds.
 
@@ -153,6 +177,7 @@ class _Inference:
         self.settle_overloads()
         self.classes.settle_constants(self.report_mixed)
         self.settle_overloads()
+        self.constructions.finish()
         # Outer calls first: of nested arithmetic the whole is shown, not a part of it.
         for call in reversed(self.calls):
             text_sum = sum_of_texts(call, self.classes) if self.souffle else None
@@ -163,8 +188,12 @@ class _Inference:
         for comparison, found in self.comparisons:
             kind = self.classes.kind(found)
             ordered = comparison.operator not in {"=", "!="}
-            if kind is Kind.BOOL and ordered and not self.classes.broken(found):
+            if not ordered or self.classes.broken(found):
+                continue
+            if kind is Kind.BOOL:
                 self.diagnostics.append(mistakes.no_order(comparison))
+            elif kind is Kind.STRUCTURE:
+                self.diagnostics.append(structure_mistakes.no_order(comparison))
         for aggregate, _, over in self.aggregates:
             self.check_aggregate(aggregate, over)
 
@@ -172,7 +201,7 @@ class _Inference:
         """Give `mean` and overloaded functions their results; one may wait for another."""
         progress = True
         while progress:
-            progress = False
+            progress = self.constructions.settle()
             for aggregate, result, over in self.aggregates:
                 if aggregate.function == "mean" and over is not None:
                     kind = aggregate_kind("mean", self.classes.kind(over))
@@ -200,9 +229,17 @@ class _Inference:
             )
 
     def report_conflict(
-        self, kinds: tuple[Kind, Kind], first: Origin | None, second: Origin | None
+        self,
+        kinds: tuple[Kind, Kind],
+        types: tuple[str, str],
+        first: Origin | None,
+        second: Origin | None,
     ) -> None:
-        self.diagnostics.append(mistakes.conflict(kinds, first, second, self.predicates))
+        if all(types):
+            found = structure_mistakes.two_types(types, first, second)
+        else:
+            found = mistakes.conflict(kinds, first, second, self.predicates)
+        self.diagnostics.append(found)
 
     def report_mixed(self, first: Constant, second: Constant) -> None:
         self.diagnostics.append(mistakes.mixed_constants(first, second))
@@ -255,9 +292,21 @@ class _Inference:
                     stack.append(self.typed_constant(part, next(cells)))
                 case Apply(arguments=arguments):
                     cut = len(stack) - len(arguments)
-                    kind = self.classes.kind(next(cells)) or Kind.SYMBOL
-                    stack[cut:] = [replace(part, arguments=tuple(stack[cut:]), kind=kind)]
+                    stack[cut:] = [self.typed_call(part, tuple(stack[cut:]), next(cells))]
         return stack[0]
+
+    def typed_call(self, term: Apply, arguments: tuple[Term, ...], found: int) -> Term:
+        kind = self.classes.kind(found) or Kind.SYMBOL
+        typed = replace(term, arguments=arguments, kind=kind)
+        if not makes_structure(term.function):
+            return typed
+        typed = replace(typed, kind=Kind.STRUCTURE, type_name=self.classes.structure(found))
+        try:
+            return folded(typed)
+        except EvaluationError as problem:
+            if not self.classes.broken(found):
+                self.diagnostics.append(structure_mistakes.too_long(term, str(problem)))
+            return typed
 
     def typed_constant(self, constant: Constant, found: int) -> Constant:
         kind = self.classes.kind(found)

@@ -8,6 +8,7 @@ here than in Souffle is refused. Example: `?x + 1` becomes `wrap32.+(?x, 1)`.
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, assert_never, cast
 
@@ -33,6 +34,9 @@ if TYPE_CHECKING:
 
 _INTEGERS: Final = frozenset({Kind.NUMBER, Kind.UNSIGNED})
 _NARROW: Final = 32
+_PIECES: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[-+.A-Za-z0-9_]+|[^-+.A-Za-z0-9_"]+', re.DOTALL)
+_WHOLE: Final = re.compile(r"-?[0-9]+\Z")
+_HEXADECIMAL: Final = re.compile(r"-?0x")
 _FOLDS: Final = frozenset({"sum", "mean"})
 
 
@@ -40,8 +44,11 @@ def with_machine_words(
     analysed: AnalysedProgram, width: int, diagnostics: list[Diagnostic]
 ) -> AnalysedProgram:
     """Give the program with wrapping functions; what cannot be given is reported."""
+    low, high = bounds(Kind.NUMBER, width)
+    if _has_unsigned(analysed):
+        high = bounds(Kind.UNSIGNED, width)[1]
     rules = tuple(
-        _Words(kinds, width, diagnostics).rule(rule)
+        _Words(kinds, width, (low, high), diagnostics).rule(rule)
         for rule, kinds in zip(analysed.rules, analysed.variable_kinds, strict=True)
     )
     return replace(analysed, program=replace(analysed.program, rules=rules), rules=rules)
@@ -51,10 +58,15 @@ class _Words:
     """One rule while its functions are renamed."""
 
     def __init__(
-        self, kinds: Mapping[str, Kind], width: int, diagnostics: list[Diagnostic]
+        self,
+        kinds: Mapping[str, Kind],
+        width: int,
+        parts: tuple[int, int],
+        diagnostics: list[Diagnostic],
     ) -> None:
         self.kinds = kinds
         self.width = width
+        self.parts = parts
         self.diagnostics = diagnostics
 
     def rule(self, rule: Rule) -> Rule:
@@ -122,11 +134,30 @@ class _Words:
     def constant(self, constant: Constant) -> Constant:
         if constant.kind is Kind.FLOAT and self.width == _NARROW:
             return self.narrow(constant)
+        if constant.kind is Kind.STRUCTURE:
+            return self.structure(constant)
         if constant.kind in _INTEGERS:
             low, high = bounds(constant.kind, self.width)
             if not low <= cast("int", constant.value) <= high:
                 self.diagnostics.append(_too_wide(constant, self.width))
         return constant
+
+    def structure(self, constant: Constant) -> Constant:
+        """Check and narrow the numbers in a structure; a text in quotes may look like one."""
+        low, high = self.parts
+        pieces = _PIECES.findall(str(constant.value))
+        if any(_WHOLE.match(one) and not low <= int(one) <= high for one in pieces):
+            self.diagnostics.append(_too_wide(constant, self.width))
+            return constant
+        if self.width == _NARROW:
+            pieces = [self.part(one, constant) for one in pieces]
+        return replace(constant, value="".join(pieces))
+
+    def part(self, piece: str, constant: Constant) -> str:
+        if not _HEXADECIMAL.match(piece):
+            return piece
+        narrowed = self.narrow(replace(constant, value=float.fromhex(piece)))
+        return cast("float", narrowed.value).hex()
 
     def narrow(self, constant: Constant) -> Constant:
         try:
@@ -150,6 +181,19 @@ class _Words:
 
     def kind(self, term: Term) -> Kind | None:
         return self.kinds.get(term.name) if isinstance(term, Variable) else term.kind
+
+
+def _has_unsigned(analysed: AnalysedProgram) -> bool:
+    """Tell whether a structure of the program may hold an unsigned number.
+
+    The text of a structure does not tell signed from unsigned.
+    """
+    columns = (one for each in analysed.program.predicates.values() for one in each.columns)
+    structures = next((one.structures for one in columns if one.structures is not None), None)
+    if structures is None:
+        return False
+    branches = (branch for found in structures.branches.values() for branch in found)
+    return any(one.kind is Kind.UNSIGNED for branch in branches for one in branch.fields)
 
 
 def _too_wide(constant: Constant, width: int) -> Diagnostic:

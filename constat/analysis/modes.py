@@ -12,16 +12,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from constat.analysis.binding import bind, free_names, names_in, steps_of
+from constat.analysis.binding import (
+    Inputs,
+    bind,
+    free_names,
+    names_in,
+    nothing_required,
+    steps_of,
+)
 from constat.diagnostics import Diagnostic, Related, nearest
 from constat.logic import Aggregate, Negative, Positive, Variable, outer_names
 from constat.syntax import print_atom, print_term
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from constat.analysis.draft import Draft
-    from constat.logic import Atom, Literal, Predicate, Program, Rule, Term
+    from constat.logic import Atom, Literal, Predicate, Rule, Term
 
 Required = dict[str, set[int]]
 """The places of the columns that must be bound, by predicate."""
@@ -33,8 +40,9 @@ def check_modes(draft: Draft) -> None:
         draft.diagnostics.extend(_unknown_columns(predicate))
     if not declared_inputs(draft.predicates):
         return
-    required = required_inputs(draft.program, draft.predicates)
-    for rule in draft.program.rules:
+    # Opened rules: a structure that a source requires must be made before it is asked.
+    required = required_inputs(draft.rules, draft.predicates)
+    for rule in draft.rules:
         for atom, place in _stuck(rule, required):
             draft.diagnostics.append(cannot_bind(atom, draft.predicates[atom.predicate], place))
 
@@ -51,13 +59,13 @@ def declared_inputs(predicates: Mapping[str, Predicate]) -> Required:
     return found
 
 
-def required_inputs(program: Program, predicates: Mapping[str, Predicate]) -> Required:
+def required_inputs(rules: Sequence[Rule], predicates: Mapping[str, Predicate]) -> Required:
     """Give the required columns of all predicates, derived ones included."""
     required = declared_inputs(predicates)
     if not required:
         return required
     callers: dict[str, list[Rule]] = {}
-    for rule in program.rules:
+    for rule in rules:
         for name in {atom.predicate for atom in _atoms(rule.body)}:
             callers.setdefault(name, []).append(rule)
     changed = list(required)
@@ -73,7 +81,7 @@ def required_inputs(program: Program, predicates: Mapping[str, Predicate]) -> Re
 
 def _needed_places(rule: Rule, required: Required) -> set[int]:
     """Give the head columns whose values the body cannot do without."""
-    needed = _needed_names(rule, required)
+    needed = needed_names(rule, required)
     return {
         place
         for place, term in enumerate(rule.head.terms)
@@ -81,7 +89,8 @@ def _needed_places(rule: Rule, required: Required) -> set[int]:
     }
 
 
-def _needed_names(rule: Rule, required: Required) -> set[str]:
+def needed_names(rule: Rule, required: Required) -> set[str]:
+    """Give the head's variables that whoever asks must bind."""
     head = {term.name for term in rule.head.terms if isinstance(term, Variable)}
     given: set[str] = set()
     while True:
@@ -92,15 +101,23 @@ def _needed_names(rule: Rule, required: Required) -> set[str]:
         given.add(min(fresh))
 
 
-def _waiting(
-    rule: Rule, required: Required, given: set[str]
-) -> Iterator[tuple[Atom, frozenset[str]]]:
-    """Yield the atoms that wait, with the variables that their required columns wait for."""
+def required_terms(required: Required) -> Inputs:
+    """Give what tells the terms of an atom that must be bound before it is asked."""
+    if not required:
+        return nothing_required
 
     def inputs(atom: Atom) -> list[Term]:
         places = required.get(atom.predicate, ())
         return [atom.terms[place] for place in places if place < len(atom.terms)]
 
+    return inputs
+
+
+def _waiting(
+    rule: Rule, required: Required, given: set[str]
+) -> Iterator[tuple[Atom, frozenset[str]]]:
+    """Yield the atoms that wait, with the variables that their required columns wait for."""
+    inputs = required_terms(required)
     outer = set(outer_names(rule))
     bound = bind(steps_of(rule.body, outer, free_names(rule), inputs), given)
     yield from _missing(rule.body, bound.waiting, bound.names, inputs)
@@ -111,20 +128,20 @@ def _waiting(
 
 
 def _missing(
-    body: Iterable[Literal], waiting: Iterable[int], bound: set[str], inputs: object
+    body: Iterable[Literal], waiting: Iterable[int], bound: set[str], inputs: Inputs
 ) -> Iterator[tuple[Atom, frozenset[str]]]:
     literals = tuple(body)
     for place in waiting:
         literal = literals[place]
         if isinstance(literal, Positive | Negative):
-            names = names_in(inputs(literal.atom)) - bound  # type: ignore[operator]
+            names = names_in(inputs(literal.atom)) - bound
             if names:
                 yield literal.atom, names
 
 
 def _stuck(rule: Rule, required: Required) -> Iterator[tuple[Atom, int]]:
     """Yield the atoms with a required column that nothing binds, whoever asks."""
-    given = _needed_names(rule, required)
+    given = needed_names(rule, required)
     for atom, names in _waiting(rule, required, given):
         for place in sorted(required[atom.predicate]):
             if names_in((atom.terms[place],)) & names:

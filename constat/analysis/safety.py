@@ -1,9 +1,9 @@
 """Check that every variable of a rule is bound.
 
-In: a draft. Out: diagnostics C0203, C0204, C0205, C0208 and C0210, one per variable. Invariant:
-afterwards a rule without a diagnostic is safe as `constat/check/FORMAT.md`, section 4 has it, and
-its body can be ordered. Example: in `p(?x) :- !q(?x).` nothing binds `?x`. See Abiteboul, Hull
-and Vianu, Foundations of Databases, chapter 5.
+In: a draft. Out: diagnostics C0203, C0204, C0205, C0208, C0210 and C0244, one per variable.
+Invariant: afterwards a rule without a diagnostic is safe as `constat/check/FORMAT.md`, section 4
+has it, and its body can be ordered. Example: in `p(?x) :- !q(?x).` nothing binds `?x`. See
+Abiteboul, Hull and Vianu, Foundations of Databases, chapter 5.
 """
 
 from __future__ import annotations
@@ -17,17 +17,19 @@ from constat.analysis.binding import (
     aggregate_variables,
     bind,
     free_names,
+    is_pattern,
     names_in,
     steps_of,
 )
+from constat.analysis.structure_mistakes import any_value
 from constat.logic import Aggregate, Comparison, Negative, Positive, outer_names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from constat.analysis.draft import Draft
     from constat.diagnostics import Diagnostic
-    from constat.logic import Atom, Rule, Variable
+    from constat.logic import Atom, Literal, Rule, Term, Variable
 
 
 def check_safety(draft: Draft) -> None:
@@ -60,7 +62,7 @@ def _causes(missing: list[str], steps: list[Step], rule: Rule) -> list[str]:
         name
         for step in steps
         for name in step.gives & names
-        if (step.needs - {name}) & names and name not in step.needs
+        if (step.needs - {name}) & names and name not in step.needs and not _is_making(step, names)
     }
     causes = [name for name in missing if name not in consequences]
     if causes or not missing:
@@ -68,6 +70,11 @@ def _causes(missing: list[str], steps: list[Step], rule: Rule) -> list[str]:
     # A circle: each would be bound if another were. What an aggregate groups by is the way out.
     groups = [name for name in missing if _inside(rule, name) is not None]
     return (groups or missing)[:1]
+
+
+def _is_making(step: Step, missing: set[str]) -> bool:
+    """Tell whether a structure lacks nothing but its `_`: then it was meant to be made."""
+    return step.opens and all(name[0] == "_" for name in step.gives & missing)
 
 
 def _inside(rule: Rule, name: str) -> tuple[Aggregate, Atom] | None:
@@ -82,6 +89,9 @@ def _inside(rule: Rule, name: str) -> tuple[Aggregate, Atom] | None:
 
 def _unbound(draft: Draft, rule: Rule, name: str) -> Diagnostic:
     """Choose the diagnostic that shows the mistake best."""
+    where = _made_with(rule.body, name, rule.head)
+    if where:
+        return any_value(_occurrence(rule, name), where)
     inside = _inside(rule, name)
     if inside is not None:
         return unbound.group(rule, _occurrence(rule, name), *inside)
@@ -100,6 +110,27 @@ def _unbound(draft: Draft, rule: Rule, name: str) -> Diagnostic:
     return unbound.in_head(draft, rule, _occurrence(rule, name))
 
 
+def _made_with(body: Iterable[Literal], name: str, head: Atom | None = None) -> str:
+    """Say where a `_` stands in a structure that is made; empty for other variables."""
+    if name[0] != "_":
+        return ""
+    if head is not None and _has_part(head.terms, name):
+        return "in the head"
+    for literal in body:
+        match literal:
+            case Negative(atom) if _has_part(atom.terms, name):
+                return "under `!`"
+            case Comparison() if _has_part((literal.left, literal.right), name):
+                return "that is made or compared"
+            case _:
+                pass
+    return ""
+
+
+def _has_part(terms: Iterable[Term], name: str) -> bool:
+    return any(is_pattern(term) and name in names_in((term,)) for term in terms)
+
+
 def _occurrence(rule: Rule, name: str) -> Variable:
     """Give the first occurrence of a variable in a rule."""
     return next(one for one in unbound.occurrences(rule) if one.name == name)
@@ -111,4 +142,8 @@ def _unbound_inside(rule: Rule, aggregate: Aggregate, outer: set[str]) -> Iterat
     for variable in aggregate_variables(aggregate):
         if variable.name not in bound.names and variable.name not in reported:
             reported.add(variable.name)
-            yield unbound.in_aggregate(rule, variable, aggregate)
+            where = _made_with(aggregate.body, variable.name)
+            if where:
+                yield any_value(variable, where)
+            else:
+                yield unbound.in_aggregate(rule, variable, aggregate)

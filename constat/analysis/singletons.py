@@ -35,6 +35,7 @@ def check_singletons(draft: Draft) -> None:
 
 
 _BETTER = frozenset({"C0203", "C0204", "C0205", "C0208", "C0210"})
+_MOST_COMPARED = 100
 
 
 def rules_of_text(rules: Iterable[Rule]) -> Iterator[list[Rule]]:
@@ -50,7 +51,10 @@ def rules_of_text(rules: Iterable[Rule]) -> Iterator[list[Rule]]:
 
 
 def _single(rules: list[Rule]) -> Iterator[tuple[Variable, set[str]]]:
-    """Yield each variable that occurs once in every rule it is in, always at the same place."""
+    """Yield each variable that occurs once in every rule it is in, always at the same place.
+
+    With it come the names that it may be a slip of.
+    """
     places: dict[str, set[object]] = {}
     first: dict[str, Variable] = {}
     told = (named_in_sentence(text) for _, text in sentences(rules[0].attributes))
@@ -66,9 +70,11 @@ def _single(rules: list[Rule]) -> Iterator[tuple[Variable, set[str]]]:
                 here.add(name)
                 first.setdefault(name, variable)
                 places.setdefault(name, set()).add(variable.span or number)
-    for name, found in places.items():
-        if len(found) == 1 and name not in repeated:
-            yield first[name], set(places)
+    single = [n for n, found in places.items() if len(found) == 1 and n not in repeated]
+    # Each is compared with all: where nearly every name is used once, none of them is misspelt.
+    near = set(places) if len(single) <= _MOST_COMPARED else set()
+    for name in single:
+        yield first[name], near
 
 
 def _used_once(variable: Variable, names: set[str], rule: Rule) -> Diagnostic:

@@ -1,45 +1,56 @@
 """Check that ids of different types never meet.
 
-In: a draft whose kinds are known. Out: diagnostics C0216 and C0217. Invariant: the columns that a
+In: a draft whose rules are typed. Out: diagnostics C0216 and C0217. Invariant: the columns that a
 variable stands in have a common subtype, and a head column only gets what lies below its type, as
-in Souffle. Constants, and what functions and aggregates give, fit every subtype of their kind.
-Example: `customer(?c), order(?c)` with different id types is C0216.
+in Souffle. The fields of structures are columns in this: a constructor that takes a value apart
+tells the types of its parts, and one that makes a value gets them. Constants, and what functions
+and aggregates give, fit every subtype of their kind. Example: `customer(?c), order(?c)` with
+different id types is C0216.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from constat.analysis.binding import (
+    Step,
+    bind,
+    equations,
+    is_pattern,
+    names_in,
+    pattern_names,
+)
 from constat.analysis.type_table import Below, common, is_below
 from constat.diagnostics import Diagnostic, Related
-from constat.logic import Aggregate, Apply, Comparison, Kind, Negative, Positive, Variable
+from constat.logic import RECORD, Aggregate, Apply, Comparison, Kind, Negative, Positive, Variable
 from constat.syntax import print_term
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from constat.analysis.draft import Draft
     from constat.diagnostics import Span
-    from constat.logic import Atom, Column, Literal, Predicate, Rule, Term
+    from constat.logic import Atom, Branch, Column, Literal, Predicate, Rule, Term
 
 
 @dataclass(slots=True)
 class _Typed:
-    """What is known about the type of a variable, and which column told it last."""
+    """What is known about the type of a variable, and which column or field told it last."""
 
     below: Below
     name: str
     predicate: Predicate | None
     column: Column | None
     span: Span | None
+    branch: Branch | None = None
 
 
 def check_subtypes(draft: Draft) -> None:
     """Report variables whose columns have no common subtype, and heads that get too much."""
     if not draft.program.types:
         return
-    for rule in draft.program.rules:
+    for rule in draft.rules:
         draft.diagnostics.extend(_Check(draft, rule).run())
 
 
@@ -55,21 +66,27 @@ class _Check:
 
     def run(self) -> Iterator[Diagnostic]:
         literals = list(_flat(self.rule.body))
-        for literal in literals:
-            if isinstance(literal, Comparison) and literal.operator == "=":
-                self.equate(literal)
+        pairs = [pair for literal in literals for pair in _equations(literal)]
+        for left, right in pairs:
+            self.equate(left, right)
         for literal in literals:
             if isinstance(literal, Positive):
-                yield from self.meet(literal.atom)
+                yield from self.meet(self.columns(literal.atom))
+        taken, made = self.patterns(literals, pairs)
+        for pattern in taken:
+            yield from self.meet(self.fields(pattern))
         for literal in literals:
-            if isinstance(literal, Comparison) and literal.operator in {"=", "!="}:
-                yield from self.compare(literal)
+            if isinstance(literal, Comparison) and literal.operator == "!=":
+                yield from self.compare(literal.left, literal.right)
             elif isinstance(literal, Negative):
-                yield from self.meet(literal.atom)
-        yield from self.give(self.rule.head)
+                yield from self.meet(self.columns(literal.atom))
+        for left, right in pairs:
+            yield from self.compare(left, right)
+        for pattern in made:
+            yield from self.give(self.fields(pattern))
+        yield from self.give(self.columns(self.rule.head))
 
-    def equate(self, comparison: Comparison) -> None:
-        left, right = comparison.left, comparison.right
+    def equate(self, left: Term, right: Term) -> None:
         if isinstance(left, Variable) and isinstance(right, Variable):
             one, other = self.root(left.name), self.root(right.name)
             if one != other:
@@ -79,6 +96,26 @@ class _Check:
         while name in self.same:
             name = self.same[name]
         return name
+
+    def patterns(
+        self, literals: list[Positive | Negative | Comparison], pairs: list[tuple[Term, Term]]
+    ) -> tuple[list[Apply], list[Apply]]:
+        """Give the constructors that take something apart, and those that make something."""
+        found = [
+            (pattern, other)
+            for one in pairs
+            for pattern, other in (one, one[::-1])
+            if is_pattern(pattern)
+        ]
+        if not found:
+            return [], []
+        known = _known_without_making(self.rule, literals, pairs)
+        taken: list[Apply] = []
+        made: list[Apply] = []
+        for pattern, other in found:
+            is_known = not isinstance(other, Variable) or other.name in known
+            (taken if is_known else made).append(pattern)
+        return taken, made
 
     def of_term(self, term: Term) -> _Typed | None:
         """Give the type of a variable or a cast; other terms fit every subtype."""
@@ -94,14 +131,37 @@ class _Check:
         if predicate is None:
             return
         for term, column in zip(atom.terms, predicate.columns, strict=False):
-            if column.type_name in self.draft.types.kinds:
+            if is_pattern(term):
+                yield from self.fields(term)
+            # The types of structures are told apart with the kinds: they have no subtypes.
+            elif column.kind is not Kind.STRUCTURE and column.type_name in self.draft.types.kinds:
                 below = self.draft.types.below(column.type_name)
                 typed = _Typed(below, column.type_name, predicate, column, term.span or atom.span)
                 yield term, typed, column.kind
 
-    def meet(self, atom: Atom) -> Iterator[Diagnostic]:
-        """Intersect the types of an atom's terms with those of its columns."""
-        for term, column, kind in self.columns(atom):
+    def fields(self, pattern: Apply) -> Iterator[tuple[Term, _Typed, Kind]]:
+        """Yield the terms in the fields of a constructor, also of those in it."""
+        types = self.draft.types
+        stack = [pattern]
+        while stack:
+            part = stack.pop()
+            branch = types.branch(part.type_name, part.function)
+            if branch is None:
+                continue
+            for term, column in zip(part.arguments, branch.fields, strict=False):
+                if is_pattern(term):
+                    stack.append(term)
+                elif column.kind is not Kind.STRUCTURE and column.type_name in types.kinds:
+                    below, span = types.below(column.type_name), term.span or part.span
+                    yield (
+                        term,
+                        _Typed(below, column.type_name, None, column, span, branch),
+                        column.kind,
+                    )
+
+    def meet(self, columns: Iterable[tuple[Term, _Typed, Kind]]) -> Iterator[Diagnostic]:
+        """Intersect the types of terms with those of the columns and fields they stand in."""
+        for term, column, kind in columns:
             known = self.of_term(term)
             if known is not None and self.kind_of(known) is not kind:
                 continue
@@ -113,16 +173,16 @@ class _Check:
     def kind_of(self, typed: _Typed) -> Kind | None:
         return self.draft.types.kinds.get(typed.name)
 
-    def compare(self, comparison: Comparison) -> Iterator[Diagnostic]:
-        left, right = self.of_term(comparison.left), self.of_term(comparison.right)
+    def compare(self, one: Term, other: Term) -> Iterator[Diagnostic]:
+        left, right = self.of_term(one), self.of_term(other)
         if left is None or right is None or self.kind_of(left) is not self.kind_of(right):
             return
         if not _meets(left.below, right.below):
-            yield from self.report(comparison.right, left, right)
+            yield from self.report(other, left, right)
 
-    def give(self, head: Atom) -> Iterator[Diagnostic]:
-        """Check that what the head's columns get lies below their types."""
-        for term, column, kind in self.columns(head):
+    def give(self, columns: Iterable[tuple[Term, _Typed, Kind]]) -> Iterator[Diagnostic]:
+        """Check that what columns of the head and fields get lies below their types."""
+        for term, column, kind in columns:
             known = self.of_term(term)
             if known is None or self.kind_of(known) is not kind:
                 continue
@@ -151,12 +211,13 @@ class _Check:
         if name in self.reported:
             return
         self.reported.add(name)
+        what = "a head column" if column.branch is None else "a field"
         yield Diagnostic(
             "C0217",
             f"`{name}` is {_shown(known)}, which is wider than {_shown(column)}",
             column.span or self.rule.span,
             label=f"not every {known.name} is a {column.name}",
-            note="a head column gets only values of its type or of a subtype",
+            note=f"{what} gets only values of its type or of a subtype",
             help=f"bind `{name}` in a column of type {column.name}, or cast it: "
             f"`as({name}, {column.name})`",
             related=_places(known, column),
@@ -171,6 +232,30 @@ def _flat(body: tuple[Literal, ...]) -> Iterator[Positive | Negative | Compariso
             yield literal
 
 
+def _equations(literal: Positive | Negative | Comparison) -> Iterator[tuple[Term, Term]]:
+    if isinstance(literal, Comparison) and literal.operator == "=":
+        yield from equations(literal.left, literal.right)
+
+
+def _known_without_making(
+    rule: Rule,
+    literals: list[Positive | Negative | Comparison],
+    pairs: list[tuple[Term, Term]],
+) -> set[str]:
+    """Give the variables that are bound when no equation makes a structure."""
+    given = {one.result.name for one in rule.body if isinstance(one, Aggregate)}
+    for literal in literals:
+        if isinstance(literal, Positive):
+            given.update(*map(pattern_names, literal.atom.terms))
+    steps = [
+        Step(place, names_in((known,)), pattern_names(other))
+        for place, pair in enumerate(pairs)
+        for known, other in (pair, pair[::-1])
+        if not is_pattern(known)
+    ]
+    return bind(steps, given).names
+
+
 def _meets(left: Below, right: Below) -> bool:
     found = common(left, right)
     return found is None or bool(found)
@@ -180,14 +265,15 @@ def _narrowed(known: _Typed | None, column: _Typed) -> _Typed:
     if known is None:
         return column
     below = common(known.below, column.below)
-    return (
-        known
-        if below == known.below
-        else _Typed(below, column.name, column.predicate, column.column, column.span)
-    )
+    return known if below == known.below else replace(column, below=below)
 
 
 def _shown(typed: _Typed) -> str:
+    if typed.branch is not None and typed.column is not None:
+        owner = (
+            "the record" if typed.branch.constructor == RECORD else f"`{typed.branch.constructor}`"
+        )
+        return f"{typed.name} in field `{typed.column.name}` of {owner}"
     if typed.predicate is None or typed.column is None:
         return f"{typed.name} by `as`"
     return f"{typed.name} in column `{typed.column.name}` of `{typed.predicate.name}`"

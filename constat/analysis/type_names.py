@@ -3,7 +3,8 @@
 In: the draft's type definitions and declarations. Out: `Draft.types` and `Draft.predicates`,
 whose columns have their kinds. Invariant: a name that means nothing is reported once per place
 and counts as unknown from then on. Example: `.decl p(c: Custmer)` with `.type Customer <: symbol`
-is C0212, and the help names `Customer`.
+is C0212, and the help names `Customer`. Records and algebraic data types are filled in by
+`structure_types`.
 """
 
 from __future__ import annotations
@@ -11,15 +12,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from constat.analysis import structure_types
 from constat.analysis.type_table import BASE_KINDS, MAX_DEPTH, TypeTable, definition_order
 from constat.diagnostics import Diagnostic, Related, nearest
+from constat.logic import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from constat.analysis.draft import Draft
     from constat.diagnostics import Span
-    from constat.logic import Column, Kind, Predicate, TypeDefinition
+    from constat.logic import Column, Predicate, TypeDefinition
 
 
 def resolve_types(draft: Draft) -> None:
@@ -31,19 +34,25 @@ def resolve_types(draft: Draft) -> None:
             draft.diagnostics.append(_cycle([definitions[name] for name in names]))
         else:
             _resolve(draft, definitions[names[0]])
+    structure_types.fill(draft, definitions, lambda name, place: _unknown(draft, name, place))
     for name, predicate in draft.program.predicates.items():
         draft.predicates[name] = _with_kinds(draft, predicate)
 
 
 def _resolve(draft: Draft, definition: TypeDefinition) -> None:
     table = draft.types
+    if definition.branches:
+        table.add_structure(definition)
+        return
     kinds: dict[str, Kind | None] = {}
     for member in definition.members:
         if member not in table.kinds and member not in draft.program.types:
             draft.diagnostics.append(_unknown(draft, member, definition.span))
         kinds[member] = table.kinds.get(member)
     known = {kind for kind in kinds.values() if kind is not None}
-    if len(known) > 1:
+    if Kind.STRUCTURE in known and definition.form != "alias":
+        draft.diagnostics.append(structure_types.no_base(definition, kinds))
+    elif len(known) > 1:
         draft.diagnostics.append(_mixed_union(definition, kinds))
     elif None not in kinds.values():
         table.add(definition, known.pop())
@@ -58,10 +67,7 @@ def _with_kinds(draft: Draft, predicate: Predicate) -> Predicate:
         if kind is None and column.type_name not in draft.program.types:
             place = column.span or predicate.span
             draft.diagnostics.append(_unknown(draft, column.type_name, place))
-        if kind is not None and kind is not column.kind:
-            columns.append(replace(column, kind=kind))
-        else:
-            columns.append(column)
+        columns.append(draft.types.typed(column))
     if all(new is old for new, old in zip(columns, predicate.columns, strict=True)):
         return predicate
     return replace(predicate, columns=tuple(columns))

@@ -3,18 +3,21 @@
 In: type definitions. Out: a `TypeTable`. Invariant: every name in the table leads to one kind,
 without cycles. A type is seen as the set of declared types below it, itself included; two types
 have a common subtype exactly when these sets meet, as in Souffle. Example: `.type A <: symbol`
-and `.type U = A | B` put `A` below `U` and below `symbol`.
+and `.type U = A | B` put `A` below `U` and below `symbol`. Records and algebraic data types lie
+below nothing but their aliases: each is a type of its own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
-from constat.logic import Kind, TypeDefinition
+from constat.logic import RECORD, Branch, Column, Kind, Structures, TypeDefinition
 
-BASE_KINDS: Mapping[str, Kind] = MappingProxyType({kind.value: kind for kind in Kind})
+BASE_KINDS: Mapping[str, Kind] = MappingProxyType(
+    {kind.value: kind for kind in Kind if kind is not Kind.STRUCTURE}
+)
 
 Below = frozenset[str] | None
 """The declared types below a type; `None` for a base type, above everything of its kind."""
@@ -32,12 +35,69 @@ class TypeTable:
     depths: dict[str, int] = field(default_factory=lambda: dict.fromkeys(BASE_KINDS, 0))
     _children: dict[str, list[str]] = field(default_factory=dict)
     _below: dict[str, Below] = field(default_factory=dict)
+    _branches: dict[str, tuple[Branch, ...]] = field(default_factory=dict)
+    _structures: dict[str, str] = field(default_factory=dict)
+    _owners: dict[str, tuple[str, Branch]] = field(default_factory=dict)
+    _made: Structures = field(init=False)
+
+    def __post_init__(self) -> None:
+        # The types refer to each other, so all share one mapping that grows.
+        self._made = Structures(self._branches)
+
+    @property
+    def structures(self) -> Structures:
+        """What the records and algebraic data types are made of; one object for all columns."""
+        return self._made
+
+    def structure(self, name: str) -> str:
+        """Give the type that a name of a structure type stands for; empty for other types."""
+        return self._structures.get(name, "")
+
+    def owner(self, constructor: str) -> tuple[str, Branch] | None:
+        """Give the algebraic data type that has a branch, and the branch."""
+        return self._owners.get(constructor)
+
+    def branch(self, name: str, constructor: str) -> Branch | None:
+        """Give a branch of a structure type, at once however many there are."""
+        if constructor == RECORD:
+            branches = self._branches.get(name, ())
+            return branches[0] if branches and branches[0].constructor == RECORD else None
+        found = self._owners.get(constructor)
+        return found[1] if found is not None and found[0] == self.structure(name) else None
+
+    @property
+    def constructors(self) -> tuple[str, ...]:
+        """The constructors of all branches, each with its dollar sign."""
+        return tuple(self._owners)
+
+    def add_structure(self, definition: TypeDefinition) -> None:
+        """Add a record or an algebraic data type; its fields are typed by `fill`."""
+        self.kinds[definition.name] = Kind.STRUCTURE
+        self.depths[definition.name] = 1
+        self._structures[definition.name] = definition.name
+
+    def fill(self, name: str, branches: tuple[Branch, ...]) -> None:
+        """Say what a structure type is made of, once all types are known."""
+        self._branches[name] = branches
+        if self._structures[name] == name:
+            for branch in branches:
+                if branch.constructor != RECORD:
+                    self._owners.setdefault(branch.constructor, (name, branch))
+
+    def typed(self, column: Column) -> Column:
+        """Give a column or a field with its kind, and with the structures where it is one."""
+        kind = self.kinds.get(column.type_name)
+        if kind is Kind.STRUCTURE:
+            return replace(column, kind=kind, structures=self._made)
+        return column if kind is None or kind is column.kind else replace(column, kind=kind)
 
     def add(self, definition: TypeDefinition, kind: Kind) -> None:
         """Add a type whose members are in the table."""
         name = definition.name
         self.kinds[name] = kind
         self.depths[name] = 1 + max(self.depths[member] for member in definition.members)
+        if kind is Kind.STRUCTURE:
+            self._structures[name] = self._structures[definition.members[0]]
         for member in definition.members:
             if definition.form != "subtype":
                 self._children.setdefault(name, []).append(member)
