@@ -15,13 +15,15 @@ from decimal import Context, Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
-from . import bits, calendar_dates
+from . import bits, calendar_dates, fields
 from .pattern import full_match
 from .powers import power
 from .values import (
     DIGITS,
     KINDS,
     NUMERIC,
+    ORDERED,
+    STRUCTURE,
     Number,
     is_decimal,
     is_spelled,
@@ -35,9 +37,9 @@ if TYPE_CHECKING:
 LONGEST_TEXT: Final = 1_048_576
 PLACES: Final = 12
 
+_PLAIN: Final = KINDS - {STRUCTURE}
 _INTEGERS: Final = frozenset({"number", "unsigned"})
 _MOMENTS: Final = frozenset({"Date", "Timestamp"})
-_ORDERED: Final = NUMERIC | _MOMENTS | {"symbol"}
 _READERS: Final = (
     ("to_number", "number"),
     ("to_unsigned", "unsigned"),
@@ -54,15 +56,15 @@ def signature_holds(name: str, kinds: tuple[str, ...], result: str) -> bool:
     """Tell whether the function takes these kinds and gives this one."""
     if name in _UNIFORM:
         return {*kinds} == {result} and _takes(name, len(kinds), result)
+    if fields.is_about_structures(name):
+        return fields.signature_holds(name, kinds, result)
     match name, kinds:
         case "cat", (_, _, *_):
             return {*kinds, result} == {"symbol"}
-        case "as", (kind,):
-            return kind in KINDS and result in KINDS
+        case (("as" | "to_string"), (kind,)):
+            return kind != STRUCTURE and result in (_PLAIN if name == "as" else {"symbol"})
         case (("year" | "month" | "day" | "quarter"), (kind,)):
             return kind in _MOMENTS and result == "number"
-        case "to_string", (_,):
-            return result == "symbol"
         case _, (kind,) if (name, result) in _READERS:
             return kind == "symbol" or kind in NUMERIC
         case _:
@@ -77,7 +79,7 @@ _UNIFORM: Final = frozenset({"+", "-", "*", "/", "^", "%", "neg", "min", "max"})
 def _takes(name: str, count: int, kind: str) -> bool:
     """Tell whether a function of arguments and result of one kind takes so many of this kind."""
     if name in {"min", "max"}:
-        return count > 1 and kind in _ORDERED
+        return count > 1 and kind in ORDERED
     if count != (1 if name == "neg" or name in bits.UNARY else 2):
         return False
     plain = name in {"+", "-", "*", "/", "^", "neg"}
@@ -107,10 +109,11 @@ def call(name: str, kinds: tuple[str, ...], result: str, args: tuple[str, ...]) 
             return _on_text(name, args)
         case "to_string":
             return repr(parse("float", args[0])) if kinds[0] == "float" else args[0]
-        case "to_number" | "to_unsigned" | "to_float" | "to_decimal":
-            return _to_kind(kinds[0], result, args[0])
-        case "as":
-            return _convert(kinds[0], result, args[0])
+        case "as" | "to_number" | "to_unsigned" | "to_float" | "to_decimal":
+            change = _convert if name == "as" else _to_kind
+            return change(kinds[0], result, args[0])
+        case _ if fields.is_about_structures(name):
+            return fields.call(name, result, kinds, args)
         case _:
             return _on_dates(name, args)
 
@@ -258,7 +261,7 @@ def operator_holds(name: str, kind: str) -> bool:
     """Tell whether two values of the kind can be compared in this way."""
     if name in {"=", "!="}:
         return True
-    return kind != "Bool" if name in _ORDERS else name in _ON_TEXT and kind == "symbol"
+    return kind in ORDERED if name in _ORDERS else name in _ON_TEXT and kind == "symbol"
 
 
 def compare(name: str, kind: str, left: str, right: str) -> bool | None:

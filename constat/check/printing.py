@@ -9,9 +9,11 @@ Example: ``big(?x) :- p(?x, ?n), ?n > 5.``
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 from . import bits
+from .opened import opened_at
 from .rules import (
     Aggregate,
     Call,
@@ -23,14 +25,17 @@ from .rules import (
     Term,
     Variable,
 )
-from .values import NUMERIC, Hole, Value, parse
+from .structures import QUOTED, RECORD, is_constructor
+from .values import NUMERIC, STRUCTURE, Hole, Value, parse
 
 if TYPE_CHECKING:
     from .certificate import Goal
+    from .opened import Opened
     from .rules import Atom, Program, Rule
 
 _INFIX: Final = frozenset({"+", "-", "*", "/", "%", "^"}) | bits.BINARY
 _NAMED: Final = frozenset({"match", "contains"})
+_TEXT_OR_FLOAT: Final = re.compile(rf"{QUOTED}|-?0x[0-9a-f.]++p[-+][0-9]++")
 
 
 def printable(text: str) -> str:
@@ -52,7 +57,13 @@ def show_value(kind: str, value: Value) -> str:
         return "_"
     if kind == "float":
         return repr(parse(kind, value))
+    if kind == STRUCTURE:
+        return printable(_TEXT_OR_FLOAT.sub(lambda found: _short(found[0]), value))
     return value if kind in NUMERIC else quoted(value)
+
+
+def _short(part: str) -> str:
+    return part if part[0] == '"' else repr(parse("float", part))
 
 
 def show_row(predicate: str, kinds: tuple[str, ...], row: tuple[Value, ...]) -> str:
@@ -76,11 +87,19 @@ def show_rule(rule: Rule) -> str:
     head = printer.atom(rule.head)
     if not rule.body:
         return f"{head}."
-    return f"{head} :- {', '.join(map(printer.literal, rule.body))}."
+    return f"{head} :- {printer.body(rule.body)}."
 
 
 def _printer(rule: Rule) -> _Printer:
     return _Printer(tuple(n if n[0] in "?_" else f"?{n}" for n, _ in rule.variables))
+
+
+def _made(constructor: str, fields: list[str]) -> str:
+    """Return a structure as it is written; a branch without fields is its name."""
+    inner = ", ".join(fields)
+    if constructor == RECORD:
+        return f"[{inner}]"
+    return f"{constructor}({inner})" if fields else constructor
 
 
 class _Printer:
@@ -111,7 +130,22 @@ class _Printer:
             return f"({term.function} {args[0]})"
         if term.function == "as":
             return f"as({args[0]}, {term.kind})"
+        if is_constructor(term.function):
+            return _made(term.function, args)
         return f"{term.function}({', '.join(args)})"
+
+    def body(self, literals: tuple[Literal, ...]) -> str:
+        shown: list[str] = []
+        place = 0
+        while place < len(literals):
+            opened = opened_at(literals, place)
+            shown.append(self.literal(literals[place]) if opened is None else self.opened(opened))
+            place = place + 1 if opened is None else opened.end
+        return ", ".join(shown)
+
+    def opened(self, opened: Opened) -> str:
+        fields = ["_" if field is None else self.term(field) for field in opened.fields]
+        return f"{self.term(opened.whole)} = {_made(opened.constructor, fields)}"
 
     def literal(self, literal: Literal) -> str:
         match literal:
@@ -132,6 +166,5 @@ class _Printer:
 
     def aggregate(self, literal: Aggregate) -> str:
         target = "" if literal.target is None else f" {self.term(literal.target)}"
-        body = ", ".join(map(self.literal, literal.body))
         result = self.names[literal.result.position]
-        return f"{result} = {literal.function}{target} : {{ {body} }}"
+        return f"{result} = {literal.function}{target} : {{ {self.body(literal.body)} }}"

@@ -33,7 +33,7 @@ from .rules import (
     test_positions,
 )
 from .thresholds import with_thresholds
-from .values import KINDS, NUMERIC, is_spelled
+from .values import KINDS, NUMERIC, ORDERED, is_spelled
 
 if TYPE_CHECKING:
     from .canonical import Json
@@ -221,7 +221,7 @@ def _fold_kind(name: str, target: Term | None) -> str:
     if target is None or name == "count":
         return "number" if target is None and name == "count" else ""
     if name in {"min", "max"}:
-        return target.kind if target.kind != "Bool" else ""
+        return target.kind if target.kind in ORDERED else ""
     if target.kind not in NUMERIC:
         return ""
     return target.kind if name == "sum" or target.kind == "Decimal" else "float"

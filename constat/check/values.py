@@ -10,6 +10,7 @@ Example: ``is_spelled("number", "-7")`` but not ``"-0"`` nor ``"007"``.
 from __future__ import annotations
 
 import math
+import re
 from datetime import date, datetime
 from decimal import Decimal
 from enum import Enum
@@ -17,18 +18,24 @@ from functools import lru_cache
 from typing import Final, TypeAlias
 
 from .canonical import is_text
+from .structures import LARGEST, is_structure
 
 Number: TypeAlias = int | float | Decimal
 
+STRUCTURE: Final = "structure"
 KINDS: Final = frozenset(
-    {"number", "unsigned", "float", "symbol", "Date", "Timestamp", "Decimal", "Bool"}
+    {"number", "unsigned", "float", "symbol", "Date", "Timestamp", "Decimal", "Bool", STRUCTURE}
 )
 NUMERIC: Final = frozenset({"number", "unsigned", "float", "Decimal"})
+ORDERED: Final = NUMERIC | {"symbol", "Date", "Timestamp"}
 DIGITS: Final = 38
 
 _RANGE_OF: Final = (("number", -(2**63), 2**63 - 1), ("unsigned", 0, 2**64 - 1))
 _LONGEST_INTEGER: Final = 20
 _LONGEST_FLOAT: Final = 30
+# A sign, a zero, a point and all digits behind it.
+_LONGEST_DECIMAL: Final = DIGITS + 3
+_SHORT_DECIMAL: Final = re.compile(r"(?:0|-?[1-9][0-9]{0,17})(?:\.[0-9]{0,17}[1-9])?\Z")
 
 
 class Hole(Enum):
@@ -59,6 +66,8 @@ def is_spelled(kind: str, text: str) -> bool:
             return _is_date(text)
         case "Timestamp":
             return _is_timestamp(text)
+        case "structure":
+            return _is_structure(text)
         case _:
             return kind == "Bool" and text in {"true", "false"}
 
@@ -101,6 +110,22 @@ def _is_timestamp(text: str) -> bool:
     except ValueError:
         return False
     return moment.isoformat(timespec="microseconds") == text[:-1] and moment.tzinfo is None
+
+
+def _is_structure(text: str) -> bool:
+    if len(text) > LARGEST or not is_text(text) or len(text.encode()) > LARGEST:
+        return False
+    return is_structure(text, _is_bare)
+
+
+def _is_bare(text: str) -> bool:
+    """Tell whether a field without quotes is a number; whole ones of every kind are Decimals."""
+    if len(text) > _LONGEST_DECIMAL:
+        return False
+    # Most numbers are short, and lists of them are long.
+    if _SHORT_DECIMAL.match(text):
+        return True
+    return is_spelled("Decimal", text) or is_spelled("float", text)
 
 
 @lru_cache(maxsize=65536)

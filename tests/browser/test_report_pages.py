@@ -20,17 +20,21 @@ from tests.report.certificates import (
     hostile_everywhere,
     hostile_values,
     many,
+    structures,
 )
 
 if TYPE_CHECKING:
     from tests.browser.pages import Pages, Watched
 
 _SLOW = pytest.mark.slow
+_FURTHER = ("under", "disproved", "answers", "structures_disproved")
 
 
 @cache
 def certificates() -> dict[str, bytes]:
-    return {**good(), "hostile": hostile_values()}
+    refuted = structures("DISPROVED")
+    more = {"structures": structures(), "structures_disproved": refuted}
+    return {**good(), "hostile": hostile_values(), **more}
 
 
 @cache
@@ -49,8 +53,8 @@ def altered(content: bytes) -> bytes:
 @pytest.mark.parametrize(
     "name",
     [
-        *("proved", "disproved_under", "unresolved", "hostile"),
-        *(pytest.param(name, marks=_SLOW) for name in ("under", "disproved", "answers")),
+        *("proved", "disproved_under", "unresolved", "hostile", "structures"),
+        *(pytest.param(name, marks=_SLOW) for name in _FURTHER),
     ],
 )
 def test_a_report_verifies_itself_and_fetches_nothing(pages: Pages, name: str) -> None:
@@ -64,8 +68,9 @@ def test_a_report_verifies_itself_and_fetches_nothing(pages: Pages, name: str) -
     assert ("▲ assumed" in marks) == name.endswith("under")
 
 
-def test_an_altered_certificate_is_rejected_in_the_page(pages: Pages) -> None:
-    watched = pages.open(to_html(altered(certificates()["proved"])))
+@pytest.mark.parametrize("name", ["proved", "structures"])
+def test_an_altered_certificate_is_rejected_in_the_page(pages: Pages, name: str) -> None:
+    watched = pages.open(to_html(altered(certificates()[name])))
     said = watched.verified()
     assert "REJECTED" in said
     assert "Do not rely on this page" in said

@@ -7,7 +7,14 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from tests.check import certificates, committed, constructs, evidence_constructs, thresholds
+from tests.check import (
+    certificates,
+    committed,
+    constructs,
+    evidence_constructs,
+    structured,
+    thresholds,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,6 +50,7 @@ GOOD: Final[Mapping[str, Make]] = MappingProxyType(
         )
         for position, case in enumerate(constructs.SUMMARIES)
     }
+    | {make.__name__: make for make in structured.MORE}
 )
 
 

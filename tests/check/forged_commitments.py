@@ -10,11 +10,11 @@ import json
 import random
 
 from tests.check import committed as k
-from tests.check import forged_thresholds
+from tests.check import forged_structures, forged_thresholds
 from tests.check.forger import FORGERIES, forge, forgery, goal_of, group, replaced
 from tests.check.writer import Tree, level_of, seal, sha256
 
-__all__ = ["FORGERIES", "forge", "forged_thresholds"]
+__all__ = ["FORGERIES", "forge", "forged_structures", "forged_thresholds"]
 
 
 def commitment_of(tree: Tree, predicate: str) -> Tree:

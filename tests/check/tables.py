@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from tests.check import structure_tables as structures
+
 N, U, F, D, S = "number", "unsigned", "float", "Decimal", "symbol"
 LOW, HIGH = str(-(2**63)), str(2**63 - 1)
 TOP: Final = str(2**64 - 1)
@@ -364,6 +366,7 @@ FUNCTIONS: Final[tuple[tuple[str, tuple[str, ...], str, tuple[str, ...], str | N
     ("as", (S,), S, ("x",), "x"),
     ("as", ("Date",), "Timestamp", ("2024-05-04",), None),
     ("as", ("Date",), N, ("2024-05-04",), None),
+    *structures.FUNCTIONS,
 )
 
 # function, kinds of the arguments, kind of the result: no such function
@@ -414,6 +417,7 @@ NO_SIGNATURES: Final[tuple[tuple[str, tuple[str, ...], str], ...]] = (
     ("date_of", ("Date",), "Date"),
     ("days_between", ("Timestamp", "Timestamp"), N),
     ("eval", (S,), S),
+    *structures.NO_SIGNATURES,
 )
 
 # operator, kind, left, right, result
@@ -452,6 +456,7 @@ COMPARISONS: Final[tuple[tuple[str, str, str, str, bool | None], ...]] = (
     ("!match", S, "a.c", "abd", True),
     ("match", S, "(", "abc", None),
     ("!match", S, "(", "abc", None),
+    *structures.COMPARISONS,
 )
 
 NO_OPERATORS: Final = (
@@ -461,8 +466,16 @@ NO_OPERATORS: Final = (
     ("!match", D),
     ("==", N),
     ("", S),
+    *structures.NO_OPERATORS,
 )
-OPERATORS: Final = (("=", "Bool"), ("!=", "Bool"), ("<=", "Date"), ("!contains", S), (">", S))
+OPERATORS: Final = (
+    ("=", "Bool"),
+    ("!=", "Bool"),
+    ("<=", "Date"),
+    ("!contains", S),
+    (">", S),
+    *structures.OPERATORS,
+)
 
 SPELLED: Final[tuple[tuple[str, str], ...]] = (
     (N, "0"),
@@ -487,6 +500,7 @@ SPELLED: Final[tuple[tuple[str, str], ...]] = (
     (D, "1" * 19 + "." + "1" * 19),
     ("Bool", "true"),
     ("Bool", "false"),
+    *structures.SPELLED,
 )
 
 MISSPELLED: Final[tuple[tuple[str, str], ...]] = (
@@ -547,6 +561,7 @@ MISSPELLED: Final[tuple[tuple[str, str], ...]] = (
     ("Bool", "1"),
     ("Bool", ""),
     ("Money", "1"),
+    *structures.MISSPELLED,
 )
 
 # pattern, text, result

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from tests.check import structures_told_apart
 from tests.check.evidence_constructs import proved_by_many
 from tests.check.writer import Writer, agg, neg, pos
 
@@ -130,4 +131,5 @@ MAKERS: Final = (
 
 def told_apart() -> tuple[tuple[str, bytes, str | None], ...]:
     """Return all of them: (name, bytes, code)."""
-    return tuple((make.__name__, *make()) for make in MAKERS)
+    odd = [(make.__name__, *make()) for make in MAKERS]
+    return (*odd, *((name, *make()) for name, make in structures_told_apart.CASES.items()))

@@ -70,6 +70,34 @@ def good() -> dict[str, bytes]:
     }
 
 
+STRUCTURES = """
+.type Expr = Number { x: number } | Named { name: symbol } | Add { l: Expr, r: Expr }
+.decl given(e: Expr)
+.input given(source = "sales", query = "q")
+.decl value(name: symbol, x: number)
+.input value(source = "sales", query = "v")
+.decl part(e: Expr)
+part(?e) :- given(?e).
+part(?l) :- part($Add(?l, _)).
+part(?r) :- part($Add(_, ?r)).
+.decl worth(e: Expr, n: number)
+worth($Number(?n), ?n) :- part($Number(?n)).
+worth(?e, ?n) :- part(?e), ?e = $Named(?name), value(?name, ?n).
+worth(?e, ?n) :- part(?e), ?e = $Add(?l, ?r), worth(?l, ?a), worth(?r, ?b), ?n = ?a + ?b.
+"""
+
+
+@cache
+def structures(verdict: str = "PROVED") -> bytes:
+    """Return a certificate about an expression that holds every payload as a text."""
+    said = " ".join(PAYLOADS)
+    name = said.replace("\\", "\\\\").replace('"', '\\"')
+    whole = f'$Add($Number(-7), $Add($Named("{name}"), $Number(150000)))'
+    tables = {"given": Table(((whole,),)), "value": Table(((said, 3),))}
+    worth = 149_996 if verdict == "PROVED" else 149_997
+    return certificate(ask(analysed(STRUCTURES), f"worth(?e, {worth})", tables))
+
+
 def chain(length: int) -> bytes:
     """Return a proof that is ``length`` steps deep and has two nodes a step."""
     rows = tuple((f"n{at}", f"n{at + 1}") for at in range(length))

@@ -21,7 +21,8 @@ CHECKER_FILES: Final = (
     "floats.js",  # decimals
     "powers.js",  # floats
     "dates.js",  # decimals
-    "values.js",  # decimals, floats, dates
+    "structures.js",  # text, decimals, floats
+    "values.js",  # decimals, floats, dates, structures
     "pattern.js",  # decimals (ERROR)
     "functions.js",  # all values, pattern
     "schema.js",  # rejection, values

@@ -13,6 +13,7 @@ from constat.check import functions, pattern, values
 from constat.proof.report.checker_text import checker_parts
 from tests.check import tables
 from tests.report.checker import function_cases as drawn
+from tests.report.checker import structure_cases
 from tests.report.checker.second_checker import evaluate, node
 
 pytestmark = pytest.mark.skipif(node() is None, reason="no Node.js: neither on the path nor here")
@@ -81,10 +82,11 @@ def _written(spellings: tuple[tuple[str, str], ...]) -> list[tuple[str, str]]:
 
 def check_random(seed: str, rounds: int) -> None:
     rng = random.Random(seed)
-    calls = list(drawn.calls(rng, rounds))
+    calls = [*drawn.calls(rng, rounds), *structure_cases.calls(rng, 20 * rounds)]
     comparisons = list(drawn.comparisons(rng, rounds))
     patterns = list(drawn.patterns(rng, 20 * rounds))
     spellings = list(drawn.spellings(rng, 5 * rounds))
+    spellings += structure_cases.spellings(rng, 20 * rounds)
     found = answers(calls=calls, comparisons=comparisons, patterns=patterns, spellings=spellings)
     for (name, kinds, result, args), other in zip(calls, found["calls"], strict=True):
         first = functions.call(name, tuple(kinds), result, tuple(args))

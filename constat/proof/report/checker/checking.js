@@ -87,7 +87,7 @@ class Check {
     // The outermost is nested in nothing.
     shared.certificates += depth > 1 ? 1 : 0;
     if (depth > DEEPEST_PROOFS || shared.certificates > MOST_PROOFS) {
-      reject("proof", "too many certificates, or too deep inside each other");
+      reject("proof", "too many certificates, or too deep");
     }
     objectOf(tree, CERTIFICATE_MEMBERS);
     if (tree.format !== FORMAT) {

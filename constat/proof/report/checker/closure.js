@@ -12,12 +12,12 @@ function readOrder(value, predicate, rules) {
   const [index, order] = listOf(value, 2);
   const rule = rules[indexOf(index, rules.length)];
   if (rule.head.predicate !== predicate) {
-    reject("closure", "an order for a rule of another predicate");
+    reject("closure", "an order for another predicate's rule");
   }
   each("", listOf(order), countOf);
   const isThere = order.every((literal) => literal < rule.body.length);
   if (!isThere || order.length !== rule.body.length || new Set(order).size !== order.length) {
-    reject("closure", "an order that is no permutation of the body");
+    reject("closure", "no permutation of the body");
   }
   return { rule, order };
 }
@@ -33,7 +33,7 @@ function readEntry(value, predicates, rules) {
   const listed = orders.map(({ rule }) => rule);
   const { rules: all } = predicate;
   if (listed.length !== all.length || listed.some((rule, i) => rule !== all[i])) {
-    reject("closure", "the orders do not list each rule of the predicate once");
+    reject("closure", "not each rule of it has one order");
   }
   return { predicate, columns, keys, orders, grounds: keys.map(() => new Grounds()) };
 }

@@ -89,7 +89,7 @@ function checkSameRelation(first, other) {
     reject("commitment", "two sources say that a root is theirs");
   }
   if (one.rows !== two.rows || !sameOrder || two.openings.length > 0) {
-    reject("commitment", "a later source of this root says more or otherwise");
+    reject("commitment", "a later source of this root says otherwise");
   }
 }
 

@@ -61,7 +61,7 @@ function readProof(value, source, assumptions, nested) {
   source.proof.used = true;
   const own = source.proof.under;
   if (listOf(value.assumptions).length !== own.length) {
-    reject("proof", "not all assumptions of the nested certificate are imported");
+    reject("proof", "an assumption of the proof is not imported");
   }
   source.imported = each("assumptions", value.assumptions, (index, i) => {
     const outer = assumptions[indexOf(index, assumptions.length)];
@@ -69,13 +69,13 @@ function readProof(value, source, assumptions, nested) {
     const alike = ["kind", "text", "confidence"].every((name) => outer[name] === inner[name]);
     const known = new Set(outer.attestations);
     if (!alike || !inner.attestations.every((hash) => known.has(hash))) {
-      reject("proof", "an assumption is imported as another one");
+      reject("proof", "an assumption imported as another");
     }
     return [index, inner];
   });
   const { identity, confidence } = source.proof;
   if (source.name !== identity || source.confidence !== confidence || source.rows !== 1) {
-    reject("proof", "the source does not say what the nested certificate does");
+    reject("proof", "the source says otherwise than the proof");
   }
 }
 
@@ -115,7 +115,7 @@ function readOpenRow(value, predicates, assumptions) {
   textOf(reason);
   indexOrNull(assumption, assumptions.length);
   if (assumption !== null && !["closure", "fall-through"].includes(assumptions[assumption].kind)) {
-    reject("assumption", "an assumption of another kind than closure and fall-through");
+    reject("assumption", "an assumption that closes nothing");
   }
   return { predicate, row, assumption };
 }
@@ -147,7 +147,7 @@ function readCoverage(value, predicates, sources, backed, budget) {
         row[column] = key[i];
       });
       if (!backed.has(`${predicate.name}\0${canonicalForm(row)}`)) {
-        reject("coverage", "nobody answers for it, and no open row says so");
+        reject("coverage", "nobody answers for it");
       }
     });
   }
@@ -182,11 +182,11 @@ function checkShown(source) {
 function checkDerived({ groups, proof }) {
   const [group] = groups;
   if (groups.length !== 1 || group.predicate.name !== proof.goal || group.rows.length !== 1) {
-    reject("proof", "the source shows another fact than the nested goal");
+    reject("proof", "another fact than the nested goal");
   }
   const sameKinds = canonicalForm(group.predicate.kinds) === canonicalForm(proof.kinds);
   if (!sameKinds || compareRows(group.rows[0], proof.row) !== 0) {
-    reject("proof", "the source shows another fact than the nested goal");
+    reject("proof", "another fact than the nested goal");
   }
 }
 

@@ -21,10 +21,10 @@ const SIMPLE_SIGNATURES = new Map([
   ["years_between", [["Date", "Date"], "number"]],
   ["date_add", [["Date", "number"], "Date"]],
   ["date_of", [["Timestamp"], "Date"]],
+  ["constructor_of", [[STRUCTURE], "symbol"]],
 ]);
 const ORDER_OPERATORS = ["<", "<=", ">", ">="];
 const TEXT_OPERATORS = ["match", "!match", "contains", "!contains"];
-const MOST_TEXT_BYTES = 1048576;
 const BIT_MASK = 2n ** 64n - 1n;
 
 /** Tell whether `as` leads from a kind to another. */
@@ -60,6 +60,12 @@ function signatureHolds(name, kinds, result) {
   if (name === "cat") {
     return kinds.length >= 2 && alike && result === "symbol";
   }
+  if (isConstructor(name)) {
+    return kinds.length > 0 && result === STRUCTURE;
+  }
+  if (name === "field_of") {
+    return String(kinds) === "structure,number" && KINDS.includes(result);
+  }
   if (kinds.length === 1) {
     return unarySignatureHolds(name, first, result);
   }
@@ -70,10 +76,10 @@ function signatureHolds(name, kinds, result) {
 function unarySignatureHolds(name, from, result) {
   if (name === "as") {
     // Where no way leads from one kind to the other the value is an error, as for a wrong text.
-    return KINDS.includes(result);
+    return from !== STRUCTURE && result !== STRUCTURE && KINDS.includes(result);
   }
   if (name === "to_string") {
-    return result === "symbol";
+    return from !== STRUCTURE && result === "symbol";
   }
   if (CONVERSIONS.has(name)) {
     return CONVERSIONS.get(name) === result && (from === "symbol" || NUMERIC_KINDS.includes(from));
@@ -371,8 +377,14 @@ function callFunction(name, result, kinds, args) {
     case "strlen":
     case "substr":
       return textFunction(name, args);
+    case "constructor_of": {
+      const [constructor, fields] = partsOf(args[0]);
+      return `${constructor}/${fields.length}`;
+    }
+    case "field_of":
+      return fieldOf(result, ...args);
     default:
-      return dateFunction(name, args);
+      return isConstructor(name) ? makeStructure(name, kinds, args) : dateFunction(name, args);
   }
 }
 

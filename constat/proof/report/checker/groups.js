@@ -65,7 +65,7 @@ class Group {
         }
       }
     }
-    return best < 0 ? reject("unserved", "nothing tells all rows of the aggregate's body") : best;
+    return best < 0 ? reject("unserved", "nothing tells all rows of its body") : best;
   }
 
   isReady(literal) {

@@ -38,7 +38,7 @@ function readBind(value, rule) {
   return each("bind", listOf(value, rule.variables.length), (own, slot) => {
     if (rule.locals[slot] || without.has(slot)) {
       if (own !== null) {
-        reject("schema", "a value for a variable that has none here");
+        reject("schema", "a value of a variable without one");
       }
       return undefined;
     }
@@ -65,7 +65,7 @@ class NodeChecker {
       reject("node", "the row of the source is another fact");
     }
     if (!group.holds) {
-      reject("assumption", "the row rests on what the verdict does not accept");
+      reject("assumption", "the row rests on what is not accepted");
     }
     this.world.use(group.resting);
     return group.source.confidence;
@@ -93,7 +93,7 @@ class NodeChecker {
   useRule({ assumption }) {
     if (assumption !== null) {
       if (!this.world.under.has(assumption)) {
-        reject("assumption", "the rule rests on what the verdict does not accept");
+        reject("assumption", "the rule rests on what is not accepted");
       }
       this.world.use([assumption]);
     }
@@ -139,7 +139,7 @@ class NodeChecker {
     const node = this.nodes[premise];
     const same = terms.every((term, i) => assignment.value(term) === node.row[i]);
     if (node.predicate !== predicate || !same) {
-      reject("premise", "the premise is another fact than the literal's instance");
+      reject("premise", "the premise is another fact");
     }
     return node.confidence;
   }
@@ -158,7 +158,7 @@ class NodeChecker {
   aggregate(rule, i, assignment) {
     const { value, confidence } = this.totals.exact(rule, i, assignment);
     if (value === null || value !== assignment.values[rule.body[i].result]) {
-      reject("aggregate", "its exact value is another one, or it has none", `body[${i}]`);
+      reject("aggregate", "its exact value is not this one", `body[${i}]`);
     }
     return confidence;
   }

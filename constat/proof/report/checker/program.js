@@ -180,7 +180,7 @@ class RuleReader {
     const within = { ...place, aggregate: place.literal };
     this.where = { ...within, form: "target" };
     if ((targetValue === null) !== (name === "count")) {
-      reject("schema", "count has no target, and all others have one");
+      reject("schema", "only count has no target");
     }
     const target = targetValue === null ? null : this.term(targetValue);
     if (result.kind !== kindOfAggregate(name, target)) {
@@ -237,7 +237,7 @@ function sortOutVariables(rule, occurrences) {
   rule.locals = rule.variables.map((_, slot) => !outer.has(slot));
   const found = new Set(occurrences.map(({ slot }) => slot));
   if (found.size < rule.variables.length || rule.locals.some((local, i) => local && i < outer.size)) {
-    reject("rule", "a variable that does not occur, or a local one before an outer one");
+    reject("rule", "not the variables that occur, outer ones first");
   }
   const inAggregates = new Map();
   for (const one of occurrences) {
@@ -270,7 +270,7 @@ function readRule(value, index, predicates, assumptions) {
   rule.confidence = confidenceOf(value.confidence);
   rule.assumption = indexOrNull(value.assumption, assumptions.length);
   if (rule.confidence === 0 || (rule.confidence < MILLION && rule.assumption === null)) {
-    reject("assumption", "a confidence below 1 has an assumption, and none is 0");
+    reject("assumption", "a confidence without an assumption, or 0");
   }
   if (rule.assumption !== null && assumptions[rule.assumption].kind !== "rule") {
     reject("assumption", "the assumption of a rule is of kind rule");

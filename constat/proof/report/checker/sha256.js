@@ -6,21 +6,26 @@
  * Example: `sha256Of(["a", "bc"])` is that of "abc".
  */
 
-const SHA256_INITIAL = words("6a09e667bb67ae853c6ef372a54ff53a510e527f9b05688c1f83d9ab5be0cd19");
-const SHA256_ROUNDS = words(
-  "428a2f9871374491b5c0fbcfe9b5dba53956c25b59f111f1923f82a4ab1c5ed5" +
-    "d807aa9812835b01243185be550c7dc372be5d7480deb1fe9bdc06a7c19bf174" +
-    "e49b69c1efbe47860fc19dc6240ca1cc2de92c6f4a7484aa5cb0a9dc76f988da" +
-    "983e5152a831c66db00327c8bf597fc7c6e00bf3d5a7914706ca635114292967" +
-    "27b70a852e1b21384d2c6dfc53380d13650a7354766a0abb81c2c92e92722c85" +
-    "a2bfe8a1a81a664bc24b8b70c76c51a3d192e819d6990624f40e3585106aa070" +
-    "19a4c1161e376c082748774c34b0bcb5391c0cb34ed8aa4a5b9cca4f682e6ff3" +
-    "748f82ee78a5636f84c878148cc7020890befffaa4506cebbef9a3f7c67178f2",
-);
-
-function words(hex) {
-  return Int32Array.from({ length: hex.length / 8 }, (_, i) => parseInt(hex.substr(8 * i, 8), 16));
+/** Return the first 32 bits behind the point of the square or cube roots of the first primes. */
+function rootsOfPrimes(count, power) {
+  const primes = [];
+  for (let n = 2n; primes.length < count; n += 1n) {
+    if (primes.every((prime) => n % prime > 0n)) {
+      primes.push(n);
+    }
+  }
+  return Int32Array.from(primes, (prime) => {
+    let root = 0n;
+    for (let bit = 1n << 36n; bit > 0n; bit >>= 1n) {
+      root += (root + bit) ** power <= prime << (32n * power) ? bit : 0n;
+    }
+    return Number(BigInt.asIntN(32, root));
+  });
 }
+
+/** FIPS 180-4 says in 4.2.2 and 5.3.3 what its constants are. */
+const SHA256_INITIAL = rootsOfPrimes(8, 2n);
+const SHA256_ROUNDS = rootsOfPrimes(64, 3n);
 
 class Sha256 {
   constructor() {

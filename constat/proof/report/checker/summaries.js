@@ -63,7 +63,7 @@ function readChunk(value, aggregate, size, isLast) {
   valueOf(greatest, kind);
   const order = compareValues(kind, least, greatest);
   if (order > 0 || (count === 1 && order < 0)) {
-    refuseSummary("a least value above the greatest, or one assignment with two values");
+    refuseSummary("no values have such bounds");
   }
   const chunk = { count, hash, sum: numeric ? readFraction(sum) : null, least, greatest };
   if (numeric) {
@@ -99,7 +99,7 @@ function summarisedAggregate(value, rules) {
   const plain = ({ form, predicate }) =>
     form === "?" || (form === "+" && predicate.rules.length === 0);
   if (!aggregate.body.every(plain)) {
-    refuseSummary("the aggregate reads more than what sources said");
+    refuseSummary("it reads more than sources said");
   }
   return [rule, aggregate];
 }
@@ -116,7 +116,7 @@ function readSummary(value, rules, sources) {
   );
   const count = chunks.reduce((sum, chunk) => sum + chunk.count, 0);
   if (count !== value.count || count <= MOST_INLINE) {
-    refuseSummary("its count is not that of its chunks, or so small that rows are inline");
+    refuseSummary("its count is not that of its chunks, or too small");
   }
   if (sha256Of(chunks.map(({ hash }) => `${hash}\n`)) !== hashOf(value.hash)) {
     refuseSummary("its hash is not that of its chunks");
@@ -167,7 +167,7 @@ function checkInlineRows(rule, index, outer, world, { totals }) {
   const aggregate = rule.body[index];
   const inline = new InlineGroup(rule, index, world, outer).totals();
   if (inline === null) {
-    refuseSummary("a row of the group that is inline is not certain");
+    refuseSummary("a row inline is not certain");
   }
   if (inline.count > totals.count) {
     refuseSummary("more rows are inline than it counts");
@@ -176,7 +176,7 @@ function checkInlineRows(rule, index, outer, world, { totals }) {
     const { kind } = aggregate.target;
     const below = compareValues(kind, inline.least, totals.least) < 0;
     if (below || compareValues(kind, inline.greatest, totals.greatest) > 0) {
-      refuseSummary("a row that is inline lies outside of its values");
+      refuseSummary("a row inline lies outside of it");
     }
   }
 }

@@ -6,6 +6,9 @@
  * Example: `compareText("\uffff", "\u{10000}")` is negative, though UTF-16 orders them the other way.
  */
 
+/** How long a text may be that a function makes. */
+const MOST_TEXT_BYTES = 1048576;
+
 const isHighSurrogate = (unit) => unit >= 0xd800 && unit <= 0xdbff;
 const isLowSurrogate = (unit) => unit >= 0xdc00 && unit <= 0xdfff;
 

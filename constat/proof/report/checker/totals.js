@@ -17,7 +17,7 @@ class Totals {
   outerValues(aggregate, assignment) {
     const values = aggregate.outers.map((slot) => assignment.values[slot]);
     if (values.includes(undefined)) {
-      reject("unbound", "a variable of an aggregate is not bound where it is evaluated");
+      reject("unbound", "an aggregate comes before what binds its group");
     }
     return values.includes(null) ? null : values;
   }
@@ -95,7 +95,7 @@ class Totals {
     const group = new Group(rule, index, this.world, outer);
     const targets = [...group.targets(), ...group.openTargets];
     if (!targets.every((target) => isKnown(target) && !target.startsWith("-"))) {
-      reject("threshold", "a summand may be negative, or nobody knows it");
+      reject("threshold", "a summand may be negative");
     }
   }
 }

@@ -6,7 +6,9 @@
  * Example: "1.50" is no Decimal, since "1.5" is.
  */
 
-const KINDS = ["number", "unsigned", "float", "symbol", "Date", "Timestamp", "Decimal", "Bool"];
+const KINDS = [
+  "number", "unsigned", "float", "symbol", "Date", "Timestamp", "Decimal", "Bool", STRUCTURE,
+];
 const WHOLE_KINDS = ["number", "unsigned"];
 const NUMERIC_KINDS = ["number", "unsigned", "float", "Decimal"];
 const ORDERED_KINDS = [...NUMERIC_KINDS, "symbol", "Date", "Timestamp"];
@@ -33,6 +35,8 @@ function isSpelled(kind, text) {
       return isTimestamp(text);
     case "Bool":
       return text === "true" || text === "false";
+    case STRUCTURE:
+      return byteLength(text) <= MOST_TEXT_BYTES && isStructure(text);
     default:
       return kind === "symbol";
   }

@@ -64,7 +64,7 @@ function readHeader(value, predicates, assumptions, ruleHashes) {
   textsOf(value.libraries);
   readApprovals(value.approvals, ruleHashes);
   if (value.verdict.endsWith("_UNDER") !== value.under.length > 0) {
-    reject("verdict", "assumptions are named exactly where the verdict is under them");
+    reject("verdict", "assumptions that do not fit the verdict");
   }
   return {
     goal,
