@@ -15,6 +15,7 @@ from collections.abc import Callable
 from constat.engine.batch import Batch, Binding, strongest
 from constat.engine.expressions import values_of
 from constat.engine.relation import tuple_getter
+from constat.engine.texts import Texts
 from constat.evaluation import ACCEPTED, CERTAIN, CONCEIVABLE, POSSIBLE
 from constat.logic import OPEN, EvaluationError, Slot, Value, fold
 from constat.plan import Fold
@@ -26,10 +27,11 @@ class Groups:
     """The assignments of an aggregate, by group."""
 
     def __init__(
-        self, step: Fold, groups: set[tuple[Value, ...]], inner: Batch, fail: Fail
+        self, step: Fold, groups: set[tuple[Value, ...]], inner: Batch, fail: Fail, texts: Texts
     ) -> None:
         self._step = step
         self._fail = fail
+        self._texts = texts
         self._width = len(step.group)
         self._sure: dict[Binding, dict[Binding, Binding]] = {group: {} for group in groups}
         self._weak: dict[Binding, dict[Binding, tuple[Binding, int]]] = {}
@@ -80,7 +82,7 @@ class Groups:
         try:
             values: list[Value] | None = [1] * len(bindings)
             if target is not None:
-                values = values_of(target, bindings)
+                values = values_of(target, bindings, self._texts)
             if values is None:
                 return [(OPEN, POSSIBLE)]
             value = fold(self._step.function, self._step.kind, values)

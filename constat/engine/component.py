@@ -92,12 +92,31 @@ class Component:
         if not new:
             return
         state.served(predicate).add(columns, new)
+        if not columns:
+            self._supersede(predicate)
         facts = self._plan.procedures[predicate, columns].facts
         self._see(predicate, *state.state_facts(predicate, facts))
         if predicate in state.program.external:
             self._see(predicate, *state.fetch(predicate, columns, tuple(new)))
         self._pending.setdefault((predicate, columns), []).extend(new)
         self._asked.append((predicate, columns, new))
+
+    def _supersede(self, predicate: str) -> None:
+        """Drop the work for single keys of a predicate of which everything is asked for now.
+
+        A rule such as `part(?t) :- part(?l), ?t = field_of(?l, 1).` asks for everything whatever
+        the key. Its keys would each be compared with each row, for rows that come without them.
+        """
+        self._state.served(predicate).narrow_no_more()
+        for name in [one for one in self._pending if one[0] == predicate and one[1]]:
+            del self._pending[name]
+        for stage in [one for one in self._stages if one[0] == predicate and one[1]]:
+            del self._stages[stage]
+        for totals in [one for one in self._totals if one[0] == predicate and one[1]]:
+            del self._totals[totals]
+
+    def _is_superseded(self, procedure: Procedure) -> bool:
+        return bool(procedure.columns) and self._state.served(procedure.predicate).whole
 
     def _see(self, predicate: str, sure: list[Row], weak: list[tuple[OpenRow, int]]) -> None:
         """Rows that are visible at once are recent too: what waits must still meet them."""
@@ -163,6 +182,8 @@ class Component:
 
     def _advance(self, chain: _Chain, place: int, batch: Batch) -> Generator[Request, None, None]:
         """Take bindings from a step of a chain to its end."""
+        if self._is_superseded(chain.procedure):
+            return
         for number in range(place, len(chain.steps)):
             if not batch:
                 return
@@ -177,6 +198,8 @@ class Component:
                 case _:
                     batch = yield from self._steps.step(chain.steps, number, batch, chain.rule)
             self._state.check()
+        if not batch:
+            return
         if chain.outer is None:
             self._add(chain.procedure.predicate, chain.rule, batch)
         else:
@@ -199,7 +222,10 @@ class Component:
             def fail(binding: Binding, reason: str) -> None:
                 self._state.fail(chain.rule, binding, reason)
 
-            known = self._totals[inner.name] = (inner, Totals(step, threshold, fail))
+            known = self._totals[inner.name] = (
+                inner,
+                Totals(step, threshold, fail, self._state.texts),
+            )
         released, groups = known[1].wait(batch)
         yield from self._advance(inner, 0, Batch([group + step.constants for group in groups]))
         return released
@@ -211,6 +237,9 @@ class Component:
             stage = self._stages[name] = _Stage(chain, number, Waiting(step))
         new = stage.waiting.add(batch)
         self.demand(step.predicate, step.columns, new.keys(tuple_getter(step.key)))
+        if self._is_superseded(chain.procedure):
+            self._stages.pop(name, None)
+            return Batch()
         state = self._state
         served = state.served(step.predicate)
         return join(step, new, state.relation(step.predicate), served, state.limits)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection
 from itertools import repeat
 from operator import is_, itemgetter
 
+from constat.engine.texts import Texts
 from constat.logic import OPEN, Open, Slot, Value, comparison, implementation
 from constat.plan import Call, Expression, Filter, Literally, slots_of
 from constat.plan import Slot as SlotPlace
@@ -18,7 +19,7 @@ from constat.plan import Slot as SlotPlace
 Binding = tuple[Slot, ...]
 
 
-def value_of(expression: Expression) -> Callable[[Binding], Value]:
+def value_of(expression: Expression, texts: Texts | None = None) -> Callable[[Binding], Value]:
     """A function that evaluates the expression over a binding without placeholders."""
     match expression:
         case SlotPlace(place):
@@ -26,9 +27,9 @@ def value_of(expression: Expression) -> Callable[[Binding], Value]:
         case Literally(value):
             return lambda _: value
         case Call(function, arguments, parameters, result):
-            return _applied(
-                implementation(function, parameters, result), [value_of(one) for one in arguments]
-            )
+            find = implementation if texts is None else texts.function
+            compute = find(function, parameters, result)
+            return _applied(compute, [value_of(one, texts) for one in arguments])
 
 
 def _known(value: Slot) -> Value:
@@ -51,18 +52,20 @@ def reads_open(expression: Expression, binding: Binding) -> bool:
     return any(binding[place] is OPEN for place in slots_of(expression))
 
 
-def values_of(expression: Expression, bindings: Collection[Binding]) -> list[Value] | None:
+def values_of(
+    expression: Expression, bindings: Collection[Binding], texts: Texts
+) -> list[Value] | None:
     """The values over many bindings; `None` where one has a placeholder that is read."""
     for place in slots_of(expression):
         if any(map(is_, map(itemgetter(place), bindings), repeat(OPEN))):
             return None
     if isinstance(expression, SlotPlace):
         return list(map(itemgetter(expression.place), bindings))
-    return list(map(value_of(expression), bindings))
+    return list(map(value_of(expression, texts), bindings))
 
 
-def test_of(step: Filter) -> Callable[[Binding], bool]:
+def test_of(step: Filter, texts: Texts) -> Callable[[Binding], bool]:
     """A function that decides the comparison over a binding without placeholders where it reads."""
-    left, right = value_of(step.left), value_of(step.right)
+    left, right = value_of(step.left, texts), value_of(step.right, texts)
     holds = comparison(step.operator, step.kind)
     return lambda binding: holds(left(binding), right(binding))

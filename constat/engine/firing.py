@@ -59,7 +59,7 @@ def _slot(expression: Expression, rule: RulePlan, binding: Binding, state: State
     if reads_open(expression, binding):
         return OPEN
     try:
-        return value_of(expression)(binding)
+        return value_of(expression, state.texts)(binding)
     except EvaluationError as error:
         state.fail(rule, binding, str(error))
         return OPEN

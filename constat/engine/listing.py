@@ -135,7 +135,10 @@ class Listing:
         kinds: Mapping[str, Kind] = self.state.program.variable_kinds[self.plan.rule]
         slots = {name: place for place, name in enumerate(names)}
         values = tuple(names.values())
-        return tuple(value_of(expression_of(term, slots, kinds))(values) for term in atom.terms)
+        return tuple(
+            value_of(expression_of(term, slots, kinds), self.state.texts)(values)
+            for term in atom.terms
+        )
 
 
 def _number(expression: Expression, binding: Binding) -> Number | None:

@@ -63,6 +63,17 @@ class Served:
                 first = min(first, asked.get(project(key), math.inf))  # type: ignore[arg-type]  # values of a key
         return first
 
+    @property
+    def whole(self) -> bool:
+        """Whether everything was asked for, complete or not."""
+        return bool(self._keys.get(()))
+
+    def narrow_no_more(self) -> None:
+        """Forget the keys that are not complete yet, where everything was asked for meanwhile."""
+        for columns in [one for one in self._keys if one]:
+            kept = {key: at for key, at in self._keys[columns].items() if at < math.inf}
+            self._keys[columns] = kept
+
     def clear(self) -> None:
         """Forget everything: the relation may be incomplete."""
         self._keys.clear()

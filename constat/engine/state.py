@@ -15,6 +15,7 @@ from constat.engine.asking import ask_together
 from constat.engine.joins import LimitReachedError
 from constat.engine.relation import Columns, Relation
 from constat.engine.served import Served
+from constat.engine.texts import Texts
 from constat.evaluation import (
     ACCEPTED,
     CONCEIVABLE,
@@ -65,6 +66,7 @@ class State:
         self.facts: dict[str, dict[Row, Portion]] = {}
         self._derived = frozenset(rule.head.predicate for rule in program.rules)
         self.stated: dict[str, dict[Row, int]] = {}
+        self.texts = Texts(limits.memory)
         self._externals = externals
         self._observe = observe
         self._relations: dict[str, Relation] = {}
@@ -110,8 +112,9 @@ class State:
         self.served(predicate).complete(columns, keys, self._stamp)
 
     def finish(self) -> None:
-        """End the evaluation: its deadline does not bind the search for derivations."""
+        """End the evaluation: its bounds do not bind the search for derivations."""
         self._deadline = math.inf
+        self.texts.unbind()
 
     def check(self) -> None:
         """Stop at a limit."""

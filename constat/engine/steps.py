@@ -16,12 +16,16 @@ from constat.engine.aggregates import Groups
 from constat.engine.batch import Batch, Binding
 from constat.engine.expressions import reads_open, test_of, value_of
 from constat.engine.joins import join
+from constat.engine.products import pairs
 from constat.engine.relation import Columns, assign, tuple_getter
 from constat.engine.state import State
 from constat.engine.totals import NO_VALUE
 from constat.evaluation import ABSENT, CERTAIN, POSSIBLE
 from constat.logic import OPEN, EvaluationError, Row
 from constat.plan import Absence, Compute, Filter, Fold, Join, RulePlan, Step
+
+_MANY = 8
+"""From this many bindings on it is looked for an equation that saves a product."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +82,9 @@ class Steps:
                 yield from self._need(step, batch, steps[number + 1 :])
                 served = self._state.served(step.predicate)
                 relation = self._state.relation(step.predicate)
-                out = join(step, batch, relation, served, self._state.limits)
+                out = self._product(step, batch, steps[number + 1 :])
+                if out is None:
+                    out = join(step, batch, relation, served, self._state.limits)
                 if self._closed and inner:
                     self._open_unserved(step, batch, out)
                 return out
@@ -93,6 +99,15 @@ class Steps:
                 return (yield from self._fold(step, batch, rule))
             case _:
                 assert_never(step)
+
+    def _product(self, step: Join, batch: Batch, later: tuple[Step, ...]) -> Batch | None:
+        """Join without a key where all is known and a later equation chooses the pairs."""
+        relation = self._state.relation(step.predicate)
+        if step.columns or batch.weak or relation.weak or len(batch.sure) < _MANY:
+            return None
+        rows = relation.lookup((), step.kept, step.same).get((), ())
+        found = pairs(batch.sure, rows, later, self._state.texts, self._state.limits.rows)
+        return None if found is None else Batch(found)
 
     def _need(
         self, step: Join | Absence, batch: Batch, later: tuple[Step, ...]
@@ -198,7 +213,7 @@ class Steps:
             out.weak.append((binding, least))
 
     def _filter(self, step: Filter, batch: Batch, rule: RulePlan) -> Batch:
-        holds = test_of(step)
+        holds = test_of(step, self._state.texts)
         out = Batch()
         try:
             out.sure = list(filter(holds, batch.sure))
@@ -235,7 +250,7 @@ class Steps:
             out.weak.append((binding, min(strength, POSSIBLE)))
 
     def _compute(self, step: Compute, batch: Batch, rule: RulePlan) -> Batch:
-        value = value_of(step.expression)
+        value = value_of(step.expression, self._state.texts)
         out = Batch()
         try:
             out.sure = [(*binding, value(binding)) for binding in batch.sure]
@@ -272,7 +287,11 @@ class Steps:
         groups = batch.keys(group)
         inner = Batch([key + step.constants for key in groups])
         inner = yield from self.run(step.steps, inner, inside(rule), inner=True)
-        folded = Groups(step, groups, inner, lambda reason: self._state.fail(rule, (), reason))
+
+        def fail(reason: str) -> None:
+            self._state.fail(rule, (), reason)
+
+        folded = Groups(step, groups, inner, fail, self._state.texts)
         out = Batch()
         for binding, strength in [*((one, CERTAIN) for one in batch.sure), *batch.weak]:
             key = group(binding)

@@ -23,6 +23,7 @@ from typing import cast
 from constat.engine.batch import Batch, Binding
 from constat.engine.expressions import reads_open, value_of
 from constat.engine.relation import tuple_getter
+from constat.engine.texts import Texts
 from constat.evaluation import ABSENT, ACCEPTED, CERTAIN, CONCEIVABLE, POSSIBLE
 from constat.logic import OPEN, EvaluationError, add_exactly, is_beyond
 from constat.plan import Beyond, Expression, Fold
@@ -76,15 +77,15 @@ class _Group:
 class Totals:
     """All groups of one threshold of one rule."""
 
-    def __init__(self, step: Fold, threshold: Beyond, fail: Fail) -> None:
+    def __init__(self, step: Fold, threshold: Beyond, fail: Fail, texts: Texts) -> None:
         self._threshold = threshold
         self._target: Expression | None = step.target
         self._fail = fail
         self._group = tuple_getter(step.group)
         self._width = len(step.group)
         self._distinct = tuple_getter(step.distinct)
-        self._value = None if step.target is None else value_of(step.target)
-        self._bound = value_of(threshold.bound)
+        self._value = None if step.target is None else value_of(step.target, texts)
+        self._bound = value_of(threshold.bound, texts)
         self._groups: dict[Binding, _Group] = {}
         self._waiting: list[_Group] = []
 

@@ -89,7 +89,8 @@ class Witnesses:
         kinds = self._evaluation.program.variable_kinds[plan.rule]
         terms = literal.atom.terms
         return tuple(
-            value_of(expression_of(term, plan.variables, kinds))(binding) for term in terms
+            value_of(expression_of(term, plan.variables, kinds), self._state.texts)(binding)
+            for term in terms
         )
 
     def _plan(self, number: int, rule: Rule) -> RulePlan:

@@ -30,13 +30,15 @@ CERTAIN, ACCEPTED, POSSIBLE, CONCEIVABLE, ABSENT = 3, 2, 1, 0, -1
 class Limits:
     """Bounds of one evaluation.
 
-    Beyond one of them evaluation stops and what was not decided is unknown (limit).
+    Beyond one of them evaluation stops and what was not decided is unknown (limit). `memory` are
+    the bytes that long texts, structures above all, may take.
     """
 
     seconds: float = 60.0
     rows: int = 20_000_000
     rounds: int = 1_000_000
     calls: int = 10_000
+    memory: int = 2 << 30
 
 
 @dataclass(frozen=True, slots=True)

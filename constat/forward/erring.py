@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from constat.analysis import AnalysedProgram, Component
 from constat.engine.expressions import test_of, value_of
+from constat.engine.texts import Texts
 from constat.forward.ways import pins
 from constat.logic import (
     Aggregate,
@@ -250,4 +251,4 @@ def _tests(site: Site, kinds: Mapping[str, Kind]) -> Iterator[Callable[[Row], ob
         return
     left, right = expressions
     kind = kind_of(site.compared.left, kinds)
-    yield test_of(Filter(site.compared.operator, left, right, kind))
+    yield test_of(Filter(site.compared.operator, left, right, kind), Texts())

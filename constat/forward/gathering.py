@@ -31,7 +31,7 @@ from constat.forward.demands import EVERYTHING
 from constat.forward.grades import by_grade, graded_name
 from constat.forward.inputs import Files, Frame, Outside, Rows
 from constat.forward.streaming import load_stream
-from constat.logic import OPEN
+from constat.logic import OPEN, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -84,7 +84,7 @@ class Gathered:
             case Files(files):
                 database.load_files(name, files)
             case Frame(frame):
-                database.load_frame(name, frame)
+                database.load_frame(name, frame, self.predicate.columns)
             case Readable():
                 load_stream(database, name, source)
             case _:
@@ -165,7 +165,12 @@ class Gathering:
 
 
 def _worth_streaming(external: RelationPredicate, demand: Demand) -> bool:
-    """Tell whether all rows are handed over sooner than those of some keys are read one by one."""
+    """Tell whether all rows are handed over sooner than those of some keys are read one by one.
+
+    The type of a structure is checked where it is read, value by value.
+    """
+    if Kind.STRUCTURE in demand.predicate.kinds:
+        return False
     return not demand.columns or (external.estimate() or 0) > _MANY
 
 

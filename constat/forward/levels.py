@@ -36,7 +36,8 @@ if TYPE_CHECKING:
     from constat.plan.forward import ForwardPlan, Stage
 
 _BY_ARRAYS = frozenset({Strategy.BITMAP, Strategy.RUNS})
-_READABLE = frozenset({Kind.NUMBER, Kind.SYMBOL})
+_TEXTS = frozenset({Kind.SYMBOL, Kind.STRUCTURE})
+_READABLE = _TEXTS | {Kind.NUMBER}
 
 
 @dataclass(slots=True)
@@ -63,7 +64,7 @@ class Levels:
         kinds = self._kinds[predicate]
         for found in self._lookups[predicate].rows(self._numbers(bound), below):
             yield tuple(
-                self._text(one) if kind is Kind.SYMBOL else one
+                self._text(one) if kind in _TEXTS else one
                 for one, kind in zip(found, kinds, strict=True)
             )
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from constat.sql import Database
 
 Columns = tuple[int, ...]
+_SOUGHT: Final = frozenset({Kind.NUMBER, Kind.SYMBOL, Kind.STRUCTURE})
 _MANY: Final = 300_000
 _SHARE: Final = 1_000
 
@@ -52,7 +53,7 @@ class StoredRelations:
     def _is_large(self, relation: str, column: int) -> bool:
         """Whether the rows are too many to index here, and keys can be looked for in DuckDB."""
         kind = self._database.relation(relation).kinds[column]
-        return kind in {Kind.NUMBER, Kind.SYMBOL} and self._database.count(relation) > _MANY
+        return kind in _SOUGHT and self._database.count(relation) > _MANY
 
     def _found(self, relation: str, columns: Columns, keys: tuple[Row, ...]) -> Iterator[Row]:
         """Look for some keys in one pass over the relation; its first column narrows it there."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, assert_never
 
-from constat.logic import Row, comparison, fold, implementation
+from constat.logic import Parts, Row, comparison, fold, implementation
 from constat.pydatalog.clauses import (
     Computation,
     Condition,
@@ -46,6 +46,7 @@ class _Building:
         self._question = question
         self._constants = Constants(question.constants)
         self._resolvers: dict[tuple[object, ...], str] = {}
+        self._parts = Parts()
         # By default floats are rounded to 8 digits. None reach pyDatalog; this is the second lock.
         pyEngine.Float_Precision = None
         pyEngine.Python_resolvers.clear()
@@ -140,7 +141,8 @@ class _Building:
         return resolve
 
     def _computation(self, literal: Computation) -> Resolver:
-        function = implementation(literal.function, literal.parameters, literal.kind)
+        parts = self._parts
+        function = implementation(literal.function, literal.parameters, literal.kind, parts)
         constants, kind = self._constants, literal.kind
 
         def resolve(*terms: Any) -> Iterator[Any]:  # noqa: ANN401  terms of pyDatalog

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from sqlglot import exp
 
     from constat.catalog.fact_files import FactFile
-    from constat.logic import Atom, Row
+    from constat.logic import Atom, Column, Row
 
 
 class Database(Relations):
@@ -51,12 +51,13 @@ class Database(Relations):
         """Add the rows of fact files. Raises `ConstatError` with the place of a wrong cell."""
         fact_loading.load_files(self, name, files)
 
-    def load_frame(self, name: str, frame: object) -> None:
+    def load_frame(self, name: str, frame: object, columns: Sequence[Column] = ()) -> None:
         """Add the rows of a data frame, or of anything that hands out an Arrow stream.
 
+        Structures are read as the types of `columns`, those of the predicate's declaration.
         Raises `ConstatError` for a cell that is no value of its column.
         """
-        frames.load_frame(self, name, frame)
+        frames.load_frame(self, name, frame, columns)
 
     def load_query(self, name: str, query: exp.Query, attached: Mapping[str, Path]) -> None:
         """Add the rows of a query, which may read Parquet, CSV and attached DuckDB files."""

@@ -57,6 +57,9 @@ def _query(file: FactFile) -> exp.Select | None:
     shown = str(file.path)
     if file.path == STDIN or not file.places or _WILD.intersection(shown):
         raise StrategyError("a file that Python reads")
+    if Kind.STRUCTURE in file.predicate.kinds:
+        # A structure has several spellings, and its type is checked.
+        raise StrategyError("a column that Python reads")
     width = _width(file)
     if not width:
         return None
@@ -140,7 +143,7 @@ def _parsed(node: exp.Expr, kind: Kind, word_size: int) -> exp.Expr:
         case Kind.TIMESTAMP:
             without_zone = trees.call("left", node, trees.integer(26))
             return trees.try_cast(without_zone, trees.typed("TIMESTAMP"))
-        case Kind.SYMBOL | Kind.BOOL:
+        case Kind.SYMBOL | Kind.BOOL | Kind.STRUCTURE:
             return trees.integer(0)
 
 
@@ -170,6 +173,8 @@ def _cell(place: int, kind: Kind, file: FactFile) -> exp.Expr:
             plain = [trees.binary("or", *truths)]
         case Kind.SYMBOL:
             plain = [trees.binary("<=", trees.call("strlen", text), trees.integer(_LONGEST))]
+        case Kind.STRUCTURE:
+            raise StrategyError("a column that Python reads")
         case _:
             assert_never(kind)
     condition = plain[0]

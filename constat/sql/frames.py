@@ -8,9 +8,10 @@ of 32-bit integers is a number column; one of floats is, too, where every float 
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from constat.catalog.cells import read_cell
+from constat.catalog.cells import read_cell, read_column
 from constat.catalog.connection import Single, Spelled
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.evaluation import StrategyError
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from sqlglot import exp
 
     from constat.catalog.connection import Cell
-    from constat.logic import Row
+    from constat.logic import Column, Row, Value
     from constat.plan.forward import Relation
     from constat.sql.relations import Relations
 
@@ -36,8 +37,10 @@ _LONGEST: Final = 1 << 20
 _ZONED: Final = "TIMESTAMP WITH TIME ZONE"
 
 
-def load_frame(database: Relations, name: str, frame: object) -> None:
-    """Add the rows of a frame or a stream to a relation."""
+def load_frame(
+    database: Relations, name: str, frame: object, columns: Sequence[Column] = ()
+) -> None:
+    """Add the rows of a frame or a stream to a relation; `columns` tell the types of structures."""
     staging = database.fresh_name(f"frame {name}")
     database.connection.register(_SOURCE, _readable(frame))
     try:
@@ -47,7 +50,7 @@ def load_frame(database: Relations, name: str, frame: object) -> None:
     finally:
         database.connection.unregister(_SOURCE)
     try:
-        _take(database, name, staging)
+        _take(database, name, staging, columns)
     finally:
         database.connection.run(changes.drop(staging))
 
@@ -85,7 +88,7 @@ def load_query(
             database.connection.run(changes.detach(label))
 
 
-def _take(database: Relations, name: str, table: str) -> None:
+def _take(database: Relations, name: str, table: str, columns: Sequence[Column] = ()) -> None:
     relation = database.relation(name)
     types = _types(database, table)
     if len(types) != len(relation.kinds):
@@ -114,7 +117,7 @@ def _take(database: Relations, name: str, table: str) -> None:
             return
         finally:
             database.connection.run(changes.drop(staging))
-    storing.load_rows(database, name, _cells(database, relation, table))
+    storing.load_rows(database, name, _cells(database, relation, table, columns))
 
 
 def _types(database: Relations, table: str) -> list[str]:
@@ -160,9 +163,12 @@ def _no_value() -> exp.Expr:
     return trees.call("error", trees.text("no value"))
 
 
-def _cells(database: Relations, relation: Relation, table: str) -> Iterator[Row]:
+def _cells(
+    database: Relations, relation: Relation, table: str, columns: Sequence[Column]
+) -> Iterator[Row]:
     """Read cell by cell; raises `ConstatError` at the first that is no value of its column."""
     number = 0
+    readers = _readers(relation, columns)
     types = _types(database, table)
     labels = [f"c{place}" for place in range(len(types))]
     outputs = [
@@ -178,7 +184,7 @@ def _cells(database: Relations, relation: Relation, table: str) -> Iterator[Row]
                 cell if mark is None or cell is None else mark(cell)
                 for mark, cell in zip(marks, row, strict=True)
             ]
-            yield tuple(_values(relation, number, cells))
+            yield tuple(_values(relation, readers, number, cells))
 
 
 def _driver_value(node: exp.Expr, written: str) -> exp.Expr:
@@ -199,10 +205,22 @@ def _marks(written: str) -> Callable[[Any], Cell] | None:
     return Spelled if _is_spelled(written) else None
 
 
-def _values(relation: Relation, number: int, row: Sequence[object]) -> Iterator[int | float | str]:
+def _readers(relation: Relation, columns: Sequence[Column]) -> list[Callable[[Any], Value]]:
+    """Give what reads the cells of each column, by kind or by declaration."""
+    if columns:
+        return [partial(read_column, column=one) for one in columns]
+    return [partial(read_cell, kind=kind) for kind in relation.kinds]
+
+
+def _values(
+    relation: Relation,
+    readers: Sequence[Callable[[Any], Value]],
+    number: int,
+    row: Sequence[object],
+) -> Iterator[Value]:
     for place, (cell, kind) in enumerate(zip(row, relation.kinds, strict=True)):
         try:
-            yield read_cell(cell, kind)  # type: ignore[arg-type,misc]  # the driver's types
+            yield readers[place](cell)
         except (ValueError, ArithmeticError, AttributeError, TypeError) as problem:
             reason = str(problem) if type(problem) is ValueError else "is no value"
             raise _failure(

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Protocol
 
-from constat.logic import Kind
+from constat.logic import CONSTRUCTOR_OF, FIELD_OF, RECORD, Kind, is_constructor
 from constat.logic.wrapping import bounds, unwrapped
 from constat.sql import trees
 
@@ -29,10 +29,12 @@ if TYPE_CHECKING:
 _LONGEST: Final = 1 << 20
 _INTEGERS: Final = (Kind.NUMBER, Kind.UNSIGNED)
 _NUMERIC: Final = (*_INTEGERS, Kind.FLOAT, Kind.DECIMAL)
+# How a column holds a Decimal or a float tells nothing of how a certificate spells it.
+_SPELLED: Final = frozenset(Kind) - {Kind.FLOAT, Kind.DECIMAL}
 _PARTS: Final = ("year", "month", "day", "quarter")
 _NEVER_FAIL: Final = frozenset(
     {*_PARTS, "date_of", "strlen", "days_between", "years_between", "min", "max", "band", "bor"}
-    | {"bxor", "bnot", "land", "lor", "lxor", "lnot", "to_string"}
+    | {"bxor", "bnot", "land", "lor", "lxor", "lnot", "to_string", CONSTRUCTOR_OF}
 )
 
 
@@ -65,6 +67,9 @@ def may_fail(function: str, parameters: tuple[Kind, ...], result: Kind) -> bool:
     """Whether there are values for which the function errs."""
     if function == "as":
         return parameters[0] is not result and result is not Kind.SYMBOL
+    if function == FIELD_OF:
+        # A column of Decimals has not all the places that a field may have.
+        return result is Kind.DECIMAL
     return function not in _NEVER_FAIL
 
 
@@ -143,7 +148,12 @@ class Functions:
             case "to_string":
                 return _text(parameters[0], arguments[0])
             case _:
-                return self._time(function, arguments)
+                made = is_constructor(function)
+                return (
+                    self._structure(function, parameters, arguments)
+                    if made
+                    else self._time(function, arguments)
+                )
 
     def _time(self, function: str, arguments: Arguments) -> exp.Expr | None:
         match function:
@@ -227,11 +237,20 @@ class Functions:
             case _:
                 return None
 
+    def _structure(
+        self, function: str, parameters: tuple[Kind, ...], arguments: Arguments
+    ) -> exp.Expr | None:
+        if not arguments or not _SPELLED.issuperset(parameters):
+            return None
+        record = function == RECORD
+        pieces = [trees.text("[" if record else f"{function}(")]
+        for place, (one, kind) in enumerate(zip(arguments, parameters, strict=True)):
+            pieces += [trees.text(", ")] * bool(place) + _field(one, kind)
+        return self._concatenated([*pieces, trees.text("]" if record else ")")])
+
     def _concatenated(self, arguments: Arguments) -> exp.Expr:
-        joined = arguments[0]
-        for one in arguments[1:]:
-            joined = trees.binary("||", joined, one)
-        joined = self._let(joined)
+        # In one call: a chain of operators would nest as deep as there are arguments.
+        joined = self._let(trees.call("concat", *arguments))
         fits = trees.binary("<=", trees.call("strlen", joined), trees.integer(_LONGEST))
         return trees.choose(fits, joined, _failure("the text is too long"))
 
@@ -266,6 +285,30 @@ def folded(
             return Functions(outside, lambda node: node).wrapped(total, kind, width)
         return trees.cast(total, trees.type_of(kind))
     return trees.call(outside.fold(function, kind, result), trees.call("list", target))
+
+
+def has_constructor(structure: exp.Expr, wanted: str, told: exp.Expr) -> exp.Expr:
+    """Whether a structure has a constructor, which `told` says by a call of Python.
+
+    Most structures of other branches are told by how they begin, without the call.
+    """
+    name, _, arity = wanted.rpartition("/")
+    if arity == "0":
+        return trees.binary("=", structure, trees.text(name))
+    beginning = trees.text("[" if name == RECORD else f"{name}(")
+    begins = trees.call("starts_with", structure, beginning)
+    return trees.choose(begins, told, trees.binary("=", trees.integer(0), trees.integer(1)))
+
+
+def _field(value: exp.Expr, kind: Kind) -> list[exp.Expr]:
+    """The spelling of a field, in pieces; see `structure_text`."""
+    if kind is Kind.STRUCTURE:
+        return [value]
+    if kind in _INTEGERS:
+        return [trees.cast(value, trees.typed("VARCHAR"))]
+    escaped = trees.call("replace", value, trees.text("\\"), trees.text("\\\\"))
+    escaped = trees.call("replace", escaped, trees.text('"'), trees.text('\\"'))
+    return [trees.text('"'), escaped, trees.text('"')]
 
 
 def _digits(moment: exp.Expr, start: int, length: int) -> exp.Expr:

@@ -14,7 +14,15 @@ from inspect import Parameter, Signature
 from typing import TYPE_CHECKING, Final
 
 from constat.evaluation import StrategyError
-from constat.logic import EvaluationError, Kind, canonical_decimal, comparison, fold, implementation
+from constat.logic import (
+    EvaluationError,
+    Kind,
+    Parts,
+    canonical_decimal,
+    comparison,
+    fold,
+    implementation,
+)
 from constat.sql import trees
 
 if TYPE_CHECKING:
@@ -32,19 +40,23 @@ class PythonFunctions:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._names: dict[tuple[object, ...], str] = {}
+        self._parts = Parts()
 
     def function(self, function: str, parameters: tuple[Kind, ...], result: Kind) -> str:
         """The SQL function that calls the implementation."""
         key = ("function", function, parameters, result)
         if key not in self._names:
             try:
-                found = implementation(function, parameters, result)
+                found = implementation(function, parameters, result, self._parts)
             except KeyError:
                 raise StrategyError(f"no function {function} of these kinds") from None
             kinds = [written(kind) for kind in parameters]
             canonical = _canonical(found, parameters)
             exact = _checked(canonical) if result is Kind.DECIMAL else canonical
-            self._create(key, lru_cache(_REMEMBERED)(exact), kinds, written(result))
+            if Kind.STRUCTURE not in {*parameters, result}:
+                # Structures may be long, and their parts are remembered in bounds.
+                exact = lru_cache(_REMEMBERED)(exact)
+            self._create(key, exact, kinds, written(result))
         return self._names[key]
 
     def test(self, operator: str, kind: Kind) -> str:

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
 from constat.evaluation import StrategyError
-from constat.logic import Kind, Value
+from constat.logic import CONSTRUCTOR_OF, Kind, Value
 from constat.plan import Call, Expression, Literally, Slot
 from constat.sql import trees
-from constat.sql.functions import Functions, may_fail
+from constat.sql.functions import Functions, has_constructor, may_fail
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 TEXTS: Final = "texts"
 """The dictionary: a table of `number` and `text`."""
 _MOST_LAYERS: Final = 80
-_TEXTUAL: Final = frozenset({Kind.SYMBOL, Kind.DATE, Kind.TIMESTAMP, Kind.BOOL})
+_TEXTUAL: Final = frozenset({Kind.SYMBOL, Kind.DATE, Kind.TIMESTAMP, Kind.BOOL, Kind.STRUCTURE})
 
 
 class Tables(Protocol):
@@ -264,7 +264,16 @@ class Rows:
             same = self.equal(self.cells[left.place], self.cells[right.place])
             return same if operator == "=" else trees.opposite(same)
         values = self.values([left, right], [kind, kind])
-        return self._functions.compare(operator, kind, *values)
+        found = self._functions.compare(operator, kind, *values)
+        match left, right:
+            case (Call(function, (Slot(place),)), Literally(str() as wanted)) | (
+                Literally(str() as wanted),
+                Call(function, (Slot(place),)),
+            ) if function == CONSTRUCTOR_OF and operator == "=":
+                whole = self.plain(self.cells[place])
+                return has_constructor(whole, wanted, found)
+            case _:
+                return found
 
     def force(self, node: exp.Expr) -> None:
         """Make sure that a value which nothing reads is computed, and fails where it must.

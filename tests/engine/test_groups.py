@@ -8,6 +8,7 @@ import pytest
 
 from constat.engine.aggregates import Groups
 from constat.engine.batch import Batch
+from constat.engine.texts import Texts
 from constat.evaluation import ACCEPTED, CERTAIN, CONCEIVABLE, POSSIBLE
 from constat.logic import OPEN, Kind
 from constat.plan import Call, Expression, Fold, Literally, Slot
@@ -27,7 +28,7 @@ def groups(
     failures: list[str] = []
     kind = None if target is None else Kind.NUMBER
     step = Fold(function, kind, (0,), (), (), target, (1,))
-    made = Groups(step, {(1,), (2,)}, inner, failures.append)
+    made = Groups(step, {(1,), (2,)}, inner, failures.append, Texts())
     values = made.values((of,))
     assert made.values((of,)) == values
     return values, failures

@@ -21,7 +21,7 @@ from constat.evaluation import (
     Opening,
     RoundFinished,
 )
-from constat.logic import OPEN
+from constat.logic import OPEN, Row
 from tests.engine.tables import Table, goal, program, run
 
 EDGES = """
@@ -224,3 +224,58 @@ def test_rows_of_two_questions_that_are_asked_in_one_round_stay_apart() -> None:
     assert set(outcome.rows("p", CERTAIN)) == set()
     assert set(outcome.rows("p", ACCEPTED)) == {(1, 6), (6, 1), (7, 8), (8, 7)}
     assert set(outcome.rows("p", ABSENT)) == set(outcome.rows("p", ACCEPTED))
+
+
+LISTS = """
+.type List = [head: number, tail: List]
+.decl list(l: List)
+.input list(source="t", query="q")
+.decl part(l: List)
+part(?l) :- list(?l). part(?t) :- part([_, ?t]).
+"""
+
+
+def cells(count: int) -> str:
+    return "".join(f"[{place}, " for place in range(count)) + "nil" + "]" * count
+
+
+def test_keys_that_everything_is_asked_for_anyway_are_not_compared_with_each_row() -> None:
+    rules = LISTS + ".decl kept(l: List) kept(?l) :- list(?l), part(?l)."
+    rows: list[Row] = []
+    text = "nil"
+    for place in range(300):
+        rows.append((text,))
+        text = f"[{place}, {text}]"
+    limits = Limits(rows=40_000)
+    found = run(rules, "kept(?l)", {"list": Table(rows)}, limits=limits, exhaust=True)
+    # 300 keys with each of 300 and more parts would be beyond the limit of a join.
+    assert found.stopped == ""
+    assert len(list(found.rows("kept", CERTAIN))) == 300
+
+
+def test_a_walk_down_a_long_list_is_bounded_by_its_texts_alone() -> None:
+    rules = LISTS + ".decl n(k: number) n(?k) :- ?k = count : { part(_) }."
+    given = {"list": Table([(cells(3_000),)])}
+    assert list(run(rules, "n(?k)", given).rows("n", CERTAIN)) == [(3_001,)]
+    found = run(rules, "n(?k)", given, limits=Limits(memory=1 << 20))
+    assert found.stopped == "the limit of 1 MB of long texts was reached"
+    assert found.strength(goal("n(3001)", program(rules))) == POSSIBLE
+
+
+@pytest.mark.parametrize("made", ["[1, ?l]", "[1, [2, ?l]]"])
+def test_lists_that_grow_for_ever_end_at_a_limit(made: str) -> None:
+    rules = LISTS + f".decl grown(l: List) grown(nil). grown({made}) :- grown(?l)."
+    found = run(rules, "grown([2, nil])", {}, limits=Limits(memory=8 << 20))
+    assert found.stopped == "the limit of 8 MB of long texts was reached"
+    assert found.strength(goal("grown([2, nil])", program(rules))) == POSSIBLE
+
+
+def test_a_structure_that_is_too_long_errs_alone() -> None:
+    rules = (
+        ".type T = [l: T, r: T] .decl d(n: number, t: T) d(0, nil)."
+        "d(?n + 1, [?t, ?t]) :- d(?n, ?t), ?n < 40."
+    )
+    found = run(rules, "d(?n, ?t)", {}, exhaust=True)
+    assert found.stopped == ""
+    assert [one.reason for one in found.failures] == ["the structure is longer than 1048576 bytes"]
+    assert {row[0] for row in found.rows("d", CERTAIN)} == set(range(18))

@@ -8,6 +8,7 @@ from decimal import Decimal
 import pytest
 
 from constat.engine.batch import Batch
+from constat.engine.texts import Texts
 from constat.engine.totals import NO_VALUE, Totals
 from constat.evaluation import ACCEPTED, CERTAIN, CONCEIVABLE, POSSIBLE
 from constat.logic import OPEN, Kind
@@ -28,7 +29,7 @@ def totals(
     summed = None if target is None else Slot(target)
     step = Fold("sum", Kind.NUMBER, (GROUP,), (), (), summed, (0, 1, 2), beyond)
     reasons = [] if told is None else told
-    return Totals(step, beyond, lambda _, reason: reasons.append(reason))
+    return Totals(step, beyond, lambda _, reason: reasons.append(reason), Texts())
 
 
 def sure(*rows: tuple[object, ...]) -> Batch:
@@ -181,7 +182,7 @@ def test_a_summand_that_errs_is_unknown_and_told() -> None:
     kinds = (Kind.NUMBER, Kind.NUMBER)
     ratio = Call("/", (Literally(10), Slot(2)), kinds, Kind.NUMBER)
     step = Fold("sum", Kind.NUMBER, (GROUP,), (), (), ratio, (0, 1, 2), beyond)
-    found = Totals(step, beyond, lambda _, reason: told.append(reason))
+    found = Totals(step, beyond, lambda _, reason: told.append(reason), Texts())
     found.wait(sure(("g", 50)))
     assert given(found.add(sure(("g", "a", 0)))) == [("g", POSSIBLE)]
     assert len(told) == 1
@@ -248,6 +249,6 @@ def test_a_bound_that_errs_is_perhaps_exceeded_and_told() -> None:
     ratio = Call("/", (Literally(10), Slot(BOUND)), kinds, Kind.NUMBER)
     beyond = Beyond(">", ratio, proven=True)
     step = Fold("sum", Kind.NUMBER, (GROUP,), (), (), Slot(2), (0, 1, 2), beyond)
-    found = Totals(step, beyond, lambda _, reason: told.append(reason))
+    found = Totals(step, beyond, lambda _, reason: told.append(reason), Texts())
     released, new = found.wait(sure(("g", 0)))
     assert (given(released), new, len(told)) == ([("g", POSSIBLE)], [], 1)

@@ -9,6 +9,7 @@ kind: n number, s symbol, f float.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TypeVar
@@ -41,19 +42,26 @@ DOMAIN: dict[Kind, tuple[Value, ...]] = {
     Kind.NUMBER: (0, 1, 2, 3),
     Kind.SYMBOL: ("a", "b", "1"),
     Kind.FLOAT: (0.5, 1.0, 2.0),
+    Kind.STRUCTURE: ("$None", "$Leaf(1)", '$Node("a", $Leaf(1))', '$Node("b", $Node("a", $None))'),
 }
-_LETTER = {Kind.NUMBER: "n", Kind.SYMBOL: "s", Kind.FLOAT: "f"}
+TREE = "Tree"
+"""The type of all structures: `None {} | Leaf { n: number } | Node { s: symbol, t: Tree }`."""
+_LETTER = {Kind.NUMBER: "n", Kind.SYMBOL: "s", Kind.FLOAT: "f", Kind.STRUCTURE: "t"}
 _ORDERINGS = ("=", "!=", "<", "<=", ">", ">=")
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What a generated case may contain; `totals` are thresholds inside a recursion."""
+    """What a generated case may contain; `totals` are thresholds inside a recursion.
+
+    With `structures` there are columns of one algebraic data type, and patterns of its branches.
+    """
 
     open: bool = True
     assumed: bool = True
     errors: bool = True
     totals: bool = True
+    structures: bool = False
 
 
 class RuleDraw:
@@ -132,7 +140,15 @@ class RuleDraw:
             return self.constant(kind)
         if self.chance(10):
             return Variable(self.name(kind, prefix))
+        if kind is Kind.STRUCTURE and self.chance(40):
+            return self.pattern(lambda inner: self.argument(inner, prefix))
         return Variable(f"{_LETTER[kind]}{prefix}_{self.one('x', 'y', 'z')}")
+
+    def pattern(self, field: Callable[[Kind], Term]) -> Apply:
+        """Give a branch with such fields; in an atom of a body it takes structures apart."""
+        if self.one(True, False):
+            return Apply("$Leaf", (field(Kind.NUMBER),))
+        return Apply("$Node", (field(Kind.SYMBOL), field(Kind.STRUCTURE)))
 
     def constant(self, kind: Kind) -> Constant:
         return Constant(self.one(*DOMAIN[kind]), kind)
@@ -157,6 +173,8 @@ class RuleDraw:
         """Give a bound term, with this chance one that is computed."""
         if kind is Kind.FLOAT or not self.chance(percent):
             return self.known(kind)
+        if kind is Kind.STRUCTURE:
+            return self.pattern(lambda inner: self.expression(inner, percent // 2))
         if kind is Kind.SYMBOL:
             return self.one(
                 Apply("cat", (self.known(kind), self.known(kind)), kind),
@@ -174,6 +192,8 @@ class RuleDraw:
             case "negative":
                 return Negative(self.ground(self.one(*self.lower)))
             case "equation":
+                if self.shape.structures and self.one(True, False):
+                    return self.opened()
                 kind = self.one(Kind.NUMBER, Kind.SYMBOL)
                 computed, name = self.expression(kind, 60), self.name(kind)
                 self.bound[name] = kind
@@ -185,7 +205,20 @@ class RuleDraw:
             case _:
                 return self.comparison()
 
+    def opened(self) -> Comparison:
+        """Give an equation that takes a structure apart, and may compare some fields."""
+        whole = self.known(Kind.STRUCTURE)
+        taken = self.pattern(lambda kind: self.one(Variable(self.name(kind)), self.known(kind)))
+        if not isinstance(whole, Variable):
+            taken = self.pattern(self.known)
+        found = Comparison("=", *self.one((whole, taken), (taken, whole)))
+        self.bind(Positive(Atom("", (taken,))))
+        return found
+
     def comparison(self) -> Comparison:
+        if self.shape.structures and self.chance(30):
+            sides = (self.expression(Kind.STRUCTURE, 30), self.known(Kind.STRUCTURE))
+            return Comparison(self.one("=", "!="), *sides)
         kind = self.one(Kind.NUMBER, Kind.NUMBER, Kind.SYMBOL)
         left, right = self.expression(kind, 30), self.expression(kind, 30)
         return Comparison(self.one(*_ORDERINGS), left, right)

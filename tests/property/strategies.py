@@ -19,6 +19,7 @@ from constat.evaluation import Assumption
 from constat.logic import (
     OPEN,
     Atom,
+    Branch,
     Column,
     Constant,
     Kind,
@@ -29,10 +30,11 @@ from constat.logic import (
     Slot,
     Source,
     Term,
+    TypeDefinition,
     Variable,
 )
 from tests.oracle.naive import World, evaluate
-from tests.property.rules import DOMAIN, RuleDraw, Shape, counter
+from tests.property.rules import DOMAIN, TREE, RuleDraw, Shape, counter
 from tests.property.showing import show_case
 
 if TYPE_CHECKING:
@@ -60,48 +62,67 @@ class Case:
         printer.text(repr(self))
 
 
+_TYPE = TypeDefinition(
+    TREE,
+    "algebraic",
+    (),
+    branches=(
+        Branch("$None", ()),
+        Branch("$Leaf", (Column("n", "number"),)),
+        Branch("$Node", (Column("s", "symbol"), Column("t", TREE))),
+    ),
+)
 FULL = Shape()
+STRUCTURED = Shape(structures=True)
+STRUCTURED_EXACT = Shape(open=False, assumed=False, errors=False, structures=True)
 HALF: Final = settings(max_examples=max(1, settings().max_examples // 2))
 EXACT = Shape(open=False, assumed=False, errors=False)
 
 
 @st.composite
-def _predicates(draw: st.DrawFn, prefix: str, least: int, most: int) -> list[Predicate]:
-    kinds = st.sampled_from([Kind.NUMBER, Kind.NUMBER, Kind.SYMBOL])
+def _predicates(
+    draw: st.DrawFn, prefix: str, least: int, most: int, shape: Shape
+) -> list[Predicate]:
+    listed = [Kind.NUMBER, Kind.NUMBER, Kind.SYMBOL]
     if prefix != "e":
-        kinds = st.sampled_from([Kind.NUMBER] * 4 + [Kind.SYMBOL] * 3 + [Kind.FLOAT])
+        listed = [Kind.NUMBER] * 4 + [Kind.SYMBOL] * 3 + [Kind.FLOAT]
+    kinds = st.sampled_from(listed + [Kind.STRUCTURE] * (4 * shape.structures))
     columns = st.sampled_from([1, 1, 1, 2, 2, 2, 3, 0]).flatmap(
         lambda arity: st.lists(kinds, min_size=arity, max_size=arity)
     )
-    shapes = draw(st.lists(columns, min_size=least, max_size=most))
+    rows = draw(st.lists(columns, min_size=least, max_size=most))
     return [
         Predicate(
             f"{prefix}{place}",
-            tuple(Column(f"c{i}", kind.value, kind) for i, kind in enumerate(shape)),
+            tuple(Column(f"c{i}", _type_name(kind), kind) for i, kind in enumerate(kinds)),
             # A predicate may have rules and a source; most derived ones have rules only.
             Source({"source": "memory"})
             if prefix == "e" or draw(st.integers(0, 11)) > 10
             else None,
         )
-        for place, shape in enumerate(shapes)
+        for place, kinds in enumerate(rows)
     ]
+
+
+def _type_name(kind: Kind) -> str:
+    return TREE if kind is Kind.STRUCTURE else kind.value
 
 
 @st.composite
 def programs(draw: st.DrawFn, shape: Shape = FULL) -> AnalysedProgram:
     """Give an analysed program with one to three layers over one to four external predicates."""
-    external = draw(_predicates("e", 2, 4))
+    external = draw(_predicates("e", 2, 4, shape))
     lower, rules = list(external), []
     for depth in range(draw(st.integers(1, 3))):
-        layer = draw(_predicates("pqr"[depth], 1, 2))
+        layer = draw(_predicates("pqr"[depth], 1, 2, shape))
         for predicate in layer:
             drawing = [RuleDraw(draw, shape, lower, layer) for _ in range(draw(st.integers(1, 3)))]
             rules += [one.rule(predicate, number) for number, one in enumerate(drawing, 1)]
             if predicate.kinds == (Kind.NUMBER,) and draw(st.integers(0, 9)) == 9:
                 rules.append(counter(predicate, 9))
         lower = lower + layer
-    program = Program({one.name: one for one in lower}, tuple(rules))
-    return analysed(program)
+    types = {TREE: _TYPE} if shape.structures else {}
+    return analysed(Program({one.name: one for one in lower}, tuple(rules), types))
 
 
 def analysed(program: Program) -> AnalysedProgram:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 # What pyDatalog lacks is refused: tests/pydatalog/test_refusals.py.
 SURE = replace(EXACT, totals=False)
 ERRING = Shape(open=False, assumed=False, errors=True, totals=False)
+STRUCTURED = Shape(open=False, assumed=False, errors=False, totals=False, structures=True)
 LIMITS = Limits(seconds=5.0)
 QUICK, FEW, MANY = 200, 80, 10_000
 
@@ -78,6 +79,10 @@ def check_counts(told: Counter[str]) -> None:
 
 def test_random_programs_have_the_same_answers(engine: PyDatalogEngine) -> None:
     check_counts(compare_many(engine, SURE, QUICK))
+
+
+def test_random_programs_with_structures_have_the_same_answers(engine: PyDatalogEngine) -> None:
+    check_counts(compare_many(engine, STRUCTURED, FEW))
 
 
 def test_an_instance_that_errs_gives_no_answer_and_never_a_wrong_one(

@@ -12,7 +12,10 @@ from hypothesis import strategies as st
 from constat.evaluation import Resources, StrategyError
 from constat.logic import (
     COMPARISONS,
+    CONSTRUCTOR_OF,
+    FIELD_OF,
     FUNCTIONS,
+    RECORD,
     EvaluationError,
     Kind,
     Value,
@@ -23,18 +26,22 @@ from constat.logic import (
     implementation,
     signatures,
 )
+from constat.logic.structures import constructor_of
 from constat.logic.wrapping import wrapped
-from constat.plan import Call, Slot
+from constat.plan import Call, Literally, Slot
 from constat.plan.forward import Relation
 from constat.sql import Database, trees
 from constat.sql.functions import folded
 from constat.sql.rows import Cell, Names, Rows
-from tests.logic.strategies import PATTERNS, VALUES
+from tests.logic.strategies import CONSTRUCTORS, PATTERNS, STRUCTURES, VALUES, fields_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from sqlglot import exp
+
+    from constat.plan import Expression
+    from tests.logic.strategies import Fields
 
 SETTINGS = settings(
     max_examples=max(1, settings().max_examples // 3),
@@ -137,6 +144,48 @@ def test_a_function_of_machine_words_wraps_as_its_implementation_does(
     check(database, function, parameters, result, [data.draw(VALUES[kind]) for kind in parameters])
 
 
+@SETTINGS
+@given(constructor=CONSTRUCTORS, fields=fields_of(STRUCTURES))
+def test_a_constructor_spells_its_fields_as_its_implementation_does(
+    database: Database, constructor: str, fields: Fields
+) -> None:
+    kinds = tuple(kind for kind, _ in fields)
+    if kinds:
+        check(database, constructor, kinds, Kind.STRUCTURE, [value for _, value in fields])
+
+
+@SETTINGS
+@given(structure=STRUCTURES, kind=st.sampled_from(Kind), place=st.integers(-1, 3))
+def test_a_structure_is_taken_apart_as_its_implementation_does(
+    database: Database, structure: Value, kind: Kind, place: int
+) -> None:
+    made, number = Kind.STRUCTURE, Kind.NUMBER
+    check(database, CONSTRUCTOR_OF, (made,), Kind.SYMBOL, [structure])
+    check(database, FIELD_OF, (made, number), kind, [structure, place])
+
+
+@SETTINGS
+@given(structure=STRUCTURES, other=STRUCTURES, turned=st.booleans())
+def test_a_constructor_is_compared_as_in_python(
+    database: Database, structure: Value, other: Value, *, turned: bool
+) -> None:
+    """Structures of other branches are told apart by how they begin."""
+    wanted = constructor_of(str(other))
+    told = Call(CONSTRUCTOR_OF, (Slot(0),), (Kind.STRUCTURE,), Kind.SYMBOL)
+    sides: tuple[Expression, Expression] = (told, Literally(wanted))
+    for one in (structure, other, f"$Other({other})", f"[{other}]"):
+        rows = bound(database, table_of(database, (Kind.STRUCTURE,), [(one,)]))
+        compared = rows.comparison("=", *(sides[::-1] if turned else sides), Kind.SYMBOL)
+        found = only(database, rows.query([("v", compared)]))
+        assert found is (constructor_of(str(one)) == wanted)
+
+
+def test_a_structure_is_bounded_in_bytes(database: Database) -> None:
+    kinds = (Kind.SYMBOL, Kind.STRUCTURE)
+    check(database, RECORD, kinds, Kind.STRUCTURE, ["é" * ((1 << 19) - 5), "nil"])
+    check(database, RECORD, kinds, Kind.STRUCTURE, ["é" * ((1 << 19) - 4), "nil"])
+
+
 @pytest.mark.parametrize(
     ("function", "kind", "values"),
     [
@@ -185,7 +234,7 @@ def test_texts_are_measured_in_bytes_and_bounded(database: Database) -> None:
 @given(
     data=st.data(),
     operator=st.sampled_from([one for one in COMPARISONS if "match" not in one]),
-    kind=st.sampled_from([kind for kind in Kind if kind is not Kind.BOOL]),
+    kind=st.sampled_from([one for one in Kind if one not in {Kind.BOOL, Kind.STRUCTURE}]),
 )
 def test_a_comparison_holds_as_it_does_in_python(
     database: Database, data: st.DataObject, operator: str, kind: Kind

@@ -16,7 +16,17 @@ from hypothesis import strategies as st
 from constat.catalog.fact_files import FactFile, read_rows
 from constat.diagnostics import ConstatError
 from constat.evaluation import Resources, StrategyError
-from constat.logic import Atom, Column, Constant, Kind, Predicate, Row, Variable
+from constat.logic import (
+    Atom,
+    Branch,
+    Column,
+    Constant,
+    Kind,
+    Predicate,
+    Row,
+    Structures,
+    Variable,
+)
 from constat.plan.forward import Relation
 from constat.sql import Database, fact_loading
 from tests.logic.strategies import VALUES
@@ -283,6 +293,21 @@ def test_a_cell_that_is_no_value_is_told(frame: pd.DataFrame, code: str) -> None
         assert caught.value.diagnostics[0].code == code
         assert "ten" not in caught.value.diagnostics[0].message
         assert rows_of(database, "r") == set()
+
+
+def test_structures_of_a_frame_are_read_as_their_type() -> None:
+    numbers = Column("x", "number", Kind.NUMBER)
+    types = Structures({"Option": (Branch("$None", ()), Branch("$Some", (numbers,)))})
+    columns = (Column("o", "Option", Kind.STRUCTURE, structures=types),)
+    with Database(Resources(threads=1)) as database:
+        database.declare(relation((Kind.STRUCTURE,)))
+        good = pd.DataFrame({"o": ["$Some( 1 )", "$None()", "$Some(1)"]})
+        database.load_frame("r", good, columns)
+        assert rows_of(database, "r") == {("$Some(1)",), ("$None",)}
+        for bad in ("$Some(x)", "[1]", "nil", "$Other", ""):
+            with pytest.raises(ConstatError) as caught:
+                database.load_frame("r", pd.DataFrame({"o": [bad]}), columns)
+            assert caught.value.diagnostics[0].code == "C0651"
 
 
 def test_a_query_reads_parquet_and_an_attached_file(tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ from constat.plan.operators import (
     slots_of,
 )
 
-TEXTS = frozenset({Kind.SYMBOL, Kind.DATE, Kind.TIMESTAMP, Kind.BOOL})
+TEXTS = frozenset({Kind.SYMBOL, Kind.DATE, Kind.TIMESTAMP, Kind.BOOL, Kind.STRUCTURE})
 Column = Callable[[str, int], tuple[Kind, int]]
 """The kind and the place of a column."""
 

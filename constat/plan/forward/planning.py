@@ -15,6 +15,7 @@ from constat.logic import Atom
 from constat.plan.forward.demand import restrict_to_demand
 from constat.plan.forward.draft import Draft, Pass
 from constat.plan.forward.encoding import encode_columns
+from constat.plan.forward.fields_first import take_fields_first
 from constat.plan.forward.linearise import linearise
 from constat.plan.forward.operators import ForwardPlan, Wanted
 from constat.plan.forward.options import PlanOptions
@@ -30,6 +31,7 @@ PASSES: tuple[Pass, ...] = (
     linearise,  # needs all rules of a predicate; gives linear closures, for demands to use
     restrict_to_demand,  # needs the wanted constants, and linear closures; adds predicates
     share_subplans,  # needs final bodies; adds relations for equal beginnings
+    take_fields_first,  # needs final bodies; adds relations with the fields of structures
     project_inputs,  # needs final bodies; adds projections for fixpoints over integers
     compile_pipelines,  # needs final rules and sizes; gives steps, readings, liveness, estimates
     encode_columns,  # needs steps; gives relations and layouts

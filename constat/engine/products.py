@@ -1,0 +1,95 @@
+"""Joins that compare nothing: a later equation decides which pairs are worth making.
+
+In: the bindings before a join without a key, the rows, the steps behind it. Out: the pairs for
+which an equation between both sides holds; `None` where there is no such equation. Invariant: the
+steps behind the join are run all the same, so this drops nothing that they would keep. Example:
+with many keys for ?n the rule `named(?n, ?o) :- owner(?o), ?o = $Person(?n).` would compare each
+key with the name in each row; the rows are found by their names instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from constat.engine.batch import Binding
+from constat.engine.expressions import value_of
+from constat.engine.joins import LimitReachedError
+from constat.engine.texts import Texts
+from constat.logic import CONSTRUCTOR_OF, FIELD_OF, Value
+from constat.logic import Slot as Held
+from constat.plan import Call, Compute, Expression, Filter, Literally, Slot, Step, slots_of
+
+_TOTAL: Final = frozenset({CONSTRUCTOR_OF, FIELD_OF})
+"""What errs for no value: only such functions are computed before their turn."""
+
+
+def pairs(
+    bindings: Sequence[Binding],
+    rows: Sequence[tuple[Held, ...]],
+    later: Sequence[Step],
+    texts: Texts,
+    most: int,
+) -> list[Binding] | None:
+    """Give the bindings extended by those rows that an equation lets pass."""
+    if len(bindings) < 2 or len(rows) < 2:  # noqa: PLR2004  nothing to gain
+        return None
+    width = len(bindings[0])
+    equation = _equation(later, width, len(rows[0]))
+    if equation is None:
+        return None
+    left, right = equation
+    of_binding, of_row = value_of(left, texts), value_of(right, texts)
+    by_value: dict[Value, list[tuple[Held, ...]]] = {}
+    padding = bindings[0]
+    for row in rows:
+        # Nothing of the padding is read.
+        by_value.setdefault(of_row(padding + row), []).append(row)
+    keyed = [(one, by_value.get(of_binding(one), ())) for one in bindings]
+    if sum(len(found) for _, found in keyed) > most:
+        raise LimitReachedError(f"a rule joins more than {most:,} rows")
+    return [one + row for one, found in keyed for row in found]
+
+
+def _equation(
+    later: Sequence[Step], width: int, added: int
+) -> tuple[Expression, Expression] | None:
+    """Find an equation of something known before with something of the row."""
+    made: dict[int, Expression] = {place: Slot(place) for place in range(width + added)}
+    for step in later:
+        match step:
+            case Compute(expression):
+                made[len(made)] = _spelled(expression, made)
+            case Filter("=", one, other):
+                sides = _spelled(one, made), _spelled(other, made)
+                for left, right in (sides, sides[::-1]):
+                    if _is_of(left, 0, width) and _is_of(right, width, width + added):
+                        return left, right
+            case Filter():
+                pass
+            case _:
+                break
+    return None
+
+
+def _spelled(expression: Expression, made: Mapping[int, Expression]) -> Expression:
+    match expression:
+        case Slot(place):
+            return made[place]
+        case Literally():
+            return expression
+        case Call(arguments=arguments):
+            return replace(expression, arguments=tuple(_spelled(one, made) for one in arguments))
+
+
+def _is_of(expression: Expression, first: int, end: int) -> bool:
+    """Whether an expression reads some of these slots, no others, and never errs."""
+    places = slots_of(expression)
+    return bool(places) and all(first <= one < end for one in places) and _is_total(expression)
+
+
+def _is_total(expression: Expression) -> bool:
+    if not isinstance(expression, Call):
+        return True
+    return expression.function in _TOTAL and all(map(_is_total, expression.arguments))
