@@ -87,6 +87,20 @@ class Supposed:
 
 
 @dataclass(frozen=True, slots=True)
+class Made:
+    """A structure that is made of values to be chosen: the hole it fills, and its parts.
+
+    ``names`` are those of the variables in the pattern, empty for other parts.
+    """
+
+    hole: int
+    constructor: str
+    parts: tuple[Cell, ...]
+    kinds: tuple[Kind, ...]
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class State:
     """What is left to show, and what was supposed to get there."""
 
@@ -98,6 +112,7 @@ class State:
     added: tuple[Supposed, ...] = ()
     removed: frozenset[tuple[str, Row]] = frozenset()
     conditions: tuple[Condition, ...] = ()
+    made: tuple[Made, ...] = ()
     binding: Binding = field(init=False)
 
     def __post_init__(self) -> None:

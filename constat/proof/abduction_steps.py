@@ -17,10 +17,12 @@ from constat.evaluation import ABSENT, CONCEIVABLE, RuleDerivation
 from constat.logic import (
     OPEN,
     Aggregate,
+    Apply,
     Comparison,
     Negative,
     Positive,
     Variable,
+    is_constructor,
 )
 from constat.proof.abduction_groups import grouped, is_group_bound
 from constat.proof.abduction_state import (
@@ -35,6 +37,7 @@ from constat.proof.abduction_state import (
     with_holes,
     with_rule,
 )
+from constat.proof.abduction_structures import completed, is_makeable, is_matchable, matched
 from constat.proof.symbolic import (
     Binding,
     Cell,
@@ -47,13 +50,14 @@ from constat.proof.symbolic import (
     kind_of,
     scaled,
 )
+from constat.proof.written import as_written, pattern_sides
 from constat.syntax import print_literal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from constat.analysis import AnalysedProgram
-    from constat.logic import Atom, Literal, OpenRow, Row
+    from constat.logic import Atom, Literal, OpenRow, Row, Structures, Term
     from constat.proof.abducibles import Abducibles
     from constat.proof.abduction_state import Conclusion
     from constat.proof.worlds import Worlds
@@ -77,8 +81,13 @@ class Expander:
     unsolved: set[str] = field(default_factory=set)
     bounded: set[str] = field(default_factory=set)
     relevant: frozenset[str] = field(init=False)
+    structures: Structures | None = field(init=False)
 
     def __post_init__(self) -> None:
+        declared = self.worlds.program.program.predicates.values()
+        columns = (one.structures for predicate in declared for one in predicate.columns)
+        # There is one for the whole program.
+        self.structures = next((one for one in columns if one is not None), None)
         wanted = {*self.costs.added, *self.costs.removed}
         self.relevant = _reaching(self.worlds.program, wanted)
 
@@ -103,7 +112,7 @@ class Expander:
             case Comparison() as literal:
                 yield from _only(self.compared(literal, task, state))
             case Negative(atom):
-                yield self.absent(_cells(atom, task.env, state), atom.predicate, state)
+                yield self.absent(atom, task.env, state)
             case Aggregate() as literal:
                 yield from grouped(self, literal, task, state)
             case Positive(atom):
@@ -121,10 +130,23 @@ class Expander:
         """Choose the task of least rank, the first of equal ones."""
         rank, place = min((self.rank(task, state), at) for at, task in enumerate(state.tasks))
         task = state.tasks[place]
-        if rank >= _LATE and isinstance(task, Show):
+        if rank >= _LATE:
+            # Nothing else binds it: what a pattern is made of becomes a value to be chosen.
+            patterns = (at for at, one in enumerate(state.tasks) if self.is_makeable(one, state))
+            place = next(patterns, place)
+            task = state.tasks[place]
+        if rank >= _LATE and isinstance(task, Show) and not self.is_makeable(task, state):
             shown = print_literal(task.literal)
             raise UnsolvedError(f"`{shown}` for values that are to be chosen")
         return place
+
+    @staticmethod
+    def is_makeable(task: Task, state: State) -> bool:
+        """Tell whether a task is a pattern whose structure can be made of values to be chosen."""
+        if not isinstance(task, Show) or not isinstance(task.literal, Comparison):
+            return False
+        sides = pattern_sides(task.literal)
+        return sides is not None and is_makeable(*sides, task.env, state)
 
     def rank(self, task: Task, state: State) -> int:
         """Rank a task; `_LATE` where it cannot be done yet."""
@@ -140,9 +162,10 @@ class Expander:
             case Show(literal=Aggregate() as literal, env=env):
                 return _GROUP if is_group_bound(literal, env, binding) else _LATE
             case Show(literal=Negative(atom) | Positive(atom) as literal, env=env):
-                cells = [evaluated(term, env, binding) for term in atom.terms]
                 if isinstance(literal, Negative):
-                    return _ABSENCE if all(_is_ready(one, binding) for one in cells) else _LATE
+                    ready = all(_is_chosen(term, env, binding) for term in atom.terms)
+                    return _ABSENCE if ready else _LATE
+                cells = [evaluated(term, env, binding) for term in atom.terms]
                 return self.rank_of_atom(atom.predicate, cells)
             case _:
                 return _LATE
@@ -161,6 +184,9 @@ class Expander:
 
     def compared(self, literal: Comparison, task: Show, state: State) -> State | None:
         """Test a comparison, bind a side of ``=``, or note a condition."""
+        sides = pattern_sides(literal)
+        if sides is not None:
+            return matched(*sides, task.env, state)
         left = _cell(evaluated(literal.left, task.env, state.binding))
         right = _cell(evaluated(literal.right, task.env, state.binding))
         if literal.operator == "=":
@@ -243,24 +269,30 @@ class Expander:
             for place, (term, kind) in enumerate(zip(rule.head.terms, kinds, strict=True))
             if not isinstance(term, Variable)
         }
+        body, left_out = completed(as_written(rule.body), self.structures)
         heads, state = with_holes(state, named)
+        others, state = with_holes(state, left_out)
         sides = [
             Hole(env[term.name] if isinstance(term, Variable) else heads[f".{place}"])
             for place, term in enumerate(rule.head.terms)
         ]
         equal = [Comparison("=", Variable(name), rule.head.terms[int(name[1:])]) for name in heads]
-        tasks = [Show(one, {**env, **heads}, number, above) for one in (*equal, *rule.body)]
+        env = {**env, **heads, **others}
+        tasks = [Show(one, env, number, above) for one in (*equal, *body)]
         joined = unified(state, sides, cells)
         return None if joined is None else replace(joined, tasks=(*joined.tasks, *tasks))
 
     # ------------------------------------------------------------------ absence
 
-    def absent(self, cells: tuple[Cell, ...], name: str, state: State) -> State:
+    @staticmethod
+    def absent(atom: Atom, env: Mapping[str, int], state: State) -> State:
         """See to it that a row is absent."""
-        if not all(map(is_value, cells)):
+        cells = [evaluated(term, env, state.binding) for term in atom.terms]
+        if not all(cell is not None and is_value(cell) for cell in cells):
             # It depends on what is chosen: whether the choice is right shows when it is tried.
             return state
-        return replace(state, tasks=(Deny(name, cells), *state.tasks))  # type: ignore[arg-type]
+        denied = Deny(atom.predicate, tuple(cells))  # type: ignore[arg-type]  # values only
+        return replace(state, tasks=(denied, *state.tasks))
 
     def denied(self, name: str, row: Row, state: State) -> Iterator[State]:
         """Take a row away, or one premise of its derivation, until nothing gives it."""
@@ -324,7 +356,19 @@ def _is_ready(cell: Cell | None, binding: Binding) -> bool:
     return cell is not None and (is_value(cell) or binding.is_free(cell))
 
 
+def _is_chosen(term: Term, env: Mapping[str, int], binding: Binding) -> bool:
+    """Tell whether what a term is made of is known or to be chosen; a structure may be both."""
+    return _is_ready(evaluated(term, env, binding), binding) or (
+        isinstance(term, Apply)
+        and is_constructor(term.function)
+        and all(_is_chosen(one, env, binding) for one in term.arguments)
+    )
+
+
 def _rank_of_comparison(literal: Comparison, env: Mapping[str, int], binding: Binding) -> int:
+    sides = pattern_sides(literal)
+    if sides is not None:
+        return _BINDING if is_matchable(*sides, env, binding) else _LATE
     left = evaluated(literal.left, env, binding)
     right = evaluated(literal.right, env, binding)
     if left is None or right is None:

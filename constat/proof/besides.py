@@ -49,7 +49,8 @@ def besides(
     for place in places:
         code = describing.code.body[place]
         if isinstance(code, ComparisonCode):
-            truth = code.truth(binding)
+            # A field of a structure that has another constructor says nothing.
+            truth = OPEN if describing.is_idle(place, binding) else code.truth(binding)
             if truth is False:
                 yield describing.obstacle(place, binding)
             elif truth is None:

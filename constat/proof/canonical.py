@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 Json: TypeAlias = "str | int | Sequence[Json] | Mapping[str, Json] | None"
 TextRow: TypeAlias = "tuple[str | None, ...]"
 
+_TEXTS = frozenset({Kind.SYMBOL, Kind.DATE, Kind.TIMESTAMP, Kind.BOOL, Kind.STRUCTURE})
 _ENCODER = json.JSONEncoder(ensure_ascii=True, sort_keys=True, separators=(",", ":"))
 
 
@@ -50,7 +51,7 @@ def clean(text: str) -> str:
 
 def speller(kinds: Sequence[Kind]) -> Callable[[Sequence[Slot]], TextRow]:
     """Return the function that spells a row of these kinds; ⋆ becomes ``None``."""
-    plain = all(kind in {Kind.SYMBOL, Kind.DATE, Kind.TIMESTAMP, Kind.BOOL} for kind in kinds)
+    plain = all(kind in _TEXTS for kind in kinds)
 
     def spell(row: Sequence[Slot]) -> TextRow:
         return tuple(

@@ -30,6 +30,7 @@ from constat.proof.projection import with_projections
 from constat.proof.proofs import Proof, UnsupportedError
 from constat.proof.reading import Reading, accepting_reading, hard_reading
 from constat.proof.slices import TooLargeError
+from constat.proof.text_sizes import is_too_long
 from constat.proof.unknown import UnknownOutcome
 
 if TYPE_CHECKING:
@@ -112,10 +113,17 @@ def decide(  # noqa: PLR0913  # the engine's own arguments, handed through
     strength = outcome.strength(goal)
     try:
         if strength != POSSIBLE and outcome.stopped not in {"", "settled"}:
-            return _decided_or_open(deciding, strength)
-        return _decided(deciding, strength)
+            return _short(_decided_or_open(deciding, strength))
+        return _short(_decided(deciding, strength))
     except TooLargeError:
         return _undecided(outcome, _nothing_claimed(outcome), limit=_TOO_LARGE)
+
+
+def _short(decision: Decision) -> Decision:
+    """Return a decision whose texts a certificate can hold."""
+    if is_too_long(decision.proof):
+        raise TooLargeError
+    return decision
 
 
 def _decided_or_open(deciding: _Deciding, strength: int) -> Decision:

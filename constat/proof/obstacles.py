@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, assert_never
 
-from constat.logic import OPEN, Aggregate, Constant
+from constat.logic import OPEN, Aggregate, Comparison, Constant
 from constat.proof.distances import FARTHEST, Distance, distance
 from constat.proof.instances import (
     AggregateCode,
@@ -27,6 +27,7 @@ from constat.proof.instances import (
 from constat.proof.sentences import Instance, describe_fact, refute_comparison, show_value
 from constat.proof.substituting import substituted
 from constat.proof.unprojected import original_literal, original_row
+from constat.proof.written import written_body
 from constat.syntax import print_literal, print_row, print_term
 
 if TYPE_CHECKING:
@@ -49,10 +50,12 @@ MOST_NEAR = 3
 class Obstacle:
     """A literal that fails.
 
-    ``place`` is its place in the rule's body; ``kind`` is ``comparison``, ``lacking`` (a row that
+    ``place`` is its place in the rule's body, ``number`` that of its literal in the rule's text,
+    where what takes a structure apart is one; ``kind`` is ``comparison``, ``lacking`` (a row that
     is not there), ``present`` (a row that must not be there), ``aggregate`` or ``threshold``.
     ``claim`` is the literal with its values.  ``gap`` ranks: 0 is nearest to holding, 1 farthest.
-    ``atom`` is the predicate and the shape of the row that is lacking or present.
+    ``atom`` is the predicate and the shape of the row that is lacking or present.  ``misshapen``
+    says that a structure has another constructor, so that the rule is not about it.
     """
 
     place: int
@@ -65,6 +68,8 @@ class Obstacle:
     sentence: str = ""
     gap: Fraction = FARTHEST
     atom: tuple[str, OpenRow] | None = None
+    number: int = 0
+    misshapen: bool = False
 
 
 class Describing:
@@ -76,6 +81,10 @@ class Describing:
         self.code = code
         self.rule = self.program.rules[code.number]
         self.predicates = self.program.program.predicates
+        self.written = written_body(self.rule.body)
+        self.number_at = {
+            place: number for number, one in enumerate(self.written) for place in one.places
+        }
 
     def instance(self, binding: Binding) -> Instance:
         """Return the rule with the values of a binding; ⋆ stays, holes are left out."""
@@ -92,8 +101,29 @@ class Describing:
 
     def text(self, code: LiteralCode) -> str:
         """Return a literal as the rule has it."""
-        literal = self.rule.body[self.code.body.index(code)]
+        literal = self.literal(self.code.body.index(code))
         return print_literal(original_literal(self.program, literal))
+
+    def literal(self, place: int) -> Literal:
+        """Return the literal of the text that a place of the body belongs to."""
+        return self.written[self.number_at[place]].literal
+
+    def held(self, places: tuple[int, ...]) -> list[int]:
+        """Return the first places of literals of the text all of whose places are given."""
+        met = dict.fromkeys(self.number_at[place] for place in places)
+        whole = (self.written[number].places for number in met)
+        return [one[0] for one in whole if set(one) <= set(places)]
+
+    def is_misshapen(self, place: int, binding: Binding) -> bool:
+        """Tell whether a place is about a structure that has not the constructor of its pattern."""
+        one = self.written[self.number_at[place]]
+        guard = self.code.body[one.places[0]]
+        return one.opened and isinstance(guard, ComparisonCode) and guard.truth(binding) is not True
+
+    def is_idle(self, place: int, binding: Binding) -> bool:
+        """Tell whether a place asks for a field of a structure that has another constructor."""
+        is_field = self.written[self.number_at[place]].places[0] != place
+        return is_field and self.is_misshapen(place, binding)
 
     def claim(self, place: int, binding: Binding) -> str:
         """Return a literal with its values."""
@@ -103,7 +133,7 @@ class Describing:
             for name, value in self.values(binding).items()
             if value is not OPEN
         }
-        literal = original_literal(self.program, substituted(self.rule.body[place], values))
+        literal = original_literal(self.program, substituted(self.literal(place), values))
         text = print_literal(literal)
         if isinstance(literal, Aggregate) and literal.result.name in values:
             # The result of an aggregate is a variable in the tree, and may be a value in a text.
@@ -124,7 +154,7 @@ class Describing:
     def gap(self, place: int, binding: Binding) -> Fraction:
         """Return how near a literal that fails is to holding, without describing it."""
         code = self.code.body[place]
-        if not isinstance(code, ComparisonCode):
+        if not isinstance(code, ComparisonCode) or self.is_misshapen(place, binding):
             return FARTHEST
         left, right = code.left.evaluate(binding), code.right.evaluate(binding)
         if is_hole(left) or is_hole(right):
@@ -133,23 +163,45 @@ class Describing:
 
     def obstacle(self, place: int, binding: Binding) -> Obstacle:
         """Describe a literal that fails."""
-        literal, code = self.rule.body[place], self.code.body[place]
-        claim = self.claim(place, binding)
+        literal, code = self.literal(place), self.code.body[place]
+        number, claim = self.number_at[place], self.claim(place, binding)
+        found = Obstacle(place, "comparison", print_literal(literal), claim, number=number)
         match code:
+            case ComparisonCode() if self.written[number].opened:
+                return self.unlike(found, code, literal, binding)
             case ComparisonCode():
-                found = Obstacle(place, "comparison", print_literal(literal), claim)
                 return self.compared(found, code, binding, literal)
             case AggregateCode():
-                found = Obstacle(place, "aggregate", print_literal(literal), claim)
-                return self.aggregated(found, code, binding)
+                return self.aggregated(replace(found, kind="aggregate"), code, binding)
             case PositiveCode(atom):
-                found = Obstacle(place, "lacking", print_literal(literal), claim)
-                return self.lacking(found, atom, binding)
+                return self.lacking(replace(found, kind="lacking"), atom, binding)
             case NegativeCode(atom):
-                found = Obstacle(place, "present", self.text(code), claim)
-                return self.present(found, atom, binding)
+                present = replace(found, kind="present", literal=self.text(code))
+                return self.present(present, atom, binding)
             case _:
                 assert_never(code)
+
+    def unlike(
+        self, found: Obstacle, code: ComparisonCode, literal: Literal, binding: Binding
+    ) -> Obstacle:
+        """Say which constructor a structure has, or which of its fields is another."""
+        left, right = code.left.evaluate(binding), code.right.evaluate(binding)
+        if is_hole(left) or is_hole(right) or not isinstance(literal, Comparison):
+            return found
+        said = replace(found, sentence=refute_comparison(self.instance(binding), literal))
+        if self.is_misshapen(found.place, binding):
+            wanted = f"= {print_term(literal.right)}"
+            return replace(said, actual=str(left), required=wanted, misshapen=True)
+        # A field stands on the right, what it has to be on the left.
+        kind = code.left.kind
+        off = _distance("=", right, left, kind)
+        return replace(
+            said,
+            actual=_shown(right, kind),
+            required=f"= {_shown(left, kind)}",
+            distance=off.text,
+            gap=off.gap,
+        )
 
     def compared(
         self, found: Obstacle, code: ComparisonCode, binding: Binding, literal: Literal

@@ -31,7 +31,7 @@ MOST: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """One reason: its code, the literal that fails and where it stands."""
+    """One reason: its code, the literal that fails and where it stands in the rule's text."""
 
     code: str
     rule: str
@@ -71,7 +71,7 @@ class _Collecting:
                     number = self.below(obstacle)
                     if code:
                         gap = obstacle.gap if number is None else self.gap_of(number)
-                        yield Reason(code, attempt.rule, obstacle.place, obstacle, gap)
+                        yield Reason(code, attempt.rule, obstacle.number, obstacle, gap)
                     elif number is not None and number not in seen:
                         seen.add(number)
                         waiting.append(number)
@@ -106,6 +106,7 @@ def _failing(attempt: RuleAttempt) -> list[Obstacle]:
 
 
 def _code(attempt: RuleAttempt, obstacle: Obstacle) -> str:
+    # Analysis gave what takes a structure apart the code of the literal that it comes from.
     if obstacle.place >= len(attempt.codes):
         return ""
     code = attempt.codes[obstacle.place]

@@ -35,6 +35,8 @@ from constat.proof.whynot import what_is_unknown
 from constat.syntax import print_literal, print_row
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from constat.evaluation import Engine, Externals, Outcome
     from constat.logic import OpenRow, Row
     from constat.proof.attempting import Halt
@@ -313,14 +315,15 @@ class _Looking:
         halt = walk_rule(self.walker, number, self.columns, self.key, order)
         level = level_of(self.walker.outside, usage)
         rule = self.program.rules[number]
-        body = (original_literal(self.program, literal) for literal in rule.body)
+        describing = Describing(self.walker, halt.code)
+        body = (original_literal(self.program, one.literal) for one in describing.written)
         text = ", ".join(map(print_literal, body))
         made = RuleAttempt(
             rule.id,
             text,
             halt.state,
-            len(halt.held),
-            len(rule.body),
+            len(describing.held(halt.held)),
+            len(describing.written),
             codes=reason_codes(rule.attributes),
         )
         if halt.state == "open":
@@ -328,11 +331,10 @@ class _Looking:
         if halt.place is None:
             headless = "its head is about other values" if halt.state == "failed" else ""
             return replace(made, sentence=headless)
-        return self.stopped(replace(made, level=level), halt)
+        return self.stopped(replace(made, level=level), halt, describing)
 
-    def stopped(self, made: RuleAttempt, halt: Halt) -> RuleAttempt:
+    def stopped(self, made: RuleAttempt, halt: Halt, describing: Describing) -> RuleAttempt:
         """Describe the literal that stops a rule, for its nearest bindings."""
-        describing = Describing(self.walker, halt.code)
         place = halt.place or 0
         nearest = nearest_bindings(describing, place, halt.bindings)
         obstacles = [describing.obstacle(place, binding) for binding in nearest]
@@ -340,12 +342,14 @@ class _Looking:
             Candidate(describing.head(binding), obstacle)
             for binding, obstacle in zip(nearest, obstacles, strict=True)
         )
-        others = tuple(besides(describing, self.refuting.prober, nearest[0], halt.behind))
-        below, because = self.under(obstacles, others)
+        behind = besides(describing, self.refuting.prober, nearest[0], halt.behind)
+        others = tuple(_once(obstacles[0], behind))
+        # A rule about structures of another form says nothing here, whatever else it lacks.
+        below, because = ((), ()) if obstacles[0].misshapen else self.under(obstacles, others)
         return replace(
             made,
             tried=halt.tried,
-            holds=tuple(describing.claim(one, nearest[0]) for one in halt.held),
+            holds=tuple(describing.claim(one, nearest[0]) for one in describing.held(halt.held)),
             stop=obstacles[0],
             others=others,
             candidates=candidates if halt.tried > 1 else (),
@@ -369,6 +373,15 @@ class _Looking:
             if number is not None:
                 into[number] = None
         return tuple(below), tuple(because)
+
+
+def _once(stop: Obstacle, behind: Iterator[Obstacle]) -> Iterator[Obstacle]:
+    """Yield what fails of other literals, each once: several fields of one pattern may be wrong."""
+    seen = {stop.number}
+    for one in behind:
+        if one.number not in seen:
+            seen.add(one.number)
+            yield one
 
 
 def nearest_bindings(

@@ -84,8 +84,12 @@ class _Writer:
             self.line(1, f"nearest: {', '.join(lacking.nearest)}")
         for source in lacking.sources:
             self.source(source)
+        unlike = _unlike(lacking.attempts)
         for attempt in lacking.attempts:
-            self.attempt(attempt, lacking.fact)
+            if attempt not in unlike:
+                self.attempt(attempt, lacking.fact)
+        if unlike:
+            self.unlike(unlike)
 
     def source(self, source: SourceShown) -> None:
         for text in source_lines(source, self.moment):
@@ -116,6 +120,13 @@ class _Writer:
             numbers = ", ".join(f"[{number}]" for number in attempt.below)
             self.line(2, f"lacking: {numbers}")
 
+    def unlike(self, attempts: Sequence[RuleAttempt]) -> None:
+        """Write in one line which rules are about structures of other forms."""
+        stops = [one.stop for one in attempts if one.stop is not None]
+        names = ", ".join(one.rule for one in attempts)
+        forms = ", ".join(dict.fromkeys(one.required.removeprefix("= ") for one in stops))
+        self.line(1, f"rules {names} are for other forms than {stops[0].actual}: {forms}")
+
     def stop(self, attempt: RuleAttempt, stop: Obstacle) -> None:
         self.line(
             2, f"literals that can hold together before it: {attempt.reached} of {attempt.of}"
@@ -140,6 +151,16 @@ class _Writer:
             for source in step.sources[:1]:
                 for text in source_lines(source, self.moment):
                     self.line(3, text)
+
+
+def _unlike(attempts: Sequence[RuleAttempt]) -> list[RuleAttempt]:
+    """Return the rules that stop at the form of one structure, where there are several of them.
+
+    What evaluates a tree has a rule for each branch, and all but one of them are about others.
+    """
+    found = [one for one in attempts if one.stop is not None and one.stop.misshapen]
+    forms = {one.stop.actual for one in found if one.stop is not None}
+    return found if len(found) > 1 and len(forms) == 1 else []
 
 
 def _because(obstacle: Obstacle) -> str:

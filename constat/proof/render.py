@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 _INDENT: Final = "  "
 _MOST_PARAMETERS: Final = 10
 _LONGEST_PARAMETER: Final = 80
+# A walk down a list tells every tail of it; what is cut off here stands in JSON and certificate.
+_LONGEST_SAYING: Final = 4_000
 _MOST_INDENT: Final = 40
 _ASCII_END: Final = 0x100
 _LEVELS: Final = MappingProxyType(
@@ -136,7 +138,7 @@ class _Writer:
                 self.line(level, text)
             elif number in self.shown:
                 fact = self.tree.steps[number].fact
-                self.line(level, f"{fact}  (shown above as [{number}])")
+                self.line(level, f"{_shortened(fact)}  (shown above as [{number}])")
             else:
                 waiting += reversed(self.step(number, level))
 
@@ -145,7 +147,7 @@ class _Writer:
         self.shown.add(number)
         step = self.tree.steps[number]
         mark = f"  [{number}]" if number in self.shared else ""
-        self.line(level, step.fact + mark)
+        self.line(level, _shortened(step.fact) + mark)
         return self.below(step, level + 1, told=number in self.sourced)
 
     def below(self, step: Step, level: int, *, told: bool) -> list[_Line]:
@@ -172,7 +174,8 @@ class _Writer:
             found.append((0, level, f"rule: {step.rule}"))
         found.append((0, level, f"confidence: {_decimal(step.confidence)}"))
         reasoning = step.reasoning or step.sentence
-        found.append((0, level, f"reasoning: {begin_sentence(reasoning, step.fact)}"))
+        said = begin_sentence(_shortened(reasoning), step.fact)
+        found.append((0, level, f"reasoning: {said}"))
         return found
 
     def premises(self, step: Step, level: int) -> list[_Line]:
@@ -259,6 +262,12 @@ def _shared(tree: Tree) -> set[int]:
         for premise in step.premises:
             (twice if premise in once else once).add(premise)
     return twice | (once & set(tree.roots))
+
+
+def _shortened(text: str) -> str:
+    if len(text) <= _LONGEST_SAYING:
+        return text
+    return f"{text[:_LONGEST_SAYING]}... ({len(text):,} characters)"
 
 
 def _parameter(text: str) -> str:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from constat.logic import (
+    FIELD_OF,
     OPEN,
     Aggregate,
     Apply,
@@ -28,8 +29,10 @@ from constat.logic import (
     Variable,
     display_value,
     implementation,
+    is_constructor,
 )
 from constat.proof.speech import PLAIN, Speech
+from constat.proof.written import as_written, pattern_sides
 from constat.syntax import print_term
 
 if TYPE_CHECKING:
@@ -183,7 +186,12 @@ class Instance:
                 return self.speech.value(value, kind)
             case Apply(kind=Kind() as kind):
                 slot, formula = self.slot(term), print_term(self._filled(term))
-                return formula if slot is OPEN else f"{self.speech.value(slot, kind)} ({formula})"
+                if slot is OPEN:
+                    return formula
+                shown = self.speech.value(slot, kind)
+                # What makes a structure of values is spelled as the structure.
+                told = is_constructor(term.function) and display_value(slot, kind) == formula
+                return shown if told else f"{shown} ({formula})"
             case _:
                 return print_term(term)
 
@@ -220,6 +228,19 @@ class Instance:
         slot, kind = self.slot(term), self._kind(term)
         return term if isinstance(slot, Open) or kind is None else Constant(slot, kind)
 
+    def wanted(self, structure: Term, pattern: Apply) -> Apply:
+        """Return a pattern with the values that a structure has not; what it has stays a name."""
+        whole = self.slot(structure)
+        arguments = list(pattern.arguments)
+        for place, part in enumerate(arguments if isinstance(whole, str) else ()):
+            kind, slot = self._kind(part), self.slot(part)
+            if not isinstance(part, Variable) or kind is None or isinstance(slot, Open):
+                continue
+            field_of = implementation(FIELD_OF, (Kind.STRUCTURE, Kind.NUMBER), kind)
+            if field_of(whole, place) != slot:
+                arguments[place] = Constant(slot, kind)
+        return replace(pattern, arguments=tuple(arguments))
+
     def row(self, atom: Atom) -> OpenRow:
         """Return the row of an atom as far as its terms have values."""
         return tuple(self.slot(term) for term in atom.terms)
@@ -241,14 +262,15 @@ def explain(instance: Instance) -> str:
     if template:
         return fill(template, instance.shown())
     compared: set[int] = set()
+    body = as_written(instance.rule.body)
     parts = [
         _comparison(instance, literal, compared)
-        for literal in instance.rule.body
+        for literal in body
         if isinstance(literal, Comparison)
     ]
     told = [
         _literal(instance, literal)
-        for literal in instance.rule.body
+        for literal in body
         if not isinstance(literal, Comparison) and id(literal) not in compared
     ]
     sentence = ", and ".join([*told, *parts])
@@ -285,6 +307,8 @@ def describe_aggregate(instance: Instance, literal: Aggregate) -> str:
 def _comparison(
     instance: Instance, literal: Comparison, compared: set[int], *, holds: bool = True
 ) -> str:
+    if pattern_sides(literal) is not None:
+        return _form(instance, literal, compared, holds=holds)
     left, right = (_side(instance, side, compared) for side in (literal.left, literal.right))
     shown = instance.term(literal.left)
     if _is_lower_bound(instance, literal.left):
@@ -298,6 +322,30 @@ def _comparison(
         return said if holds else f"it is not so that {said}"
     spoken = spoken if holds else f"not {spoken}"
     return f"{subject}, {spoken} {target}" if left else f"{subject} is {spoken} {target}"
+
+
+def _form(instance: Instance, literal: Comparison, compared: set[int], *, holds: bool) -> str:
+    """Say which form a structure has: `e is $Add(1, 2), of the form $Add(?l, ?r)`."""
+    sides = pattern_sides(literal)
+    if sides is None:
+        raise TypeError(literal)
+    structure, pattern = sides
+    form = print_term(pattern if holds else instance.wanted(structure, pattern))
+    shown, negated = instance.term(structure), "" if holds else "not "
+    subject = _side(instance, structure, compared) if _is_named(instance, structure) else ""
+    if subject:
+        return f"{subject} is {shown}, {negated}of the form {form}"
+    return f"{shown} is {negated}of the form {form}"
+
+
+def _is_named(instance: Instance, term: Term) -> bool:
+    """Tell whether a variable is more than the name that analysis gave to a part of a pattern."""
+    patterns = [
+        sides[1]
+        for one in as_written(instance.rule.body)
+        if isinstance(one, Comparison) and (sides := pattern_sides(one)) is not None
+    ]
+    return not any(term in pattern.arguments for pattern in patterns)
 
 
 def _is_lower_bound(instance: Instance, side: Term) -> bool:

@@ -18,6 +18,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from constat.logic import (
+    CONSTRUCTOR_OF,
+    FIELD_OF,
     Apply,
     Constant,
     EvaluationError,
@@ -25,6 +27,7 @@ from constat.logic import (
     Variable,
     comparison,
     implementation,
+    is_constructor,
 )
 from constat.logic.dates import date_add
 from constat.proof.sentences import show_value
@@ -176,6 +179,9 @@ def _applied(
         return result
     if not all(is_value(cell) or state.is_free(cell) for cell in known):
         return None
+    if function in {CONSTRUCTOR_OF, FIELD_OF} or is_constructor(function):
+        # No condition speaks of a part of a structure: it waits until what it needs is bound.
+        return None
     return _linear(function, [as_linear(cell, state) for cell in known])
 
 
@@ -274,9 +280,17 @@ def _rounded(limit: Fraction, operator: str, kind: Kind) -> tuple[str, Value]:
     return (">=" if above else "<="), number_of(inner, kind)
 
 
-def choose(kind: Kind, conditions: Sequence[Condition], taken: Collection[Value]) -> Value:
-    """Choose a value that meets all conditions and, where it may be any, is not taken."""
-    for candidate in _candidates(kind, conditions, taken):
+def choose(
+    kind: Kind,
+    conditions: Sequence[Condition],
+    taken: Collection[Value],
+    others: Sequence[Value] = (),
+) -> Value:
+    """Choose a value that meets all conditions and, where it may be any, is not taken.
+
+    ``others`` are tried where the kind alone does not tell what a value may be.
+    """
+    for candidate in (*_candidates(kind, conditions, taken), *others):
         if all(comparison(one.operator, kind)(candidate, one.bound) for one in conditions):
             return candidate
     raise UnsolvedError("no value was found that meets all conditions")
@@ -322,6 +336,9 @@ def _beside(bound: Value, kind: Kind) -> Iterator[Value]:
             for seconds in (1, -1):
                 text = (moment + timedelta(seconds=seconds)).isoformat(timespec="microseconds")
                 yield text.replace("+00:00", "Z")
+        case Kind.STRUCTURE:
+            # Which texts belong to its type is not known here.
+            return
         case _:
             yield f"{bound}-1"
 
@@ -337,6 +354,9 @@ def _fresh(kind: Kind, taken: Collection[Value]) -> Iterator[Value]:
             yield "2000-01-01"
         case Kind.TIMESTAMP:
             yield "2000-01-01T00:00:00.000000Z"
+        case Kind.STRUCTURE:
+            # A structure belongs to its type: none is invented.
+            return
         case _:
             above = max((int(one) for one in taken if not isinstance(one, str)), default=0) + 1
             yield number_of(Fraction(max(above, 1)), kind)

@@ -82,16 +82,18 @@ def _order(decision: Decision, number: int, columns: Columns) -> tuple[int, ...]
 
 def _attempt(walker: Slice, halt: Halt) -> Attempt:
     rule = walker.program.rules[halt.code.number]
+    describing = Describing(walker, halt.code)
     text = ", ".join(
-        print_literal(original_literal(walker.program, literal)) for literal in rule.body
+        print_literal(original_literal(walker.program, one.literal)) for one in describing.written
     )
-    made = (rule.id, text, halt.state, len(halt.held), len(halt.code.body))
+    held = describing.held(halt.held)
+    made = (rule.id, text, halt.state, len(held), len(describing.written))
     if halt.state == "open":
         return Attempt(*made, sentence=what_is_unknown(walker, halt))
     if halt.place is None:
         headless = "its head is about other values" if halt.state == "failed" else ""
         return Attempt(*made, sentence=headless)
-    stop = Describing(walker, halt.code).obstacle(halt.place, halt.bindings[0])
+    stop = describing.obstacle(halt.place, halt.bindings[0])
     return Attempt(
         *made,
         literal=stop.literal,
@@ -106,7 +108,8 @@ def what_is_unknown(walker: Slice, halt: Halt) -> str:
     """Say what has to be true for an open rule to hold."""
     unknown = _Unknown(walker, halt)
     texts = [text for code in halt.code.body if (text := unknown.text_of(code, halt.bindings[0]))]
-    return f"it would, if {' and '.join(texts)}" if texts else ""
+    # The parts of a pattern are one literal of the text.
+    return f"it would, if {' and '.join(dict.fromkeys(texts))}" if texts else ""
 
 
 class _Unknown:

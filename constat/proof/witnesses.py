@@ -12,15 +12,29 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from constat.logic import OPEN
+from constat.logic import (
+    NIL,
+    OPEN,
+    Apply,
+    Constant,
+    EvaluationError,
+    Kind,
+    Variable,
+    comparison,
+    implementation,
+    read_as,
+)
+from constat.logic.structure_forms import example_of
 from constat.proof.symbolic import Hole, Linear, UnsolvedError, choose, is_value, show_condition
 from constat.proof.worlds import Delta
-from constat.syntax import print_row
+from constat.syntax import print_row, print_term
 
 if TYPE_CHECKING:
-    from constat.logic import OpenRow, Predicate, Row, Value
-    from constat.proof.abduction_state import State, Supposed
-    from constat.proof.symbolic import Cell
+    from collections.abc import Iterator
+
+    from constat.logic import Column, OpenRow, Predicate, Row, Value
+    from constat.proof.abduction_state import Made, State, Supposed
+    from constat.proof.symbolic import Cell, Condition
     from constat.proof.worlds import Worlds
 
 # A number that no source is likely to have, where its rows are too many to look.
@@ -60,9 +74,13 @@ class _Choosing:
         self.predicates = worlds.program.program.predicates
         self.values: dict[int, Value] = {}
         self.names: dict[int, str] = {}
+        self.made = {one.hole: one for one in state.made}
+        self.making: set[int] = set()
 
     def chosen(self) -> Chosen:
         """Choose for every fact, then write them."""
+        if any(hole in self.state.bound for hole in self.made):
+            raise UnsolvedError("a structure that is made of parts and given as a whole")
         rows = [self.row(one) for one in self.state.added]
         pairs = list(zip(self.state.added, rows, strict=True))
         shown = dict.fromkeys(self.shown(one, row) for one, row in pairs)
@@ -85,11 +103,53 @@ class _Choosing:
         if is_value(cell):
             return cell  # type: ignore[return-value]  # a value
         hole = _hole(cell)
+        if hole not in self.values and hole in self.made:
+            column = self.predicates[one.predicate].columns[place]
+            self.names[hole] = self.name(column.name)
+            return self.whole(self.made[hole], column)
         if hole not in self.values:
-            conditions = [known for known in self.state.conditions if known.hole == hole]
-            self.values[hole] = choose(self.state.kinds[hole], conditions, self.taken(one, place))
-            self.names[hole] = self.name(one, place)
+            conditions = self.conditions(hole)
+            others = _examples(self.predicates[one.predicate].columns[place])
+            taken = self.taken(one, place)
+            self.values[hole] = choose(self.state.kinds[hole], conditions, taken, others)
+            self.names[hole] = self.name(self.predicates[one.predicate].columns[place].name)
         return self.values[hole]
+
+    def whole(self, made: Made, column: Column | None) -> Value:
+        """Make a structure of parts that are chosen; the column tells their types."""
+        if made.hole in self.making:
+            raise UnsolvedError("a structure that would be a part of itself")
+        self.making.add(made.hole)
+        parts = [self.part(made, place, column) for place in range(len(made.parts))]
+        try:
+            value = implementation(made.constructor, made.kinds, Kind.STRUCTURE)(*parts)
+        except EvaluationError as problem:
+            raise UnsolvedError(str(problem)) from None
+        for one in self.conditions(made.hole):
+            if not comparison(one.operator, Kind.STRUCTURE)(value, one.bound):
+                raise UnsolvedError("a structure of which no parts were found")
+        self.values[made.hole] = value
+        return value
+
+    def part(self, made: Made, place: int, column: Column | None) -> Value:
+        """Choose a part of a structure."""
+        followed = self.state.binding.follow(made.parts[place])
+        if is_value(followed):
+            return followed  # type: ignore[return-value]  # a value
+        hole, field = _hole(followed), _field(made, place, column)
+        if hole not in self.values:
+            self.names[hole] = self.name(made.names[place] or "value")
+            if hole in self.made:
+                return self.whole(self.made[hole], field)
+            others = () if field is None else _examples(field)
+            taken = set(self.values.values())
+            found = choose(made.kinds[place], self.conditions(hole), taken, others)
+            self.values[hole] = found
+        return self.values[hole]
+
+    def conditions(self, hole: int) -> list[Condition]:
+        """Return what a value to be chosen has to meet."""
+        return [known for known in self.state.conditions if known.hole == hole]
 
     def taken(self, one: Supposed, place: int) -> set[Value]:
         """Return the values that rows like this one have in a column, and that are chosen."""
@@ -104,9 +164,8 @@ class _Choosing:
         cells = (self.state.binding.follow(cell) for cell in one.cells)
         return tuple(cell if is_value(cell) else OPEN for cell in cells)  # type: ignore[misc]
 
-    def name(self, one: Supposed, place: int) -> str:
-        """Name a value after its column; a second one of that name gets a number."""
-        wanted = self.predicates[one.predicate].columns[place].name
+    def name(self, wanted: str) -> str:
+        """Name a value after its column or variable; a second of that name gets a number."""
         name, number = wanted, 1
         while name in self.names.values():
             number += 1
@@ -124,14 +183,48 @@ class _Choosing:
                 continue
             hole = _hole(followed)
             columns[place] = replace(columns[place], name=self.names[hole])
-            for known in self.state.conditions:
-                if known.hole == hole:
-                    kind = self.state.kinds[hole]
-                    conditions[show_condition(known, kind, self.names[hole])] = None
+            conditions.update(dict.fromkeys(self.told(hole)))
         named: Predicate = replace(predicate, columns=tuple(columns))
         return Shown(
             print_row(named, self.shape(one)), tuple(conditions), print_row(predicate, row)
         )
+
+    def told(self, hole: int) -> Iterator[str]:
+        """Say what a value to be chosen has to meet, and what a structure is made of."""
+        waiting = [hole]
+        while waiting:
+            one = waiting.pop(0)
+            for known in self.conditions(one):
+                yield show_condition(known, self.state.kinds[one], self.names[one])
+            made = self.made.get(one)
+            if made is None:
+                continue
+            parts = [self.state.binding.follow(cell) for cell in made.parts]
+            waiting += [_hole(cell) for cell in parts if not is_value(cell)]
+            terms = [
+                Constant(cell, kind) if is_value(cell) else Variable(self.names[_hole(cell)])  # type: ignore[arg-type]  # a value
+                for cell, kind in zip(parts, made.kinds, strict=True)
+            ]
+            pattern = Apply(made.constructor, tuple(terms), Kind.STRUCTURE)
+            yield f"?{self.names[one]} = {print_term(pattern)}"
+
+
+def _field(made: Made, place: int, column: Column | None) -> Column | None:
+    """Return the column of a field, where the type of the structure is known."""
+    if column is None or column.structures is None:
+        return None
+    branch = column.structures.branch(column.type_name, made.constructor)
+    return None if branch is None else branch.fields[place]
+
+
+def _examples(column: Column) -> tuple[Value, ...]:
+    """Return values of a structure's type; those of other kinds need none."""
+    if column.kind is not Kind.STRUCTURE:
+        return ()
+    text = example_of(column)
+    records = column.structures is not None and column.structures.is_record(column.type_name)
+    texts = [*([text] if text else []), *([NIL] if records else [])]
+    return tuple(read_as(one, column) for one in texts)
 
 
 def _hole(cell: Cell) -> int:

@@ -57,13 +57,27 @@ def literals(cert: Members, sign: str) -> Iterator[tuple[Members, list[Any]]]:
 def counted(cert: Members) -> Iterator[tuple[str, list[str], int]]:
     """Yield the rows of sources that aggregates count, with their sources."""
     for node, literal in literals(cert, "a"):
-        for inner in literal[4]:
-            wanted = pattern(inner[1], bound(node, cert))
+        values = bound(node, cert)
+        for inner in (one for one in literal[4] if one[0] != "?"):
+            wanted = pattern(inner[1], values)
             for group in cert["facts"]:
                 if group["predicate"] == inner[1][0]:
                     for row in group["rows"]:
-                        if fits(wanted, row):
+                        cells = dict(zip(map(str, inner[1][1]), row, strict=True))
+                        if fits(wanted, row) and fields_fit(literal[4], cells, values):
                             yield group["predicate"], row, group["source"]
+
+
+def fields_fit(body: list[Any], cells: dict[str, str], values: dict[str, str | None]) -> bool:
+    """Tell whether the records of a row have the fields that an aggregate's group has."""
+    for one in body:
+        if one[0] == "?" and one[3][:2] == ["f", "field_of"]:
+            record, place = one[3][3]
+            wanted = values.get(one[2][1]) if one[2][0] == "v" else one[2][2]
+            # A record of numbers and texts without escapes is a list of JSON.
+            if wanted is not None and str(json.loads(cells[str(record)])[int(place[2])]) != wanted:
+                return False
+    return True
 
 
 def supporting(cert: Members) -> Answer:

@@ -17,13 +17,13 @@ from constat.proof.export.in_toto import to_in_toto
 from constat.proof.export.nemo import to_nemo
 from constat.proof.export.openlineage import to_openlineage
 from constat.proof.export.ro_crate import to_ro_crate
-from tests.export.worlds import WORLDS, hostile, reach, unresolved, vip
+from tests.export.worlds import WORLDS, hostile, hostile_fields, reach, unresolved, vip
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-MAKERS = [*(make for _, make in WORLDS), hostile]
+MAKERS = [*(make for _, make in WORLDS), hostile, hostile_fields]
 URI = {"type": "string", "pattern": "^[a-z][a-z0-9+.-]*:"}
 DIGEST = {
     "type": "object",

@@ -12,14 +12,14 @@ from prov.model import ProvDocument
 from constat.proof.export.prov_json import to_prov_json
 from constat.proof.export.prov_n import to_prov_n
 from tests.check.catalog import good, small
-from tests.export.worlds import WORLDS, hostile, vip
+from tests.export.worlds import WORLDS, hostile, hostile_fields, vip
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 # The library writes a time with its zone, and without a fraction of zero.
 _MOMENT = re.compile(r"(\d\d:\d\d:\d\d)(?:\.000000)?(?:\+00:00|Z)")
-MAKERS: list[Callable[[], bytes]] = [*(make for _, make in WORLDS), hostile]
+MAKERS: list[Callable[[], bytes]] = [*(make for _, make in WORLDS), hostile, hostile_fields]
 Section = dict[str, dict[str, Any]]
 
 

@@ -10,14 +10,14 @@ from pyoxigraph import Literal, NamedNode, RdfFormat, parse
 
 from constat.diagnostics import ConstatError
 from constat.proof.export.prov_rdf import to_nquads, to_trig, to_turtle
-from tests.export.worlds import WORLDS, hostile, vip
+from tests.export.worlds import WORLDS, hostile, hostile_fields, vip
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 PROV = "http://www.w3.org/ns/prov#"
 TYPE = NamedNode("http://www.w3.org/1999/02/22-rdf-syntax-ns#type")
-MAKERS = [*(make for _, make in WORLDS), hostile]
+MAKERS = [*(make for _, make in WORLDS), hostile, hostile_fields]
 PLAIN = {
     "qualifiedUsage": ("used", "entity"),
     "qualifiedGeneration": ("wasGeneratedBy", "activity"),

@@ -17,7 +17,7 @@ from constat.proof.export import Document, steps_of, xlsx
 from constat.proof.export.csv_table import to_csv
 from constat.proof.export.step_table import STEP_COLUMNS, defused
 from constat.proof.export.xlsx import to_xlsx
-from tests.export.worlds import HOSTILE, WORLDS, hostile, vip
+from tests.export.worlds import HOSTILE, WORLDS, hostile, hostile_fields, vip
 from tests.report.certificates import good
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from openpyxl import Workbook
 
-MAKERS = [*(make for _, make in WORLDS), hostile]
+MAKERS = [*(make for _, make in WORLDS), hostile, hostile_fields]
 DANGEROUS = tuple("=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")
 
 

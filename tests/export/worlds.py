@@ -24,6 +24,7 @@ from constat.evaluation import (
     Quote,
     Review,
 )
+from constat.logic import quoted
 from constat.proof.canonical import sha256
 from tests.proof.asking import (
     NOW,
@@ -36,6 +37,13 @@ from tests.proof.asking import (
     matches,
     reach_tables,
     vip_tables,
+)
+from tests.proof.structures import (
+    EXPRESSIONS,
+    OFFERS,
+    SEVEN,
+    expression_tables,
+    offer_tables,
 )
 
 if TYPE_CHECKING:
@@ -187,6 +195,36 @@ def hostile() -> bytes:
     return certificate(ask(program, "noted(?text)", {"note": HostileTable(rows)}))
 
 
+HOSTILE_FIELDS: Final = """
+.type Note = [id: number, text: symbol]
+@[says = "the note is {note} & <b>]]>"]
+.decl note(note: Note)
+.input note(source="s", query="q")
+.decl noted(text: symbol)
+@[says = "=HYPERLINK({text})"]
+noted(?text) :- note([_, ?text]).
+"""
+
+
+@cache
+def hostile_fields() -> bytes:
+    """Return a certificate with the same values inside of records."""
+    rows = tuple((f"[{number}, {quoted(text)}]",) for number, text in enumerate(HOSTILE))
+    return certificate(ask(analysed(HOSTILE_FIELDS), "noted(?text)", {"note": HostileTable(rows)}))
+
+
+@cache
+def offered(goal: str) -> bytes:
+    """Return a certificate about records and algebraic data types."""
+    return certificate(ask(analysed(OFFERS), goal, offer_tables()))
+
+
+@cache
+def calculated() -> bytes:
+    """Return a certificate of the value of an expression."""
+    return certificate(ask(analysed(EXPRESSIONS), f"value({SEVEN}, 7)", expression_tables()))
+
+
 WORLDS: Final[tuple[tuple[str, Callable[[], bytes]], ...]] = (
     ("proved", lambda: vip("is_vip(C1)")),
     ("all", lambda: vip("is_vip(?c)")),
@@ -200,4 +238,8 @@ WORLDS: Final[tuple[tuple[str, Callable[[], bytes]], ...]] = (
     ("counted", lambda: reach("reached(A, 3)")),
     ("apart", lambda: reach("apart(A, D)")),
     ("unreached", lambda: reach("reach(A, D)")),
+    ("structured", lambda: offered("nested(c, 5, FR)")),
+    ("misshapen", lambda: offered("nested(b, ?least, ?k)")),
+    ("fields counted", lambda: offered("total(EUR, ?s)")),
+    ("calculated", calculated),
 )

@@ -138,3 +138,26 @@ def test_braces_of_every_form_are_checked(tmp_path: Path, form: str) -> None:
     text = f'@[{form} = "{{wrong}}"{closing}]\n.decl p(c: symbol)\n'
     checked = check_rules([written(tmp_path, text)])
     assert [one.code for one in checked.errors] == ["C0243"]
+
+
+STRUCTURED = """
+.type Money = [amount: Decimal, currency: symbol]
+.decl offer(c: symbol, m: Money)
+.input offer(source = "s", query = "q")
+@[says = "{c} is dear"]
+.decl dear(c: symbol)
+"""
+
+
+@pytest.mark.parametrize(
+    ("says", "missing"),
+    [
+        ("{c} is dear", ["1000, {a}"]),
+        ("{c} pays {a}, more than 1000", []),
+    ],
+)
+def test_what_a_pattern_takes_apart_is_asked_for_and_no_name_of_ours(
+    tmp_path: Path, says: str, missing: list[str]
+) -> None:
+    rule = 'dear(?c) :- offer(?c, [?a, "EUR"]), 1000 < ?a.'
+    assert left_out(tmp_path, f'{STRUCTURED}@[says = "{says}"]\n{rule}\n') == missing

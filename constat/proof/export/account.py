@@ -28,6 +28,7 @@ from constat.proof.export.wording import shortened
 from constat.proof.instances import ComparisonCode, opened
 from constat.proof.render import printable
 from constat.proof.sentences import deny_fact, describe_comparison, describe_fact, show_value
+from constat.proof.written import written_body
 from constat.syntax import print_literal, print_row
 
 if TYPE_CHECKING:
@@ -109,11 +110,14 @@ class Account:
         instance = decode_instance(self.document.program, node)
         binding, code = self.lookups.binding(node), self.lookups.code(node["rule"])
         found = []
-        for literal, compiled in zip(instance.rule.body, code.body, strict=True):
+        for one in written_body(instance.rule.body):
+            literal, compiled = one.literal, code.body[one.places[0]]
             if isinstance(literal, Comparison) and isinstance(compiled, ComparisonCode):
                 sides = opened((compiled.left.evaluate(binding), compiled.right.evaluate(binding)))
                 left, right = (show_value(side, compiled.left.kind) for side in sides)
                 shown = f"{print_literal(literal)}, here {left} and {right}"
+                if one.opened:
+                    shown = f"{print_literal(literal)}, here {instance.term(literal.left)}"
                 said = describe_comparison(instance, literal)
                 label = "Threshold" if literal.operator in _ORDERINGS else "Compared"
                 found.append(Compared(label, shortened(said), shortened(shown)))

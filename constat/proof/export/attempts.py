@@ -21,15 +21,17 @@ from constat.proof.ordering import order_of
 from constat.proof.render import printable
 from constat.proof.sentences import Instance, describe_fact, refute_comparison, show_value
 from constat.proof.whynot import Attempt
-from constat.syntax import print_literal, print_row
+from constat.proof.written import written_body
+from constat.syntax import print_literal, print_row, print_term
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from constat.logic import Literal, Row, Slot
+    from constat.logic import Row, Slot, Value
     from constat.proof.export.document import Document
     from constat.proof.export.lookups import Lookups
     from constat.proof.instances import Binding, Cell, LiteralCode, RuleCode
+    from constat.proof.written import Written
 
 _MOST_STEPS: Final = 50_000
 
@@ -68,15 +70,16 @@ class _Attempting:
         self.predicates = document.program.program.predicates
         self.external = document.program.external
         self.rule = document.program.rules[number]
+        self.written = written_body(self.rule.body)
         self.code: RuleCode = lookups.code(number)
         self.steps = _MOST_STEPS
 
     def made(self, state: str, reached: int, **details: str) -> Attempt:
         """Return an attempt of this rule, with printable details."""
-        text = ", ".join(print_literal(literal) for literal in self.rule.body)
+        text = ", ".join(print_literal(one.literal) for one in self.written)
         shown = {name: printable(said) for name, said in details.items()}
         name = printable(self.rule.id)
-        return Attempt(name, printable(text), state, reached, len(self.code.body), **shown)
+        return Attempt(name, printable(text), state, reached, len(self.written), **shown)
 
     def run(self, order: tuple[int, ...] | None, columns: tuple[int, ...], key: Row) -> Attempt:
         """Walk the body as far as it goes."""
@@ -96,7 +99,9 @@ class _Attempting:
             if self.steps < 0:
                 raise ValueError("the rule has too many instances to be walked here")
             waiting += [(depth + 1, one) for one in self.extended(order[depth], binding)]
-        return self.stopped(furthest[0], order[furthest[0]], furthest[1])
+        held = set(order[: furthest[0]])
+        reached = sum(set(one.places) <= held for one in self.written)
+        return self.stopped(reached, order[furthest[0]], furthest[1])
 
     def extended(self, place: int, binding: Binding) -> Iterable[Binding]:
         """Return the bindings under which one literal may be true as well."""
@@ -135,18 +140,18 @@ class _Attempting:
     def possible(self, binding: Binding) -> Attempt:
         """Say that the rule may give the goal, and which of its literals speak of the unknown."""
         instance = self.instance(binding)
-        known = [self.unknown(instance, literal) for literal in self.rule.body]
+        known = [self.unknown(instance, one) for one in self.written]
         unknown = [said for said in known if said] or [
             f"{print_row(self.predicates[atom.predicate], instance.row(atom))} holds"
             for atom in (one.atom for one in self.rule.body if isinstance(one, Positive))
             if atom.predicate not in self.external
         ]
         sentence = f"it would, if {' and '.join(unknown)}" if unknown else ""
-        return self.made("open", len(self.code.body), sentence=sentence)
+        return self.made("open", len(self.written), sentence=sentence)
 
-    def unknown(self, instance: Instance, literal: Literal) -> str:
+    def unknown(self, instance: Instance, one: Written) -> str:
         """Say what has to be true for a literal about something unknown; empty for the others."""
-        match literal:
+        match one.literal:
             case Positive(atom):
                 row = instance.row(atom)
                 told = OPEN not in row and (
@@ -161,6 +166,9 @@ class _Attempting:
                 pattern = tuple(None if slot is OPEN else slot for slot in row)
                 rows = self.lookups.possible(atom.predicate, pattern)
                 return f"there is no {shown}" if rows else ""
+            case Comparison(left=left) as literal if one.opened:
+                # Its fields are known where the structure is.
+                return print_literal(literal) if instance.slot(left) is OPEN else ""
             case Comparison(operator=operator, left=left, right=right):
                 sides = (instance.term(left), instance.term(right))
                 told = "something unknown" not in sides
@@ -170,10 +178,15 @@ class _Attempting:
 
     def stopped(self, reached: int, place: int, binding: Binding) -> Attempt:
         """Say what stops the rule."""
-        literal, code = self.rule.body[place], self.code.body[place]
+        one = next(one for one in self.written if place in one.places)
+        literal, code = one.literal, self.code.body[place]
         instance = self.instance(binding)
         details = {"literal": print_literal(literal)}
         match literal:
+            case Comparison() if one.opened and isinstance(code, ComparisonCode):
+                details["sentence"] = refute_comparison(instance, literal)
+                guard = place == one.places[0]
+                details |= _unlike(code, binding, print_term(literal.right) if guard else "")
             case Comparison() if isinstance(code, ComparisonCode):
                 details["sentence"] = refute_comparison(instance, literal)
                 details |= _compared(code, binding)
@@ -204,14 +217,29 @@ class _Attempting:
         }
 
 
+def _unlike(code: ComparisonCode, binding: Binding, wanted: str) -> dict[str, str]:
+    """Return the constructor that is not the wanted one, or the field that is another."""
+    left, right = opened((code.left.evaluate(binding), code.right.evaluate(binding)))
+    if isinstance(left, Open) or isinstance(right, Open):
+        return {}
+    if wanted:
+        return {"actual": str(left), "required": f"= {wanted}"}
+    # A field stands on the right, what it has to be on the left.
+    return _sides(("=", right, left), code.left.kind)
+
+
 def _compared(code: ComparisonCode, binding: Binding) -> dict[str, str]:
     """Return both sides of a comparison, and how far a number is off."""
     left, right = opened((code.left.evaluate(binding), code.right.evaluate(binding)))
     if isinstance(left, Open) or isinstance(right, Open):
         return {}
-    kind = code.left.kind
+    return _sides((code.operator, left, right), code.left.kind)
+
+
+def _sides(compared: tuple[str, Value, Value], kind: Kind) -> dict[str, str]:
+    operator, left, right = compared
     actual, required = show_value(left, kind), show_value(right, kind)
-    details = {"actual": actual, "required": f"{code.operator} {required}"}
+    details = {"actual": actual, "required": f"{operator} {required}"}
     if kind is Kind.FLOAT:
         details["distance"] = show_value(abs(float(left) - float(right)), kind)
     elif kind.numeric:

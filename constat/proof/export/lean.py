@@ -16,6 +16,7 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from constat.diagnostics import ConstatError, Diagnostic
+from constat.logic import CONSTRUCTOR_OF, FIELD_OF
 from constat.proof.export.document import Document
 from constat.proof.render import printable
 
@@ -102,6 +103,8 @@ def _check_rule(document: Document, place: int) -> None:
     rule = document.rules[place]
     for at, literal in enumerate(rule["body"], 1):
         reason = dict(_OUTSIDE).get(literal[0])
+        if literal[0] == "?" and any(_takes_apart(side) for side in literal[2:]):
+            reason = "takes a structure apart"
         if reason is None and _computes(literal[1]):
             reason = "computes a value"
         if reason is not None:
@@ -112,6 +115,10 @@ def _check_rule(document: Document, place: int) -> None:
 
 def _computes(atom: Sequence[Any]) -> bool:
     return any(term[0] == "f" for term in atom[1])
+
+
+def _takes_apart(term: Sequence[Any]) -> bool:
+    return term[0] == "f" and term[1] in {CONSTRUCTOR_OF, FIELD_OF}
 
 
 def _refused_rule(name: str, reason: str) -> ConstatError:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 # What Nemo calls a fact that was given to it.
 _GIVEN: Final = "Asserted"
-_TEXTS: Final = frozenset({"symbol", "Date", "Timestamp"})
+_TEXTS: Final = frozenset({"symbol", "Date", "Timestamp", "structure"})
 
 
 def to_nemo(certificate: bytes) -> str:
