@@ -27,6 +27,7 @@ from constat.authoring.shadowing import check_declared, check_heads, check_sourc
 from constat.diagnostics import ConstatError, Diagnostic, Severity
 from constat.library.reviewing.beyond import RESERVED, used
 from constat.logic import Program, Source, display_value
+from constat.logic.structure_forms import constructions, referred_types
 from constat.syntax import parse_goal, print_program
 
 if TYPE_CHECKING:
@@ -203,11 +204,17 @@ def _kept(fragment: Program, goal: Atom, ground: Ground) -> Program:
     }
     used_types = {column.type_name for one in predicates.values() for column in one.columns}
     own_types = ground.program.program.types
+    made = {one.function for one in constructions(rules)}
+    used_types |= {
+        name
+        for name, one in fragment.types.items()
+        if any(branch.constructor in made for branch in one.branches)
+    }
     # A type may rest on another one of the draft.
     waiting = list(used_types)
     while waiting:
         definition = fragment.types.get(waiting.pop())
-        further = () if definition is None else definition.members
+        further = () if definition is None else referred_types(definition)
         waiting += [one for one in further if one not in used_types]
         used_types.update(further)
     types = {

@@ -13,6 +13,8 @@ from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Final
 
 from constat.logic import (
+    CONSTRUCTOR_OF,
+    FIELD_OF,
     Aggregate,
     Apply,
     Comparison,
@@ -22,6 +24,7 @@ from constat.logic import (
     Positive,
     display_value,
 )
+from constat.logic.structure_forms import leaves_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -124,8 +127,9 @@ def _of_literal(literal: Literal) -> Iterator[Constant]:
         case Positive(atom) | Negative(atom):
             yield from atom_constants(atom)
         case Comparison(left=left, right=right):
-            yield from _of_term(left)
-            yield from _of_term(right)
+            if not (isinstance(left, Apply) and left.function == CONSTRUCTOR_OF):
+                yield from _of_term(left)
+                yield from _of_term(right)
         case Aggregate(target=target, body=body):
             if target is not None:
                 yield from _of_term(target)
@@ -137,8 +141,15 @@ def _of_term(term: Term) -> Iterator[Constant]:
     waiting = [term]
     while waiting:
         match waiting.pop():
+            case Constant(value=value, kind=Kind.STRUCTURE, span=span):
+                # A structure is made up of what stands in it.
+                for leaf, kind in leaves_of(str(value)):
+                    yield Constant(leaf, kind, span)
             case Constant() as constant:
                 yield constant
+            case Apply(function=function, arguments=arguments) if function == FIELD_OF:
+                # Which field it is says the type, and nobody else.
+                waiting.append(arguments[0])
             case Apply(arguments=arguments):
                 waiting.extend(reversed(arguments))
             case _:

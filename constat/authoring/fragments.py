@@ -23,9 +23,9 @@ from constat.syntax.surface import Attribute, Declaration, Include, Notes, Port,
 from constat.syntax.words import STAND_INS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
-    from constat.logic import Literal, Program, Rule
+    from constat.logic import Literal, Program, Rule, TypeDefinition
     from constat.syntax.surface import SurfaceFile, SurfaceItem
 
 DRAFT_NAME: Final = "<draft>"
@@ -89,11 +89,23 @@ def _with_own_types(program: Program) -> Program:
         )
         for name, one in program.predicates.items()
     }
-    types = {
-        name: replace(one, members=tuple(names.get(member, member) for member in one.members))
-        for name, one in program.types.items()
-    }
+    types = {name: _with_names(one, names) for name, one in program.types.items()}
     return replace(program, predicates=predicates, types=types)
+
+
+def _with_names(definition: TypeDefinition, names: Mapping[str, str]) -> TypeDefinition:
+    members = tuple(names.get(member, member) for member in definition.members)
+    branches = tuple(
+        replace(
+            one,
+            fields=tuple(
+                replace(field, type_name=names.get(field.type_name, field.type_name))
+                for field in one.fields
+            ),
+        )
+        for one in definition.branches
+    )
+    return replace(definition, members=members, branches=branches)
 
 
 def _check_text(text: str, diagnostics: list[Diagnostic]) -> bool:

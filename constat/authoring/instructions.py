@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from constat.authoring.discovery_text import RULE, fenced
 from constat.authoring.likely import likely
+from constat.logic.structure_forms import types_text
 from constat.memory.tokens import estimate
 from constat.project.authoring import BARE
 from constat.syntax import print_rule
@@ -29,6 +30,7 @@ _MOST_NAMES: Final = 1_000
 _MOST_SAID: Final = 300
 _MOST_SHOWN: Final = 8_000
 _MOST_SIGNATURES: Final = 300
+_MOST_TYPES: Final = 40
 _PROPOSED: Final = "with rules that nobody has approved"
 
 _DUTIES: Final = """\
@@ -61,6 +63,12 @@ _QUERIES: Final = """\
 - A query, after its .decl: .input gold(source = "{names}", query = "SELECT customer_id
   FROM accounts"). One read-only SELECT of the predicate's columns in order, DISTINCT where rows can
   repeat; no NULLs, no parameters."""
+
+_TYPED: Final = (
+    "Types with fields. `[a, b]` is a record, `nil` the empty one, `$Name(a, b)` a branch. In a "
+    "body they are patterns, in an atom or on a side of `=`, with `_` for fields that do not "
+    "matter; in a head they make values. They have no order."
+)
 
 _SPELLINGS: Final = (
     "Variables are written ?name, constants never so.",
@@ -125,21 +133,23 @@ def names_text(program: AnalysedProgram) -> str:
     groups = _grouped(program)
     listed = [(title, ", ".join(map(_signature, found))) for title, found in groups]
     if sum(estimate(names) for _, names in listed) > _MOST_SIGNATURES:
-        return _names(groups)
+        return "\n".join([_names(groups), *_types(program.program.predicates.values())])
     lines = [f"{title}: {names}" for title, names in listed if names]
+    lines += _types(program.program.predicates.values())
     return "\n".join(["Existing predicates (`show_predicate` describes each):", *lines])
 
 
 def predicates_text(program: AnalysedProgram) -> str:
     """List the predicates of a program with all that is said of them, the derived ones first."""
     groups = _grouped(program)
+    types = _types(program.program.predicates.values())
     if sum(len(found) for _, found in groups) > MOST_PREDICATES:
-        return _names(groups)
+        return "\n".join([_names(groups), *types])
     lines: list[str] = []
     for title, found in groups:
         if found or title != _PROPOSED:
             lines += [f"Existing predicates {title}:", *map(_line, found)]
-    return "\n".join(lines)
+    return "\n".join([*lines, *types])
 
 
 def _grouped(program: AnalysedProgram) -> tuple[tuple[str, Sequence[Predicate]], ...]:
@@ -171,13 +181,19 @@ def show_predicate(program: AnalysedProgram, name: str) -> str | None:
     predicate = program.program.predicates.get(name)
     if predicate is None:
         return None
-    lines = [_line(predicate)]
+    lines = [_line(predicate), *_types([predicate])]
     if predicate.source is not None:
         given = sorted(predicate.source.parameters.items())
         lines.append("from: " + ", ".join(f"{key} = {value}" for key, value in given))
     lines += [print_rule(rule) for rule in program.program.rules_for(name)]
     shown = "\n".join(lines)
     return shown if len(shown) <= _MOST_SHOWN else shown[:_MOST_SHOWN] + "\n(shortened)"
+
+
+def _types(predicates: Iterable[Predicate]) -> list[str]:
+    """Tell of records and branches, where there are any: elsewhere they only cost room."""
+    lines = types_text([column for one in predicates for column in one.columns])
+    return [*([_TYPED] if lines else []), *lines[:_MOST_TYPES]]
 
 
 def as_data(text: str) -> str:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from constat.diagnostics import Diagnostic, nearest
+from constat.logic.structure_forms import is_same_definition
 from constat.syntax import print_rule
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def check_declared(fragment: Program, base: Program, diagnostics: list[Diagnosti
             diagnostics.append(Diagnostic("C0862", message, predicate.span, help=hint))
     for name, definition in fragment.types.items():
         own = base.types.get(name)
-        if own is not None and (own.form, own.members) != (definition.form, definition.members):
+        if own is not None and not is_same_definition(own, definition):
             message = f"the type `{name}` is declared in the project in another way"
             hint = "leave the declaration out"
             diagnostics.append(Diagnostic("C0862", message, definition.span, help=hint))

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import ConstatError
-from constat.logic import display_value
+from constat.logic import Kind, display_value
+from constat.logic.structure_forms import branches_of, leaves_of, types_text
 from constat.memory.facts import Author
 from constat.memory.grounding import Claim, Grounded, Reason, ground
 from constat.memory.grounding.sentences import sentences
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from constat.analysis import AnalysedProgram
-    from constat.logic import Column, Predicate
+    from constat.logic import Column, Predicate, Value
     from constat.model import Reply
 
 TOOL: Final = "state_facts"
@@ -88,7 +89,8 @@ def prompt_for(program: AnalysedProgram, text: str, wanted: Sequence[str] = ()) 
     names = dict.fromkeys([one for one in wanted if one in program.program.predicates])
     names.update(dict.fromkeys(one.name for one in statable(program)))
     listed = [program.program.predicates[name] for name in list(names)[:_MOST_PREDICATES]]
-    system = _SYSTEM + "\n".join(map(_described, listed))
+    types = types_text([column for one in listed for column in one.columns])
+    system = _SYSTEM + "\n".join([*map(_described, listed), *types])
     return Prompt(Task.EXTRACT, system, (Turn("user", text),), (_tool(),), must_call=TOOL)
 
 
@@ -220,8 +222,8 @@ def _examined(program: AnalysedProgram, text: str, claim: Pointed) -> Said | Not
         return NotSaid(claim.atom, f"`{name}` is derived by rules and cannot be stated")
     predicate = program.program.predicates[name]
     fact = print_row(predicate, row)
-    values = [display_value(value, kind) for value, kind in zip(row, predicate.kinds, strict=True)]
-    asked = Claim(name, tuple(values))
+    pairs = zip(row, predicate.kinds, strict=True)
+    asked = Claim(name, tuple(text for value, kind in pairs for text in _words(value, kind)))
     answers = []
     for words, part, before in _candidates(claim.words, text):
         found = ground(asked, words, part, Author.HUMAN)
@@ -238,6 +240,17 @@ def _examined(program: AnalysedProgram, text: str, claim: Pointed) -> Said | Not
         return NotSaid(fact, Reason.NOT_FOUND.value)
     detail = f": {told.detail}" if told.detail else ""
     return NotSaid(fact, f"{told.reason.value}{detail}")
+
+
+def _words(value: Value, kind: Kind) -> Iterator[str]:
+    """Yield what a text has to say for a value: for a structure all that stands in it."""
+    if kind is not Kind.STRUCTURE:
+        yield display_value(value, kind)
+        return
+    words = [display_value(*leaf) for leaf in leaves_of(str(value))]
+    words += branches_of(str(value))
+    # `nil` and a record of no fields say nothing that could be looked for, but themselves.
+    yield from words or [str(value)]
 
 
 def _candidates(words: str, text: str) -> Iterator[tuple[str, str, int]]:

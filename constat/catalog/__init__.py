@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
-from constat.catalog.cells import read_cell
+from constat.catalog.cells import read_cell, read_column
 from constat.catalog.connection import (
     BulkConnection,
     Cell,
@@ -73,6 +73,7 @@ __all__ = [
     "pushable",
     "query_prefix",
     "read_cell",
+    "read_column",
     "whole_query",
 ]
 

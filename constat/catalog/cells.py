@@ -25,10 +25,12 @@ from constat.logic import (
     check_integer,
     check_symbol,
     parse_value,
+    read_as,
 )
 
 if TYPE_CHECKING:
     from constat.catalog.connection import Cell
+    from constat.logic import Column
 
 _MIDNIGHT: Final = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})[T ]00:00(:00(\.0{1,9})?)?\Z")
 _TRUTH: Final = (("0", "false"), ("1", "true"), ("false", "false"), ("true", "true"))
@@ -53,13 +55,25 @@ def read_cell(cell: Cell, kind: Kind) -> Value:
             return _time(cell, kind)
         case Kind.BOOL:
             return _truth(cell)
+        case Kind.STRUCTURE:
+            return parse_value(_text(cell), kind)
         case _:
             assert_never(kind)
 
 
+def read_column(cell: Cell, column: Column) -> Value:
+    """Give the value of a cell of a column; a structure as people write it, of the column's type.
+
+    Raises `ValueError` as `read_cell` does.
+    """
+    if column.kind is not Kind.STRUCTURE or not isinstance(cell, str) or isinstance(cell, Spelled):
+        return read_cell(cell, column.kind)
+    return read_as(cell, column)
+
+
 def _typed(cell: bool | Decimal | date | Spelled, kind: Kind) -> Value:  # noqa: FBT001  a cell
     """Read what a source with types of its own gives."""
-    if kind is Kind.SYMBOL:
+    if kind in {Kind.SYMBOL, Kind.STRUCTURE}:
         raise ValueError("holds no text where text is declared; cast it in the query")
     if isinstance(cell, Decimal):
         return _exact(cell, kind)
@@ -91,9 +105,13 @@ def _exact(cell: Decimal, kind: Kind) -> Value:
 
 
 def _symbol(cell: float | str) -> str:
+    return check_symbol(_text(cell))
+
+
+def _text(cell: float | str) -> str:
     if not isinstance(cell, str):
         raise ValueError("holds a number where text is declared; cast it in the query")  # noqa: TRY004  callers catch one type
-    return check_symbol(cell)
+    return cell
 
 
 def _truth(cell: float | str) -> str:

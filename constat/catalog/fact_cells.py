@@ -16,11 +16,14 @@ import re
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
+from constat.catalog.fact_structures import structure_reader, structure_writer
 from constat.logic import Kind, Value, format_value, parse_value
 from constat.logic.wrapping import bounds, single
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from constat.logic import Column
 
 Cell = Value
 _NARROW: Final = 32
@@ -32,8 +35,9 @@ _POINTED: Final = re.compile(r"([+-]?)([0-9]*)\.([0-9]*)((?:[eE][+-]?[0-9]+)?)\Z
 _PREFIXED: Final = re.compile(r"0x[0-9a-fA-F]{1,20}\Z|0b[01]{1,70}\Z")
 
 
-def cell_reader(kind: Kind, word_size: int) -> Callable[[str], Cell]:
+def cell_reader(column: Column, word_size: int) -> Callable[[str], Cell]:
     """Give the reader of cells of a column."""
+    kind = column.kind
     match kind:
         case Kind.NUMBER | Kind.UNSIGNED:
             return _integers(kind, word_size)
@@ -41,20 +45,25 @@ def cell_reader(kind: Kind, word_size: int) -> Callable[[str], Cell]:
             return lambda cell: single(float(_fraction(cell, kind)))
         case Kind.FLOAT | Kind.DECIMAL:
             return lambda cell: _fraction(cell, kind)
+        case Kind.STRUCTURE:
+            return structure_reader(column, word_size)
         case _:
             return lambda cell: parse_value(cell, kind)
 
 
-def cell_writer(kind: Kind, word_size: int) -> Callable[[Value], str]:
+def cell_writer(kind: Kind, word_size: int, *, quoted: bool) -> Callable[[Value], str]:
     """Give the writer of cells of a column.
 
-    A float has as many digits as tell it from all others of its width, as Souffle writes it.
+    A float has as many digits as tell it from all others of its width, as Souffle writes it. Of
+    `quoted` cells the texts inside a structure stand in quotes, too.
     """
     if kind is Kind.FLOAT:
         digits = _DIGITS[word_size]
         return lambda value: f"{value:.{digits}g}"
     if kind is Kind.SYMBOL:
         return str
+    if kind is Kind.STRUCTURE:
+        return structure_writer(_DIGITS[word_size], quoted=quoted)
     return lambda value: format_value(value, kind)
 
 

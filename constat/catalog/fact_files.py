@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, BinaryIO, Final
 
 from constat.catalog.fact_cells import Cell, cell_reader
 from constat.diagnostics import ConstatError, Diagnostic, Span
+from constat.logic import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -38,6 +39,7 @@ LONGEST_LINE: Final = 1 << 24
 """How many bytes a line has at most, and a row that goes over several lines."""
 _QUOTE: Final = '"'
 _GZIP: Final = b"\x1f\x8b"
+_BRACKETS: Final = frozenset("[]$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +168,7 @@ def _plain_records(fact_file: FactFile, stream: BinaryIO) -> Iterator[tuple[int,
     for number, line in _lines(fact_file, stream):
         cells = line.removesuffix("\n").removesuffix("\r").split(delimiter)
         named = fact_file.header and number == 1
-        if fact_file.bracketed and not named and ("[" in line or "]" in line):
+        if fact_file.bracketed and not named and _BRACKETS.intersection(line):
             cells = _joined(fact_file, number, cells)
         yield number, cells
 
@@ -174,16 +176,20 @@ def _plain_records(fact_file: FactFile, stream: BinaryIO) -> Iterator[tuple[int,
 def _joined(fact_file: FactFile, number: int, parts: list[str]) -> list[str]:
     """Join what was split between brackets; cells that nobody reads may hold any."""
     needed = max(fact_file.places, default=-1) + 1
+    branched = _branched(fact_file)
     cells: list[str] = []
     start = depth = 0
     for end, part in enumerate(parts, 1):
         if len(cells) == needed:
             return [*cells, *parts[start:]]
+        # Souffle cuts a branch at its commas; one in a column that is declared so is held together.
+        round_ = len(cells) in branched and parts[start].lstrip().startswith("$")
+        opening, closing = ("[(", "])") if round_ else ("[", "]")
         for place, sign in enumerate(part, 1):
-            depth += (sign == "[") - (sign == "]")
+            depth += (sign in opening) - (sign in closing)
             if depth < 0:
                 raise _damaged(fact_file, number, "has a bracket that is not opened")
-            if sign == "]" and not depth and start < end - 1 and place < len(part):
+            if sign in closing and not depth and start < end - 1 and place < len(part):
                 raise _damaged(fact_file, number, "has text behind a closing bracket")
         if not depth:
             cells.append(fact_file.delimiter.join(parts[start:end]))
@@ -191,6 +197,13 @@ def _joined(fact_file: FactFile, number: int, parts: list[str]) -> list[str]:
     if depth:
         raise _damaged(fact_file, number, "has a bracket that is not closed")
     return cells
+
+
+def _branched(fact_file: FactFile) -> frozenset[int]:
+    """Give the places in a line that hold structures, whose branches have round brackets."""
+    kinds = fact_file.predicate.kinds
+    pairs = zip(fact_file.places, kinds, strict=True)
+    return frozenset(place for place, kind in pairs if kind is Kind.STRUCTURE)
 
 
 def _quoted_records(fact_file: FactFile, stream: BinaryIO) -> Iterator[tuple[int, list[str]]]:
@@ -264,10 +277,10 @@ def _rows(fact_file: FactFile, records: Iterator[tuple[int, list[str]]]) -> Iter
 
 
 def _columns(fact_file: FactFile) -> list[tuple[int, Callable[[str], Cell]]]:
-    kinds = fact_file.predicate.kinds
+    columns = fact_file.predicate.columns
     return [
-        (place, cell_reader(kind, fact_file.word_size))
-        for place, kind in zip(fact_file.places, kinds, strict=True)
+        (place, cell_reader(column, fact_file.word_size))
+        for place, column in zip(fact_file.places, columns, strict=True)
     ]
 
 

@@ -2,7 +2,8 @@
 
 In: an `OutputFile`, its rows or lines. Out: pieces of text. Invariant: what was written without
 quoting reads back by `fact_files` unless a text holds the delimiter (or, where that has a comma, a
-bracket) or ends a line; with quoting, always. Example: the row `("C001", 12)` is `C001<TAB>12`.
+bracket) or ends a line, and a text in a structure as `fact_structures` says; with quoting, always.
+Example: the row `("C001", 12)` is `C001<TAB>12`.
 
 All is written as Souffle writes it: a block on the standard output is framed, and of quoted rows
 the texts are quoted, not the numbers. Only a quote within a text is written twice, as RFC 4180
@@ -62,7 +63,7 @@ def row_pieces(output: OutputFile, rows: Iterable[Row]) -> Iterator[str]:
 
 def _writer(output: OutputFile, place: int) -> Callable[[Value], str]:
     kind = output.predicate.kinds[place]
-    write = cell_writer(kind, output.word_size)
+    write = cell_writer(kind, output.word_size, quoted=output.quoted)
     if not output.quoted or kind.numeric:
         return write
     return lambda value: '"' + write(value).replace('"', '""') + '"'

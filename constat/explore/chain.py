@@ -22,6 +22,7 @@ from constat.explore.plan import Work
 from constat.explore.ranking import check_ranking
 from constat.explore.step_sql import tables_of
 from constat.logic import Aggregate, Negative, Positive, Source
+from constat.logic.structure_forms import is_same_definition
 from constat.syntax import exit_code, parse_text
 
 if TYPE_CHECKING:
@@ -180,6 +181,10 @@ class _Compiling:
                 asked = step.source and step.work is Work.SQL
                 source = _source(step) if asked else None
                 predicates[name] = replace(predicate, source=source)
+        for name, definition in fragment.types.items():
+            if not is_same_definition(program.types.get(name, definition), definition):
+                message = f"the type `{name}` is declared already, in another way"
+                self.complain("C0891", message, step, hint="leave it out, or name it otherwise")
         types = {**fragment.types, **program.types}
         return replace(program, predicates=predicates, types=types)
 
@@ -218,7 +223,7 @@ class _Compiling:
             case Work.RANKING:
                 if step.ranking is None:
                     return ()
-                self.diagnostics += check_ranking(step, program.predicates)
+                self.diagnostics += check_ranking(step, program)
                 return (step.ranking.of,)
             case Work.PYTHON:
                 return tuple(dict.fromkeys(step.inputs))

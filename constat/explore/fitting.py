@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 from constat.catalog import read_cell
 from constat.explore.failures import StepFailure, StepFailureError
 from constat.explore.relations import Relation, sorted_rows
+from constat.logic import Kind, is_of_type
 from constat.store.tables_cells import in_order
 from constat.store.tables_format import Table
 from constat.store.tables_rows import MANY, TableRows, repeated
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     from constat.catalog import Cell
     from constat.explore.plan import Output
-    from constat.logic import Kind, Row, Value
+    from constat.logic import Column, Row, Value
 
 RESULT: Final = "result"
 _MOST_ORDERED: Final = 10_000
@@ -87,6 +88,22 @@ def fit_table(
     columns = [table.values(table.names.index(name)) for name in names]
     rows: Iterable[Sequence[Cell]] = zip(*columns, strict=True)
     return fit_rows(output, kinds, rows, most)
+
+
+def check_structures(relation: Relation, columns: Sequence[Column]) -> Relation:
+    """Give the relation back once its structures are of the types that its columns declare.
+
+    Raises `StepFailureError`: a SELECT or code may make any text of another.
+    """
+    places = [place for place, one in enumerate(columns) if one.kind is Kind.STRUCTURE]
+    for row in relation.rows if places else ():
+        for place in places:
+            if not is_of_type(row[place], columns[place]):
+                column = columns[place]
+                message = f"a cell of the column `{column.name}` is no {column.type_name}"
+                hint = "hand on structures as they were read, or make them by rules"
+                raise StepFailureError(StepFailure(RESULT, message, hint=hint))
+    return relation
 
 
 def _value(cell: Cell, kind: Kind, name: str) -> Value:

@@ -101,7 +101,7 @@ def _shown(value: Value, kind: Kind) -> str:
 def _told(value: Value, kind: Kind) -> str:
     """Write a cell for a model: a text of data is quoted, so that it is nothing else."""
     text = display_value(value, kind)
-    return quoted(text, _LONGEST_TEXT) if kind is Kind.SYMBOL else text
+    return quoted(text, _LONGEST_TEXT) if kind in {Kind.SYMBOL, Kind.STRUCTURE} else text
 
 
 def _table(relation: Relation) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from constat.diagnostics import Diagnostic, nearest
+from constat.logic.structure_forms import structure_names
 
 _PLACE = '"constat place"'
 
@@ -17,18 +18,19 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from constat.explore.plan import Ranking, Step
-    from constat.logic import Predicate
+    from constat.logic import Column, Program
 
 
-def check_ranking(step: Step, predicates: Mapping[str, Predicate]) -> Iterator[Diagnostic]:
+def check_ranking(step: Step, program: Program) -> Iterator[Diagnostic]:
     """Report columns that are not there, and outputs that are not those of the relation."""
     ranking = step.ranking
-    ranked = predicates.get(ranking.of) if ranking is not None else None
+    ranked = program.predicates.get(ranking.of) if ranking is not None else None
     if ranking is None or ranked is None:
         return
     known = {one.name: one for one in ranked.columns}
     used = (*(name for name, _ in ranking.by), *ranking.within)
     yield from (_missing(step, ranking, name, known) for name in used if name not in known)
+    yield from _unordered(step, ranking, known, structure_names(program.types))
     if ranking.place in known:
         message = f"`{ranking.place}` is a column already"
         yield _mistake(step, message, "name the place otherwise, for example `rank_`")
@@ -63,6 +65,15 @@ def ranking_query(step: Step, ranking: Ranking) -> str:
 
 def _name(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
+
+
+def _unordered(
+    step: Step, ranking: Ranking, known: Mapping[str, Column], made: frozenset[str]
+) -> Iterator[Diagnostic]:
+    for name, _ in ranking.by:
+        if name in known and known[name].type_name in made:
+            message = f"`{name}` is a {known[name].type_name}, and structures have no order"
+            yield _mistake(step, message, "rank by a number, a text or a time")
 
 
 def _missing(step: Step, ranking: Ranking, name: str, known: Mapping[str, object]) -> Diagnostic:

@@ -31,6 +31,7 @@ from constat.explore.texts import one_line
 from constat.explore.working import Working, is_weak
 from constat.explore.workshop import DATABASE
 from constat.explore.writing import ranking_json
+from constat.logic.structure_forms import types_form
 from constat.store.tables_values import NewArtifact, StepResult
 
 if TYPE_CHECKING:
@@ -139,6 +140,10 @@ class Running:
         told: dict[str, object] = {"work": step.work.value, "reads": reads}
         told["text"] = step.text if step.ranking is None else ranking_json(step.ranking)
         told["outputs"] = [one.declaration for one in step.outputs]
+        predicates = self.chain.analysed.program.predicates
+        given = [predicates[one.name] for one in step.outputs if one.name in predicates]
+        types = types_form([column for one in given for column in one.columns])
+        told |= {"types": types} if types else {}
         if step.work is Work.SQL and step.source:
             told["source"] = [step.source, self._state(step.outputs[0].name)]
         if step.work is Work.PYTHON:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from constat.catalog import QueryMistakeError, guard
 from constat.evaluation import Assumption, Evidence, Origin, Verdict
 from constat.explore.failures import StepFailure, StepFailureError
+from constat.explore.fitting import check_structures
 from constat.explore.periods import PERIODS, period_rows
 from constat.explore.plan import Output, Work
 from constat.explore.ranking import ranking_query
@@ -69,7 +70,10 @@ class Working:
             "fact", link.step.name, f"the code of step `{link.step.name}` computes its goal"
         )
         relations = {
-            name: _resting(one, [*_assumptions(inputs.values()), rests])
+            name: _resting(
+                check_structures(one, predicates[name].columns),
+                [*_assumptions(inputs.values()), rests],
+            )
             for name, one in done.relations.items()
         }
         return replace(done, relations=relations)
@@ -105,10 +109,11 @@ class Working:
             query = ranking_query(step, step.ranking)
         else:
             query = determined(_guarded(step.text), len(output.columns))
-        kinds = self._chain.analysed.program.predicates[output.name].kinds
+        declared = self._chain.analysed.program.predicates[output.name]
         limits = TableLimits(bounds.seconds, bounds.memory)
         ordered = step.ranking is not None or is_ordered(query)
-        found = select(query, inputs, Wanted(output, kinds, bounds.rows, limits, ordered))
+        found = select(query, inputs, Wanted(output, declared.kinds, bounds.rows, limits, ordered))
+        check_structures(found, declared.columns)
         return _resting(found, _assumptions(inputs.values()))
 
     def input(self, name: str, link: Link) -> Relation:

@@ -81,6 +81,20 @@ def _declared(analysed: AnalysedProgram, texts: Mapping[str, str]) -> Iterator[N
         for column in predicate.columns:
             yield from _column(column, with_prelude=with_prelude)
         yield from _source(predicate, derived=predicate.name in derived)
+    for one in _fields(analysed):
+        yield from _column(one, with_prelude=with_prelude)
+
+
+def _fields(analysed: AnalysedProgram) -> Iterator[Column]:
+    """Yield the fields of records and branches, which mean there what they mean here."""
+    predicates = analysed.program.predicates.values()
+    made = (column.structures for one in predicates for column in one.columns)
+    structures = next((one for one in made if one is not None), None)
+    for name, definition in analysed.program.types.items():
+        # With their kinds, where a column has brought the types in.
+        known = structures.branches.get(name) if structures is not None else None
+        for branch in known or definition.branches:
+            yield from branch.fields
 
 
 def _column(column: Column, *, with_prelude: bool) -> Iterator[Note]:

@@ -1,7 +1,8 @@
 """Read `facts:` and `closed:`: the facts that a project states itself.
 
-In: nodes of the configuration. Out: fact tables whose cells are texts, with the environment
-variables they came from. Invariant: a cell without a text names the variables that are missing.
+In: nodes of the configuration. Out: fact tables whose cells are texts, or lists of them (for
+records), with the environment variables they came from. Invariant: a cell without a text names the
+variables that are missing.
 Example: `rate: [[north, 0.1]]` is a table of form `rows` with one row of two cells.
 """
 
@@ -14,8 +15,9 @@ from constat.project.project import Cell, FactRow, FactTable
 from constat.project.variables import expand
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
+    from constat.diagnostics import Span
     from constat.project.sections import Sections
 
 
@@ -65,8 +67,10 @@ def _row(node: Node, environment: Mapping[str, str], sections: Sections) -> Fact
 
 
 def _cell(node: Node, environment: Mapping[str, str], sections: Sections) -> Cell:
+    if isinstance(node, Listing):
+        return joined_cells([_cell(one, environment, sections) for one in node.entries], node.span)
     if not isinstance(node, Text):
-        sections.complain("C0504", "a value in `facts` is a list or table inside a row", node)
+        sections.complain("C0504", "a value in `facts` is a table inside a row", node)
         return Cell("", span=node.span)
     if node.bare and not node.text:
         sections.complain(
@@ -82,3 +86,10 @@ def _cell(node: Node, environment: Mapping[str, str], sections: Sections) -> Cel
         )
         return Cell("", span=node.span)
     return Cell(expanded.text, expanded.names, expanded.missing, node.span)
+
+
+def joined_cells(parts: Sequence[Cell], span: Span | None) -> Cell:
+    """Make a cell of a list, which depends on what its parts depend on."""
+    variables = dict.fromkeys(name for one in parts for name in one.variables)
+    missing = dict.fromkeys(name for one in parts for name in one.missing)
+    return Cell(None if missing else "", tuple(variables), tuple(missing), span, tuple(parts))

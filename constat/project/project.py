@@ -33,12 +33,16 @@ BUILT_IN_TIERS: Final = ("cache", "config", "database", "model", "sub-plan")
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One value of a configured fact. `text` is `None` where `missing` names unset variables."""
+    """One value of a configured fact. `text` is `None` where `missing` names unset variables.
+
+    A list of values is one, too: the fields of a record, as `parts`, and no text.
+    """
 
     text: str | None
     variables: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     span: Span | None = field(default=None, compare=False, repr=False)
+    parts: tuple[Cell, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

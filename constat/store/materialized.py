@@ -241,6 +241,8 @@ def _read(row: Sequence[int | float | str], kinds: Sequence[Kind]) -> Row:
         if kind in {Kind.UNSIGNED, Kind.DECIMAL}:
             value = parse_value(str(cell), kind)
             found.append(Decimal(value) if kind is Kind.DECIMAL else value)
+        elif kind is Kind.STRUCTURE:
+            found.append(parse_value(str(cell), kind))
         else:
             found.append(cell)
     return tuple(found)

@@ -34,7 +34,7 @@ _LONGEST_HEADER: Final = 4 << 20
 _MOST_DIGITS: Final = 38
 _CONTINUES: Final = 0xC0
 _CONTINUATION: Final = 0x80
-TEXTUAL: Final = frozenset({"symbol", "Decimal"})
+TEXTUAL: Final = frozenset({"symbol", "structure", "Decimal"})
 FIXED: Final = MappingProxyType(
     {
         "number": "<i8",
@@ -241,7 +241,7 @@ def _column(name: str, kind: str, values: list[Any]) -> Column:
 
 
 def _spelled(value: Any, kind: str) -> str | None:  # noqa: ANN401  any cell
-    if value is None or (kind == "symbol" and isinstance(value, str)):
+    if value is None or (kind in {"symbol", "structure"} and isinstance(value, str)):
         return value
     if kind == "Decimal" and isinstance(value, Decimal | int) and not isinstance(value, bool):
         return spelled_decimal(Decimal(value))
@@ -277,7 +277,7 @@ def _counted(value: Any, kind: str) -> int | float:  # noqa: ANN401  any cell
 
 def _present(column: Column) -> list[Any]:
     match column.kind:
-        case "symbol":
+        case "symbol" | "structure":
             return [*text_cells(column)]
         case "Decimal":
             return [Decimal(text or "0") for text in text_cells(column)]

@@ -82,7 +82,7 @@ def _series(column: Column, rows: int) -> pd.Series[Any]:
     missing = missing_mask(column, rows)
     holes = bool(missing.any())
     match column.kind:
-        case "symbol":
+        case "symbol" | "structure":
             return pd.Series(column_values(column, rows), dtype="str")
         case "Decimal":
             return pd.Series(column_values(column, rows), dtype="object")

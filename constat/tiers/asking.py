@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import ConstatError
 from constat.evaluation import Demand, TierAsked
-from constat.logic import format_value
+from constat.logic import OPEN, format_value
 from constat.project import BUILT_IN_TIERS
 from constat.tiers.attested import unfit_evidence
 from constat.tiers.canonical_texts import read_canonical
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from constat.evaluation import Observer, Portion
-    from constat.logic import Predicate, Row
+    from constat.logic import Column, Predicate, Row, Value
     from constat.tiers.tier import Tier
 
 
@@ -164,7 +164,7 @@ def _fitting(name: str, demand: Demand, answer: TierAnswer) -> TierAnswer:
         for row in portion.rows:
             if not _fits(row, predicate):
                 return failed(demand, f"tier {name} gave a row that does not fit {predicate.name}")
-    if any(len(opening.row) != predicate.arity for opening in answer.openings):
+    if not all(_fits(opening.row, predicate, open_slots=True) for opening in answer.openings):
         return failed(demand, f"tier {name} gave an open row that does not fit {predicate.name}")
     told = [portion.evidence for portion in answer.portions]
     for evidence in (*told, *answer.authorities):
@@ -190,18 +190,20 @@ def _wanted(portion: Portion, demand: Demand) -> Portion:
     return type(portion)(rows, portion.evidence, portion.assumption)
 
 
-def _fits(row: object, predicate: Predicate) -> bool:
-    """Tell whether a foreign row has the declared kinds in canonical form."""
+def _fits(row: object, predicate: Predicate, *, open_slots: bool = False) -> bool:
+    """Tell whether a foreign row has the declared types in canonical form."""
     if not isinstance(row, tuple) or len(row) != predicate.arity:
         return False
+    return all(
+        (open_slots and slot is OPEN) or _fits_column(slot, column)
+        for slot, column in zip(row, predicate.columns, strict=True)
+    )
+
+
+def _fits_column(value: Value, column: Column) -> bool:
     try:
-        pairs = zip(row, predicate.kinds, strict=True)
-        again = tuple(read_canonical(format_value(value, kind), kind) for value, kind in pairs)
+        again = read_canonical(format_value(value, column.kind), column)
     except (TypeError, ValueError):
         return False
     # 1, 1.0 and Decimal(1) are equal in Python, and are not the same value here.
-    return again == row and all(map(_same_type, again, row))
-
-
-def _same_type(one: object, other: object) -> bool:
-    return type(one) is type(other)
+    return again == value and type(again) is type(value)

@@ -14,12 +14,13 @@ import re
 from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qsl, urlsplit
 
+from constat.logic.structure_forms import column_form
 from constat.tiers.cache_age import MAX_AGE
 from constat.tiers.config import config_key
 
 if TYPE_CHECKING:
     from constat.logic import Predicate
-    from constat.project import CustomTier, Database, Project
+    from constat.project import Cell, CustomTier, Database, Project
 
 # Changes with the form of answers and with what a tier makes of a source's cells.
 FORMAT: Final = 2
@@ -39,7 +40,7 @@ def concerns(predicate: Predicate, project: Project, use: str) -> str:
             "use": use,
             "predicate": name,
             "columns": [
-                [column.name, column.kind.value, column.attributes.get("null")]
+                [column.name, column_form(column), column.attributes.get("null")]
                 for column in predicate.columns
             ],
             "attributes": [predicate.attributes.get(one) for one in _ROW_ATTRIBUTES],
@@ -85,11 +86,13 @@ def _facts(predicate: Predicate, project: Project) -> object:
     table = project.facts.get(config_key(predicate))
     if table is None:
         return None
-    rows = [
-        [fact.columns, [[cell.text, cell.variables, cell.missing] for cell in fact.cells]]
-        for fact in table.rows
-    ]
+    rows = [[fact.columns, [_cell(cell) for cell in fact.cells]] for fact in table.rows]
     return [table.name, table.form, rows, project.config_name]
+
+
+def _cell(cell: Cell) -> list[object]:
+    parts = [] if cell.parts is None else [[_cell(one) for one in cell.parts]]
+    return [cell.text, cell.variables, cell.missing, *parts]
 
 
 def _tier(tier: CustomTier) -> list[object]:

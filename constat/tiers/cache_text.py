@@ -21,7 +21,7 @@ from constat.tiers.canonical_texts import read_canonical
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from constat.logic import Kind, OpenRow, Predicate, Row
+    from constat.logic import Column, Kind, OpenRow, Predicate, Row
 
 _HASH: Final = re.compile(r"((sha256:)?[0-9a-f]{64})?\Z")
 _KINDS: Final = frozenset({"fact", "rule", "closure", "fall-through"})
@@ -109,14 +109,14 @@ class _Reader:
 
     def __init__(self, document: dict[str, list[list[object]]], predicate: Predicate) -> None:
         self._document = document
-        self._kinds = predicate.kinds
+        self._columns = predicate.columns
         self._evidence = [_evidence(one) for one in _listed(document["evidence"])]
         self._assumptions = [_assumption(one) for one in _listed(document["assumptions"])]
 
     def answer(self, columns: Sequence[int]) -> Answer:
         document = self._document
-        kinds = [self._kinds[column] for column in columns]
-        keys = (_row(json.loads(_text(one)), kinds) for one in _listed(document["answered"]))
+        bound = [self._columns[place] for place in columns]
+        keys = (_row(json.loads(_text(one)), bound) for one in _listed(document["answered"]))
         return Answer(
             tuple(map(self._portion, _listed(document["portions"]))),
             tuple(map(self._opening, _listed(document["openings"]))),
@@ -130,17 +130,17 @@ class _Reader:
         assumed = self._assumed(assumption)
         if assumed is None and found.origin.assumed:
             raise ValueError("holds a fact of somebody's word without the assumption")
-        read = _row_reader(self._kinds)
+        read = _row_reader(self._columns)
         return Portion(tuple(read(row) for row in _listed(rows)), found, assumed)
 
     def _opening(self, written: object) -> Opening:
         row, reason, tier, assumption = _listed(written)
         slots = _listed(row)
-        if len(slots) != len(self._kinds):
+        if len(slots) != len(self._columns):
             raise ValueError("holds a row of another width")
         opened: OpenRow = tuple(
-            OPEN if slot is None else _row([slot], [kind])[0]
-            for slot, kind in zip(slots, self._kinds, strict=True)
+            OPEN if slot is None else _row([slot], [column])[0]
+            for slot, column in zip(slots, self._columns, strict=True)
         )
         return Opening(opened, _text(reason), _text(tier), self._assumed(assumption))
 
@@ -148,16 +148,16 @@ class _Reader:
         return None if number is None else self._assumptions[_index(number)]
 
 
-def _row_reader(kinds: Sequence[Kind]) -> Callable[[object], Row]:
-    return lambda written: _row(_listed(written), kinds)
+def _row_reader(columns: Sequence[Column]) -> Callable[[object], Row]:
+    return lambda written: _row(_listed(written), columns)
 
 
-def _row(texts: Iterable[object], kinds: Sequence[Kind]) -> Row:
+def _row(texts: Iterable[object], columns: Sequence[Column]) -> Row:
     """Read values that are in canonical spelling; `007` is no number here."""
     values = []
-    for text, kind in zip(list(texts), kinds, strict=True):
-        value = read_canonical(_text(text), kind)
-        if format_value(value, kind) != text:
+    for text, column in zip(list(texts), columns, strict=True):
+        value = read_canonical(_text(text), column)
+        if format_value(value, column.kind) != text:
             raise ValueError("holds a value in a spelling of its own")
         values.append(value)
     return tuple(values)

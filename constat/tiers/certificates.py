@@ -184,7 +184,7 @@ def _row(document: object, predicate: Predicate) -> Row | None:
     if not isinstance(texts, list) or len(texts) != predicate.arity:
         return None
     try:
-        return tuple(map(read_canonical, texts, predicate.kinds))
+        return tuple(map(read_canonical, texts, predicate.columns))
     except (ValueError, TypeError, AttributeError):
         return None
 

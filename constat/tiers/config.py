@@ -8,13 +8,15 @@ is unknown, and the reason names it. Example: `facts: {vip_threshold: 150000}` i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import Diagnostic
 from constat.evaluation import Demand, Evidence, Opening, Origin, Portion
-from constat.logic import OPEN, parse_value
+from constat.logic import OPEN, RECORD, read_as
+from constat.logic.structures import construct
 from constat.project import suggestion
+from constat.project.configured_facts import joined_cells
 from constat.store.clock import now
 from constat.tiers.hashing import content_hash
 from constat.tiers.matching import matched_keys, rows_for
@@ -23,7 +25,7 @@ from constat.tiers.tier import TierAnswer, failed
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from constat.logic import OpenRow, Predicate, Row, Slot
+    from constat.logic import Column, OpenRow, Predicate, Row, Slot, Value
     from constat.project import Cell, FactRow, FactTable, Project
 
 CONFIG: Final = "config"
@@ -79,6 +81,8 @@ def _ordered(
     if fact.columns is None:
         if len(fact.cells) == predicate.arity:
             return fact.cells
+        if _is_record(predicate, len(fact.cells)):
+            return (joined_cells(fact.cells, fact.span),)
         message = f"{len(fact.cells)} values where `{predicate.name}` has {predicate.arity} columns"
         note = f"the columns are {', '.join(names)}"
         diagnostics.append(Diagnostic("C0507", message, fact.span, note=note))
@@ -98,17 +102,48 @@ def _ordered(
     return tuple(by_name[name] for name in names)
 
 
+def _is_record(predicate: Predicate, fields: int) -> bool:
+    """Tell whether a list of so many values is the one record of a row."""
+    if predicate.arity != 1 or predicate.columns[0].structures is None:
+        return False
+    (column,) = predicate.columns
+    branch = predicate.columns[0].structures.branch(column.type_name, RECORD)
+    return branch is not None and len(branch.fields) == fields
+
+
 def _value(predicate: Predicate, place: int, cell: Cell, diagnostics: list[Diagnostic]) -> Slot:
     if cell.text is None:
         return OPEN
     column = predicate.columns[place]
     try:
-        return parse_value(cell.text, column.kind)
+        return _read(cell, column)
     except ValueError as reason:
         message = f"a fact of `{predicate.name}`: column {column.name} {reason}"
         note = f"the column is declared {column.type_name}"
         diagnostics.append(Diagnostic("C0507", message, cell.span, note=note))
         return OPEN
+
+
+def _read(cell: Cell, column: Column) -> Value:
+    """Read a text, or a list as the record of its parts; raises `ValueError`."""
+    if cell.parts is None:
+        return read_as(cell.text or "", column)
+    structures = column.structures
+    branch = structures.branch(column.type_name, RECORD) if structures is not None else None
+    if branch is None:
+        raise ValueError(f"is a list, and no value of {column.type_name} is one")
+    if len(cell.parts) != len(branch.fields):
+        raise ValueError(f"has {len(cell.parts)} values for {len(branch.fields)} fields")
+    pairs = zip(cell.parts, branch.fields, strict=True)
+    values = [_part(part, replace(field, structures=structures)) for part, field in pairs]
+    return construct(RECORD, tuple(field.kind for field in branch.fields))(*values)
+
+
+def _part(cell: Cell, column: Column) -> Value:
+    try:
+        return _read(cell, column)
+    except ValueError as problem:
+        raise ValueError(f"has a field {column.name} that {problem}") from None
 
 
 class ConfigTier:

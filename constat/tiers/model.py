@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from constat.evaluation import Agent, Attestation, Demand, Evidence, Portion
 from constat.logic import display_value
+from constat.logic.structure_forms import column_form
 from constat.model import ModelError, answered_of, arguments_of, canonical, hash_of, since
 from constat.store.model_answers import ModelAnswerError
 from constat.tiers.cache_age import age_allowed
@@ -234,7 +235,7 @@ class ModelTier:
         asked = [
             VERSION,
             predicate.name,
-            [[column.name, column.kind.value] for column in predicate.columns],
+            [[column.name, column_form(column)] for column in predicate.columns],
             list(given_columns(predicate)),
             asked_as(predicate),
             about(predicate),

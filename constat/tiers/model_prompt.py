@@ -11,14 +11,15 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from constat.logic import display_value, format_value
+from constat.logic import Kind, display_value, format_value
+from constat.logic.structure_forms import example_of, types_text
 from constat.model import Prompt, Task, Tool, Turn
 from constat.tiers.model_declared import HEURISTIC, asked_as, given_columns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from constat.logic import Predicate, Row
+    from constat.logic import Column, Predicate, Row
 
 TELL: Final = "tell"
 MOST_ROWS: Final = 100
@@ -77,12 +78,10 @@ def tell_tool(predicate: Predicate) -> Tool:
     """Give the tool whose call is the answer."""
     given = given_columns(predicate)
     asked = [column for place, column in enumerate(predicate.columns) if place not in given]
-    types = dict(_TYPES)
     row = {
         "type": "object",
         "properties": {
-            column.name: {"type": "string", "description": types.get(column.kind.value, "")}
-            for column in asked
+            column.name: {"type": "string", "description": _described(column)} for column in asked
         },
         "required": [column.name for column in asked],
     }
@@ -119,10 +118,13 @@ def about(predicate: Predicate) -> str:
 def _question(predicate: Predicate, keys: Sequence[Row]) -> str:
     given = given_columns(predicate)
     columns = [
-        {"name": column.name, "type": column.kind.value, "given": place in given}
+        {"name": column.name, "type": _type_name(column), "given": place in given}
         for place, column in enumerate(predicate.columns)
     ]
     relation = {"name": predicate.name, "columns": columns, "meaning": about(predicate)}
+    types = types_text(predicate.columns)
+    # What is asked about predicates without structures stays what it was, to the character.
+    relation |= {"types": types} if types else {}
     numbered = [
         {
             "key": number,
@@ -140,6 +142,18 @@ def _question(predicate: Predicate, keys: Sequence[Row]) -> str:
         f"Tell for each of these keys {many} of the relation that you know:\n"
         f"{json.dumps(numbered, ensure_ascii=False)}"
     )
+
+
+def _described(column: Column) -> str:
+    if column.kind is not Kind.STRUCTURE:
+        return dict(_TYPES).get(column.kind.value, "")
+    example = example_of(column)
+    such = f", such as {example}" if example else ""
+    return f"a value of the type {column.type_name}{such}; texts in it stand in double quotes"
+
+
+def _type_name(column: Column) -> str:
+    return column.type_name if column.kind is Kind.STRUCTURE else column.kind.value
 
 
 def key_text(predicate: Predicate, key: Row) -> str:

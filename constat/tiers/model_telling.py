@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Decimal
 from typing import TYPE_CHECKING, Any, Final
 
-from constat.logic import Kind, parse_value
+from constat.logic import Kind, read_as
 from constat.model import printable
 from constat.tiers.model_declared import given_columns
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from constat.logic import Predicate, Row
+    from constat.logic import Column, Predicate, Row
 
 _MEMBERS: Final = frozenset({"key", "known", "rows", "holds", "confidence", "why"})
 _PLACES: Final = Decimal("0.000001")
@@ -120,17 +120,17 @@ def _row(written: Mapping[str, str], predicate: Predicate, given: Mapping[int, A
     if written.keys() != names:
         raise ValueError("a row has other columns than were asked for")
     return tuple(
-        given[place] if place in given else _value(written[column.name], column.name, column.kind)
+        given[place] if place in given else _value(written[column.name], column)
         for place, column in enumerate(predicate.columns)
     )
 
 
-def _value(text: str, column: str, kind: Kind) -> Any:  # noqa: ANN401  a value of that kind
+def _value(text: str, column: Column) -> Any:  # noqa: ANN401  a value of the column
     if len(text) > _LONGEST:
-        raise ValueError(f"column {column} is longer than {_LONGEST} characters")
-    if kind is Kind.SYMBOL and not text.isprintable():
-        raise ValueError(f"column {column} holds a control character")
+        raise ValueError(f"column {column.name} is longer than {_LONGEST} characters")
+    if column.kind in {Kind.SYMBOL, Kind.STRUCTURE} and not text.isprintable():
+        raise ValueError(f"column {column.name} holds a control character")
     try:
-        return parse_value(text.strip(), kind)
+        return read_as(text.strip(), column)
     except ValueError as problem:
-        raise ValueError(f"column {column} {problem}") from None
+        raise ValueError(f"column {column.name} {problem}") from None

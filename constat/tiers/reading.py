@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, cast
 
-from constat.catalog import read_cell
+from constat.catalog import read_column
 from constat.evaluation import Opening
 from constat.logic import OPEN, Kind
 
@@ -66,15 +66,15 @@ class RowReader:
         raws = list(batch)
         if raws and self._take_plain(raws, fetched):
             return
-        kinds = self._kinds
+        columns = self._predicate.columns
         for raw in raws:
             fetched.count += 1
             try:
                 row = tuple(
                     cell
-                    if type(cell) is str and kind is Kind.SYMBOL and _plain(cell)
-                    else read_cell(cell, kind)
-                    for cell, kind in zip(raw, kinds, strict=True)
+                    if type(cell) is str and column.kind is Kind.SYMBOL and _plain(cell)
+                    else read_column(cell, column)
+                    for cell, column in zip(raw, columns, strict=True)
                 )
             except ValueError:
                 self._take_hole(raw, fetched)
@@ -114,7 +114,7 @@ class RowReader:
             if cell is None and policy == "skip":
                 return
             try:
-                slots.append(read_cell(cell, self._kinds[place]))
+                slots.append(read_column(cell, self._predicate.columns[place]))
             except ValueError as problem:
                 slots.append(OPEN)
                 reasons.append(self._reason(place, cell, policy, str(problem)))

@@ -58,7 +58,7 @@ def _typed(fact: StoredFact, predicate: Predicate) -> Row | None:
     if len(fact.row) != predicate.arity:
         return None
     try:
-        return tuple(map(read_canonical, fact.row, predicate.kinds))
+        return tuple(map(read_canonical, fact.row, predicate.columns))
     except ValueError:
         return None
 

@@ -160,7 +160,7 @@ def test_tiers_and_limits_are_read(tmp_path: Path) -> None:
         ("databases: {s: {url: x}}\n", "C0503", 1, 17),
         ("databases: {s: {}}\n", "C0504", 1, 16),
         ("facts: {a: }\n", "C0504", 1, 12),
-        ("facts: {a: [[[1]]]}\n", "C0504", 1, 14),
+        ("facts: {a: [[{b: 1}]]}\n", "C0504", 1, 14),
         ("facts: {a: '${'}\n", "C0504", 1, 12),
         ("tiers: {t: {after: nowhere}}\n", "C0504", 1, 20),
         ("tiers: {database: {}}\n", "C0504", 1, 9),

@@ -8,6 +8,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from constat.store.tables_format import KINDS, Table, table_of
+from tests.structures import expressions
 
 _TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 _DECIMALS = st.integers(-(10**20), 10**20).flatmap(
@@ -21,6 +22,7 @@ _VALUES = {
     "Date": st.dates().map(lambda day: day.isoformat()),
     "Timestamp": st.datetimes().map(lambda at: at.isoformat(timespec="microseconds") + "Z"),
     "symbol": _TEXTS,
+    "structure": expressions(_TEXTS),
     "Decimal": _DECIMALS,
 }
 

@@ -35,10 +35,10 @@ _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z\Z", re.ASCII)
 class Approval:
     """One person's word on one rule.
 
-    `rule` is its id, `digest` the hash of what it says and `queries` that of the drafted queries
-    it reads, empty where it reads none. `draft` is the identity of the draft it was, and `asked_by`
-    who asked for that; both are empty where there was none. `envelope` is the signed statement,
-    empty where nobody signed.
+    `rule` is its id, `digest` the hash of what it says and `queries` that of what it rests on (the
+    drafted queries it reads, the structure types it uses), empty where that is nothing. `draft` is
+    the identity of the draft it was, and `asked_by` who asked for that; both are empty where there
+    was none. `envelope` is the signed statement, empty where nobody signed.
     """
 
     rule: str

@@ -18,6 +18,7 @@ from constat.diagnostics import ConstatError, Diagnostic, Severity
 from constat.library.reviewing.beyond import left_open
 from constat.library.reviewing.drafted_rules import DraftedRules, read_draft
 from constat.logic import Atom, Column, Constant, Kind, Positive, Predicate
+from constat.logic.structure_forms import is_same_definition
 from constat.proof.overlay import STANDS
 from constat.syntax import exit_code
 
@@ -110,7 +111,7 @@ class _Joining:
                 self.diagnostics.append(Diagnostic("C0882", message, predicate.span, help=hint))
         for name, definition in drafted.types.items():
             known_type = self.types.setdefault(name, definition)
-            if (known_type.form, known_type.members) != (definition.form, definition.members):
+            if not is_same_definition(known_type, definition):
                 message = f"the type `{name}` is another one in the project"
                 hint = f"leave `.type {name}` out, or give it another name"
                 self.diagnostics.append(Diagnostic("C0882", message, definition.span, help=hint))
