@@ -2,8 +2,8 @@
 
 In: rows that lie in a DuckDB. Out: the same pieces of text as `row_formats` gives. Invariant: a row
 is written here only where it is proved and its texts are plain letters and digits, which need no
-quotes in CSV, JSON and goals; DuckDB leaves every other row, and every float, to Python. Example:
-of ten million customer numbers none becomes a Python value by itself.
+quotes in CSV, JSON and goals; DuckDB leaves every other row, and every float and structure, to
+Python. Example: of ten million customer numbers none becomes a Python value by itself.
 """
 
 from __future__ import annotations
@@ -32,13 +32,15 @@ if TYPE_CHECKING:
 _PLAIN: Final = "[A-Za-z0-9][A-Za-z0-9_.:+@/-]*"
 _SAFE_INTEGER: Final = (1 << 53) - 1
 _WHOLE_SECOND: Final = ".000000Z"
+# A float is spelled by Python alone; a structure is never plain.
+_BY_HAND: Final = frozenset({Kind.FLOAT, Kind.STRUCTURE})
 
 
 def stored_rows(shown: Shown) -> StoredRows | None:
     """Give the rows where they lie in a DuckDB and DuckDB can write them."""
     rows = shown.rows.values
     kinds = {column.kind for column in shown.answers.columns}
-    if shown.confidence or not kinds or Kind.FLOAT in kinds or not isinstance(rows, StoredRows):
+    if shown.confidence or not kinds or kinds & _BY_HAND or not isinstance(rows, StoredRows):
         return None
     return rows if rows.unproved or not shown.answers.weak else None
 

@@ -140,8 +140,8 @@ def command(goal: str, *, engine: str, project: str | None, **given: object) -> 
     Formats: JSON writes integers beyond 2^53 - 1 and all decimals as texts (`constat schema
     query`); jsonl is the rows of it, one on a line; csv is RFC 4180 in UTF-8 with values as they
     are; parquet and arrow (the IPC stream) have exact types; parquet needs --output, arrow that or
-    a pipe. Except with table and json, what is known of the answers as a whole is written to
-    stderr.
+    a pipe. A record or branch is a text in each of them, as rules write it: `[1, "a"]`. Except with
+    table and json, what is known of the answers as a whole is written to stderr.
 
     Examples:
       constat query "is_vip(?c)" --limit 5

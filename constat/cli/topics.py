@@ -70,8 +70,8 @@ A failure is one object on stderr with `error`, `exit_code` and `diagnostics`
 code the same as without JSON. Remarks on stderr come with success only.
 
 Exact decimals are texts, and so are integers beyond 2^53 - 1, because many
-readers would round them. Times are UTC. Members are added in later versions;
-none changes its meaning.
+readers would round them. Records and branches are texts as rules write them.
+Times are UTC. Members are added in later versions; none changes its meaning.
 
 Examples:
   constat prove "is_vip(C001)" --format json

@@ -38,6 +38,7 @@ _TYPES: Final = MappingProxyType(
         Kind.UNSIGNED: "UBIGINT",
         Kind.FLOAT: "DOUBLE",
         Kind.SYMBOL: "VARCHAR",
+        Kind.STRUCTURE: "VARCHAR",
         Kind.DATE: "DATE",
         Kind.TIMESTAMP: "TIMESTAMPTZ",
         Kind.BOOL: "BOOLEAN",

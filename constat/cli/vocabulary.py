@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _DECLARED: Final = re.compile(r"^[ \t]*\.decl\s+([A-Za-z]\w*)\s*\(([^()]*)\)", re.MULTILINE)
 _IDENTIFIER: Final = re.compile(r"^[ \t]*@\[\s*id\s*=\s*\"?([\w.:-]+)", re.MULTILINE)
 _LAST_NAME: Final = re.compile(r"(?:[A-Za-z]\w*)?\Z")
+_PIECE: Final = re.compile(r'"(?:[^"\\]|\\.)*"?|[][(),]')
 _ROLES: Final = ("engine", "approver", "reviewer", "auditor", "source")
 _MOST_BYTES: Final = 4 << 20
 _MOST_FILES: Final = 500
@@ -92,9 +93,10 @@ def _configured(name: str, project: Project) -> Iterable[str]:
 
 def goals(current: str, declared: Iterable[tuple[str, tuple[str, ...]]]) -> Iterator[Offer]:
     """Offer atoms with a variable for each column, or the rest of an atom."""
-    opened = current.rpartition("(")[0] if current.count("(") > current.count(")") else None
-    if opened is not None:
-        yield from _rest(current, opened, dict(declared))
+    open_atom = typed_arguments(current)
+    if open_atom is not None:
+        place, written = open_atom
+        yield from _rest(current, current[:place], written, dict(declared))
         return
     before = current[: _last_name(current)]
     if before.rstrip() and not before.rstrip().endswith((",", "!")):
@@ -104,19 +106,43 @@ def goals(current: str, declared: Iterable[tuple[str, tuple[str, ...]]]) -> Iter
         yield Offer("plain", f"{before}{name}({shown})", ", ".join(columns))
 
 
+def typed_arguments(text: str) -> tuple[int, list[str]] | None:
+    """Where the bracket of the atom stands that is not closed yet, and its arguments so far.
+
+    Inside a structure or a text there are none, for nothing can be offered there.
+    """
+    openers: list[int] = []
+    commas: list[int] = []
+    for found in _PIECE.finditer(text):
+        if found[0] in {"(", "["}:
+            openers.append(found.start())
+        elif found[0] in {")", "]"}:
+            del openers[-1:]
+        elif found[0] == "," and len(openers) == 1:
+            commas.append(found.start())
+        if not openers:
+            commas.clear()
+    if not openers:
+        return None
+    starts = [openers[0], *commas]
+    ends = [*commas, len(text)]
+    parts = [text[start + 1 : end] for start, end in zip(starts, ends, strict=True)]
+    return openers[0], parts if len(openers) == 1 else []
+
+
 def _last_name(text: str) -> int:
     found = _LAST_NAME.search(text)
     return found.start() if found else len(text)
 
 
-def _rest(current: str, opened: str, declared: dict[str, tuple[str, ...]]) -> Iterator[Offer]:
+def _rest(
+    current: str, opened: str, written: list[str], declared: dict[str, tuple[str, ...]]
+) -> Iterator[Offer]:
     """Offer variables for the columns that an atom still lacks."""
     columns = declared.get(opened[_last_name(opened) :], ())
-    written = current[len(opened) + 1 :]
-    done = written.count(",")
-    last = written.rpartition(",")[2]
-    if done >= len(columns):
+    if not 1 <= len(written) <= len(columns):
         return
+    done, last = len(written) - 1, written[-1]
     wanted = [f"?{column}" for column in columns[done:]]
     bare = last.strip()
     if bare and not wanted[0].startswith(bare):

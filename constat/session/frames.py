@@ -28,6 +28,7 @@ _DTYPES: Final = MappingProxyType(
         Kind.UNSIGNED: "UInt64",
         Kind.FLOAT: "Float64",
         Kind.SYMBOL: "string",
+        Kind.STRUCTURE: "string",
         Kind.BOOL: "boolean",
         Kind.TIMESTAMP: "datetime64[us, UTC]",
         Kind.DATE: "object",

@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import ConstatError, Diagnostic
-from constat.logic import Atom, Constant, Variable
+from constat.logic import Atom, Constant, Variable, is_of_type
+from constat.logic.structure_forms import types_form
 from constat.plan.costs import predicates_of, rules_by_head
 from constat.session.answers import Answers, Settled
 from constat.session.query_text import parse_query
@@ -30,7 +31,7 @@ from constat.tiers import Chain
 from constat.tiers.cache_concerns import concerns
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
     from contextlib import AbstractContextManager
 
     from constat.analysis import AnalysedProgram
@@ -125,7 +126,8 @@ class MaterializedResults:
             raise ConstatError([_out_of_date(serving[0][0], stale[0])])
         result, whole = serving[stale.index("")]
         bound, places = _bound(compiled, whole=whole)
-        rows = [tuple([row[n] for n in places]) for row in self._store.rows(result, bound)]
+        found = _of_types(self._store.rows(result, bound), compiled, whole=whole)
+        rows = [tuple([row[n] for n in places]) for row in found]
         return _answers(compiled, result, sorted(rows))
 
     def _serving(self, compiled: Compiled) -> tuple[tuple[KeptResult, bool], ...]:
@@ -164,7 +166,7 @@ class MaterializedResults:
         heads = rules_by_head(analysed)
         numbers = sorted(number for name in below for number in heads.get(name, ()))
         predicates = analysed.program.predicates
-        told = [
+        told: list[object] = [
             _FORMAT,
             [print_rule(analysed.rules[number]) for number in numbers],
             [
@@ -172,7 +174,22 @@ class MaterializedResults:
                 for name in sorted(below & analysed.external)
             ],
         ]
+        types = types_form([one for name in sorted(below) for one in predicates[name].columns])
+        told += [types] if types else []
         return hashlib.sha256(json.dumps(told).encode()).hexdigest()
+
+
+def _of_types(rows: Iterable[Row], compiled: Compiled, *, whole: bool) -> Iterator[Row]:
+    """Yield rows; raises `ConstatError` at a structure that is none of its column's type."""
+    declared = compiled.program.program.predicates[compiled.goal.predicate].columns
+    columns = declared if whole else tuple(declared[place] for place in compiled.places)
+    if all(one.structures is None for one in columns):
+        yield from rows
+        return
+    for row in rows:
+        if not all(map(is_of_type, row, columns)):
+            raise ConstatError([_not_ours()])
+        yield row
 
 
 def _below(compiled: Compiled) -> set[str]:
@@ -258,6 +275,15 @@ def _not_settled(answers: Answers) -> Diagnostic:
         "the answers are not settled for certain, so nothing is kept",
         note=f"one reason: {reason}",
         help="`constat query` shows what is known, and what would decide the rest",
+    )
+
+
+def _not_ours() -> Diagnostic:
+    return Diagnostic(
+        "C0670",
+        "a kept result cannot be read: a structure in it is none of its column's type",
+        note="what is kept was written by another program, or damaged",
+        help="remove the file, and materialize anew",
     )
 
 

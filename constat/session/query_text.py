@@ -19,6 +19,7 @@ from constat.logic import (
     Atom,
     Column,
     Comparison,
+    Kind,
     Literal,
     Negative,
     Positive,
@@ -78,10 +79,13 @@ class _QueryScanner(GoalScanner):
         self.skip_blank()
         return self.text[self.position :].rstrip() in {"", "."}
 
-    def operand(self) -> Argument:
-        """Read one side of a comparison."""
+    def operand(self, *, of_text: bool = False) -> Argument:
+        """Read one side of a comparison; where texts are compared, `[a` is one."""
         self.skip_blank()
         start = self.position
+        if self.begins_structure() and not of_text:
+            text = self.structure()
+            return Argument("structure", text, self.tokens.stretch(start, self.position))
         found = _BARE_WORD.match(self.text, start)
         if found is None:
             form, text = self._value()
@@ -144,7 +148,9 @@ class _QueryReader(GoalReader):
         self._negated = scanner.take("!")
         if not self._negated and _COMPARED.match(scanner.text, scanner.position):
             left, operator = scanner.operand(), scanner.operator()
-            return _Compared(operator, left, scanner.operand())
+            known = self.columns.get(left.text)
+            of_text = known is not None and known.kind is Kind.SYMBOL
+            return _Compared(operator, left, scanner.operand(of_text=of_text))
         start = scanner.position + len(_blank(scanner))
         predicate, terms = self.read()
         atom = Atom(predicate.name, terms, scanner.tokens.stretch(start, scanner.position))
@@ -159,7 +165,9 @@ class _QueryReader(GoalReader):
         if argument.form != "variable":
             return self.constant(column, argument)
         if not self._negated:
-            named = Column(argument.text, column.type_name, column.kind)
+            named = Column(
+                argument.text, column.type_name, column.kind, structures=column.structures
+            )
             self.columns.setdefault(argument.text, named)
         return Variable(argument.text, argument.span)
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 from constat.evaluation import Answer, Opening, Origin, Portion
 from constat.logic import OPEN
+from constat.logic.structure_forms import types_form
 from constat.session.recording_cached import CachedAt
 from constat.store.facts_at import FactsAt
 from constat.store.recorded import FreshRecord, RecordStore
@@ -133,7 +134,9 @@ def _evidence(answer: Answer) -> Iterator[Evidence]:
 
 def _shape(predicate: Predicate) -> str:
     """Name the declaration that recorded texts fit."""
-    return ",".join(kind.value for kind in predicate.kinds)
+    kinds = ",".join(kind.value for kind in predicate.kinds)
+    types = types_form(predicate.columns)
+    return f"{kinds};{json.dumps(types)}" if types else kinds
 
 
 class AsOf:

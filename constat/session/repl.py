@@ -94,7 +94,10 @@ def is_complete(text: str) -> bool:
 
 def _is_declaration(text: str) -> bool:
     last = text.rsplit("\n", maxsplit=1)[-1].strip()
-    return last.startswith((".decl", ".type", ".pragma")) and not _depth(text)
+    # The fields of a type may stand on several lines.
+    type_text = text[max(text.rfind("\n.type"), 0) :].strip()
+    ends_type = type_text.startswith(".type") and last in {"]", "}"} and ":-" not in type_text
+    return (last.startswith((".decl", ".type", ".pragma")) or ends_type) and not _depth(text)
 
 
 def _depth(text: str) -> int:

@@ -14,12 +14,13 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
 from constat.evaluation import Demand, in_parts
-from constat.logic import Atom, Constant, Variable, format_value
+from constat.logic import Atom, Constant, Kind, Variable, format_value
 from constat.proof.attesting import attestation_hash
 from constat.proof.canonical import canonical, sha256
 from constat.proof.confidence import millionths, spell
-from constat.session.spelling import canonical_value, shown_row
+from constat.session.spelling import shown_row
 from constat.tiers import is_cached
+from constat.tiers.canonical_texts import read_canonical
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -46,6 +47,7 @@ _JSON_PLACE: Final = re.compile(r"'\$\[\d+\]'|\$\d+")
 _ANY: Final = ""
 # What certificates say of a pattern that an evaluation did not come to.
 _UNASKED: Final = "this was not asked"
+_OTHERWISE: Final = "the project does not declare it so"
 # Who speaks where no source is there to say all: nothing has failed.
 _NOBODY: Final = frozenset({"unresolved", "closed"})
 
@@ -94,7 +96,7 @@ class Rereading:
         for name, rows in sorted(self._shown.items()):
             predicate = self._declared(name)
             if predicate is None:
-                yield Leaf(name, "unknown", "the project does not declare it so")
+                yield Leaf(name, "unknown", _OTHERWISE)
                 continue
             places = tuple(range(predicate.arity))
             answer = self._ask(predicate, places, list(rows))
@@ -110,6 +112,11 @@ class Rereading:
 
     def coverage(self) -> Iterator[Leaf]:
         """Ask for every covered key, for rows that exist and are not shown."""
+        covered = {one["predicate"] for one in self._document["coverage"]}
+        for name in sorted(covered - self._shown.keys()):
+            declared = self._program.predicates.get(name)
+            if declared is not None and self._has_strange(declared):
+                yield Leaf(name, "unknown", _OTHERWISE)
         for predicate, columns, keys in self._covered():
             answer = self._ask(predicate, columns, keys)
             yield from self._beyond(predicate, columns, set(keys), answer)
@@ -256,13 +263,34 @@ class Rereading:
         for declaration in self._document["declarations"]:
             if declaration["name"] == name:
                 kinds = [kind for _, kind in declaration["columns"]]
-                return predicate if kinds == [kind.value for kind in predicate.kinds] else None
+                same = kinds == [kind.value for kind in predicate.kinds]
+                return predicate if same and not self._has_strange(predicate) else None
         return None
+
+    def _has_strange(self, predicate: Predicate) -> bool:
+        """Tell whether the certificate has a structure that is none of the project's types now."""
+        if Kind.STRUCTURE not in predicate.kinds:
+            return False
+        places = tuple(range(predicate.arity))
+        told = [(places, row) for row in self._shown.get(predicate.name, ())]
+        told += [
+            (tuple(one["columns"]), tuple(key))
+            for one in self._document["coverage"]
+            if one["predicate"] == predicate.name
+            for key in one["keys"]
+        ]
+        try:
+            for columns, texts in told:
+                for place, text in zip(columns, texts, strict=True):
+                    read_canonical(text, predicate.columns[place])
+        except (ValueError, IndexError):
+            return True
+        return False
 
     def _ask(self, predicate: Predicate, columns: tuple[int, ...], keys: list[Texts]) -> Answer:
         rows = tuple(
             tuple(
-                canonical_value(text, predicate.kinds[column])
+                read_canonical(text, predicate.columns[column])
                 for text, column in zip(key, columns, strict=True)
             )
             for key in keys
@@ -308,7 +336,7 @@ def written_goal(goal: Sequence[Any], analysed: AnalysedProgram) -> Atom | None:
             terms.append(Variable(column.name))
             continue
         try:
-            terms.append(Constant(canonical_value(text, column.kind), column.kind))
+            terms.append(Constant(read_canonical(text, column), column.kind))
         except ValueError:
             return None
     return Atom(name, tuple(terms))

@@ -37,7 +37,7 @@ _GOAL_BY_GOAL: Final = "constat.session.run_reference"
 _LINES: Final = "constat.session.run_lines"
 UNBOUNDED: Final = Resources(seconds=1e9)
 # Of these DuckDB makes the same text as we do.
-_PLAIN: Final = frozenset(set(Kind) - {Kind.FLOAT, Kind.DECIMAL})
+_PLAIN: Final = frozenset(set(Kind) - {Kind.FLOAT, Kind.DECIMAL, Kind.STRUCTURE})
 
 
 class Relations(Protocol):

@@ -21,6 +21,7 @@ from constat.explore.failures import CONNECTION, StepFailure, StepFailureError
 from constat.explore.plan import Work
 from constat.explore.relations import Relation, Settlement, sorted_rows
 from constat.explore.workshop import DATABASE
+from constat.logic.structure_forms import types_form
 from constat.plan.costs import predicates_of, rules_by_head
 from constat.proof import decide
 from constat.session.answers import Settled
@@ -187,11 +188,13 @@ class ChainRelations:
                 if state is None:
                     return None
                 states.append(state)
-        told = [
+        told: list[object] = [
             [print_rule(program.rules[number]) for number in numbers],
             [concerns(predicates[one], self._bench.project, "explored") for one in outside],
             states,
         ]
+        types = types_form([column for one in sorted(below) for column in predicates[one].columns])
+        told += [types] if types else []
         return hashlib.sha256(json.dumps(told).encode()).hexdigest()
 
     def _database_state(self, name: str) -> str | None:

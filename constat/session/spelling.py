@@ -1,7 +1,7 @@
 """Between values and the texts that certificates and the store of facts keep.
 
-In: canonical texts and kinds, or goals. Out: values, or goals as people type them. Invariant:
-`canonical_value(format_value(v, k), k) == v`. Example: the goal `is_vip("C001")` of a rule file is
+In: canonical texts, or goals. Out: goals as people type them. Invariant: a text that is no value of
+its column's type is shown as it was kept. Example: the goal `is_vip("C001")` of a rule file is
 shown as `is_vip(C001)`.
 """
 
@@ -10,26 +10,22 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from constat.logic import OPEN, Constant, Kind, Variable, parse_value
+from constat.logic import OPEN, Constant, Variable
 from constat.syntax import print_row
+from constat.tiers.canonical_texts import read_canonical
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from constat.logic import Atom, Predicate, Value
-
-
-def canonical_value(text: str, kind: Kind) -> Value:
-    """Read the canonical spelling of a value; raises `ValueError`."""
-    return float.fromhex(text) if kind is Kind.FLOAT else parse_value(text, kind)
+    from constat.logic import Atom, Predicate
 
 
 def shown_row(predicate: Predicate | None, name: str, texts: Sequence[str]) -> str:
     """Write a row as a goal; as it was kept where it is not of the predicate's kinds."""
     if predicate is not None and predicate.arity == len(texts):
         try:
-            pairs = zip(texts, predicate.kinds, strict=True)
-            return print_row(predicate, tuple(canonical_value(*pair) for pair in pairs))
+            row = tuple(map(read_canonical, texts, predicate.columns))
+            return print_row(predicate, row)
         except ValueError:
             pass
     return f"{name}({', '.join(texts)})"

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final
 from constat.analysis import analyse
 from constat.diagnostics import ConstatError, Diagnostic, Severity
 from constat.logic import Atom, Column, Constant, Kind, Positive, Predicate
+from constat.logic.structure_forms import is_same_definition
 from constat.proof.overlay import STANDS, SUPPOSED
 from constat.syntax import exit_code, load_program
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from constat.analysis import AnalysedProgram
-    from constat.logic import Program, Rule
+    from constat.logic import Program, Rule, TypeDefinition
 
 _COUNTED: Final = re.compile(r"[A-Za-z]\w*\.[0-9]+[a-z]*\Z")
 _GUARD: Final = Predicate(
@@ -96,14 +97,17 @@ class _Merging:
                 self.refuse(f"`{name}` is declared with other columns in the project", predicate)
             if predicate.source is not None:
                 self.refuse(f"a supposed file may not say where rows of `{name}` lie", predicate)
+        for name, definition in fragment.types.items():
+            if not is_same_definition(self.program.types.get(name, definition), definition):
+                self.refuse(f"the type `{name}` is another one in the project", definition)
         types = {**fragment.types, **self.program.types}
         self.program = replace(self.program, predicates=predicates, types=types)
 
     @staticmethod
-    def refuse(message: str, predicate: Predicate) -> None:
+    def refuse(message: str, where: Predicate | TypeDefinition) -> None:
         note = "a supposition changes rules and facts, not sources and columns"
         hint = "delete this from the supposed file"
-        raise ConstatError([Diagnostic("C0703", message, predicate.span, note=note, help=hint)])
+        raise ConstatError([Diagnostic("C0703", message, where.span, note=note, help=hint)])
 
     def merged(self) -> SupposedProgram:
         """Give the program of the supposed world."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import ConstatError, Diagnostic, Span, nearest
 from constat.logic import OPEN, Constant, Kind
+from constat.logic.structure_forms import example_of
 from constat.proof.overlay import Overlay, Removal
 from constat.syntax import parse_fact, parse_goal, print_row
 from constat.tiers.config import CONFIG, config_key
@@ -119,7 +120,8 @@ class _Reader:
             column = predicate.columns[0]
             first = problem.diagnostics[0]
             message = f"`{value.strip()}` is no value of {column.name}, which is {column.type_name}"
-            hint = f"write `--set {wanted.strip()}={_EXAMPLES[column.kind]}`"
+            example = _EXAMPLES.get(column.kind) or example_of(column) or "VALUE"
+            hint = f"write `--set {wanted.strip()}={example}`"
             raise ConstatError(
                 [Diagnostic("C0701", message, _whole(name, text), note=first.message, help=hint)]
             ) from None

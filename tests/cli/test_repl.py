@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from constat import Session
 from constat.cli.repl.desk import Desk
+from constat.cli.repl.looping import coloured
 from constat.cli.repl.offering import constants, offers
 from constat.cli.repl.starting import entries
 from constat.cli.solve_options import plan_file
@@ -94,6 +95,22 @@ def test_any_text_is_something_and_a_question_never_waits(text: str) -> None:
     kind = kind_of(text)
     if kind in {Kind.QUESTION, Kind.COMMAND, Kind.NOTHING}:
         assert is_complete(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "complete"),
+    [
+        (".type T = [", False),
+        (".type T = [\n  x: number,", False),
+        (".type T = [\n  x: number\n]", True),
+        (".type T =\n  A {}\n  | B {\n    x: T\n  }", True),
+        (".type T = [x: T]\np(?x) :- ?x = sum ?y : {\n  q(?y)\n}", False),
+        ("p([1,", False),
+        ("p([1, nil]).", True),
+    ],
+)
+def test_a_type_may_stand_on_several_lines(text: str, *, complete: bool) -> None:
+    assert is_complete(text) is complete
 
 
 def test_lines_become_entries() -> None:
@@ -309,6 +326,13 @@ def test_what_fits_is_offered(typed: Desk) -> None:
     assert texts(typed, "What is is_v") == []
     assert texts(typed, "big(?c) :- is_v") == ["is_vip(?customer)"]
     assert "C020)" in texts(typed, "partner(C0")
+
+
+def test_structures_are_coloured_as_values() -> None:
+    pieces = coloured("pair([$Add($Zero, nil)], nilpotent)", frozenset({"pair"}))
+    values = [text for style, text, *_ in pieces if style == "class:constructor"]
+    assert values == ["$Add", "$Zero", "nil"]
+    assert "class:unknown" not in {style for style, *_ in pieces}
 
 
 def test_tables_and_columns_of_an_exploration_are_offered(shop: Path) -> None:

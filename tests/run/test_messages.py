@@ -36,7 +36,7 @@ PROGRAMS = {
         TEXTS + ".decl t(n: number)\nt(to_number(a)) :- sale(_, a).\n.output t\n",
         "1\tten\n",
     ),
-    "record": (".type Pair = [x: number, y: number]\n.decl p(x: Pair)\n.output p\n", ""),
+    "record": (".type Pair = [x: number, x: number]\n.decl p(x: Pair)\n.output p\n", ""),
     "database": (
         '.decl sale(id: number)\n.input sale(IO=sqlite, filename="s.db")\n.output sale\n',
         "",

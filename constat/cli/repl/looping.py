@@ -42,7 +42,7 @@ _MORE: Final = "     ... "
 _TOKENS: Final = re.compile(
     r'(?P<command>^/[\w-]*)|(?P<comment>//.*)|(?P<string>"(?:[^"\\]|\\.)*"?)'
     r"|(?P<variable>\?\w+|\b_\b)|(?P<number>(?<!\w)-?\d+(?:\.\d+)?\b)"
-    r"|(?P<declaration>\.(?:decl|type)\b)|(?P<predicate>[A-Za-z_]\w*(?=\s*\())|(?P<operator>:-|!=|<=|>=|[<>=!])"
+    r"|(?P<declaration>\.(?:decl|type)\b)|(?P<constructor>\$\w+|\bnil\b)|(?P<predicate>[A-Za-z_]\w*(?=\s*\())|(?P<operator>:-|!=|<=|>=|[<>=!])"
 )
 _STYLE: Final = Style.from_dict(
     {
@@ -52,6 +52,7 @@ _STYLE: Final = Style.from_dict(
         "variable": "ansicyan",
         "number": "ansigreen",
         "declaration": "bold",
+        "constructor": "ansigreen",
         "predicate": "ansiblue",
         "unknown": "ansired",
         "operator": "bold",

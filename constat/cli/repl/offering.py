@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from constat.cli.repl.dispatching import COMMANDS
+from constat.cli.vocabulary import typed_arguments
 from constat.diagnostics import ConstatError
 from constat.diagnostics.catalogue import catalogue
 from constat.proof.formats import FORMATS
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 _WORD: Final = re.compile(r"[\w.:-]*\Z")
 _CALLED: Final = re.compile(r"([A-Za-z_]\w*)\s*\(([^()]*)\Z")
+_NAME: Final = re.compile(r"[A-Za-z_]\w*\Z")
 _PLAIN: Final = re.compile(r"[A-Za-z0-9][\w.:-]*\Z")
 _TEXTS: Final = re.compile(r'"([^"\\\n]{1,60})"')
 _MOST: Final = 200
@@ -105,21 +107,21 @@ def _tables(desk: Desk) -> Iterator[tuple[str, str]]:
 
 def _in_goal(desk: Desk, before: str) -> Iterator[Offer]:
     """Offer atoms, or what fits as the next operand of one."""
-    called = _CALLED.search(before)
+    opened = typed_arguments(before)
     predicates = desk.session.program.program.predicates
-    if called is None:
+    if opened is None:
         word = _last_word(before)
         for name, predicate in sorted(predicates.items()):
             if name.startswith(word):
                 columns = ", ".join(f"?{one.name}" for one in predicate.columns)
                 yield Offer(f"{name}({columns})", len(word), _about(predicate.columns))
         return
-    name, operands = called.groups()
-    known = predicates.get(name)
-    place = operands.count(",")
-    typed = operands.rpartition(",")[2].lstrip()
-    if known is None or place >= len(known.columns):
+    called, written = _NAME.search(before[: opened[0]].rstrip()), opened[1]
+    known = predicates.get(called[0]) if called else None
+    place = len(written) - 1
+    if known is None or not 0 <= place < len(known.columns):
         return
+    typed = written[-1].lstrip()
     column = known.columns[place]
     end = ")" if place == len(known.columns) - 1 else ", "
     for text in (f"?{column.name}", *constants(desk)):
