@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -40,8 +41,10 @@ def run(command: Command, folder: Path, warm: Path, last: int) -> subprocess.Com
 def test_the_commands_of_a_document_print_what_it_shows(file: Path, shop: Path) -> None:
     shown = commands(file)
     assert shown
-    for name in ("memory", "reach"):
+    for name in ("grants", "memory", "reach"):
         shutil.copytree(ROOT / "examples" / name, shop.parent / name, dirs_exist_ok=True)
+    build = runpy.run_path(str(ROOT / "examples" / "grants" / "make_data.py"))["build"]
+    build(shop.parent / "grants" / "data" / "office.sqlite")
     last = 0
     with TemporaryDirectory() as place, warm_constat(Path(place)) as warm:
         for command in shown:
