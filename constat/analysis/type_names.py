@@ -16,6 +16,8 @@ from constat.analysis import structure_types
 from constat.analysis.type_table import BASE_KINDS, MAX_DEPTH, TypeTable, definition_order
 from constat.diagnostics import Diagnostic, Related, nearest
 from constat.logic import Kind
+from constat.syntax import Mode
+from constat.syntax.words import STAND_INS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -74,6 +76,9 @@ def _with_kinds(draft: Draft, predicate: Predicate) -> Predicate:
 
 
 def _unknown(draft: Draft, name: str, place: Span | None) -> Diagnostic:
+    plain = name.removesuffix("_")
+    if draft.mode is Mode.SOUFFLE and plain in STAND_INS:
+        return _of_constat_only(plain, place)
     near = nearest(name, [*BASE_KINDS, *draft.program.types])
     edit = f"write `{near}`" if near else f"declare it: `.type {name} <: symbol`"
     return Diagnostic(
@@ -83,6 +88,19 @@ def _unknown(draft: Draft, name: str, place: Span | None) -> Diagnostic:
         label="this type is not declared",
         note="built in are " + ", ".join(BASE_KINDS) + "; others are declared by `.type`",
         help=edit,
+    )
+
+
+def _of_constat_only(name: str, place: Span | None) -> Diagnostic:
+    """Say that Souffle's language, in which the program is read, lacks a type of ours."""
+    return Diagnostic(
+        "C0212",
+        f"there is no type `{name}` in Souffle's language",
+        place,
+        label="this type is not declared",
+        note="this program is read as Souffle reads it; Constat's own language has the type",
+        help='begin the file with `.pragma "constat" "0.1"`, or declare it: '
+        f"`.type {name} <: {STAND_INS[name]}`",
     )
 
 

@@ -37,6 +37,7 @@ PROGRAMS = {
         "1\tten\n",
     ),
     "record": (".type Pair = [x: number, x: number]\n.decl p(x: Pair)\n.output p\n", ""),
+    "type_of_ours": (".decl p(x: Decimal)\n.output p\n", ""),
     "database": (
         '.decl sale(id: number)\n.input sale(IO=sqlite, filename="s.db")\n.output sale\n',
         "",
