@@ -25,7 +25,7 @@ from .rules import (
     Term,
     Variable,
 )
-from .structures import QUOTED, RECORD, is_constructor
+from .structures import QUOTED, RECORD
 from .values import NUMERIC, STRUCTURE, Hole, Value, parse
 
 if TYPE_CHECKING:
@@ -95,7 +95,10 @@ def _printer(rule: Rule) -> _Printer:
 
 
 def _made(constructor: str, fields: list[str]) -> str:
-    """Return a structure as it is written; a branch without fields is its name."""
+    """Return a structure as it is written; a branch without fields is its name.
+
+    What is not a record is written as any function is.
+    """
     inner = ", ".join(fields)
     if constructor == RECORD:
         return f"[{inner}]"
@@ -130,9 +133,7 @@ class _Printer:
             return f"({term.function} {args[0]})"
         if term.function == "as":
             return f"as({args[0]}, {term.kind})"
-        if is_constructor(term.function):
-            return _made(term.function, args)
-        return f"{term.function}({', '.join(args)})"
+        return _made(term.function, args)
 
     def body(self, literals: tuple[Literal, ...]) -> str:
         shown: list[str] = []
