@@ -452,7 +452,7 @@ def aggregate_cases() -> Iterator[Case]:
 
 
 def matches(count: int) -> bytes:
-    """Return a proof of as many expensive matches; eight are affordable."""
+    """Return a proof of as many expensive matches; two are affordable."""
     w = Writer()
     w.outside("text", "s:symbol")
     w.declare("q", "s:symbol")
