@@ -16,7 +16,7 @@ from constat.logic import Kind, Parts, Value, implementation
 
 _SHORT: Final = 1024
 """Shorter texts are bounded by the limit of rows."""
-_MEGABYTE: Final = 1 << 20
+_MEGABYTE: Final = 1_000_000
 _GROW: Final = frozenset({"cat"})
 
 

@@ -38,7 +38,7 @@ class Limits:
     rows: int = 20_000_000
     rounds: int = 1_000_000
     calls: int = 10_000
-    memory: int = 2 << 30
+    memory: int = 2_000_000_000
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ an indexed file is.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import ConstatError
@@ -53,7 +53,7 @@ def try_small(
         return None
     budget = _Budget(MANY)
     watched = {name: _Watched(one, name in large, budget) for name, one in externals.items()}
-    bounded = Limits(limits.seconds, min(limits.rows, MANY), limits.rounds, limits.calls)
+    bounded = replace(limits, rows=min(limits.rows, MANY))
     try:
         outcome = engine.evaluate(
             with_projections(compiled.program),

@@ -47,8 +47,13 @@ class ReferenceRelations:
         return row_pieces(output, self._found[output.predicate.name])
 
     def _evaluated(self, predicate: str) -> list[Row]:
+        resources = self._computation.resources
         limits = Limits(
-            seconds=self._computation.resources.seconds, rows=1 << 40, rounds=1 << 40, calls=1 << 40
+            seconds=resources.seconds,
+            rows=1 << 40,
+            rounds=1 << 40,
+            calls=1 << 40,
+            memory=resources.memory or Limits().memory,
         )
         outcome = LazyEngine().evaluate(
             self._computation.program,

@@ -65,3 +65,11 @@ def test_an_interrupted_run_says_so_and_writes_nothing(engine: str, tmp_path: Pa
     assert b"Traceback" not in said
     assert place.results() == {}
     assert not list(tmp_path.glob("constat-*"))
+
+
+def test_texts_that_grow_for_ever_end_at_the_memory_that_is_allowed(tmp_path: Path) -> None:
+    growing = ".type L = [h: number, t: L]\n.decl l(x: L)\nl(nil).\nl([1, x]) :- l(x).\n.output l\n"
+    ran = Place(tmp_path).run(growing, "--memory", "70MB")
+    assert ran.code == 2
+    assert "C0609" in codes(ran)
+    assert "the limit of 70 MB of long texts was reached" in ran.err
