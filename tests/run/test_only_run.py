@@ -22,6 +22,7 @@ READERS = {
     "analysis/analysis.py",
     "analysis/kinds.py",
     "analysis/singletons.py",
+    "analysis/type_names.py",
     # It reads a draft with bare variables, and writes it anew with `?`: nothing runs by that mode.
     "authoring/fragments.py",
     "session/run_loading.py",
