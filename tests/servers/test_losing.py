@@ -67,12 +67,13 @@ def test_a_query_without_end_is_stopped(source: ServedDatabase, tmp_path: Path) 
         source.uri,
         declare("p(i: number)", ENDLESS),
         declare("t(i: number)", "SELECT i FROM t"),
-        bounds=", seconds: 0.3",
+        # The second query, which ends, has the same bound: a busy machine needs some of it.
+        bounds=", seconds: 2",
     )
     answer = found.ask("p")
     assert answer.answered == frozenset()
     assert open_rows(answer) == {(OPEN,)}
-    assert "did not finish within 0.3 s [C0521]" in reasons(answer)
+    assert "did not finish within 2 s [C0521]" in reasons(answer)
     # The state that was being read is still there, and is still the same.
     source.run("DELETE FROM t WHERE i > 1")
     later = found.ask("t")
