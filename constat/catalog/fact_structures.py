@@ -13,7 +13,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from constat.logic import RECORD, Kind, format_value, read_as
-from constat.logic.structure_text import unquoted
+from constat.logic.structure_text import STRING, unquoted
 from constat.logic.wrapping import bounds, single
 
 if TYPE_CHECKING:
@@ -22,9 +22,8 @@ if TYPE_CHECKING:
     from constat.logic import Column, Structures, Value
 
 _NARROW: Final = 32
-_STRING: Final = r'"[^"\\]*(?:\\["\\][^"\\]*)*"'
-_PIECE: Final = re.compile(rf'{_STRING}|\$[A-Za-z0-9_]+|[\[\]()]|, |[^"\[\]()$, ]+')
-_WRITTEN: Final = re.compile(rf"{_STRING}|-?0x[0-9a-f.]+p[+-][0-9]+")
+_PIECE: Final = re.compile(rf'{STRING}|\$[A-Za-z0-9_]+|[\[\]()]|, |[^"\[\]()$, ]+')
+_WRITTEN: Final = re.compile(rf"{STRING}|-?0x[0-9a-f.]+p[+-][0-9]+")
 _CLOSERS: Final = frozenset("])")
 
 

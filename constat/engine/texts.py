@@ -2,7 +2,7 @@
 
 In: values as rules compute them. Out: the same values, each long text once. Invariant: what long
 texts take in memory stays below the limit, whatever a rule does: lists that grow by a cell in each
-round would fill any memory long before rows are counted. Example: 2 GiB of lists end in a limit.
+round would fill any memory long before rows are counted. Example: 2 GB of lists end in a limit.
 """
 
 from __future__ import annotations

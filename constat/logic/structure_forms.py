@@ -15,7 +15,7 @@ from decimal import Decimal
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, cast
 
-from constat.logic.structure_text import NIL, RECORD, unquoted
+from constat.logic.structure_text import NIL, RECORD, STRING, unquoted
 from constat.logic.structures import is_constructor
 from constat.logic.terms import Aggregate, Apply, Comparison, Negative, Positive
 from constat.logic.values import Kind
@@ -27,9 +27,8 @@ if TYPE_CHECKING:
     from constat.logic.terms import Literal, Term
     from constat.logic.values import Value
 
-_STRING: Final = r'"[^"\\]*(?:\\["\\][^"\\]*)*"'
-_NAMED: Final = re.compile(rf"{_STRING}|\$[A-Za-z0-9_]+")
-_PIECE: Final = re.compile(rf"{_STRING}|(?<![$A-Za-z0-9_])-?[0-9][0-9a-fx.p+-]*")
+_NAMED: Final = re.compile(rf"{STRING}|\$[A-Za-z0-9_]+")
+_PIECE: Final = re.compile(rf"{STRING}|(?<![$A-Za-z0-9_])-?[0-9][0-9a-fx.p+-]*")
 _LEAVES: Final = MappingProxyType(
     {
         Kind.NUMBER: "5",

@@ -21,9 +21,10 @@ NIL: Final = "nil"
 RECORD: Final = "[]"
 """The constructor of all records; that of a branch is its name with the dollar sign."""
 
-_STRING: Final = r'"[^"\\]*(?:\\["\\][^"\\]*)*"'
+STRING: Final = r'"[^"\\]*(?:\\["\\][^"\\]*)*"'
+"""The pattern of a text in its quotes."""
 _TOKEN: Final = re.compile(
-    rf"{_STRING}|\$[A-Za-z_][A-Za-z0-9_]*|[\[\]()]|, |[-A-Za-z0-9.+]+", re.ASCII
+    rf"{STRING}|\$[A-Za-z_][A-Za-z0-9_]*|[\[\]()]|, |[-A-Za-z0-9.+]+", re.ASCII
 )
 _WHOLE: Final = re.compile(r"-?(?:0|[1-9][0-9]{0,37})\Z")
 _POINTED: Final = re.compile(r"-?(?:0|[1-9][0-9]{0,37})\.[0-9]{0,37}[1-9]\Z")
@@ -31,21 +32,21 @@ _HEXADECIMAL: Final = re.compile(r"-?0x[01]\.[0-9a-f]{1,13}p[+-][0-9]{1,4}\Z")
 _MOST_DIGITS: Final = 38
 _BETWEEN: Final = ", "
 # Outside of quotes these signs stand nowhere else; what lies between them is skipped at once.
-_MARK: Final = re.compile(rf"{_STRING}|[\[\]()]|{_BETWEEN}")
+_MARK: Final = re.compile(rf"{STRING}|[\[\]()]|{_BETWEEN}")
 # Fields that go no deeper than this, at once. Possessive: what does not match is not tried again.
 _SHALLOW: Final = 4
 
 
 def _group(depth: int) -> str:
-    inner = _group(depth - 1) if depth else _STRING
-    return rf'[\[(](?:[^\[\]()"]++|{_STRING}|{inner})*+[\])]'
+    inner = _group(depth - 1) if depth else STRING
+    return rf'[\[(](?:[^\[\]()"]++|{STRING}|{inner})*+[\])]'
 
 
 _FIELDS: Final = re.compile(
-    rf'{_STRING}|(?:\$[A-Za-z0-9_]++)?{_group(_SHALLOW)}|[^\[\]()", ]++', re.ASCII
+    rf'{STRING}|(?:\$[A-Za-z0-9_]++)?{_group(_SHALLOW)}|[^\[\]()", ]++', re.ASCII
 )
-_OPENING: Final = re.compile(rf"{_STRING}|\$[A-Za-z_][A-Za-z0-9_]*\(|[\[\])]|{_BETWEEN}", re.ASCII)
-_FLOAT: Final = re.compile(rf"{_STRING}|-?0x[0-9a-f.]+p[+-][0-9]+")
+_OPENING: Final = re.compile(rf"{STRING}|\$[A-Za-z_][A-Za-z0-9_]*\(|[\[\])]|{_BETWEEN}", re.ASCII)
+_FLOAT: Final = re.compile(rf"{STRING}|-?0x[0-9a-f.]+p[+-][0-9]+")
 
 
 def quoted(text: str) -> str:

@@ -25,6 +25,7 @@ from constat.logic.failure import EvaluationError
 from constat.logic.structure_text import (
     NIL,
     RECORD,
+    STRING,
     constructor_and_fields,
     quoted,
     unquoted,
@@ -217,7 +218,7 @@ class _Reader:
 
 _CONSTRUCTOR: Final = re.compile(r"\$[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _NIL: Final = re.compile(r"nil(?![A-Za-z0-9_])", re.ASCII)
-_QUOTED: Final = re.compile(r'"[^"\\]*(?:\\["\\][^"\\]*)*"')
+_QUOTED: Final = re.compile(STRING)
 # As Souffle writes a text: without quotes, up to what ends the field.
 _RAW_FIELD: Final = re.compile(r'[^",\]][^,\]]*|(?=[,\]])')
 _RAW_ARGUMENT: Final = re.compile(r'[^",)][^,)]*|(?=[,)])')
