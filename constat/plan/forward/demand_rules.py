@@ -34,7 +34,6 @@ from constat.logic import (
     Positive,
     Predicate,
     Rule,
-    Term,
     Variable,
     literal_variables,
     outer_names,
@@ -42,6 +41,7 @@ from constat.logic import (
 )
 from constat.plan.costs import predicates_of, rules_by_head
 from constat.plan.forward.draft import TypedRule
+from constat.plan.forward.extract import Cut
 from constat.plan.forward.join_order import JoinOrder, domains_of
 from constat.plan.order import order_body
 
@@ -71,8 +71,8 @@ class Demands:
             if component.recursive
             for name in component.predicates
         }
-        self.rules: dict[tuple[Atom, tuple[Literal, ...]], TypedRule] = {}
-        self.prefixes: dict[tuple[tuple[Literal, ...], tuple[Term, ...]], Atom] = {}
+        self.rules: dict[tuple[Atom, Cut], TypedRule] = {}
+        self.prefixes: dict[Cut, Atom] = {}
         self.made: dict[str, Predicate] = {}
         self.full: dict[str, None] = {}
         self.waiting: list[Adorned] = []
@@ -135,7 +135,9 @@ class Demands:
 
     def keep(self, rule: Rule, kinds: Mapping[str, Kind]) -> None:
         """Keep a rule, unless it is there."""
-        self.rules.setdefault((rule.head, rule.body), (rule, kinds))
+        # A rule's names are those of its head and body, and a safe head has no others.
+        cut = Cut.of(rule.body, (), kinds)
+        self.rules.setdefault((rule.head, cut), (rule, kinds))
 
     def _rewrite(self, number: int, columns: tuple[int, ...]) -> None:
         rule, kinds = self.program.rules[number], self.program.variable_kinds[number]
@@ -246,13 +248,13 @@ class _Walk:
         return tuple(self.taken)
 
     def _supplement(self, names: list[str]) -> Atom:
-        terms = tuple(Variable(name) for name in names)
-        body = tuple(self.taken)
-        known = self.demands.prefixes.get((body, terms))
+        cut = Cut.of(self.taken, names, self.kinds)
+        known = self.demands.prefixes.get(cut)
         if known is None:
+            terms = tuple(Variable(name) for name in names)
             known = Atom(self.demands.supplement(names, self.kinds), terms)
-            self.demands.prefixes[body, terms] = known
-            self.demands.add(known, body, self.kinds)
+            self.demands.prefixes[cut] = known
+            self.demands.add(known, cut.literals, self.kinds)
         return known
 
     def _rewritten(self, literal: Literal) -> Literal:

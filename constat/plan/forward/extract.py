@@ -7,8 +7,8 @@ variables; all others were local to the literals.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 from constat.logic import (
     Atom,
@@ -27,6 +27,24 @@ from constat.plan.forward.draft import TypedRule
 
 
 @dataclass(frozen=True, slots=True)
+class Cut:
+    """All that makes one such relation another: its literals, columns, and kinds of variables.
+
+    `Extracts` makes a relation from nothing else, so no two that differ can be taken for one.
+    """
+
+    literals: tuple[Literal, ...]
+    kept: tuple[str, ...]
+    kinds: tuple[tuple[str, Kind], ...]
+
+    @classmethod
+    def of(cls, literals: Iterable[Literal], kept: Iterable[str], kinds: Mapping[str, Kind]) -> Cut:
+        """Describe some literals of a rule, whose variables have these kinds."""
+        body = tuple(literals)
+        return cls(body, tuple(kept), kinds_of(body, kinds))
+
+
+@dataclass(frozen=True, slots=True)
 class Extract:
     """A relation made of literals."""
 
@@ -39,15 +57,40 @@ class Extract:
         return Atom(self.predicate.name, tuple(Variable(renamed[term.name]) for term in terms))
 
 
-def extract(
-    name: str, literals: Sequence[Literal], kept: Iterable[str], kinds: Mapping[str, Kind]
-) -> Extract:
+@dataclass(slots=True)
+class Extracts:
+    """The relations that one pass makes, each once."""
+
+    made: dict[Cut, Extract] = field(default_factory=dict)
+
+    def take(self, name: str, cut: Cut) -> Extract:
+        """Give the relation of a cut; a new one is called by this name and its number."""
+        if cut not in self.made:
+            self.made[cut] = extract(f"{name}/{len(self.made) + 1}", cut)
+        return self.made[cut]
+
+    @property
+    def predicates(self) -> dict[str, Predicate]:
+        """The relations by name."""
+        return {one.predicate.name: one.predicate for one in self.made.values()}
+
+    @property
+    def rules(self) -> list[TypedRule]:
+        """The rule of each relation."""
+        return [one.rule for one in self.made.values()]
+
+
+def extract(name: str, cut: Cut) -> Extract:
     """Make literals a relation whose columns are the kept variables."""
-    names = tuple(kept)
-    columns = tuple(Column(one, kinds[one].value, kinds[one]) for one in names)
-    head = Atom(name, tuple(map(Variable, names)))
-    own = {one: kinds[one] for literal in literals for one in names_of(literal)}
-    return Extract(Predicate(name, columns), (Rule(f"{name}.1", head, tuple(literals)), own))
+    kinds = dict(cut.kinds)
+    columns = tuple(Column(one, kinds[one].value, kinds[one]) for one in cut.kept)
+    head = Atom(name, tuple(map(Variable, cut.kept)))
+    return Extract(Predicate(name, columns), (Rule(f"{name}.1", head, cut.literals), kinds))
+
+
+def kinds_of(body: Iterable[Literal], kinds: Mapping[str, Kind]) -> tuple[tuple[str, Kind], ...]:
+    """Give the variables of a body with their kinds, in the order of their names."""
+    return tuple((name, kinds[name]) for name in sorted({n for one in body for n in names_of(one)}))
 
 
 def names_of(literal: Literal) -> set[str]:

@@ -25,7 +25,7 @@ from constat.logic import (
     literal_variables,
     term_variables,
 )
-from constat.plan.forward.extract import Extract, extract, names_of
+from constat.plan.forward.extract import Cut, Extracts, names_of
 
 if TYPE_CHECKING:
     from constat.logic import Atom, Rule
@@ -49,24 +49,18 @@ def take_fields_first(draft: Draft) -> None:
         if one.recursive
         for name in one.predicates
     }
-    made: dict[tuple[Moved, tuple[str, ...]], Extract] = {}
+    made = Extracts()
     rules = [
         _taken(draft, typed, members[typed[0].head.predicate], made)
         if typed[0].head.predicate in members
         else typed
         for typed in draft.typed_rules()
     ]
-    if made:
-        predicates = {one.predicate.name: one.predicate for one in made.values()}
-        draft.revise([*rules, *(one.rule for one in made.values())], predicates, NAME)
+    if made.made:
+        draft.revise([*rules, *made.rules], made.predicates, NAME)
 
 
-def _taken(
-    draft: Draft,
-    typed: TypedRule,
-    own: frozenset[str],
-    made: dict[tuple[Moved, tuple[str, ...]], Extract],
-) -> TypedRule:
+def _taken(draft: Draft, typed: TypedRule, own: frozenset[str], made: Extracts) -> TypedRule:
     rule, kinds = typed
     for literal in rule.body:
         if not isinstance(literal, Positive) or literal.atom.predicate in own:
@@ -75,11 +69,9 @@ def _taken(
         if not any(_computes(one) for one in moved[1:]):
             continue
         kept = _kept(moved, rule)
-        if (moved, kept) not in made:
-            name = f"{literal.atom.predicate}/fields/{len(made) + 1}"
-            made[moved, kept] = extract(name, moved, kept, kinds)
+        found = made.take(f"{literal.atom.predicate}/fields", Cut.of(moved, kept, kinds))
         draft.note(NAME, literal.atom.predicate, f"{rule.id} reads fields of it", applied=True)
-        atom = made[moved, kept].atom({name: name for name in kept})
+        atom = found.atom({name: name for name in kept})
         gone = {id(one) for one in moved[1:]}
         body = (Positive(atom) if one is literal else one for one in rule.body)
         rule = replace(rule, body=tuple(one for one in body if id(one) not in gone))

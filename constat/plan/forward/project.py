@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from constat.logic import Comparison, Literal, Positive, Rule, Variable, term_variables
 from constat.plan.forward.draft import Draft
-from constat.plan.forward.extract import Extract, extract, names_of
+from constat.plan.forward.extract import Cut, Extracts, names_of
 from constat.plan.forward.frames import TEXTS
 from constat.plan.forward.pipelines import compile_pipelines
 from constat.plan.forward.suitability import INTEGERS
@@ -34,10 +34,10 @@ _PAIR = 2
 
 @dataclass(slots=True)
 class _Change:
-    """The rules of the program, and the projections made so far, by what they project."""
+    """The rules of the program, and the projections made so far."""
 
     rules: list[TypedRule]
-    made: dict[tuple[Literal, ...], Extract] = field(default_factory=dict)
+    made: Extracts = field(default_factory=Extracts)
 
 
 def project_inputs(draft: Draft) -> None:
@@ -53,9 +53,8 @@ def project_inputs(draft: Draft) -> None:
     for component in wide:
         if _gains(draft, stages[component.predicates]):
             _project(draft, component, change)
-    if change.made:
-        made = {one.predicate.name: one.predicate for one in change.made.values()}
-        draft.revise([*change.rules, *(one.rule for one in change.made.values())], made, NAME)
+    if change.made.made:
+        draft.revise([*change.rules, *change.made.rules], change.made.predicates, NAME)
 
 
 def _is_wide(draft: Draft, component: Component) -> bool:
@@ -119,14 +118,9 @@ def _projected(
     if any(kinds[name] not in INTEGERS | TEXTS for name in kept):
         draft.note(NAME, rule.id, "a later step reads the column", applied=False)
         return rule
-    key = tuple(moved)
-    if key not in change.made:
-        name = f"{literal.atom.predicate}/{len(change.made) + 1}"
-        change.made[key] = extract(name, moved, kept, kinds)
-        draft.note(
-            NAME, literal.atom.predicate, f"{rule.id} reads {len(kept)} columns", applied=True
-        )
-    atom = change.made[key].atom({name: name for name in kept})
+    found = change.made.take(literal.atom.predicate, Cut.of(moved, kept, kinds))
+    draft.note(NAME, literal.atom.predicate, f"{rule.id} reads {len(kept)} columns", applied=True)
+    atom = found.atom({name: name for name in kept})
     places = {id(one) for one in moved[1:]}
     body = (Positive(atom) if one is literal else one for one in rule.body if id(one) not in places)
     return replace(rule, body=tuple(body))

@@ -18,6 +18,7 @@ from constat.logic import (
     Apply,
     Atom,
     Comparison,
+    Kind,
     Literal,
     Negative,
     Positive,
@@ -28,7 +29,7 @@ from constat.logic import (
     term_variables,
 )
 from constat.plan.forward.estimates import distinct_of, follow
-from constat.plan.forward.extract import extract, is_safe
+from constat.plan.forward.extract import Cut, extract, is_safe
 from constat.plan.forward.join_order import plan_rule
 from constat.plan.forward.pipelines import compile_pipelines
 
@@ -43,7 +44,8 @@ _LONGEST = 6
 _COST_OF_KEEPING = 2.0
 _WORTH = 10_000.0
 
-Beginning = tuple[Literal, ...]
+Beginning = tuple[tuple[Literal, ...], tuple[tuple[str, Kind], ...]]
+"""Literals in canonical names, with the kind of each name: all that the rules have in common."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +70,11 @@ def share_subplans(draft: Draft) -> None:
     made: dict[str, Predicate] = {}
     added: list[TypedRule] = []
     taken: set[int] = set()
-    for beginning in sorted(groups, key=len, reverse=True):
+    for beginning in sorted(groups, key=lambda one: len(one[0]), reverse=True):
         uses = [use for use in groups[beginning] if use.number not in taken]
         if len(uses) < 2:  # noqa: PLR2004  one rule shares nothing
             continue
-        found = _extract(rules, beginning, uses, f"shared/{len(made) + 1}")
+        found = _extracted(rules, beginning, uses, f"shared/{len(made) + 1}")
         why, pays = _weigh(found, len(uses), estimates)
         if why:
             subject = ", ".join(rules[use.number][0].id for use in uses)
@@ -102,13 +104,17 @@ def _groups(draft: Draft) -> dict[Beginning, list[_Use]]:
         for name in one.predicates
     }
     found: dict[Beginning, list[_Use]] = {}
-    for number, rule in enumerate(draft.program.rules):
-        for use, beginning in _beginnings(number, rule, component[rule.head.predicate]):
+    for number, typed in enumerate(draft.typed_rules()):
+        own = component[typed[0].head.predicate]
+        for use, beginning in _beginnings(number, typed, own):
             found.setdefault(beginning, []).append(use)
     return {one: uses for one, uses in found.items() if len(uses) > 1}
 
 
-def _beginnings(number: int, rule: Rule, own: frozenset[str]) -> Iterator[tuple[_Use, Beginning]]:
+def _beginnings(
+    number: int, typed: TypedRule, own: frozenset[str]
+) -> Iterator[tuple[_Use, Beginning]]:
+    rule, kinds = typed
     names: dict[str, str] = {}
     literals: list[Literal] = []
     atoms = 0
@@ -124,7 +130,8 @@ def _beginnings(number: int, rule: Rule, own: frozenset[str]) -> Iterator[tuple[
                 return
         atoms += isinstance(literal, Positive)
         if atoms > 1 and is_safe(literals):
-            yield _Use(number, length, dict(names)), tuple(literals)
+            known = tuple((canonical, kinds[name]) for name, canonical in names.items())
+            yield _Use(number, length, dict(names)), (tuple(literals), known)
 
 
 def _renamed(
@@ -148,14 +155,13 @@ def _term(term: Term, names: Mapping[str, str]) -> Term:
             return term
 
 
-def _extract(rules: list[TypedRule], beginning: Beginning, uses: list[_Use], name: str) -> Extract:
-    kinds = {
-        canonical: rules[use.number][1][name]
-        for use in uses[:1]
-        for name, canonical in use.names.items()
-    }
+def _extracted(
+    rules: list[TypedRule], beginning: Beginning, uses: list[_Use], name: str
+) -> Extract:
+    literals, kinds = beginning
     needed = {name for use in uses for name in _needed(rules[use.number][0], use)}
-    return extract(name, beginning, [one for one in kinds if one in needed], kinds)
+    kept = (one for one, _ in kinds if one in needed)
+    return extract(name, Cut.of(literals, kept, dict(kinds)))
 
 
 def _needed(rule: Rule, use: _Use) -> set[str]:

@@ -29,6 +29,16 @@ PROGRAMS = {
     "two of them": "p(?x, ?y) :- e(?x, ?y, _). q(?x, ?y) :- p(?x, ?y), e(?x, ?y, 0.5)."
     "p(?x, ?z) :- p(?x, ?y), q(?y, ?z), e(?x, _, ?w), ?w < 2.0.",
 }
+SHARED = {
+    "one literal of which rules keep other columns": "p(?x, ?y) :- e(?x, ?y, _)."
+    "p(?b, ?x) :- p(?x, ?y), p(?y, ?x), e(?a, ?b, ?w), ?w > 0.5, ?a != ?b."
+    "p(?a, ?x) :- p(?x, ?y), p(?y, ?x), e(?a, ?b, ?w), ?w > 0.5, ?a != ?b."
+    "p(?x, ?y) :- p(?x, ?z), p(?z, ?y), e(?a, ?b, ?w), ?w > 0.5, ?a != ?b.",
+    "a literal that one rule joins and another only asks for": "p(?x, ?y) :- e(?x, ?y, _)."
+    "p(?x, ?z) :- p(?x, ?y), p(?y, ?z), e(?a, ?b, ?w), ?w > 0.5, ?a < 9, ?b < 9."
+    "p(?x, ?a) :- p(?x, ?y), p(?y, ?a), e(?a, ?b, ?w), ?w > 0.5, ?a < 9, ?b < 9, q(?a, ?b)."
+    "q(1, 2).",
+}
 ROWS = st.lists(
     st.tuples(st.integers(0, 4), st.integers(0, 4), st.sampled_from([0.5, 1.0, 2.0])),
     max_size=10,
@@ -36,12 +46,22 @@ ROWS = st.lists(
 )
 
 
-@pytest.mark.parametrize("rules", PROGRAMS.values(), ids=list(PROGRAMS))
+@pytest.mark.parametrize("rules", [*PROGRAMS.values(), *SHARED.values()], ids=[*PROGRAMS, *SHARED])
 @settings(max_examples=SOME)
 @given(rows=ROWS)
 def test_projections_keep_the_rows(rules: str, rows: list[Row]) -> None:
     plan = agree(HEAD + rules, "p(?x, ?y)", {"e": rows})
     assert notes(plan, NAME) == {"e": True}
+
+
+def test_rules_that_keep_the_same_columns_of_a_literal_share_its_projection() -> None:
+    rules = "p(?x, ?y) :- e(?x, ?y, _)."
+    rules += "p(?x, ?y) :- p(?x, ?z), p(?z, ?y), e(?x, ?y, ?w), ?w > 0.5."
+    rules += "p(?y, ?x) :- p(?x, ?z), p(?z, ?y), e(?x, ?y, ?w), ?w > 0.5."
+    rules += "p(?y, ?y) :- p(?y, ?z), p(?z, ?y), e(?x, ?y, ?w), ?w > 0.5, ?x < 9."
+    plan = planned(HEAD + rules, "p(?x, ?y)")
+    made = [name for name, one in plan.relations.items() if one.made_by == NAME]
+    assert sorted(made) == ["e/1", "e/2", "e/3"]
 
 
 @pytest.mark.parametrize("rules", PROGRAMS.values(), ids=list(PROGRAMS))
