@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from constat.analysis.analysed import AnalysedProgram, Component
 from constat.analysis.analysis import PASSES, Pass, analyse, analyse_or_raise
+from constat.analysis.divisions import FLOOR, refused_in_drafts
 from constat.analysis.fences import QUERIED, fence_mistakes
 from constat.analysis.goals import check_goal
 
 __all__ = [
+    "FLOOR",
     "PASSES",
     "QUERIED",
     "AnalysedProgram",
@@ -22,4 +24,5 @@ __all__ = [
     "analyse_or_raise",
     "check_goal",
     "fence_mistakes",
+    "refused_in_drafts",
 ]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from constat.analysis.aggregation import check_aggregates, without_shadows
 from constat.analysis.analysed import AnalysedProgram
 from constat.analysis.attributes import check_attributes
+from constat.analysis.divisions import check_divisions
 from constat.analysis.draft import Draft
 from constat.analysis.kinds import infer_kinds
 from constat.analysis.modes import check_modes
@@ -43,6 +44,7 @@ PASSES: tuple[Pass, ...] = (
     check_aggregates,  # needs declarations, for its help
     infer_kinds,  # needs the kinds of columns; gives typed rules
     check_subtypes,  # needs typed rules: constructors that know their types
+    check_divisions,  # needs typed rules, as they were written
     check_nulls,  # needs declarations
     open_structures,  # needs typed rules, and all that looks at them as they were written before
     check_modes,  # needs opened rules; assumes safety, but does not rely on it

@@ -31,7 +31,7 @@ _OF_PREDICATES = (
 )
 _OF_TYPES = ("approved", "author", "description", "owner", "unit")
 _OF_COLUMNS = ("description", "null", "nullable", "unit")
-_OF_RULES = (*_ANYWHERE, "confidence", "id", "reasons")
+_OF_RULES = (*_ANYWHERE, "confidence", "floor", "id", "reasons")
 
 
 def check_attributes(draft: Draft) -> None:

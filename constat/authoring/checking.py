@@ -12,14 +12,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
-from constat.analysis import analyse, check_goal
+from constat.analysis import analyse, check_goal, refused_in_drafts
 from constat.authoring.constants import (
     atom_constants,
     constants_of,
     query_constants,
     unseen,
 )
-from constat.authoring.fragments import Fragment, read_fragment
+from constat.authoring.fragments import DRAFT_NAME, Fragment, read_fragment
 from constat.authoring.joining import bridged, derived, reachable
 from constat.authoring.proposals import GIVE_UP
 from constat.authoring.recursing import runaways
@@ -123,6 +123,8 @@ def _joined(
     analysed = analyse(merged, found)
     # The project's own warnings are no business of the model.
     diagnostics.extend(one for one in found if one.severity is Severity.ERROR)
+    own = (one for one in found if one.span is not None and one.span.source == DRAFT_NAME)
+    diagnostics.extend(refused_in_drafts(own))
     if analysed is not None:
         diagnostics.extend(runaways(analysed, derived(fragment.program)))
     return analysed

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from constat.analysis import QUERIED
+from constat.analysis import FLOOR, QUERIED
 from constat.diagnostics import Diagnostic, Severity, Span
 from constat.library.reviewing.beyond import BEYOND, RESERVED
 from constat.logic import Aggregate, Positive
@@ -34,7 +34,7 @@ MOST_RULES: Final = 60
 MOST_ALTERNATIVES: Final = 200
 MOST_PREDICATES: Final = 40
 _STRICT: Final = AuthoringSetting().variables
-_KEPT_OF_RULES: Final = frozenset({"says", "says_not", "reasons"})
+_KEPT_OF_RULES: Final = frozenset({FLOOR, "says", "says_not", "reasons"})
 _KEPT_OF_PREDICATES: Final = frozenset({"says", "says_not", "says_unknown", "key"})
 _KEPT_OF_COLUMNS: Final = frozenset({"null", "nullable", "unit"})
 _KEPT_OF_INPUTS: Final = frozenset({"source", "query", "key", "null", "distinct"})

@@ -6,8 +6,10 @@ import click
 
 from constat.cli.asking import asked, project_option
 from constat.cli.helping import PlainCommand
+from constat.cli.output import note
 from constat.cli.plan_show import FORMS, shown
 from constat.cli.solve_options import plan_file
+from constat.diagnostics import render
 from constat.session import Session
 
 
@@ -36,4 +38,6 @@ def command(file: str, *, form: str, project: str | None) -> int:
         plan = written.plan()
         chain = session.plans.check(plan)
     shown(plan, chain, form, done=False)
+    if chain.warnings:
+        note(render(chain.warnings, {}, colour=False).rstrip("\n"))
     return 0

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
-from constat.analysis import analyse
+from constat.analysis import FLOOR, analyse, refused_in_drafts
 from constat.diagnostics import ConstatError, Diagnostic, Severity, nearest
 from constat.explore.periods import PERIODS
 from constat.explore.plan import Work
@@ -26,7 +26,7 @@ from constat.logic.structure_forms import is_same_definition
 from constat.syntax import exit_code, parse_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from constat.analysis import AnalysedProgram
     from constat.explore.plan import Step
@@ -57,11 +57,15 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """Steps over a project's program; `analysed` is that program with all of them."""
+    """Steps over a project's program; `analysed` is that program with all of them.
+
+    `warnings` are about the texts of steps.
+    """
 
     base: AnalysedProgram
     links: tuple[Link, ...]
     analysed: AnalysedProgram
+    warnings: tuple[Diagnostic, ...] = ()
 
     def link_of(self, relation: str) -> Link | None:
         """The step that gives a relation; `None` for one of the project."""
@@ -141,7 +145,10 @@ class _Compiling:
         self.stop()
         # Analysed at once, so that every mistake of types is told before anything runs.
         rules = [rule for link in links for rule in link.rules]
-        return Chain(self.base, tuple(links), _analysed(self.base, program, rules))
+        told: list[Diagnostic] = []
+        analysed = _analysed(self.base, program, rules, told)
+        warnings = tuple(one for one in told if one.span and one.span.source in self.texts)
+        return Chain(self.base, tuple(links), analysed, warnings)
 
     def stop(self) -> None:
         """Raise what was found; what comes later would be about the same mistakes."""
@@ -158,7 +165,7 @@ class _Compiling:
         declared = "\n".join(f".decl {one.declaration}" for one in step.outputs)
         # The declarations come last, so that the lines of the rules keep their numbers.
         text = f"{step.text}\n{declared}\n" if step.work is Work.RULES else f"{declared}\n"
-        name = f"<step {number}: {step.name}>"
+        name = _text_name(number, step)
         self.texts[name] = text
         return parse_text(text, name, self.diagnostics)
 
@@ -257,14 +264,25 @@ class _Compiling:
                 return
 
 
+def draft_errors(chain: Chain, steps: Collection[str]) -> list[Diagnostic]:
+    """Give the warnings that are errors because a model wrote those steps."""
+    names = {_text_name(one.number, one.step) for one in chain.links if one.step.name in steps}
+    own = [one for one in chain.warnings if one.span and one.span.source in names]
+    return refused_in_drafts(own)
+
+
+def _text_name(number: int, step: Step) -> str:
+    return f"<step {number}: {step.name}>"
+
+
 def _source(step: Step) -> Source:
     """A SELECT on a database is asked as any relation of it: guarded, read-only, with evidence."""
     return Source({"source": step.source, "query": step.text}, step.span)
 
 
 def _plain(rule: Rule, fragment: Program) -> Rule:
-    """Drop what a rule says of itself but for its sentence."""
-    kept = {key: value for key, value in rule.attributes.items() if key.startswith(_SAID)}
+    """Drop what a rule says of itself but for its sentence and that whole numbers are meant."""
+    kept = {k: v for k, v in rule.attributes.items() if k.startswith(_SAID) or k == FLOOR}
     places = [one for one in fragment.rules if one.head.predicate == rule.head.predicate]
     number = next(place for place, one in enumerate(places, start=1) if one is rule)
     identity = f"{rule.head.predicate}.{number}"
@@ -287,8 +305,13 @@ def _ordered(links: Sequence[Link]) -> tuple[Link, ...]:
         done.add(ready[0].number)
 
 
-def _analysed(base: AnalysedProgram, program: Program, rules: Sequence[Rule]) -> AnalysedProgram:
-    diagnostics: list[Diagnostic] = []
+def _analysed(
+    base: AnalysedProgram,
+    program: Program,
+    rules: Sequence[Rule],
+    told: list[Diagnostic] | None = None,
+) -> AnalysedProgram:
+    diagnostics: list[Diagnostic] = [] if told is None else told
     # The project's rules are taken as the analysis left them: it gives them again.
     found = analyse(replace(program, rules=(*base.rules, *rules)), diagnostics)
     if found is None:

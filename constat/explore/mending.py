@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from constat.authoring.discovery_text import fenced
 from constat.authoring.drafting import mistakes_text
 from constat.diagnostics import ConstatError
-from constat.explore.chain import compile_chain
+from constat.explore.chain import compile_chain, draft_errors
 from constat.explore.instructions import mending_prompt
 from constat.explore.plan import MOST_TEXT, Work
 from constat.explore.planning import asked
@@ -78,13 +78,20 @@ class Mending:
                 return None
             try:
                 step = replace(link.step, text=text.strip())
-                return Mended(with_step(chain, link, step), reply.model)
+                return Mended(_checked(with_step(chain, link, step), step), reply.model)
             except ConstatError as problem:
                 told = ToolResult(call.identity, mistakes_text(problem.diagnostics), failed=True)
             said = Turn("assistant", reply.text, reply.calls)
             turns = (*prompt.turns, said, Turn("user", results=(told,)))
             prompt = replace(prompt, turns=turns)
         return None
+
+
+def _checked(chain: Chain, step: Step) -> Chain:
+    errors = draft_errors(chain, {step.name})
+    if errors:
+        raise ConstatError(errors)
+    return chain
 
 
 def with_step(chain: Chain, link: Link, step: Step) -> Chain:

@@ -17,7 +17,7 @@ from constat.authoring.discovery_text import fenced, quoted
 from constat.authoring.drafting import mistakes_text
 from constat.authoring.instructions import predicates_text, show_predicate
 from constat.diagnostics import ConstatError, Diagnostic
-from constat.explore.chain import Chain, compile_chain
+from constat.explore.chain import Chain, compile_chain, draft_errors
 from constat.explore.instructions import planning_prompt
 from constat.explore.plan import MOST_STEPS, Plan, Step
 from constat.explore.reading import plan_of
@@ -279,6 +279,7 @@ def check_draft(chain: Chain, plan: Plan) -> None:
     """Check what a plan says of itself. Raises `ConstatError`.
 
     The answer is a relation of a step, and no rule of a model's states a fact: a model has none.
+    What only warns people is refused to a model.
     """
     found = []
     if chain.link_of(plan.answer) is None:
@@ -292,6 +293,7 @@ def check_draft(chain: Chain, plan: Plan) -> None:
                 message = f"step `{link.step.name}` states a fact"
                 hint = "derive it from relations; what nobody knows is asked of a person"
                 found.append(Diagnostic("C0893", message, rule.span, help=hint))
+    found += draft_errors(chain, own)
     if found:
         raise ConstatError(found)
 

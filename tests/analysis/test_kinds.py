@@ -6,7 +6,12 @@ from decimal import Decimal
 
 import pytest
 
+from constat.analysis import analyse
+from constat.diagnostics import Diagnostic, Severity
 from constat.logic import Apply, Comparison, Constant, Kind, Value, term_variables
+from constat.syntax import Mode
+from constat.syntax.lowering import lower
+from constat.syntax.parser import parse_file
 from tests.analysis.programs import analysed, codes, found, the
 
 
@@ -230,3 +235,49 @@ def test_the_conversion_runs_towards_what_is_needed() -> None:
     )
     rule = "number_of(?n) :- order(_, ?c, _, ?d), order(_, ?c, _, ?e), ?n = ?e - ?d."
     assert codes(rule) == ["C0215"]
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "number_of(?n / 2) :- level(_, ?n).",
+        "number_of(?m) :- level(_, ?n), ?m = ?n / (1 + ?n).",
+        "number_of(?m) :- level(_, ?n), ?m = 100 * (?n / 7).",
+        "number_of(?n) :- level(_, ?n), ?n / 2 > 3.",
+        "number_of(?n) :- level(_, ?n), !level(_, ?n / 2).",
+        "number_of(?t) :- ?t = sum ?n / 3 : { level(_, ?n) }.",
+        "number_of(?t) :- ?t = count : { level(_, ?n), ?n / 3 = 1 }.",
+        'chosen(?c) :- size(?c, ?u), size("C", ?v), ?u / ?v = 0.',
+        # The cut is there before the cast sees it.
+        "amount_of(as(?n / 2, Decimal)) :- level(_, ?n).",
+    ],
+)
+def test_a_division_of_whole_numbers_is_a_warning_unless_it_is_meant(rule: str) -> None:
+    told = the(rule, "C0228")
+    assert told.severity is Severity.WARNING
+    assert found(f"@[floor]\n{rule}") == []
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "number_of(?n / 1) :- level(_, ?n).",
+        "amount_of(as(?n, Decimal) / 2) :- level(_, ?n).",
+        "amount_of(?a / 2) :- order(_, _, ?a, _).",
+        "float_of(?w / 2) :- weight(_, ?w).",
+        "number_of(?n % 2) :- level(_, ?n).",
+    ],
+)
+def test_other_divisions_are_left_alone(rule: str) -> None:
+    assert found(rule) == []
+
+
+def test_a_program_of_souffles_is_not_warned_of_its_own_division() -> None:
+    text = ".decl p(n: number)\n.decl q(n: number)\np(n / 2) :- q(n).\n"
+    diagnostics: list[Diagnostic] = []
+    mode = Mode.SOUFFLE
+    program = lower(parse_file(text, "souffle.dl", diagnostics, mode).items, diagnostics, mode)
+    analyse(program, diagnostics, Mode.SOUFFLE)
+    assert "C0228" not in [one.code for one in diagnostics]
+    analyse(program, diagnostics)
+    assert "C0228" in [one.code for one in diagnostics]

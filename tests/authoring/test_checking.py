@@ -87,6 +87,7 @@ def test_what_the_goal_does_not_need_is_not_kept(ground: Ground) -> None:
             "C0878",
         ),
         (GOOD + "large(?c) :- customer(?c), !large(?c).", "C0250"),
+        (".decl p(n: number)\np(?n / 2) :- order_count(_, ?n).", "C0228"),
     ],
 )
 def test_what_no_draft_may_say(ground: Ground, rules: str, code: str) -> None:
@@ -94,6 +95,18 @@ def test_what_no_draft_may_say(ground: Ground, rules: str, code: str) -> None:
     assert code in codes(found)
     assert (found.goal, found.text) == (None, "")
     assert all(one.help for one in found.errors)
+
+
+def test_a_draft_divides_whole_numbers_only_where_it_says_so(ground: Ground) -> None:
+    half = ".decl half(c: CustomerId, n: number)\nhalf(?c, ?n / 2) :- order_count(?c, ?n).\n"
+    (told,) = check(ground, "half(C001, ?n)", half).errors
+    assert told.code == "C0228"
+    assert "`as(?n, Decimal) / 2`" in told.help
+    meant = check(ground, "half(C001, ?n)", half.replace("half(?c, ?n", "@[floor] half(?c, ?n"))
+    assert codes(meant) == []
+    assert "@[floor = true]" in meant.text, "who approves it sees that it is meant"
+    exact = half.replace("n: number", "n: Decimal").replace("?n / 2", "as(?n, Decimal) / 2")
+    assert codes(check(ground, "half(C001, ?n)", exact)) == []
 
 
 def test_types_of_a_draft_are_kept_with_those_they_rest_on(ground: Ground) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from constat import Session
-from constat.diagnostics import ConstatError
+from constat.diagnostics import ConstatError, Severity
 from constat.explore.events import Generating, PlanReady, Spent
 from constat.explore.plan import Plan
 from constat.explore.relations import Settlement
@@ -29,6 +29,7 @@ revenue(?r, ?t) :- period("this quarter", ?from, ?to),
 """
 GOOD = step("revenue(region: symbol, revenue: Decimal)", inputs=["sale", "period"], rules=RULES)
 BAD = step("revenue(region: symbol, revenue: Decimal)", rules="revenue(?r, ?t) :- sales(?r, ?t).")
+HALF = step("revenue(half: number)", rules="revenue(?i / 2) :- sale(?i, _, _, _, _).")
 MODELS = """
 models:
   named:
@@ -138,6 +139,7 @@ def test_what_rests_on_a_models_earlier_steps_says_so_whoever_goes_on(session: S
         ([proposed(step("revenue(r: symbol)", source="other", sql="SELECT 1"))] * 3, "C0892"),
         ([proposed(step("revenue(r: symbol)", source="sales", sql="DROP TABLE x"))] * 3, "C0516"),
         ([proposed(step("revenue(r: symbol)", source="sales", sql="SELECT 1, 2"))] * 3, "C0518"),
+        ([proposed(HALF)] * 3, "C0228"),
         (
             [proposed(step("revenue(r: symbol)", sql="SELECT pg_sleep(9) FROM sale"))] * 3,
             "C0895",
@@ -154,6 +156,18 @@ def test_what_is_no_plan_is_refused_within_bounds(
     assert len(client.asked) <= 25
     # Nothing of it was kept, and nothing ran.
     assert session.history == ()
+
+
+def test_whole_numbers_are_divided_by_people_with_a_warning_and_by_models_only_if_meant(
+    session: Session,
+) -> None:
+    chain = session.plans.check(plan(HALF))
+    assert [one.code for one in chain.warnings] == ["C0228"]
+    assert chain.warnings[0].severity is Severity.WARNING
+    meant = {**HALF, "rules": "@[floor] " + HALF["rules"]}
+    assert session.plans.check(plan(meant)).warnings == ()
+    explored, _ = solved(session, proposed(meant), "The halves are listed.")
+    assert explored.rows  # type: ignore[attr-defined]
 
 
 def test_a_model_says_neither_who_it_is_nor_what_was_asked(session: Session) -> None:

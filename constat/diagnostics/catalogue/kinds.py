@@ -1,4 +1,4 @@
-"""Codes C0215 to C0227: kinds of terms, types of columns."""
+"""Codes C0215 to C0228: kinds of terms, types of columns."""
 
 from __future__ import annotations
 
@@ -124,5 +124,16 @@ KINDS: Final[tuple[Entry, ...]] = (
         "level(C001, 1 + 2)",
         "level(C001, 3)",
         kind="text",
+    ),
+    Entry(
+        "C0228",
+        "a division of whole numbers",
+        "`/` between whole numbers gives a whole number, cut off towards zero: 7 / 2 is 3. Write "
+        "`as(?n, Decimal)` for the exact quotient; `@[floor]` before the rule says that whole "
+        "numbers are meant. It is a warning in rules of people and an error in what a model "
+        "drafts; a division by the constant 1 is left alone, and so are programs in Souffle's "
+        "own dialect, where every `/` means this.",
+        _TIER + "score(?c, ?n / 12) :- level(?c, ?n).\n",
+        _TIER + "@[floor]\nscore(?c, ?n / 12) :- level(?c, ?n).\n",
     ),
 )
