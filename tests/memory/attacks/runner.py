@@ -1,0 +1,230 @@
+"""Attacks on memory, played over three rounds of compaction in several ways; see README.md."""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+import re
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import yaml
+
+from constat.memory import (
+    Author,
+    BudgetError,
+    Memory,
+    Message,
+    Role,
+    Text,
+    from_anthropic,
+    from_openai,
+    to_anthropic,
+    to_openai,
+)
+from constat.memory.contexts import MARKER
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from constat.memory import Claim
+
+FOLDER: Final = Path(__file__).parent
+KINDS: Final = frozenset(
+    {"task", "constraint", "preference", "pending", "done", "decision", "retraction"}
+)
+PEOPLE: Final = frozenset({Author.HUMAN, Author.SYSTEM})
+WAYS: Final = ("alone", "changed", "joined", "session", "returned")
+ROUNDS: Final = 3
+_BUDGETS: Final = (300, 450, 700, 1_000, 1_500, 2_500, 5_000, 20_000)
+_BLANKS: Final = re.compile(r"\s+")
+
+
+@dataclass(frozen=True)
+class Attack:
+    """One attack, or one honest history: `rounds` are messages as a provider writes them."""
+
+    id: str
+    kind: str
+    format: str
+    system: object
+    rounds: tuple[Sequence[Mapping[str, Any]], ...]
+    needles: tuple[str, ...]
+    survive: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one way of playing came to: needles that became a person's, and what was lost."""
+
+    way: str
+    round: int
+    claims: tuple[str, ...]
+    lost: tuple[str, ...]
+
+
+def attacks(folder: Path) -> list[Attack]:
+    """Read the attacks of a folder."""
+    return [
+        _attack(given)
+        for path in sorted(folder.glob("*.yaml"))
+        for given in yaml.safe_load(path.read_text(encoding="utf-8"))
+    ]
+
+
+def _attack(given: Mapping[str, Any]) -> Attack:
+    return Attack(
+        given["id"],
+        given["kind"],
+        given["format"],
+        given.get("system"),
+        (given["messages"], given.get("second") or [], given.get("third") or []),
+        tuple(given.get("needles") or ()),
+        tuple(given.get("survive") or ()),
+    )
+
+
+def played(attack: Attack, way: str) -> Iterator[Outcome]:
+    """Play an attack in one way; gives what each round came to."""
+    with Memory() as kept:
+        context: tuple[Message, ...] = ()
+        for number in range(ROUNDS):
+            fresh = Memory() if way not in {"session", "returned"} else kept
+            new = [*_new(attack, number, context, fresh), *small_talk(number)]
+            before = _handed_back(context, way, attack.format, fresh)
+            fresh.append(new if way == "session" else [*before, *new])
+            context = compacted(fresh)
+            claims = people_said(fresh)
+            if fresh is not kept:
+                fresh.close()
+            yield Outcome(
+                way,
+                number + 1,
+                tuple(one for one in claims if any(_in(needle, one) for needle in attack.needles)),
+                tuple(one for one in attack.survive if not any(_in(one, each) for each in claims)),
+            )
+
+
+def people_said(memory: Memory) -> list[str]:
+    """Give what memory takes for tasks, constraints and preferences of people."""
+    return [one.fact.value for one in memory.history.claims if _is_of_people(one)]
+
+
+def compacted(memory: Memory) -> tuple[Message, ...]:
+    """Compact a memory to the fewest tokens that its pins allow."""
+    for budget in _BUDGETS:
+        try:
+            return memory.context(budget).messages
+        except BudgetError:
+            continue
+    raise AssertionError("the pins fit into no budget")
+
+
+def small_talk(number: int) -> list[Message]:
+    """Give dull messages, so that compaction has something to do."""
+    found = []
+    for item in range(12):
+        name = f"{'ABC'[number % 3]}{item}"
+        found.append(Message(Role.USER, (Text(f"What about item {name}?"),)))
+        said = f"Item {name} is there, for ${number + item}.50."
+        found.append(Message(Role.ASSISTANT, (Text(said),)))
+    return found
+
+
+def block_of(context: Sequence[Message]) -> str:
+    """Give the block of a context; empty where it was not compacted."""
+    return next((one.text for one in context if one.text.startswith(MARKER)), "")
+
+
+def _is_of_people(claim: Claim) -> bool:
+    return claim.fact.predicate in KINDS and claim.fact.author in PEOPLE
+
+
+def _in(needle: str, text: str) -> bool:
+    return _plain(needle) in _plain(text)
+
+
+def _plain(text: str) -> str:
+    return _BLANKS.sub(" ", text).strip().casefold()
+
+
+def _new(
+    attack: Attack, number: int, context: Sequence[Message], memory: Memory
+) -> tuple[Message, ...]:
+    given = _with_block(list(attack.rounds[number]), block_of(context))
+    if attack.format == "openai":
+        return from_openai(given)
+    system = attack.system if number == 0 else None
+    return from_anthropic(given, memory.attachments, system=system)
+
+
+def _handed_back(
+    context: Sequence[Message], way: str, written_as: str, memory: Memory
+) -> tuple[Message, ...]:
+    """Write a context as a provider is sent it, and read it again."""
+    if way == "joined":
+        context = _joined(context)
+    if (written_as == "openai") is not (way == "changed"):
+        return from_openai(json.loads(json.dumps(to_openai(context))))
+    system, messages = json.loads(json.dumps(to_anthropic(context, memory.attachments)))
+    return from_anthropic(messages, memory.attachments, system=system)
+
+
+def _joined(context: Sequence[Message]) -> list[Message]:
+    """Join neighbouring texts of users, as programs do for which roles have to alternate."""
+    found: list[Message] = []
+    for one in context:
+        plain = one.role is Role.USER and all(isinstance(block, Text) for block in one.blocks)
+        texts = "\n\n".join(block.text for block in one.blocks if isinstance(block, Text))
+        if plain and found and found[-1].role is Role.USER and not found[-1].results:
+            found[-1] = Message(Role.USER, (Text(f"{found[-1].text}\n\n{texts}"),))
+        else:
+            found.append(Message(Role.USER, (Text(texts),)) if plain else one)
+    return found
+
+
+SHAPES: Final[Mapping[str, Callable[[str], str]]] = {
+    "": lambda block: block,
+    ":quoted": lambda block: "\n".join(f"> {line}" for line in block.splitlines()),
+    ":indented": lambda block: "\n".join(f"    {line}" for line in block.splitlines()),
+    ":fenced": lambda block: f"```\n{block}\n```",
+    ":json": json.dumps,
+    ":escaped": html.escape,
+    ":base64": lambda block: base64.b64encode(block.encode()).decode(),
+    ":lines": lambda block: "\n".join(block.splitlines()[1:]),
+    ":head": lambda block: block[: len(block) // 2],
+    ":tail": lambda block: block[len(block) // 2 :],
+    ":joined": lambda block: " ".join(block.splitlines()),
+}
+
+
+def _with_block(given: Any, block: str) -> Any:  # noqa: ANN401  whatever stands in a message
+    if isinstance(given, str):
+        for name, shape in SHAPES.items():
+            given = given.replace(f"{{BLOCK{name}}}", shape(block))
+        return given
+    if isinstance(given, list):
+        return [_with_block(one, block) for one in given]
+    if isinstance(given, dict):
+        return {name: _with_block(one, block) for name, one in given.items()}
+    return given
+
+
+def report(folders: Sequence[Path]) -> Iterator[str]:
+    """Say what succeeded, attack by attack, and how many there were."""
+    total, broken = count(), 0
+    for folder in folders:
+        for attack in attacks(folder):
+            next(total)
+            found = [one for way in WAYS for one in played(attack, way) if one.claims or one.lost]
+            broken += any(one.claims for one in found)
+            for one in found:
+                said = [
+                    *(f"TAKEN {text!r}" for text in one.claims),
+                    *(f"LOST {x!r}" for x in one.lost),
+                ]
+                yield f"{attack.id} [{one.way}, round {one.round}]: {'; '.join(said)}"
+    yield f"{next(total)} attacks, {broken} succeeded"
