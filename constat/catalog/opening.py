@@ -75,5 +75,15 @@ def _path(written: str, database: Database, folder: Path) -> Path:
     return found
 
 
+def file_outside(database: Database, folder: Path) -> Path | None:
+    """Give the file of a database where an absolute path leads out of the project's folder."""
+    uri = database.uri()
+    for prefix in (_SQLITE, _DUCKDB):
+        written = uri.removeprefix(prefix)
+        if uri.startswith(prefix) and Path(written).is_absolute():
+            return None if inside(written, folder) else Path(written)
+    return None
+
+
 def _mistake(database: Database, message: str, hint: str) -> ConstatError:
     return ConstatError([Diagnostic("C0512", message, database.span, help=hint)])

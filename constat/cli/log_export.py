@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,15 +13,13 @@ from constat.cli.files import replacing
 from constat.cli.helping import PlainCommand
 from constat.cli.log_text import record_json
 from constat.cli.output import note, write_pieces
+from constat.proof.render import defused
 from constat.session import Session
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from constat.store.decision_log import Record
-
-# A cell that begins so is a formula to a spreadsheet.
-_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 
 
 @click.command(name="export", cls=PlainCommand)
@@ -74,5 +72,4 @@ def _table(records: Sequence[Record]) -> Iterator[str]:
 def _cell(value: object) -> str:
     if isinstance(value, list):
         value = " ".join(map(str, value))
-    text = "" if value is None else str(value)
-    return f"'{text}" if text.startswith(_FORMULA) else text
+    return "" if value is None else defused(str(value))

@@ -1,6 +1,7 @@
 """`constat prove GOAL`: the verdict, the proof, and a certificate of it.
 
-The verdict is printed before the certificate is written, so a full disk never hides an answer.
+The certificate is on the disk before the verdict is printed: whoever reads the verdict can verify
+it. A disk that is full hides no answer: the verdict is printed, and then what could not be written.
 """
 
 from __future__ import annotations
@@ -100,18 +101,24 @@ def _prove_one(session: Session, goal: str, search: Search, shown: Shown, log: L
             observe=observe,
             log=log,
         )
+    try:
+        told = _put_away(session, result, shown.certificate, keep=shown.keep)
+    finally:
+        _print(session, result, shown)
+    for line in () if shown.quiet else told:
+        note(line)
+    if not shown.quiet:
+        note_unapproved(result)
+    return result.exit_code
+
+
+def _print(session: Session, result: Result, shown: Shown) -> None:
     if shown.form == "json":
         found = result_json(result, json.loads(tree_to_json(result.tree)))
         unapproved = list(result.unapproved)
         write_json({**found, "unapproved": unapproved, "models": session.model_usage})
     else:
         print_result(result, depth=shown.depth, quiet=shown.quiet, trace_calls=shown.trace_calls)
-    told = _put_away(session, result, shown.certificate, keep=shown.keep)
-    for line in () if shown.quiet else told:
-        note(line)
-    if not shown.quiet:
-        note_unapproved(result)
-    return result.exit_code
 
 
 def _put_away(session: Session, result: Result, file: str | None, *, keep: bool) -> list[str]:

@@ -42,11 +42,15 @@ def prove_many(session: Session, goal: str, search: Search, shown: Shown, log: L
             log=log,
         )
         results = list(islice(proofs, search.number or MOST))
-    if shown.form == "json":
-        write_json({**_as_json(results, proofs), "models": session.model_usage})
-    else:
-        _print(results, proofs, shown)
-    _put_away(session, results, shown)
+    try:
+        told = _put_away(session, results, shown)
+    finally:
+        if shown.form == "json":
+            write_json({**_as_json(results, proofs), "models": session.model_usage})
+        else:
+            _print(results, proofs, shown)
+    for line in () if shown.quiet else told:
+        note(line)
     return results[0].exit_code
 
 
@@ -98,20 +102,19 @@ def _how_many(count: int, proofs: FoundProofs) -> str:
     return f"at least {told}; there may be others{why}"
 
 
-def _put_away(session: Session, results: Sequence[Result], shown: Shown) -> None:
-    """Write and keep the certificates as asked for."""
+def _put_away(session: Session, results: Sequence[Result], shown: Shown) -> list[str]:
+    """Write and keep the certificates as asked for; give what to say of them."""
+    told: list[str] = []
     for number, result in enumerate(results, 1):
-        told = (
-            [] if result.logged is None else [f"written down as entry {result.logged} of the log"]
-        )
+        if result.logged is not None:
+            told.append(f"written down as entry {result.logged} of the log")
         if shown.certificate is not None:
             name = numbered(shown.certificate, number)
             write_file(name, result.certificate)
             told.append(f"certificate of proof {number} written to {name}")
         if shown.keep:
             told.append(f"certificate of proof {number} kept as {session.keep(result).name}")
-        for line in () if shown.quiet else told:
-            note(line)
+    return told
 
 
 def numbered(name: str, number: int) -> str:

@@ -104,7 +104,11 @@ class _Wanted:
     help="Write only rows with this verdict; may be given twice.",
 )
 @click.option("--confidence", is_flag=True, help="Find the confidence of each proved row.")
-@click.option("--spreadsheet", is_flag=True, help="CSV: make texts that are formulas harmless.")
+@click.option(
+    "--spreadsheet",
+    is_flag=True,
+    help="CSV: make texts that are formulas, and control characters, harmless.",
+)
 @click.option("--trace-calls", is_flag=True, help="Print what was asked outside, on stderr.")
 @click.option("--no-cache", "anew", is_flag=True, help="Ask all sources anew, and keep that.")
 @click.option("--materialized", is_flag=True, help="Look in what `materialize` kept.")

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 from constat.cli.results import assumption_json, call_json
 from constat.evaluation import Verdict
 from constat.logic import Kind, display_value
+from constat.proof.render import defused
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from constat.session import AnswerColumn, AnswerRow, Answers, Rows
 
 _SAFE_INTEGER: Final = (1 << 53) - 1
-_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 class Shown:
@@ -59,7 +59,7 @@ def _free(name: str, taken: set[str]) -> str:
 
 
 def csv_pieces(shown: Shown, *, spreadsheet: bool) -> Iterator[str]:
-    """Write CSV; with `spreadsheet`, texts that a spreadsheet would run get an apostrophe."""
+    """Write CSV; with `spreadsheet`, texts hold no formula and no control character."""
     yield csv_line([*(column.name for column in shown.columns), *shown.extra()])
     for row in shown.rows:
         yield csv_line(csv_cells(shown, row, spreadsheet=spreadsheet))
@@ -76,12 +76,12 @@ def csv_cells(shown: Shown, row: AnswerRow, *, spreadsheet: bool = False) -> lis
     """Give the cells of a row."""
     kinds = [column.kind for column in shown.columns]
     cells = [display_value(v, k) for v, k in zip(shown.values(row), kinds, strict=True)]
+    extra = _extra_cells(shown, row)
     if spreadsheet:
-        cells = [
-            f"'{cell}" if kind is Kind.SYMBOL and cell.startswith(_FORMULA) else cell
-            for cell, kind in zip(cells, kinds, strict=True)
-        ]
-    return [*cells, *_extra_cells(shown, row)]
+        told = zip(cells, kinds, strict=True)
+        cells = [cell if kind.numeric else defused(cell) for cell, kind in told]
+        extra = map(defused, extra)
+    return [*cells, *extra]
 
 
 def _extra_cells(shown: Shown, row: AnswerRow) -> Iterator[str]:

@@ -104,12 +104,15 @@ def command(  # noqa: PLR0913  one argument for each option
         with watching() as observe:
             supposed: Any = {"add": add, "remove": remove, "settings": settings, "rules": rules}
             found = session.what_if(goal, **supposed, query=query, observe=observe)
-        if form == "json":
-            write_json({**_json(found), "models": session.model_usage})
-        else:
-            print_both(found, depth=depth, quiet=quiet)
+        try:
+            if certificate is not None:
+                write_file(certificate, found.certificate)
+        finally:
+            if form == "json":
+                write_json({**_json(found), "models": session.model_usage})
+            else:
+                print_both(found, depth=depth, quiet=quiet)
         if certificate is not None:
-            write_file(certificate, found.certificate)
             note(f"certificate of the supposed answer written to {certificate}")
     return found.exit_code
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from constat.project.document import Table, Text, printable
 from constat.project.places import inside
-from constat.project.records import FOREVER, KEPT, KeySetting, LogSetting
+from constat.project.records import FOREVER, KEPT, READERS, KeySetting, LogSetting
 from constat.project.suggesting import suggestion
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from constat.project.sections import Sections
 
 _KEY_KEYS: Final = ("file", "roles", "expires", "revoked")
-_LOG_KEYS: Final = ("on", "folder", "retention", "classes")
+_LOG_KEYS: Final = ("on", "folder", "retention", "classes", "readable_by")
 _ROLE: Final = re.compile(r"[a-z][a-z0-9-]{0,39}\Z")
 _DAYS: Final = re.compile(r"([1-9][0-9]{0,5})d\Z", re.ASCII)
 
@@ -86,7 +86,18 @@ def read_log(node: Node | None, folder: Path, sections: Sections) -> LogSetting:
         folder=_folder(found.get("folder"), folder, sections),
         retention=_retention(found.get("retention"), classes, sections),
         classes=classes,
+        file_mode=_file_mode(found.get("readable_by"), sections),
     )
+
+
+def _file_mode(node: Node | None, sections: Sections) -> int:
+    written = "owner" if node is None else sections.text(node, "`readable_by`", "owner")
+    if node is not None and written not in READERS:
+        hint = suggestion(written, list(READERS))
+        message = "`readable_by` is `owner`, `group` or `everyone`"
+        sections.complain("C0505", message, node, hint=hint)
+        return READERS["owner"]
+    return READERS[written]
 
 
 def _folder(node: Node | None, folder: Path, sections: Sections) -> Path | None:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 FOREVER: Final = "forever"
 KEPT: Final = "kept"
+# Who may read the log of decisions beside its owner, and the rights of its files for that.
+READERS: Final = {"owner": 0o600, "group": 0o640, "everyone": 0o644}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +37,15 @@ class KeySetting:
 class LogSetting:
     """Whether each decision is written down, where, and for how long each class is kept.
 
-    `retention` is the class of new entries; `classes` gives days, `None` for ever.
+    `retention` is the class of new entries; `classes` gives days, `None` for ever. `file_mode` are
+    the rights of its files, by which an auditor's account can read and verify them.
     """
 
     on: bool = False
     folder: Path | None = None
     retention: str = KEPT
     classes: Mapping[str, int | None] = field(default_factory=dict, hash=False)
+    file_mode: int = READERS["owner"]
 
     def days(self, retention: str) -> int | None:
         """Give for how many days a class is kept; raises `KeyError` for an unknown class."""

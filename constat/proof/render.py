@@ -46,6 +46,9 @@ _LEVELS: Final = MappingProxyType(
         "C4": "derived",
     }
 )
+# What begins a formula in some program, the wide forms with it, also behind blanks and quotes.
+_FORMULA: Final = re.compile(r"[\s\"']*[=+\-@\uff1d\uff0b\uff0d\uff20]")
+_NUMBER: Final = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?\Z", re.ASCII)
 # No line of a step: it says that the step's query was told just before.
 _SAME_SOURCE: Final = "\0"
 
@@ -58,6 +61,15 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(one if _is_shown(one) else _escaped(one) for one in text)
+
+
+def defused(text: str) -> str:
+    """Return printable text that no spreadsheet takes for a formula; numbers stay as they are.
+
+    Source: OWASP, "CSV injection".
+    """
+    shown = printable(text)
+    return f"'{shown}" if _FORMULA.match(shown) and not _NUMBER.match(shown) else shown
 
 
 def _is_shown(one: str) -> bool:

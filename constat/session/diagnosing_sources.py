@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from constat.catalog import QueryMistakeError, SourceFailureError, guard
+from constat.catalog.opening import file_outside
 from constat.catalog.schema.looking import reading
 from constat.diagnostics import ConstatError
 from constat.session.diagnosing_values import ERROR, NOTE, OK, WARNING, Finding, counted, told
@@ -64,6 +65,11 @@ def _database(
         yield Finding(check, ERROR, problem.reason, hint, problem.code)
         return
     yield from problems
+    if outside := file_outside(database, project.folder):
+        hint = (
+            "a copy of the folder reads the same file; keep it inside if they shall move together"
+        )
+        yield Finding(check, NOTE, f"its file lies outside the project: {outside}", hint)
     said = f"it answers: {counted(len(tables), 'table')}, read by"
     said += f" {counted(len(predicates), 'predicate')}{state}"
     yield Finding(check, NOTE if state else OK, said)

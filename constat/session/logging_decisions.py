@@ -46,7 +46,7 @@ class Decisions:
     def store(self) -> DecisionLog:
         """The log as it is kept."""
         project = self._project()
-        return DecisionLog(project.log.folder or project.state / FOLDER_NAME)
+        return DecisionLog(project.log.folder or project.state / FOLDER_NAME, project.log.file_mode)
 
     def require(self, log_as: LogAs | None) -> LogAs:
         """Say how a decision is written down; raises `ConstatError` where there is no log."""

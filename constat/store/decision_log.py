@@ -29,7 +29,14 @@ from constat.store.decision_log_entries import (
     entry_after,
     read_entry,
 )
-from constat.store.decision_log_file import LOG_NAME, LockedLog, damaged, locked, reading
+from constat.store.decision_log_file import (
+    LOG_NAME,
+    LockedLog,
+    damaged,
+    locked,
+    readable_folder,
+    reading,
+)
 from constat.store.replacing import replaced
 
 if TYPE_CHECKING:
@@ -98,10 +105,14 @@ class _Later:
 
 
 class DecisionLog:
-    """The log in one folder. Each use takes the lock for as long as it lasts."""
+    """The log in one folder. Each use takes the lock for as long as it lasts.
 
-    def __init__(self, folder: Path) -> None:
+    `mode` are the rights of its files: those of an auditor's group can be let read them.
+    """
+
+    def __init__(self, folder: Path, mode: int = 0o600) -> None:
         self.folder = folder
+        self._mode = mode
         self.path = folder / LOG_NAME
 
     def decide(self, decided: Decided, certificate: bytes, now: str) -> Entry:
@@ -119,7 +130,7 @@ class DecisionLog:
             "who": decided.who,
         }
         draft = Draft(DECISION, body, decided.retention, decided.until)
-        with locked(self.folder) as log:
+        with locked(self.folder, self._mode) as log:
             if decided.supersedes is not None:
                 found = self._records(log.path)
                 _require_supersedable(found, decided.supersedes, decided.goal)
@@ -142,7 +153,7 @@ class DecisionLog:
         matter, reason, who = said
         wanted = sorted(set(targets))
         body = {"matter": matter, "reason": reason, "targets": wanted, "who": who}
-        with locked(self.folder) as log:
+        with locked(self.folder, self._mode) as log:
             records = {one.entry.sequence: one for one in self._records(log.path)}
             for target in wanted:
                 _require_markable(records.get(target), target, matter, kind)
@@ -150,7 +161,7 @@ class DecisionLog:
 
     def expire(self, who: str, now: str) -> Expiry:
         """Remove the bodies and certificates of decisions whose time is over and nobody holds."""
-        with locked(self.folder) as log:
+        with locked(self.folder, self._mode) as log:
             if not log.path.exists():
                 return Expiry((), ())
             last = log.last(now)
@@ -253,8 +264,8 @@ class DecisionLog:
         new = self._wrong_certificate(f"sha256:{digest}") != ""
         try:
             if new:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                with replaced(path) as stream:
+                readable_folder(path.parent, self._mode)
+                with replaced(path, self._mode) as stream:
                     stream.write(content)
             yield
         except BaseException:

@@ -13,6 +13,7 @@ import contextlib
 import hashlib
 import os
 import shutil
+import stat
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -55,16 +56,17 @@ def unwritable(problem: OSError | str) -> ConstatError:
 
 
 @contextlib.contextmanager
-def locked(folder: Path) -> Iterator[LockedLog]:
+def locked(folder: Path, mode: int = 0o600) -> Iterator[LockedLog]:
     """Hold the log for writing; an `OSError` becomes the diagnostic that nothing was written."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        readable_folder(folder, mode)
         descriptor = os.open(folder / LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as problem:
         raise unwritable(problem) from problem
     try:
         _wait(descriptor, shared=False)
-        yield LockedLog(folder, descriptor)
+        _give_rights(folder, descriptor, mode)
+        yield LockedLog(folder, descriptor, mode)
     except OSError as problem:
         raise unwritable(problem) from problem
     finally:
@@ -96,6 +98,27 @@ def reading(folder: Path) -> Iterator[Path | None]:
         os.close(descriptor)
 
 
+def readable_folder(folder: Path, mode: int) -> None:
+    """Create a folder that whoever may read the files in it may enter; give it that right."""
+    folder.mkdir(parents=True, exist_ok=True)
+    entering = (mode & 0o444) >> 2  # who reads a file has to get through its folder
+    rights = stat.S_IMODE(folder.stat().st_mode)
+    if rights | (mode & 0o444) | entering != rights:
+        folder.chmod(rights | (mode & 0o444) | entering)
+
+
+def _give_rights(folder: Path, lock: int, mode: int) -> None:
+    """Give what was written under another setting the rights of this one; the lock comes last."""
+    if stat.S_IMODE(os.fstat(lock).st_mode) == mode:
+        return
+    for file in folder.rglob("*"):
+        if file.is_dir():
+            readable_folder(file, mode)
+        elif file.name != LOCK_NAME and not file.is_symlink():
+            file.chmod(mode)
+    os.fchmod(lock, mode)
+
+
 def unreadable(problem: OSError) -> ConstatError:
     """Say that the log cannot be read."""
     reason = problem.strerror or type(problem).__name__
@@ -112,8 +135,9 @@ def _wait(descriptor: int, *, shared: bool) -> None:
 class LockedLog:
     """The log while its lock is held."""
 
-    def __init__(self, folder: Path, lock: int) -> None:
+    def __init__(self, folder: Path, lock: int, mode: int) -> None:
         self.folder = folder
+        self._mode = mode
         self.path = folder / LOG_NAME
         self._lock = lock
 
@@ -148,14 +172,14 @@ class LockedLog:
 
     def replace(self, lines: Iterator[bytes]) -> None:
         """Write the whole log anew."""
-        with replaced(self.path) as stream:
+        with replaced(self.path, self._mode) as stream:
             stream.writelines(lines)
 
     def _begin(self, now: str) -> Entry:
         if os.fstat(self._lock).st_size:
             raise damaged("the file is missing, although it was begun")
         first = entry_after(None, Draft(BEGIN, {"log": os.urandom(16).hex()}), now)
-        with replaced(self.path) as stream:
+        with replaced(self.path, self._mode) as stream:
             stream.write(first.line())
         self._sign_in()
         return first
@@ -179,7 +203,7 @@ class LockedLog:
     def _repaired(self, last: Entry, torn: bytes, now: str) -> Entry:
         """Move a torn line aside, and write down that it was."""
         name = f"torn-{last.sequence + 1}-{hashlib.sha256(torn).hexdigest()[:12]}"
-        with replaced(self.folder / name) as stream:
+        with replaced(self.folder / name, self._mode) as stream:
             stream.write(torn)
         body = {
             "bytes": len(torn),
@@ -188,7 +212,7 @@ class LockedLog:
         }
         entry = entry_after(last, Draft(REPAIR, body), now)
         size = self.path.stat().st_size - len(torn)
-        with replaced(self.path) as stream, self.path.open("rb") as old:
+        with replaced(self.path, self._mode) as stream, self.path.open("rb") as old:
             # At every moment the torn bytes or the entry about them are in the log.
             shutil.copyfileobj(old, stream)
             stream.seek(size)

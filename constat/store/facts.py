@@ -109,12 +109,13 @@ class FactStore:
         self, predicate: str, row: Sequence[str], by: str, author: str | None = None
     ) -> tuple[StoredFact, ...]:
         """Mark active records of a fact as retracted, all of them or one author's; gives those."""
+        # A clock that was set back must not put a retraction before its statement.
         texts = _checked(predicate, row, by, author or "")
         if not self.path.exists():
             return ()
         with self._writing() as connection:
             found = connection.execute(
-                "UPDATE facts SET retracted_at = ?, retracted_by = ?"  # noqa: S608  as in `add`
+                "UPDATE facts SET retracted_at = max(?, added_at), retracted_by = ?"  # noqa: S608  as in `add`
                 " WHERE predicate = ? AND row = ? AND retracted_at IS NULL"
                 f" AND (? IS NULL OR author = ?) RETURNING {_COLUMNS}",
                 (clock.now(), by, predicate, texts, author, author),

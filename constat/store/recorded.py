@@ -124,7 +124,8 @@ class RecordStore:
     ) -> dict[str, Recorded]:
         """Give for each key the last answer up to a time, complete ones before others.
 
-        `place` is predicate, shape and pattern.
+        `place` is predicate, shape and pattern. The last is the one recorded last, whatever the
+        clock said: it may have been set back between two answers.
         """
         with self._reading() as connection:
             if connection is None:
@@ -138,7 +139,7 @@ class RecordStore:
                         "SELECT key, answer, answered FROM keys JOIN answers ON id = answer"
                         " WHERE keys.predicate = ? AND keys.shape = ? AND keys.pattern = ?"
                         " AND key IN (SELECT value FROM json_each(?)) AND recorded_at <= ?"
-                        " ORDER BY answered, recorded_at, id",
+                        " ORDER BY answered, id",
                         (*place, some, moment),
                     )
                 )
@@ -150,13 +151,13 @@ class RecordStore:
             }
 
     def list(self, predicate: str | None = None) -> tuple[Recorded, ...]:
-        """Give what is recorded, without its text, in the order of predicates and times."""
+        """Give what is recorded, without its text, in the order of predicates and recording."""
         with self._reading() as connection:
             if connection is None:
                 return ()
             rows = connection.execute(
                 f"SELECT {_LISTED} FROM answers WHERE ? IS NULL OR predicate = ?"  # noqa: S608  a constant
-                " ORDER BY predicate, pattern, recorded_at, id",
+                " ORDER BY predicate, pattern, id",
                 (predicate, predicate),
             )
             return tuple(Recorded(*row) for row in rows)
@@ -180,9 +181,7 @@ class RecordStore:
         (used,) = connection.execute("SELECT coalesce(sum(size), 0) FROM answers").fetchone()
         surplus = used - self._most
         leaving = []
-        for number, size in connection.execute(
-            "SELECT id, size FROM answers ORDER BY recorded_at, id"
-        ):
+        for number, size in connection.execute("SELECT id, size FROM answers ORDER BY id"):
             if surplus <= 0:
                 break
             surplus -= size

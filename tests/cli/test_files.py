@@ -25,6 +25,32 @@ def prove(shop: Path, file: Path | str) -> int:
     return ran.code
 
 
+@pytest.mark.parametrize(
+    ("command", "printer"),
+    [
+        (("prove", "is_vip(C001)"), "constat.cli.prove.print_result"),
+        (("prove", "is_vip(C001)", "--top-k", "1"), "constat.cli.prove_many.print_verdict"),
+        (("what-if", "is_vip(C001)"), "constat.cli.what_if.print_both"),
+    ],
+)
+def test_whoever_reads_the_verdict_finds_the_certificate(
+    command: tuple[str, ...],
+    printer: str,
+    still_shop: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    file = tmp_path / "c.json"
+    found: list[int] = []
+
+    def printed(*_: object, **__: object) -> None:
+        found.append(run("verify", file).code)
+
+    monkeypatch.setattr(printer, printed)
+    assert run(*command, "--project", still_shop, "--certificate", file).code == 0
+    assert found == [0]
+
+
 def test_a_missing_folder_is_an_error_after_the_verdict(still_shop: Path, tmp_path: Path) -> None:
     assert prove(still_shop, tmp_path / "none" / "c.json") == 2
 

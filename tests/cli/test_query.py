@@ -111,6 +111,7 @@ def test_csv_for_a_spreadsheet_has_no_formula(things: Path) -> None:
     names = {row[0] for row in cells(things, "--spreadsheet")}
     assert "'=cmd|' /C calc'!A0" in names
     assert not {name for name in names if name.startswith(("=", "+", "@"))}
+    assert all(map(str.isprintable, names)), "no cell moves a cursor or hides what follows"
     # Numbers stay numbers, also below zero.
     assert str(-(2**63)) in {row[1] for row in cells(things, "--spreadsheet")}
 

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from constat.diagnostics import ConstatError
 from constat.proof.export import Document, steps_of, xlsx
 from constat.proof.export.csv_table import to_csv
-from constat.proof.export.step_table import STEP_COLUMNS, defused
+from constat.proof.export.step_table import STEP_COLUMNS
 from constat.proof.export.xlsx import to_xlsx
+from constat.proof.render import defused
 from tests.export.worlds import HOSTILE, WORLDS, hostile, hostile_fields, vip
 from tests.report.certificates import good
 

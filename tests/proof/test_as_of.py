@@ -309,6 +309,13 @@ def test_each_time_finds_its_own_answer(tmp_path: Path) -> None:
     assert store.add([fresh("k", "one")], "2026-03") == 1
 
 
+def test_what_was_recorded_last_counts_though_the_clock_was_set_back(tmp_path: Path) -> None:
+    store = RecordStore(tmp_path)
+    for moment, body in ((LATE, "first"), (MIDDLE, "second")):
+        assert store.add([fresh("k", body)], moment) == 1
+    assert store.find(PLACE, ["k"], LATE)["k"].body == "second"
+
+
 def test_an_answer_is_not_hidden_by_a_failure_to_read(tmp_path: Path) -> None:
     store = RecordStore(tmp_path)
     store.add([fresh("k", "known")], EARLY)

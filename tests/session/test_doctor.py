@@ -85,6 +85,18 @@ def test_a_database_that_is_not_there_is_an_error_of_its_own(tmp_path: Path) -> 
     assert "no file" in found.message
 
 
+def test_a_file_outside_the_project_is_named(tmp_path: Path) -> None:
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    project(inner, database=str(inner / "shop.sqlite"))
+    assert not [one for one in diagnose(inner) if "outside" in one.message]
+    sqlite_file(tmp_path / "far.sqlite")
+    project(inner, database=str(tmp_path / "far.sqlite"))
+    (found,) = [one for one in diagnose(inner) if "outside" in one.message]
+    assert (found.check, found.state) == ("database sales", "note")
+    assert str(tmp_path / "far.sqlite") in found.message
+
+
 def test_a_variable_that_is_not_set_is_named_and_no_secret_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import stat
+import subprocess
+import sys
+import tempfile
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -13,9 +18,6 @@ from constat.diagnostics import ConstatError
 from constat.store.decision_log import Decided, DecisionLog
 from constat.store.decision_log_checking import Anchor
 from constat.store.decision_log_entries import MOST_LINE_BYTES, EntryError, read_entry
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 EARLY = "2026-01-01T00:00:00.000000Z"
 LATE = "2026-06-01T00:00:00.000000Z"
@@ -49,6 +51,35 @@ def test_a_decision_is_an_entry_and_a_certificate_under_its_digest(tmp_path: Pat
     assert log.certificate(entry) == b"certificate"
     assert whole(log)
     assert log.path.stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can act as another account")
+@pytest.mark.parametrize("mode", [0o640, 0o644])
+def test_an_account_of_the_auditors_verifies_what_it_may_read(mode: int) -> None:
+    # Below a folder of the test no other account could enter.
+    with tempfile.TemporaryDirectory() as named:
+        folder = Path(named) / "decisions"
+        DecisionLog(folder).decide(decided(), b"before", EARLY)
+        log = DecisionLog(folder, mode)
+        log.decide(decided("p(2)"), b"after", LATE)
+        Path(named).chmod(0o755)
+        verify = (
+            "import os, sys; from pathlib import Path; from constat.store.decision_log import *;"
+            "os.setgroups([]); os.setgid(int(sys.argv[2])); os.setuid(65534);"
+            "log = DecisionLog(Path(sys.argv[1]));"
+            "print(log.check().whole, log.wrong_certificates(9))"
+        )
+        told = []
+        for group in (0, 65534):
+            program = [sys.executable, "-c", verify, str(folder), str(group)]
+            ran = subprocess.run(program, capture_output=True, text=True, check=False)
+            told.append(ran.stdout or ran.stderr.splitlines()[-1])
+        assert told[0] == "True ()\n"
+        assert (told[1] == "True ()\n") == (mode == 0o644), told[1]
+        # What is written while only the owner may read is the owner's again.
+        DecisionLog(folder).decide(decided("p(3)"), b"", VERY_LATE)
+        files = [file for file in folder.rglob("*") if file.is_file()]
+        assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}
 
 
 def test_entries_are_canonical_lines_chained_by_their_heads(tmp_path: Path) -> None:

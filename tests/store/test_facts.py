@@ -57,6 +57,19 @@ def test_a_fact_keeps_its_author_and_time(tmp_path: Path) -> None:
     assert FactStore(tmp_path).list() == (stored,)
 
 
+def test_a_clock_that_was_set_back_puts_no_retraction_before_its_statement(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = FactStore(tmp_path)
+    monkeypatch.setattr("constat.store.clock.now", lambda: "2026-06-01T12:00:00.000000Z")
+    added = store.add("tier", GOLD, "alice")
+    monkeypatch.setattr("constat.store.clock.now", lambda: "2026-06-01T11:30:00.000000Z")
+    (gone,) = store.retract("tier", GOLD, "bob")
+    assert gone.retracted_at == added.added_at
+    assert store.add("tier", GOLD, "alice").id > added.id
+    assert [one.active for one in store.list(history=True)] == [False, True]
+
+
 def test_adding_again_gives_the_first_record(tmp_path: Path) -> None:
     store = FactStore(tmp_path)
     first = store.add("tier", GOLD, "alice")

@@ -7,13 +7,12 @@ Reference: OWASP, "CSV injection".
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from constat.proof.export.steps import steps_of
 from constat.proof.export.taken import taken_by
-from constat.proof.render import printable
+from constat.proof.render import defused
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -25,9 +24,6 @@ STEP_COLUMNS: Final = (
     *("step", "kind", "fact", "sentence", "rule", "premises", "source", "query", "parameters"),
     *("rows", "hash", "time", "confidence", "level", "assumption"),
 )
-# What begins a formula in some program, the wide forms with it, also behind blanks and quotes.
-_FORMULA: Final = re.compile(r"[\s\"']*[=+\-@\uff1d\uff0b\uff0d\uff20]")
-_NUMBER: Final = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?\Z", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +33,6 @@ class Table:
     name: str
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
-
-
-def defused(text: str) -> str:
-    """Return printable text that no spreadsheet takes for a formula; numbers stay as they are."""
-    shown = printable(text)
-    return f"'{shown}" if _FORMULA.match(shown) and not _NUMBER.match(shown) else shown
 
 
 def step_table(document: Document) -> Table:
