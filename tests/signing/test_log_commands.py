@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import stat
 from typing import TYPE_CHECKING
 
 import pytest
@@ -230,3 +231,19 @@ def test_the_log_may_lie_in_a_folder_of_its_own(shop: Path) -> None:
     prove(shop, "is_vip(C001)")
     assert (shop / "audit" / "log.jsonl").exists()
     assert not log_of(shop).exists()
+
+
+@pytest.mark.parametrize(("readers", "rights"), [("owner", 0o600), ("group", 0o640)])
+def test_the_project_says_who_may_read_the_log(shop: Path, readers: str, rights: int) -> None:
+    configure(shop, f"log: {{readable_by: {readers}}}")
+    assert run("prove", "is_vip(C001)", "--by", "ada", "--project", shop).code == 0
+    folder = shop / ".constat" / "decisions"
+    files = [file for file in folder.rglob("*") if file.is_file()]
+    assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {rights}
+    assert {file.name for file in files} >= {"log.jsonl", "lock"}
+
+
+def test_readers_that_are_nobody_are_a_mistake_with_an_edit(shop: Path) -> None:
+    configure(shop, "log: {readable_by: groups}")
+    ran = run("prove", "is_vip(C001)", "--by", "ada", "--project", shop)
+    assert (ran.code, "C0505" in ran.err, "group" in ran.err) == (2, True, True)
