@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 FOREVER: Final = "forever"
 KEPT: Final = "kept"
 # Who may read the log of decisions beside its owner, and the rights of its files for that.
-READERS: Final = {"owner": 0o600, "group": 0o640, "everyone": 0o644}
+READERS: Final = MappingProxyType({"owner": 0o600, "group": 0o640, "everyone": 0o644})
 
 
 @dataclass(frozen=True, slots=True)
