@@ -36,6 +36,9 @@ _PROPOSED: Final = "with rules that nobody has approved"
 _DUTIES: Final = """\
 Turn the question into a goal that a theorem prover decides over a project's facts and rules. Do not
 answer it. What you write is checked, and marked as a draft until a person approves it.
+The goal holds exactly when the answer to the question is yes; with variables, exactly for the
+answers. Nothing of the question is left out: not, only, every, at least, a name, a date. A goal is
+never negated: for "is it not so" derive a predicate with `!` in its rule.
 1. Reuse: if an existing predicate says what is asked, the goal is an atom of it and `rules` is
    empty. Never write your own version of existing rules.
 2. Else declare predicates with new names, derived from existing ones.

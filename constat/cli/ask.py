@@ -9,15 +9,17 @@ from __future__ import annotations
 import getpass
 import json
 import os
-from functools import partial
+from dataclasses import dataclass
+from typing import TypedDict
 
 import click
 
 from constat.cli.ask_text import print_answered, print_record
 from constat.cli.asking import asked, project_option
+from constat.cli.confirming_options import Confirming, confirming_options
 from constat.cli.files import write_file
 from constat.cli.helping import PlainCommand, format_option
-from constat.cli.output import note, write_json
+from constat.cli.output import note, write, write_json
 from constat.cli.progress import watching
 from constat.cli.results import result_json
 from constat.cli.speaking import locale_option
@@ -27,11 +29,55 @@ from constat.session import Session
 from constat.session.asking import Answered, Listed
 
 
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """How to answer, and how to show it."""
+
+    require_approved: bool
+    conversation: str | None
+    by: str | None
+    confirming: Confirming
+    unconfirm: bool
+    told: bool
+    show: str | None
+    certificate: str | None
+    keep: bool
+    depth: int | None
+    quiet: bool
+    form: str
+
+    @property
+    def asker(self) -> str:
+        """Who asks: whoever is logged in, unless a name was given."""
+        return _user() if self.by is None else self.by
+
+    @property
+    def request(self) -> _Request:
+        """What `Session.ask` is told."""
+        return _Request(
+            require_approved=self.require_approved,
+            by=self.asker,
+            conversation=self.conversation or "",
+            accept_goal=self.confirming.goal,
+            require_confirmed=self.confirming.required,
+        )
+
+
+class _Request(TypedDict):
+    require_approved: bool
+    by: str
+    conversation: str
+    accept_goal: str
+    require_confirmed: bool
+
+
 @click.command(name="ask", cls=PlainCommand)
 @click.argument("question", required=False)
 @click.option("--require-approved", is_flag=True, help="Use no rule that nobody has approved.")
 @click.option("--conversation", metavar="NAME", help="Go on with what was asked under this name.")
-@click.option("--by", metavar="NAME", help="Who asks, for the draft's record; by default you.")
+@click.option("--by", metavar="NAME", help="Who asks, and confirms; by default you.")
+@confirming_options
+@click.option("--unconfirm", is_flag=True, help="Take the confirmations of QUESTION back.")
 @click.option("--transcript", "told", is_flag=True, help="Show what was exchanged with the model.")
 @click.option("--show", metavar="ID", help="Show the transcript of an earlier question instead.")
 @click.option("--certificate", metavar="FILE", help="Write the certificate to FILE.")
@@ -41,21 +87,8 @@ from constat.session.asking import Answered, Listed
 @format_option
 @locale_option
 @project_option
-def command(  # noqa: PLR0913  one argument for each option
-    question: str | None,
-    *,
-    require_approved: bool,
-    conversation: str | None,
-    by: str | None,
-    told: bool,
-    show: str | None,
-    certificate: str | None,
-    keep: bool,
-    depth: int | None,
-    quiet: bool,
-    form: str,
-    locale: str | None,
-    project: str | None,
+def command(
+    question: str | None, *, locale: str | None, project: str | None, **given: object
 ) -> int:
     """Answer QUESTION, a sentence, with a proof.
 
@@ -65,29 +98,40 @@ def command(  # noqa: PLR0913  one argument for each option
     them with `constat rules approve`. The model supplies no fact. A question that was ended in the
     middle goes on from the replies that had come; what two programs ask at once is paid for once.
 
-    Examples:
-      constat ask "Is customer C001 a VIP?"
-      constat ask "Is customer C001 a VIP?" --format json
-      constat ask "Is customer C001 a VIP?" --require-approved --quiet
-      constat ask "Is customer C001 a VIP?" --conversation vips --quiet
+    Verdict and proof are about the goal. Whether it is what was asked is shown before them: stated
+    (the question is a sentence of the rules, word for word), confirmed (a person has named the goal
+    by --accept-goal, and nothing that it rests on has changed since) or unconfirmed, with what the
+    question says and the goal does not, as far as that was noticed.
 
-    Exit codes: 0 proved, 3 proved under assumptions, 4 unresolved (with --require-approved also
-    where a draft would decide it), 5 disproved, 6 disproved under assumptions, 2 no goal was found.
+    Examples:
+      constat ask "Is customer C001 a VIP?"                     # exits with 3
+      constat ask "Is customer C001 a VIP?" --accept-goal "is_vip(C001)" --by alice
+      constat ask "Is customer C001 a VIP?" --format json       # exits with 3
+      constat ask "Is customer C001 a VIP?" --require-approved --quiet          # exits with 3
+      constat ask "Is customer C001 a VIP?" --conversation vips --quiet         # exits with 3
+      constat ask "Is customer C001 a VIP?" --unconfirm --by alice
+      constat ask "Is customer C001 a VIP?" --require-confirmed  # exits with 4
+
+    Exit codes: 0 proved, 3 proved under assumptions, 5 disproved, 6 disproved under assumptions; 3
+    in place of 0 and 6 in place of 5 where nobody has confirmed the goal; 4 unresolved (with
+    --require-approved also where a draft would decide it, with --require-confirmed also where
+    nobody has confirmed the goal), 2 no goal was found, or another one than was accepted.
     """
-    if (question is None) == (show is None):
+    wanted = _Wanted(**given)  # type: ignore[arg-type]  # click gives the options declared above
+    if (question is None) == (wanted.show is None):
         raise click.UsageError("give a question, or `--show ID`")
     with Session(project, locale=locale) as session, asked(session, goal=question or ""):
         if question is None:
-            return _show(session, show or "", form)
+            return _show(session, wanted.show or "", wanted.form)
+        if wanted.unconfirm:
+            return _unconfirm(session, question, wanted.asker)
         with watching() as observe:
-            asker = _user() if by is None else by
-            ask = partial(session.ask, conversation=conversation or "", observe=observe)
-            found = ask(question, require_approved=require_approved, by=asker)
-        if form == "json":
-            write_json(answered_json(found, told=told))
+            found = session.ask(question, observe=observe, **wanted.request)
+        if wanted.form == "json":
+            write_json(answered_json(found, told=wanted.told))
         else:
-            print_answered(found, depth=depth, quiet=quiet, told=told)
-        _put_away(session, found, certificate, keep=keep)
+            print_answered(found, depth=wanted.depth, quiet=wanted.quiet, told=wanted.told)
+        _put_away(session, found, wanted.certificate, keep=wanted.keep)
         return found.exit_code
 
 
@@ -109,6 +153,15 @@ def _user() -> str:
         return f"user {os.getuid()}"
 
 
+def _unconfirm(session: Session, question: str, by: str) -> int:
+    withdrawn = session.confirmations.withdraw(" ".join(question.split()), by)
+    for one in withdrawn:
+        write(f"taken back: {one.by} confirmed {one.goal} at {one.at[:19]}Z")
+    if not withdrawn:
+        note("nobody has confirmed a goal for this question")
+    return 0
+
+
 def _show(session: Session, identity: str, form: str) -> int:
     record = session.transcript(identity)
     if form == "json":
@@ -124,6 +177,7 @@ def answered_json(found: Answered, *, told: bool) -> dict[str, object]:
     return {
         "question": found.question,
         "goal": found.goal,
+        "translation": found.translation.as_json(),
         "exit_code": found.exit_code,
         "reused": list(found.reused),
         "draft": None

@@ -1,8 +1,9 @@
 """Answers to questions as text for people, and what was exchanged on the way.
 
-In: an answer, or the record of a question. Out: lines. Invariant: how a question was read stands
-before the verdict, because the verdict is about the goal and not about the question; a draft is
-never shown without the words that nobody has approved it. Example: `goal: is_vip(C001)`.
+In: an answer, or the record of a question. Out: lines. Invariant: the goal in words, and who says
+that it is what was asked, stand before the verdict, because the verdict is about the goal and not
+about the question; a draft is never shown without the words that nobody has approved it. Example:
+`in words: C001 is a VIP`.
 """
 
 from __future__ import annotations
@@ -13,11 +14,13 @@ from typing import TYPE_CHECKING, Any, Final
 from constat.cli.output import counted, write
 from constat.cli.tables import Table
 from constat.cli.verdict_text import print_result
+from constat.proof.translation import NOBODY, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from constat.model import Usage
+    from constat.proof.translation import Translation
     from constat.session.asking import Answered, Listed
     from constat.store.drafts import Draft
 
@@ -36,7 +39,8 @@ def print_answered(found: Answered, *, depth: int | None, quiet: bool, told: boo
     """Print an answer: the question as it was read, the draft, the verdict, what it took."""
     if not quiet:
         write(f"question: {found.question}")
-    write(f"goal: {found.goal}")
+    for line in translation_lines(found.translation):
+        write(line)
     if not quiet:
         write(f"reused: {', '.join(found.reused) or 'nothing'}")
         for line in _drafted(found):
@@ -51,6 +55,22 @@ def print_answered(found: Answered, *, depth: int | None, quiet: bool, told: boo
         write(f"usage: {used}, {counted(found.rounds, 'proposal')}")
     if told:
         print_record(found.record)
+
+
+def translation_lines(translation: Translation) -> Iterator[str]:
+    """Yield what a question was read as, and on whose word."""
+    yield f"in words: {translation.words}"
+    yield f"goal: {translation.goal}"
+    match translation.status:
+        case Status.STATED:
+            yield "stated: the question is the goal, word for word"
+        case Status.CONFIRMED:
+            yield f"confirmed: {translation.by} confirmed the goal at {translation.at[:19]}Z"
+        case Status.UNCONFIRMED:
+            yield f"unconfirmed: {NOBODY}"
+    yield from (f"  lost: {one}" for one in translation.lacks)
+    if translation.ended:
+        yield f"  {translation.ended}"
 
 
 def _drafted(found: Answered) -> Iterator[str]:

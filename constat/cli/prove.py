@@ -116,7 +116,15 @@ def _print(session: Session, result: Result, shown: Shown) -> None:
     if shown.form == "json":
         found = result_json(result, json.loads(tree_to_json(result.tree)))
         unapproved = list(result.unapproved)
-        write_json({**found, "unapproved": unapproved, "models": session.model_usage})
+        translation = None if result.translation is None else result.translation.as_json()
+        write_json(
+            {
+                **found,
+                "translation": translation,
+                "unapproved": unapproved,
+                "models": session.model_usage,
+            }
+        )
     else:
         print_result(result, depth=shown.depth, quiet=shown.quiet, trace_calls=shown.trace_calls)
 

@@ -44,10 +44,12 @@ _EXIT_CODES: Final = """\
 1    rejected by verify, or a source no longer shows a leaf; never a verdict.
      Other commands say in their help where something did not pass
 2    the command line, configuration, rules or a goal is wrong
-3    proved under assumptions; answers settled under assumptions (query)
-4    unresolved: facts are missing; there may be more answers (query)
+3    proved under assumptions; answers settled under assumptions (query);
+     proved, and nobody has confirmed that the goal is what was asked (ask)
+4    unresolved: facts are missing; there may be more answers (query);
+     not confirmed, with --require-confirmed (ask)
 5    disproved
-6    disproved under assumptions
+6    disproved under assumptions; disproved, and not confirmed (ask)
 7    different: what is compared or made again is not the same (diff, replay)
 70   an error in Constat itself
 78   a construct of the language that is refused on purpose
@@ -105,7 +107,8 @@ constat.yaml     the project: rules, databases, facts, limits. It is looked for
 .constat/        the state of the project, beside constat.yaml: stated facts,
                  the catalog of tables and what else must outlive a run
                  (`state:` names another folder); model_answers.sqlite in it
-                 has what models replied and what that cost
+                 has what models replied and what that cost;
+                 confirmations/ in it who confirmed which goal of a question
 approvals.jsonl  beside rule files: who approved which rules of models; it
                  belongs into version control with them
 *.jsonl          tapes: replies that `models: {tape: FILE}` replays

@@ -25,7 +25,8 @@ there and relations of earlier steps. Kinds of work, the first that can do it:
 4. sql with source: one read-only SELECT in a database's own SQL, where no relation has the column.
    Its columns are taken by position. Sum up money by rules: databases may use floats for it.
 %(python)s
-The last step gives what the question asks for, and nothing else. Name relations after what they
+The last step gives exactly the rows that answer the question, with nothing of it left out (not,
+only, every, at least, a name, a date), and nothing else. Name relations after what they
 hold. A step that is not needed for the answer is not run. Ask for a `chart` (bar or line) only
 where a picture says more than a few rows.
 

@@ -95,7 +95,11 @@ def show_fact(predicate: Predicate, row: OpenRow, *, holds: bool = True) -> str:
 
 def describe_fact(predicate: Predicate, row: OpenRow, speech: Speech = PLAIN) -> str:
     """Say a fact in a sentence: by its template, else with all its values."""
-    shown = _shown(predicate, row, speech)
+    return describe_row(predicate, _shown(predicate, row, speech), speech)
+
+
+def describe_row(predicate: Predicate, shown: Mapping[str, str], speech: Speech = PLAIN) -> str:
+    """Say a fact whose values are texts already, by column."""
     template = speech.template(predicate.attributes, "says")
     if template:
         return fill(template, shown)

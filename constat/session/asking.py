@@ -23,8 +23,10 @@ if TYPE_CHECKING:
     from constat.analysis import AnalysedProgram
     from constat.diagnostics import Diagnostic
     from constat.evaluation import Observer
+    from constat.library.reviewing.confirmations import Confirmations
     from constat.model import Client, Usage
     from constat.project import Project
+    from constat.proof.translation import Translation
     from constat.session.answers import Answers, Settled
     from constat.session.log_as import LogAs
     from constat.session.result import Result
@@ -36,7 +38,9 @@ class Wish:
     """How a question is to be answered.
 
     With `require_approved` no draft is used. `by` is who asks. `conversation` is the one that the
-    question goes on with; without a name it begins one of its own. The rest is as in `prove`.
+    question goes on with; without a name it begins one of its own. `accept_goal` is the goal that
+    is meant, in the word of `by`: another one is not proved. With `require_confirmed` nothing is
+    settled before somebody has confirmed the goal. The rest is as in `prove`.
     """
 
     require_approved: bool = False
@@ -45,6 +49,8 @@ class Wish:
     as_of: str | None = None
     log: LogAs | None = None
     conversation: str = ""
+    accept_goal: str = ""
+    require_confirmed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +103,25 @@ class Answered:
         return self.result.verdict
 
     @property
+    def translation(self) -> Translation:
+        """The goal in words, and whether a person has confirmed that it is what was asked."""
+        if self.result.translation is None:
+            raise TypeError("an answer to a question has no translation")
+        return self.result.translation
+
+    @property
     def exit_code(self) -> int:
-        """The exit code of the verdict."""
+        """The exit code: the verdict's, unless nobody has confirmed that this was asked."""
         return self.result.exit_code
+
+
+class Translated(Protocol):
+    """An answer: of `ask`, `prove`, `solve`, or a later question of theirs."""
+
+    @property
+    def translation(self) -> Translation | None:
+        """What was read from the question."""
+        ...
 
 
 class Proving(Protocol):
@@ -163,6 +185,8 @@ class Asking(ABC):
         observe: Observer | None = None,
         log: LogAs | None = None,
         conversation: str = "",
+        accept_goal: str = "",
+        require_confirmed: bool = False,
     ) -> Answered:
         """Answer a question such as `Is customer C001 a VIP?`.
 
@@ -170,16 +194,40 @@ class Asking(ABC):
         new rules where these do not suffice. The rules are checked, kept as a draft, and the goal
         is proved; what rests on the draft is UNDER that assumption. With `require_approved` no
         draft is used: a question that needs one is refused. A question that goes on with a named
-        `conversation` is told what was said in it before (see `conversing`). Raises `ConstatError`
-        where no proposal passes the checks, and as `prove` does.
+        `conversation` is told what was said in it before (see `conversing`). The answer is settled
+        (exit code 0 or 5) only where a person stands for the goal: `accept_goal` names the goal
+        that is meant, `confirm` keeps that it was; with `require_confirmed` the exit code is else
+        4. Raises `ConstatError` where no proposal passes the checks, where another goal than
+        the accepted one comes out, and as `prove` does.
         """
         answering = importlib.import_module("constat.session.asking_steps")
-        wish = Wish(require_approved, by, minimal, as_of, log, conversation)
+        wish = Wish(
+            *(require_approved, by, minimal, as_of, log, conversation),
+            *(accept_goal, require_confirmed),
+        )
         over = partial(answering.DraftedSession, self, cache=self._serve, locale=self._locale)
         with self.observing(observe):
             found: Answered = answering.answer(
                 self, question, wish, over=over, client=client, observe=observe
             )
+        return found
+
+    def confirm(self, answer: Translated, *, by: str) -> Translation:
+        """Keep a person's word that the goal holds exactly when the answer to the question is yes.
+
+        It is bound to the question, the goal, today's date if the goal depends on it, and all rules
+        and sources below the goal: any change ends it. Raises `ConstatError` where the goal was
+        typed, or nobody is named.
+        """
+        if answer.translation is None:
+            raise TypeError("an answer to a question has no translation")
+        return self.confirmations.confirm(answer.translation, by)
+
+    @property
+    def confirmations(self) -> Confirmations:
+        """Who has confirmed which goal for which question; they can be withdrawn."""
+        keeping = importlib.import_module("constat.library.reviewing.confirmations")
+        found: Confirmations = keeping.Confirmations(self.project.state)
         return found
 
     def transcripts(self) -> tuple[str, ...]:

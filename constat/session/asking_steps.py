@@ -25,6 +25,7 @@ from constat.logic import Variable, display_value
 from constat.model import ModelError, Task
 from constat.model.tapes import MISSING
 from constat.session.asking import Answered, Listed
+from constat.session.confirmation import Reading, require_goal, translate
 from constat.session.conversing import (
     MOST_ROWS,
     PROVE,
@@ -53,9 +54,10 @@ if TYPE_CHECKING:
     from constat.authoring.checking import Checked
     from constat.authoring.drafting import Drafted
     from constat.evaluation import Observer
-    from constat.logic import Predicate
+    from constat.logic import Atom, Predicate
     from constat.model import Client, Usage
     from constat.project import Project
+    from constat.proof.translation import Translation
     from constat.session.answers import Answers
     from constat.session.asking import Wish
     from constat.session.result import Result
@@ -127,11 +129,14 @@ class _Answering:
         with self.session.models.question(), self.recorded():
             drafted = self.draft(ground)
             kept = self.keep(drafted)
-            result = self.prove(drafted, kept)
+            joined = join_drafts(self.session.program, [] if kept is None else [kept])
+            translation = self.translated(drafted, joined)
+            result = self.prove(drafted, kept, joined).translated(translation)
             self.transcript.outcome = {
                 "goal": result.goal,
                 "verdict": result.verdict.value,
                 "draft": None if kept is None else kept.identity,
+                "translation": translation.as_json(),
             }
         return self.answered(drafted, kept, result)
 
@@ -208,9 +213,21 @@ class _Answering:
         )
         return self.session.drafts.add(new)
 
-    def prove(self, drafted: Drafted, draft: Draft | None) -> Result:
+    def translated(self, drafted: Drafted, joined: JoinedProgram) -> Translation:
+        """Say on whose word the goal is what was asked, before anything is proved."""
+        session, wish = self.session, self.wish
+        question = self.transcript.question
+        reading = Reading(question, _goal(drafted), joined.program, session.program)
+        required = wish.require_confirmed
+        found = translate(reading, session.speech, self.project.state, required=required)
+        if wish.accept_goal:
+            require_goal(reading, wish.accept_goal, found)
+            if not found.confirmed:
+                return session.confirmations.confirm(found, wish.by)
+        return found
+
+    def prove(self, drafted: Drafted, draft: Draft | None, joined: JoinedProgram) -> Result:
         if draft is not None:
-            joined = join_drafts(self.session.program, [draft])
             with self.over(unused(joined) if self.wish.require_approved else joined) as other:
                 other.planning = not self.wish.require_approved
                 return self.proved_by(other, drafted)
@@ -222,9 +239,7 @@ class _Answering:
         return self.proved_by(self.session, drafted)
 
     def proved_by(self, session: Session, drafted: Drafted) -> Result:
-        wish, goal = self.wish, drafted.checked.goal
-        if goal is None:
-            raise TypeError("a proposal that passed has a goal")
+        wish, goal = self.wish, _goal(drafted)
         predicate = session.program.program.predicates[goal.predicate]
         text = shown_goal(predicate, goal)
         if wish.as_of is None and any(isinstance(term, Variable) for term in goal.terms):
@@ -271,6 +286,13 @@ class _Answering:
         yield from self.remarked
         if draft is not None and self.wish.require_approved:
             yield _unapproved(draft)
+
+
+def _goal(drafted: Drafted) -> Atom:
+    goal = drafted.checked.goal
+    if goal is None:
+        raise TypeError("a proposal that passed has a goal")
+    return goal
 
 
 def exchange_of(transcript: Transcript, listed: Listed | None) -> Exchange:

@@ -153,14 +153,14 @@ class Comparing(ABC):
             time,
             exhaust=exhaust,
             ranking=None if minimal is None else Ranking(minimal),
-            speech=self._speech,
+            speech=self.speech,
             observe=observe,
         )
         return found
 
     @property
     @abstractmethod
-    def _speech(self) -> Speech:
+    def speech(self) -> Speech:
         """How sentences are said."""
 
     @abstractmethod

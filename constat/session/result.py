@@ -15,6 +15,7 @@ from constat import __version__
 from constat.proof import build_certificate, proof_tree
 from constat.proof.overlay import UNAPPROVED
 from constat.proof.speech import PLAIN, Speech
+from constat.proof.translation import Translation, goal_words
 from constat.session.spelling import shown_goal
 from constat.syntax import print_row
 
@@ -55,6 +56,8 @@ class Result:
     """The number under which the decision log has it, where it has."""
     usage: Usage | None = field(default=None, compare=False)
     """What language models have used for it; nothing in a session that has come to none."""
+    translation: Translation | None = field(default=None, compare=False)
+    """Which question the goal was read from, and whether a person stands for that."""
 
     def logged_as(self, number: int) -> Result:
         """Give this result with its number in the log, and the very certificate that is there."""
@@ -62,10 +65,18 @@ class Result:
         vars(found)["certificate"] = self.certificate
         return found
 
+    def translated(self, translation: Translation) -> Result:
+        """Give this result as the answer to a question that was read as its goal."""
+        found = replace(self, translation=translation)
+        made = {name: one for name, one in vars(self).items() if name in {"certificate", "tree"}}
+        vars(found).update(made)
+        return found
+
     @property
     def exit_code(self) -> int:
-        """The exit code of the verdict."""
-        return self.verdict.exit_code
+        """The exit code: the verdict's, unless nobody has confirmed that this was asked."""
+        code = self.verdict.exit_code
+        return code if self.translation is None else self.translation.exit_code(code)
 
     @property
     def unapproved(self) -> tuple[str, ...]:
@@ -96,8 +107,10 @@ def result_of(
 ) -> Result:
     """Make the result of a decision about a goal of a program."""
     predicates = program.program.predicates
+    predicate = predicates[decision.goal.predicate]
+    goal = shown_goal(predicate, decision.goal)
     return Result(
-        goal=shown_goal(predicates[decision.goal.predicate], decision.goal),
+        goal=goal,
         verdict=decision.verdict,
         confidence=decision.confidence,
         exact=decision.exact,
@@ -109,4 +122,5 @@ def result_of(
         created=created,
         decision=decision,
         speech=speech,
+        translation=Translation(goal, goal_words(predicate, decision.goal, speech)),
     )

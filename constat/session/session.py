@@ -152,6 +152,7 @@ class Session(
         as_of: str | None = None,
         observe: Observer | None = None,
         log: LogAs | None = None,
+        require_confirmed: bool = False,
     ) -> Result:
         """Prove or disprove a goal such as `is_vip(C001)`, or the goal of a question (see `ask`).
 
@@ -163,7 +164,8 @@ class Session(
         it cannot be written down.
         """
         if question is not None:
-            return self.ask(question, minimal=minimal, as_of=as_of, observe=observe, log=log).result
+            told: Any = {"minimal": minimal, "as_of": as_of, "observe": observe, "log": log}
+            return self.ask(question, require_confirmed=require_confirmed, **told).result
         analysed = self.program
         atom = check_goal(parse_goal(goal, analysed.program), analysed)
         logged = log is not None or self.project.log.on
@@ -367,14 +369,15 @@ class Session(
                 ranking=None if minimal is None else Ranking(minimal),
                 observe=self._tell,
             )
-        return self._with_usage(result_of(decision, self.program, created, self._speech), before)
+        return self._with_usage(result_of(decision, self.program, created, self.speech), before)
 
     @property
-    def _speech(self) -> Speech:
+    def speech(self) -> Speech:
+        """How sentences are said: in the locale of this session, or of the project."""
         return speech_in(self.project.locale if self._locale is None else self._locale)
 
     def _bench(self) -> Bench:
-        parts = (self._tell, self._texts, self._speech, lambda: self.models)
+        parts = (self._tell, self._texts, self.speech, lambda: self.models)
         around = (self._engine, self._limits(), self._evaluating, *parts)
         return Bench(self.project, self.program, *around)
 

@@ -17,6 +17,10 @@ from constat.syntax.goal_structures import StructureScanner
 from constat.syntax.goal_text import VARIABLE
 from constat.syntax.mistakes import goals, spelling
 
+# The atom alone is another question: whoever is told to drop the `!` has a "yes" for a "no".
+_DERIVED: Final = (
+    "derive what is not so, and ask for that: `not_so(?x) :- all(?x), !p(?x).`, then `not_so(A)`"
+)
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _NAMED: Final = re.compile(r"([A-Za-z][A-Za-z0-9_]*)\s*=(?!=)\s*")
 _TOKEN: Final = re.compile(r"""[^\s,()"']+""")
@@ -57,7 +61,7 @@ class GoalScanner(StructureScanner):
         if not self.text.startswith("(", self.position):
             edit = f"write `{spelling.shown(name)}(...)`"
             if name == "not":
-                edit = "write the atom alone; DISPROVED means that it is false"
+                edit = _DERIVED
             self.fail(goals.malformed(self.here(), "`(` is missing behind the predicate", edit))
         self.position += 1
         return name, span
@@ -70,7 +74,7 @@ class GoalScanner(StructureScanner):
                 )
             )
         if self.text.startswith(("!", "\\+", "~"), self.position):
-            edit = "write the atom alone; DISPROVED means that it is false"
+            edit = _DERIVED
             self.fail(goals.malformed(self.here(), "a goal is not negated", edit))
         edit = "write the predicate first: `is_vip(C001)`"
         self.fail(goals.malformed(self.here(), "a goal begins with a predicate", edit))

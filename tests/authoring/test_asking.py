@@ -177,8 +177,13 @@ def test_a_rejected_draft_is_told_to_the_next(session: Session) -> None:
 
 def test_the_command_shows_how_the_question_was_read(shop: Path) -> None:
     ran = run("ask", VIP, "--project", shop, "--depth", "0")
-    assert ran.code == 0
-    assert ran.out.splitlines()[:2] == [f"question: {VIP}", "goal: is_vip(C001)"]
+    assert ran.code == 3
+    assert ran.out.splitlines()[:4] == [
+        f"question: {VIP}",
+        "in words: C001 is a VIP",
+        "goal: is_vip(C001)",
+        "unconfirmed: whether that is what you asked, nobody has confirmed",
+    ]
     assert "drafted: nothing" in ran.out
     assert "replaying written answers: no model was asked" in ran.err
     ran = run("ask", CLOSED, "--project", shop, "--transcript")

@@ -1,4 +1,4 @@
-"""The codes about questions in plain words and what models draft for them: C0860 to C0879.
+"""The codes about questions in plain words and what is drafted: C0860 to C0879, C0980, C0981.
 
 In: nothing. Out: `ENTRIES`. Invariant: what one of these refuses has had no effect: no fact, no
 rule, no query of it was used. Example: C0863 says that a draft states no facts.
@@ -197,6 +197,28 @@ ENTRIES: Final = (
         "a terminal would act upon.",
         wrong="p(?x) :- q(?x).   // and 60 more rules",
         right="p(?x) :- q(?x).",
+        kind="text",
+    ),
+    Entry(
+        "C0980",
+        "another goal than the one that was accepted",
+        "`--accept-goal` says which goal is meant by a question. Where the model reads the "
+        "question as another goal nothing is proved: look at both, and accept the one that holds "
+        "exactly when the answer to the question is yes. A goal that is not so is no negated atom "
+        "but a predicate of its own, derived with `!` in its rule.",
+        wrong='constat ask "Is C001 a VIP?" --accept-goal "blocked(C001)"',
+        right='constat ask "Is C001 a VIP?" --accept-goal "is_vip(C001)"',
+        kind="text",
+    ),
+    Entry(
+        "C0981",
+        "a confirmation that cannot be kept or read",
+        "That a goal is what a question asks is a person's word, kept with name and time in "
+        "`confirmations.jsonl` of the state folder. It needs a name, and a question in words: a "
+        "goal that was typed needs no confirmation. A damaged file is not used, because what "
+        "cannot be read might withdraw something.",
+        wrong='session.confirm(session.prove("is_vip(C001)"), by="ada")',
+        right='session.confirm(session.ask("Is C001 a VIP?"), by="ada")',
         kind="text",
     ),
 )

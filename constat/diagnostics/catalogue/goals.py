@@ -13,7 +13,8 @@ GOALS: Final[tuple[Entry, ...]] = (
         "C0180",
         "a goal that is no atom",
         "A goal is one atom: a predicate and its arguments in parentheses. A conjunction gets a "
-        "rule; whether an atom is false is told by the verdict DISPROVED.",
+        "rule, and so does what is not so: `idle(?c) :- customer(?c), !ordered(?c).` makes "
+        "`idle(C001)` a goal.",
         "tier(C001, gold",
         "tier(C001, gold)",
         kind="goal",

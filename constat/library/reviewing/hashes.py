@@ -17,10 +17,10 @@ from constat.library.reviewing.beyond import used
 from constat.logic import Column, Kind
 from constat.logic.structure_forms import constructions, types_form
 from constat.proof.canonical import canonical, sha256
-from constat.proof.encoding import rule_digest
+from constat.proof.encoding import reachable, rule_digest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from constat.analysis import AnalysedProgram
     from constat.logic import Rule
@@ -40,6 +40,28 @@ class Hashes:
 def hashes_of(program: AnalysedProgram, number: int) -> Hashes:
     """Give what an approval of a rule is bound to."""
     return Hashes(rule_digest(program, number), _queries(program, number))
+
+
+def hash_below(program: AnalysedProgram, names: Iterable[str]) -> str:
+    """Give the hash of everything below some predicates: rules, declarations, sources, types.
+
+    Who has approved a rule is no part of it; a sentence and a query are.
+    """
+    found = frozenset().union(*(reachable(program, name) for name in names))
+    predicates = program.program.predicates
+    declared = [predicates[name] for name in sorted(found) if name in predicates]
+    numbered = enumerate(program.rules)
+    rules = sorted(rule_digest(program, n) for n, one in numbered if one.head.predicate in found)
+    told: dict[str, Any] = {
+        one.name: [
+            [[column.name, column.type_name, dict(column.attributes)] for column in one.columns],
+            dict(one.attributes),
+            None if one.source is None else dict(one.source.parameters),
+        ]
+        for one in declared
+    }
+    types = types_form([column for one in declared for column in one.columns])
+    return sha256(canonical({"declared": told, "rules": rules, "types": types}))
 
 
 def _queries(program: AnalysedProgram, number: int) -> str:

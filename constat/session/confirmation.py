@@ -1,0 +1,174 @@
+"""Which goal a question was read as, and whether a person stands for that.
+
+A goal is stated where the question is, word for word, the sentence of a predicate that people
+wrote, or the question of a case; else it is confirmed by a record, or by nobody.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import TYPE_CHECKING, Final
+
+from constat.analysis import check_goal
+from constat.authoring.constants import atom_constants, constants_of, unseen
+from constat.diagnostics import ConstatError, Diagnostic
+from constat.library.reviewing.confirmations import Confirmations
+from constat.library.reviewing.hashes import hash_below
+from constat.logic import Atom, Constant, Kind, Variable
+from constat.proof.encoding import reachable
+from constat.proof.translation import Status, Translation, goal_words
+from constat.session.spelling import shown_goal
+from constat.syntax import parse_goal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from constat.analysis import AnalysedProgram
+    from constat.logic import Predicate
+    from constat.proof.speech import Speech
+
+_PLACEHOLDER: Final = re.compile(r"\\\{\??([A-Za-z_][A-Za-z0-9_]*)\\\}")
+_DAYS: Final = frozenset({Kind.DATE, Kind.TIMESTAMP})
+_RELATIVE: Final = re.compile(
+    r"\b(today|tonight|yesterday|tomorrow|now|nowadays|current(ly)?|recent(ly)?|so far|to date|ago"
+    r"|(this|last|next|past|previous|coming|recent)\s+((\d+|two|three|six|twelve)\s+)?"
+    r"(hour|day|night|week|weekend|fortnight|month|quarter|half|year|decade|spring|summer|autumn"
+    r"|fall|winter|monday|tuesday|wednesday|thursday|friday|saturday|sunday)s?)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A question and the goal it was read as, in the program that answers it.
+
+    `base` is the program without drafts: what is only in `program` nobody has approved.
+    """
+
+    question: str
+    goal: Atom
+    program: AnalysedProgram
+    base: AnalysedProgram
+
+    @property
+    def predicate(self) -> Predicate:
+        """The predicate of the goal."""
+        return self.program.program.predicates[self.goal.predicate]
+
+    @property
+    def shown(self) -> str:
+        """The goal as it can be typed."""
+        return shown_goal(self.predicate, self.goal)
+
+
+def translate(reading: Reading, speech: Speech, state: Path, *, required: bool) -> Translation:
+    """Say whether a person stands for a reading; `state` is the folder of the confirmations."""
+    found = Translation(
+        reading.shown,
+        goal_words(reading.predicate, reading.goal, speech),
+        Status.STATED if is_stated(reading, speech) else Status.UNCONFIRMED,
+        reading.question,
+        day=present_day(reading),
+        below=hash_below(reading.program, [reading.goal.predicate]),
+        required=required,
+    )
+    return Confirmations(state).judged(found)
+
+
+def is_stated(reading: Reading, speech: Speech) -> bool:
+    """Tell whether the question is a sentence of the goal's predicate, and of no other goal.
+
+    Sentences of drafts count for nothing: whoever drafts a rule would write the question there.
+    """
+    own = reading.base.program.predicates.get(reading.goal.predicate)
+    if own is None or any(isinstance(term, Variable) for term in reading.goal.terms):
+        return False
+    if any(rule.proposed and rule.head.predicate == own.name for rule in reading.base.rules):
+        return False
+    said = _bare(reading.question)
+    if _bare(goal_words(own, reading.goal, speech)) != said:
+        return False
+    templates = (
+        (one.name, template)
+        for one in reading.base.program.predicates.values()
+        if (template := speech.template(one.attributes, "says"))
+    )
+    matching = [name for name, template in templates if _ways(template, said)]
+    template = speech.template(own.attributes, "says") or ""
+    return matching == [own.name] and _ways(template, said) == 1 and _names_all(own, template)
+
+
+def _bare(text: str) -> str:
+    return " ".join(text.split()).rstrip(".?!").rstrip()
+
+
+def _ways(template: str, said: str) -> int:
+    """Count in how many ways a text can be this sentence: none, one, or more (2)."""
+    escaped = re.escape(_bare(template))
+    found = [
+        re.fullmatch(_PLACEHOLDER.sub(group, escaped), said, re.DOTALL)
+        for group in (r"(.+)", r"(.+?)")
+    ]
+    if found[0] is None or found[1] is None:
+        return 0
+    # The longest first and the shortest first are the same where there is only one way.
+    return 1 if found[0].groups() == found[1].groups() else 2
+
+
+def _names_all(predicate: Predicate, template: str) -> bool:
+    named = set(_PLACEHOLDER.findall(re.escape(template)))
+    return all(column.name in named for column in predicate.columns)
+
+
+def present_day(reading: Reading) -> str:
+    """Give the present day where the reading depends on it, else nothing.
+
+    It does where the question speaks of the present, and where goal or draft hold a date that does
+    not stand in the question.
+    """
+    if _RELATIVE.search(reading.question):
+        return today()
+    drafted = reachable(reading.program, reading.goal.predicate) - (
+        reading.base.program.predicates.keys()
+    )
+    rules = (one for one in reading.program.rules if one.head.predicate in drafted)
+    held = (*atom_constants(reading.goal), *constants_of(rules).values())
+    dates = [one for one in held if isinstance(one, Constant) and one.kind in _DAYS]
+    return today() if unseen(dates, [reading.question]) else ""
+
+
+def today() -> str:
+    """Give the day of the person who asks."""
+    return date.today().isoformat()  # noqa: DTZ011  the day of the person who asks
+
+
+def require_goal(reading: Reading, wanted: str, found: Translation) -> None:
+    """Raise `ConstatError` unless the goal is the one that somebody has named."""
+    program = reading.program
+    try:
+        goal = check_goal(parse_goal(wanted, program.program), program)
+    except ConstatError as problem:
+        raise _another(wanted, found, problem.diagnostics) from None
+    if _anonymous(goal) != _anonymous(reading.goal):
+        raise _another(wanted, found)
+
+
+def _anonymous(goal: Atom) -> Atom:
+    """Give a goal whose variables have names of ours."""
+    terms = tuple(
+        Variable(f"{place}") if isinstance(term, Variable) else term
+        for place, term in enumerate(goal.terms)
+    )
+    return replace(goal, terms=terms)
+
+
+def _another(wanted: str, found: Translation, why: Iterable[Diagnostic] = ()) -> ConstatError:
+    reasons = "; ".join(one.message for one in why)
+    shown = wanted if wanted.isprintable() else "..."
+    message = f"the question was read as another goal than `{shown[:200]}`"
+    note = f"it was read as `{found.goal}`: {found.words}" + (f"; {reasons}" if reasons else "")
+    hint = f"`--accept-goal '{found.goal}'` accepts it, if it holds exactly when the answer is yes"
+    return ConstatError([Diagnostic("C0980", message, note=note, help=hint)])
