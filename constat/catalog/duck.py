@@ -19,9 +19,10 @@ from constat.catalog.failure import SourceFailureError
 from constat.catalog.file_tables import mark_of, settle
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from constat.catalog.connection import Question, RawRow, ReadBounds, Stream, Whole
     from constat.catalog.file_tables import Mark
     from constat.project import Database
 
@@ -47,6 +48,7 @@ class DuckConnection(DuckReading):
         self._path = path
         self._tables: Mapping[str, SourceTable] = {}
         self._last: str | None = None
+        self._opened: Sequence[Mark] = ()
         self.snapshot: str | None = None
 
     @staticmethod
@@ -59,14 +61,16 @@ class DuckConnection(DuckReading):
         if self._session is not None:
             return False
         for _ in range(_ATTEMPTS):
-            before = _file_state(self._path)
+            before = _marks(self._path)
+            settle(before)
             self._session = DuckSession(self._path)
-            self.snapshot = _file_state(self._path)
-            if before == self.snapshot:
+            self._opened = _marks(self._path)
+            if before == self._opened:
                 break
             self.close()
         else:
             raise SourceFailureError("it is replaced again and again")
+        self.snapshot = f"file {hashlib.sha256(repr(before).encode()).hexdigest()[:16]}"
         self._session.begin()
         if self.snapshot == self._last:
             return False
@@ -78,6 +82,32 @@ class DuckConnection(DuckReading):
     def release(self) -> None:
         """Close the file, so that it can be written."""
         self.close()
+
+    def read(self, question: Question, bounds: ReadBounds) -> Iterator[list[RawRow]]:
+        """Run a query; what has been written in spite of the lock is a failure, never a mixture."""
+        for batch in super().read(question, bounds):
+            self._check_locked()
+            yield batch
+        self._check_locked()
+
+    def stream(self, whole: Whole, bounds: ReadBounds) -> Stream | None:
+        """Give all rows as an Arrow stream; `None` where they have to be read cell by cell."""
+        found = super().stream(whole, bounds)
+        self._check_locked()
+        return found
+
+    def _check_locked(self) -> None:
+        """Find out a writer who came in because somebody broke the lock.
+
+        Whoever opens and closes the file in this process does, by whatever name.
+        """
+        try:
+            present = _marks(self._path)
+        except SourceFailureError:
+            return
+        # A file that lies at the path instead is another one: what is open stays as it is.
+        if present[0][:2] == self._opened[0][:2] and present != self._opened:
+            raise SourceFailureError("its file changed while it was read", "C0542")
 
     def tables(self) -> Mapping[str, SourceTable]:
         """Give tables and views: by `schema.name` and, in the schema `main`, by name."""
@@ -98,8 +128,8 @@ def _tables(session: DuckSession) -> dict[str, SourceTable]:
     return tables
 
 
-def _file_state(path: Path) -> str:
-    """Name the state of the file and of what a writer that broke down has left beside it.
+def _marks(path: Path) -> list[Mark]:
+    """Tell states of the file apart, and of what a writer that broke down has left beside it.
 
     Looked at, never opened: closing a file gives up every lock that this process has on it.
     """
@@ -113,5 +143,4 @@ def _file_state(path: Path) -> str:
         except OSError as problem:
             reason = f"{file.name} cannot be read ({type(problem).__name__})"
             raise SourceFailureError(reason) from None
-    settle(marks)
-    return f"file {hashlib.sha256(repr(marks).encode()).hexdigest()[:16]}"
+    return marks

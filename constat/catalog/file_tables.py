@@ -26,8 +26,8 @@ _WILD: Final = frozenset("*?[")
 _MOST_FILES: Final = 10_000
 _TICK_SECONDS: Final = 0.02
 
-Mark = tuple[int, int, int, int]
-"""Device, inode, size and time of a file."""
+Mark = tuple[int, int, int, int, int]
+"""Device, inode, size, time and time of the last change of a file; the last nobody can choose."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ def find_tables(patterns: Mapping[str, str], folder: Path) -> dict[str, FileTabl
 
 def settle(marks: Sequence[Mark]) -> bool:
     """Wait where a file was written so lately that a second writing could leave the same time."""
-    newest = max((mark[3] for mark in marks), default=0)
+    newest = max((mark[4] for mark in marks), default=0)
     recent = 0 <= time.time() - newest / 1e9 < _TICK_SECONDS
     if recent:
         time.sleep(_TICK_SECONDS)
@@ -98,4 +98,4 @@ def _resolved(pattern: str, folder: Path) -> tuple[Path, ...]:
 def mark_of(file: Path) -> Mark:
     """Give what tells the states of a file apart; raises `OSError`."""
     about = file.stat()
-    return about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns
+    return about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns

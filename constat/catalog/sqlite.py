@@ -3,12 +3,14 @@
 In: a path and one SELECT. Out: batches of raw rows. Invariants: the file is opened read-only and
 `query_only`; SQLite itself reports every table and function of a query before it runs, and what is
 not allowed is refused; a query is interrupted at its deadline; one read transaction lasts from
-`begin` to `release`. Example: `SqliteConnection(Path("shop.sqlite"), wait_seconds=5)`.
+`begin` to `release`; the file is never opened beside SQLite (see `sqlite_state`).
+Example: `SqliteConnection(Path("shop.sqlite"), wait_seconds=5)`.
 Reference: https://www.sqlite.org/c3ref/set_authorizer.html
 """
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import time
 from itertools import islice
@@ -26,14 +28,17 @@ from constat.catalog.connection import (
     Whole,
 )
 from constat.catalog.failure import QueryMistakeError, SourceFailureError
+from constat.catalog.file_tables import settle
 from constat.catalog.keyed import key_parameters, keyed_query, whole_query
 from constat.catalog.pushing import choose_pushes
-from constat.catalog.sqlite_state import file_state
+from constat.catalog.sqlite_state import file_mark, file_name, log_header, log_name
+from constat.store.clock import now
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from constat.catalog.file_tables import Mark
     from constat.catalog.guard import Guarded
     from constat.catalog.keyed import Push
     from constat.evaluation import Demand
@@ -43,6 +48,7 @@ _BATCH: Final = 1_000
 _STEPS_BETWEEN_CHECKS: Final = 20_000
 _LONGEST_VALUE: Final = 64 << 20
 _ATTEMPTS: Final = 5
+_PAUSE_SECONDS: Final = 0.01
 _LEAST_BYTES_A_ROW: Final = 16
 _SECONDS_TO_PREPARE: Final = 5.0
 _MISTAKES: Final = frozenset({sqlite3.SQLITE_ERROR, sqlite3.SQLITE_AUTH, sqlite3.SQLITE_RANGE})
@@ -50,6 +56,22 @@ _HARMLESS: Final = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite
 _OWN_FUNCTIONS: Final = frozenset({"json_each", "json_extract"})
 # A view's author is the database's owner; what no reader may cause stays refused there too.
 _NEVER: Final = frozenset({"load_extension", "readfile", "writefile", "edit", "fts3_tokenizer"})
+
+
+# The last two: a journal that is deleted just now looks like one that a broken writer has left.
+_LOCKED: Final = frozenset(
+    {
+        sqlite3.SQLITE_BUSY,
+        sqlite3.SQLITE_LOCKED,
+        sqlite3.SQLITE_PROTOCOL,
+        sqlite3.SQLITE_READONLY_ROLLBACK,
+        sqlite3.SQLITE_READONLY_RECOVERY,
+    }
+)
+
+
+class _LockedError(SourceFailureError):
+    """Another program is in the way."""
 
 
 class SqliteConnection:
@@ -60,12 +82,15 @@ class SqliteConnection:
 
     def __init__(self, path: Path, *, wait_seconds: float, immutable: bool = False) -> None:
         self._path = path
+        self._wait = wait_seconds
+        self._immutable = immutable
         self._own_words = False
         self._deadline = float("inf")
         self._cancelled = False
         self._version: tuple[object, ...] | None = None
         self._tables: tuple[int, Mapping[str, SourceTable]] | None = None
         self.snapshot: str | None = None
+        self._locked: Mark | None = None
         self._file = _identity(path)
         if not path.is_file():
             raise SourceFailureError(f"there is no file {path.name}")
@@ -126,26 +151,57 @@ class SqliteConnection:
         """Start a read transaction; tells whether the file may have changed since the last one."""
         if self._connection.in_transaction:
             return False
-        for _ in range(_ATTEMPTS):
-            before = file_state(self._path)
-            self._own("BEGIN")
-            # BEGIN alone reads nothing: the first read is what fixes the state.
-            version = (
-                *self._own("SELECT count(*) FROM sqlite_master"),
-                *self._own("PRAGMA data_version"),
-                *self._own("PRAGMA schema_version"),
-            )
-            self.snapshot = file_state(self._path)
-            if before == self.snapshot:
-                break
-            self.release()
-            self.snapshot = None
-        else:
-            self._own("BEGIN")
-            version = self._own("PRAGMA data_version")
-        version = (*version, self.snapshot)
+        version = (*self._started(time.monotonic() + self._wait), self.snapshot)
         changed, self._version = version != self._version, version
         return changed
+
+    def _started(self, until: float) -> tuple[object, ...]:
+        """Start reading and name the state. What is read is one state, whatever its name."""
+        for _ in range(_ATTEMPTS):
+            before = log_header(self._path)
+            version = self._fixed(until)
+            logged = version[-1] == "wal" and not self._immutable
+            self.snapshot = self._named(before, logged=logged)
+            if self.snapshot is not None:
+                return version
+            self.release()
+        version = self._fixed(until)
+        # Somebody writes all the time: no other transaction's state has this name.
+        self.snapshot = f"transaction of {now()}, {os.urandom(8).hex()}"
+        return version
+
+    def _fixed(self, until: float) -> tuple[object, ...]:
+        """Begin a transaction and fix its state by reading, while others are in the way."""
+        self._locked = None
+        while True:
+            try:
+                # BEGIN alone reads nothing.
+                self._own("BEGIN")
+                return (
+                    *self._own("SELECT count(*) FROM sqlite_master"),
+                    *self._own("PRAGMA data_version"),
+                    *self._own("PRAGMA schema_version"),
+                    *self._own("PRAGMA journal_mode"),
+                )
+            except SourceFailureError as problem:
+                self.release()
+                # SQLite itself has waited for most locks, but gives up at once at some.
+                if not isinstance(problem, _LockedError) or time.monotonic() > until:
+                    raise
+                time.sleep(_PAUSE_SECONDS)
+
+    def _named(self, before: bytes | None, *, logged: bool) -> str | None:
+        """Name the state that is read; `None` where it was written, or replaced, just now."""
+        header = log_header(self._path) if logged else None
+        mark = file_mark(self._path)
+        if mark is None or mark[:2] != self._file or (logged and header is None):
+            return None
+        if header is not None:
+            return log_name(mark, header) if header == before else None
+        # Whoever writes without a log waits for this transaction to end.
+        settle([mark])
+        self._locked = mark
+        return file_name(mark)
 
     def release(self) -> None:
         """End the read transaction."""
@@ -218,6 +274,7 @@ class SqliteConnection:
                 batch = []
                 # Unlike `fetchmany`, this keeps the rows that came before an interruption.
                 batch.extend(islice(cursor, _BATCH))
+                self._check_locked()
                 if not batch:
                     return
                 if len(batch) > left:
@@ -234,6 +291,12 @@ class SqliteConnection:
             raise _trouble(problem, seconds=bounds.seconds) from None
         finally:
             self._deadline = float("inf")
+
+    def _check_locked(self) -> None:
+        """Tell of a program that writes the file without SQLite, past its locks."""
+        present = None if self._locked is None else file_mark(self._path)
+        if present is not None and present[:2] == self._file and present != self._locked:
+            raise SourceFailureError("its file changed while it was read", "C0542")
 
     def cancel(self) -> None:
         """Interrupt the running query."""
@@ -297,11 +360,8 @@ class SqliteConnection:
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
+    mark = file_mark(path)
+    return None if mark is None else mark[:2]
 
 
 def _read_text(content: bytes) -> str:
@@ -325,4 +385,6 @@ def _failure(problem: sqlite3.Error | sqlite3.Warning, seconds: float = 0) -> So
     code = getattr(problem, "sqlite_errorcode", 0) & 0xFF
     if code == sqlite3.SQLITE_INTERRUPT:
         return SourceFailureError(f"it did not finish within {seconds:g} s", "C0521")
-    return SourceFailureError(f"SQLite says: {str(problem)[:200]}")
+    full = getattr(problem, "sqlite_errorcode", 0)
+    kind = _LockedError if code in _LOCKED or full in _LOCKED else SourceFailureError
+    return kind(f"SQLite says: {str(problem)[:200]}")

@@ -3,19 +3,22 @@
 In: the word of the command line, and the folder of the new project. Out: a `Beginning`: the entry
 of `databases:` and the secrets that were taken out of it. Invariants: a password never gets into a
 file: its place is taken by `${NAME}`; the file of an address is named relative to the project
-where it lies in it, else absolutely; nothing is opened here but the first bytes of a file. Example:
+where it lies in it, else absolutely; no server is asked, and nothing is read. Example:
 `postgresql://reader:pw@host/crm` becomes `postgresql://reader:${CRM_PASSWORD}@host/crm`.
 """
 
 from __future__ import annotations
 
 import re
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
+from constat.catalog import SourceFailureError, SqliteConnection
 from constat.catalog.alchemy_addresses import sql_of
+from constat.catalog.duck_session import DuckSession
 from constat.catalog.schema.words import words_of
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.project.data_files import ENDINGS
@@ -28,8 +31,7 @@ _SECRET: Final = re.compile(
     r"([?&](?:[a-z_]*(?:password|passwd|pwd|secret|token|api_?key)[a-z_]*)=)([^&#]+)", re.IGNORECASE
 )
 _VARIABLE: Final = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_]*\}\Z")
-_SQLITE: Final = b"SQLite format 3\0"
-_DUCKDB: Final = b"DUCK"
+_DUCKDB_ENDINGS: Final = frozenset({".duckdb", ".ddb"})
 _MOST_FILES: Final = 200
 _LONGEST: Final = 30
 
@@ -72,13 +74,39 @@ def _from_path(path: Path, folder: Path) -> Beginning:
         raise _refused(f"there is no file `{path.name}`")
     if _is_data(path):
         return _from_data([path], path.stem, folder)
-    with path.open("rb") as file:
-        first = file.read(16)
-    if first == _SQLITE:
-        return _from_file("sqlite", path, folder)
-    if first[8:12] == _DUCKDB:
-        return _from_file("duckdb", path, folder)
-    raise _refused(f"`{path.name}` is of a kind that cannot be read")
+    kind = _kind_of(path)
+    if not kind:
+        raise _refused(f"`{path.name}` is of a kind that cannot be read")
+    return _from_file(kind, path, folder)
+
+
+def _kind_of(path: Path) -> str:
+    """Have the libraries say what a file is.
+
+    Opening it here would drop locks of other sessions of this process (see `sqlite_state`).
+    """
+    if not path.stat().st_size:
+        return ""
+    for kind, look in (("sqlite", _look_with_sqlite), ("duckdb", _look_with_duckdb)):
+        try:
+            look(path)
+        except SourceFailureError as problem:
+            if "not a database" in problem.reason:
+                continue
+            if "locked" in problem.reason or "open for writing" in problem.reason:
+                # Whoever writes it keeps both libraries from looking: its name has to do.
+                return "duckdb" if path.suffix.lower() in _DUCKDB_ENDINGS else "sqlite"
+        return kind
+    return ""
+
+
+def _look_with_sqlite(path: Path) -> None:
+    with closing(SqliteConnection(path, wait_seconds=0.5)) as connection:
+        connection.begin()
+
+
+def _look_with_duckdb(path: Path) -> None:
+    DuckSession(path).close()
 
 
 def _is_data(path: Path) -> bool:

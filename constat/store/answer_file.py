@@ -66,7 +66,7 @@ def opened(path: Path, now: float) -> sqlite3.Connection:
 
 def _connected(path: Path) -> sqlite3.Connection:
     # Rows of a database are for those who may read it; the logs get the file's own rights.
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    opening.make_private(path)
     return sqlite3.connect(
         f"{path.absolute().as_uri()}?mode=rwc",
         uri=True,

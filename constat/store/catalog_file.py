@@ -8,10 +8,9 @@ again. Example: `opened(None)` is an empty index in memory.
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import zlib
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -112,7 +111,7 @@ def _file(path: Path) -> sqlite3.Connection:
 
 def _connected(path: Path) -> sqlite3.Connection:
     # Names of tables are for those who may read the database.
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    opening.make_private(path)
     return sqlite3.connect(
         f"{path.absolute().as_uri()}?mode=rw",
         uri=True,
@@ -159,7 +158,8 @@ def _create(connection: sqlite3.Connection) -> None:
 
 
 def _ours(path: Path) -> bool:
-    """Tell by the header whether a damaged file was ours."""
-    with path.open("rb") as file:
-        header = file.read(72)
-    return header[68:72] == _APPLICATION.to_bytes(4, "big")
+    """Tell by the header whether a damaged file was ours; see `opening.make_private` for how."""
+    with suppress(sqlite3.Error), closing(_connected(path)) as connection:
+        (found,) = connection.execute("PRAGMA application_id").fetchone()
+        return bool(found == _APPLICATION)
+    return False

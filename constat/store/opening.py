@@ -10,13 +10,16 @@ Reference: https://www.sqlite.org/pragma.html#pragma_journal_mode
 from __future__ import annotations
 
 import contextlib
+import os
 import sqlite3
+import stat
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 _PAUSE_SECONDS: Final = 0.02
 # One statement, so that all three are of one moment: another program may be creating the file.
@@ -44,6 +47,22 @@ def identity(connection: sqlite3.Connection) -> Identity:
     """Read whose file it is."""
     empty, application, version = connection.execute(_IDENTITY).fetchone()
     return Identity(bool(empty), int(application), int(version))
+
+
+def make_private(path: Path) -> None:
+    """Make an empty file for its owner alone, unless there is one.
+
+    Neither file is opened: closing any descriptor of a file drops the locks that SQLite has on it
+    for all connections of this process (https://www.sqlite.org/howtocorrupt.html, 2.2).
+    """
+    try:
+        os.mknod(path, 0o600 | stat.S_IFREG)
+    except FileExistsError:
+        return
+    except (OSError, AttributeError):
+        # Not every system lets everybody make a file without opening it.
+        with contextlib.suppress(FileExistsError):
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
 
 
 def opened(

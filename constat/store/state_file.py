@@ -84,7 +84,7 @@ class StateFile:
         """Open for writing, for whoever closes it; `shared` by several threads in turn."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         if self._form.private:
-            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+            opening.make_private(self.path)
         return self._connected("?mode=rwc", self._form.prepare, shared=shared)
 
     @contextmanager
