@@ -1,0 +1,27 @@
+"""Run Constat, and tell of every database file that this process opens beside the libraries.
+
+`python -m tests.concurrent.watched prove "is_vip(C001)"`; what the libraries open is not seen here.
+"""
+
+from __future__ import annotations
+
+import os
+import runpy
+import sys
+import traceback
+from typing import Final
+
+_ENDINGS: Final = (".sqlite", ".duckdb", "-wal", "-shm", "-journal", ".wal")
+
+
+def watch(event: str, arguments: tuple[object, ...]) -> None:
+    """Write where such a file is opened; an audit hook."""
+    if event != "open" or not isinstance(arguments[0], str | bytes):
+        return
+    if os.fsdecode(arguments[0]).endswith(_ENDINGS):
+        sys.stderr.write(f"OPENED {arguments[0]!r}\n{''.join(traceback.format_stack(limit=6))}\n")
+
+
+if __name__ == "__main__":
+    sys.addaudithook(watch)
+    runpy.run_module("constat", run_name="__main__", alter_sys=True)
