@@ -8,7 +8,7 @@ after the first evaluation; every later question is put to the recorded answers.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -27,7 +27,7 @@ from constat.proof.best import first_nodes
 from constat.proof.confidence import MILLION
 from constat.proof.missing import Gap, find_gaps
 from constat.proof.projection import with_projections
-from constat.proof.proofs import Proof, UnsupportedError
+from constat.proof.proofs import Proof, UnshownError, UnsupportedError
 from constat.proof.reading import Reading, accepting_reading, hard_reading
 from constat.proof.slices import TooLargeError
 from constat.proof.text_sizes import is_too_long
@@ -47,6 +47,10 @@ _REPLAY_SECONDS = 3.0
 _TOO_LARGE = (
     "what shows the goal is too large to write down and to check; "
     "bind more of the goal, or prove what it rests on by itself"
+)
+_NOT_SHOWN = (
+    "evaluation decides the goal, but a certificate lists possible rows without saying which "
+    "belong together, and these leave it open; answer what is missing, or bind more of the goal"
 )
 
 
@@ -114,7 +118,7 @@ def decide(  # noqa: PLR0913  # the engine's own arguments, handed through
     try:
         if strength != POSSIBLE and outcome.stopped not in {"", "settled"}:
             return _short(_decided_or_open(deciding, strength))
-        return _short(_decided(deciding, strength))
+        return _short(_shown_or_open(deciding, strength))
     except TooLargeError:
         return _undecided(outcome, _nothing_claimed(outcome), limit=_TOO_LARGE)
 
@@ -132,6 +136,24 @@ def _decided_or_open(deciding: _Deciding, strength: int) -> Decision:
         return _decided(deciding, strength)
     except UnsupportedError:
         return _unresolved(deciding.replay)
+
+
+def _shown_or_open(deciding: _Deciding, strength: int) -> Decision:
+    """Decide as far as a certificate can show it.
+
+    The engine knows since when a row is possible, and leaves it out of what was complete before.
+    What a certificate lists is possible everywhere.  So some goals that evaluation decides are left
+    open: under assumptions where these help, else UNRESOLVED (semantics 7).
+    """
+    try:
+        return _decided(deciding, strength)
+    except UnshownError:
+        if strength in {CERTAIN, ABSENT}:
+            try:
+                return deciding.under(proved=strength == CERTAIN)
+            except UnshownError:
+                pass
+        return _unresolved(deciding.replay, limit=_NOT_SHOWN)
 
 
 def _decided(deciding: _Deciding, strength: int) -> Decision:
@@ -167,22 +189,24 @@ class _Deciding:
         return self.decision(proof, Verdict.DISPROVED, best=proof.absence_confidence())
 
     def under(self, *, proved: bool) -> Decision:
-        """Decide under a minimal set of assumptions."""
+        """Decide under a minimal set of assumptions, as far as proofs can show that it is."""
         every = accepting_reading(self.outcome)
-        best: int | None = None
-        if proved:
-            first, best = self.shown(every)
-        else:
-            first = self.bounded(every)
+        first, best = self.proven(every, proved=proved)
         wanted = CERTAIN if proved else ABSENT
         found = minimal_reading(self.replay, every, first.used_assumptions(), wanted)
-        if proved:
+        try:
             # Only a confidence that no other set of assumptions beats is exact.
-            proof, _ = self.shown(found.reading)
-            verdict = Verdict.PROVED_UNDER
-        else:
-            proof, verdict = self.bounded(found.reading), Verdict.DISPROVED_UNDER
+            proof, _ = self.proven(found.reading, proved=proved)
+        except UnshownError:
+            proof, found = first, replace(found, proven=False)
+        verdict = Verdict.PROVED_UNDER if proved else Verdict.DISPROVED_UNDER
+        if not proof.accepted_assumptions():
+            verdict = Verdict.PROVED if proved else Verdict.DISPROVED
         return self.decision(proof, verdict, best=best, minimal=found.proven)
+
+    def proven(self, reading: Reading, *, proved: bool) -> tuple[Proof, int | None]:
+        """Show that the goal holds, with the best confidence, or that it does not."""
+        return self.shown(reading) if proved else (self.bounded(reading), None)
 
     def shown(self, reading: Reading) -> tuple[Proof, int | None]:
         """Prove the goal; also give the best confidence there is, where it was looked for."""
@@ -209,7 +233,7 @@ class _Deciding:
         proof = Proof(reading, goal)
         proof.show((), bounded=True)
         if proof.slice.possible(goal.predicate, proof.pattern):
-            raise UnsupportedError("a goal is called disproved, and a row of it is possible")
+            raise UnshownError("a goal is called disproved, and a row of it is possible")
         return proof
 
     def decision(
@@ -237,14 +261,23 @@ def confidence_of(proof: Proof) -> int:
     return max(proof.confidences[answer] for answer in proof.answers)
 
 
-def _unresolved(replay: Replay) -> Decision:
+def _unresolved(replay: Replay, limit: str = "") -> Decision:
     outcome = replay.outcome
     if outcome.stopped not in {"", "settled"}:
         return _undecided(outcome, _nothing_claimed(outcome))
-    proof = _possible(hard_reading(outcome))
-    if proof is None:
+    try:
+        proof = _possible(hard_reading(outcome))
+    except TooLargeError:
         return _undecided(outcome, _nothing_claimed(outcome), limit=_TOO_LARGE)
-    return _undecided(outcome, proof, gaps=find_gaps(replay, proof))
+    except UnshownError:
+        return _undecided(outcome, _nothing_claimed(outcome), limit=_NOT_SHOWN)
+    if answers_in(proof.reading, outcome.goal) or not _is_possible(proof):
+        return _undecided(outcome, _nothing_claimed(outcome), limit=_NOT_SHOWN)
+    return _undecided(outcome, proof, gaps=find_gaps(replay, proof), limit=limit)
+
+
+def _is_possible(proof: Proof) -> bool:
+    return bool(proof.slice.possible(proof.goal.predicate, proof.pattern))
 
 
 def _nothing_claimed(outcome: Outcome) -> Proof:
@@ -271,14 +304,11 @@ def _undecided(
     )
 
 
-def _possible(reading: Reading) -> Proof | None:
-    """Show that the goal is possible, with everything it rests on; ``None`` if that is too much."""
+def _possible(reading: Reading) -> Proof:
+    """Show that the goal is possible, with everything it rests on."""
     proof = Proof(reading, reading.outcome.goal)
     proof.slice.shows_negated = True
-    try:
-        proof.show((), bounded=True)
-    except TooLargeError:
-        return None
+    proof.show((), bounded=True)
     return proof
 
 

@@ -67,8 +67,8 @@ class Rows(Protocol):
         """Return the possible rows that match a pattern."""
         ...
 
-    def is_recorded(self, predicate: str, pattern: Pattern) -> bool:
-        """Tell whether all that matches a pattern was asked for."""
+    def is_served(self, predicate: str, pattern: Pattern) -> bool:
+        """Tell whether the certificate will say all that matches a pattern."""
         ...
 
     def is_certain(self, predicate: str, row: OpenRow) -> bool:
@@ -227,7 +227,10 @@ class Group:
         return found
 
     def _next(self, binding: Binding, left: tuple[Test, ...]) -> int:
-        """Choose tests first, then the atom that was answered with the fewest unbound columns."""
+        """Choose tests first, then of the atoms a checker can take the one with the fewest unbound.
+
+        Only where it could take none is another one looked up, which it then can.
+        """
         best, least = -1, (2, 0)
         for place, test in enumerate(left):
             if not isinstance(test, PositiveCode):
@@ -237,8 +240,10 @@ class Group:
             pattern = test.atom.pattern(binding)
             if any(c is None and s < 0 for c, s in zip(pattern, test.atom.slots, strict=True)):
                 continue
-            served = self.owner.is_recorded(test.atom.predicate, pattern)
-            rank = (0 if served else 1, pattern.count(None))
+            # A pattern with a hole is answered by an open row where nothing serves it.
+            ready = any(is_hole(cell) and cell is not None for cell in pattern)
+            ready = ready or self.owner.is_served(test.atom.predicate, pattern)
+            rank = (0 if ready else 1, pattern.count(None))
             if best < 0 or rank < least:
                 best, least = place, rank
         if best < 0:

@@ -13,14 +13,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from constat.logic import OPEN
-from constat.proof.instances import is_hole, opened
+from constat.proof.instances import is_hole, known_columns, opened
 from constat.proof.relation import Relation
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from constat.evaluation import DemandEntry
-    from constat.logic import OpenRow, Row
+    from constat.logic import OpenRow, Row, Value
     from constat.proof.instances import Pattern
     from constat.proof.reading import Reading
     from constat.proof.relation import Columns
@@ -52,6 +52,7 @@ class Inside:
         self._relations: dict[str, Relation] = {}
         self._certain: dict[str, frozenset[OpenRow]] = {}
         self._found: dict[tuple[str, Columns, Row], list[OpenRow]] = {}
+        self._promised: dict[str, dict[Columns, set[Row]]] = {}
         self._demands: dict[str, list[DemandEntry]] = {}
         for demand in reading.outcome.demands:
             self._demands.setdefault(demand.predicate, []).append(demand)
@@ -88,8 +89,7 @@ class Inside:
 
     def possible(self, predicate: str, pattern: Pattern) -> list[OpenRow]:
         """Return the possible rows that match a pattern."""
-        columns = tuple([place for place, cell in enumerate(pattern) if not is_hole(cell)])
-        key: Row = tuple([pattern[column] for column in columns])  # type: ignore[misc]
+        columns, key = known_columns(pattern)
         found = self._found.get((predicate, columns, key))
         if found is not None:
             return found
@@ -114,33 +114,49 @@ class Inside:
             if name == predicate
         )
 
-    def is_recorded(self, predicate: str, columns: Columns, key: Row) -> bool:
-        """Tell whether the engine was asked for all that matches a pattern."""
-        places = dict(zip(columns, key, strict=True))
-        return any(
-            all(column in places for column in demand.columns)
-            and tuple([places[column] for column in demand.columns]) in demand.keys
-            for demand in self._demands.get(predicate, ())
-        )
+    def promise(self, predicate: str, columns: Columns, key: Row) -> bool:
+        """Let a key that is shown serve narrower patterns from now on; tell whether that is new."""
+        promised = self._promised.setdefault(predicate, {}).setdefault(columns, set())
+        new = key not in promised
+        promised.add(key)
+        return new
+
+    def is_served(self, predicate: str, columns: Columns, key: Row) -> bool:
+        """Tell whether the engine was asked for all that matches a pattern, or it is shown."""
+        return self._key_serving(predicate, dict(zip(columns, key, strict=True))) is not None
+
+    def _key_serving(
+        self, predicate: str, places: dict[int, Value]
+    ) -> tuple[Columns, Row, DemandEntry | None] | None:
+        """Return the columns and key that serve a pattern: those of a demand, or promised ones."""
+        demands = self._demands.get(predicate, ())
+        for demand in demands:
+            if all(column in places for column in demand.columns):
+                projected = tuple([places[column] for column in demand.columns])
+                if projected in demand.keys:
+                    return demand.columns, projected, demand
+        for columns, keys in self._promised.get(predicate, {}).items():
+            if all(column in places for column in columns):
+                projected = tuple([places[column] for column in columns])
+                if projected in keys:
+                    same = (one for one in demands if one.columns == columns)
+                    return columns, projected, next(same, None)
+        return None
 
     def _serving(
         self, predicate: str, columns: Columns, key: Row, *, recorded_only: bool
     ) -> tuple[Entry, Row] | None:
         places = dict(zip(columns, key, strict=True))
-        wide = [
-            demand
-            for demand in self._demands.get(predicate, ())
-            if all(column in places for column in demand.columns)
-        ]
-        for demand in wide:
-            projected = tuple([places[column] for column in demand.columns])
-            if projected in demand.keys:
-                return self._entry(predicate, demand.columns, demand), projected
+        found = self._key_serving(predicate, places)
+        if found is not None:
+            bound, projected, demand = found
+            return self._entry(predicate, bound, demand), projected
         if recorded_only:
             return None
-        if wide:
-            projected = tuple([places[column] for column in wide[0].columns])
-            return self._entry(predicate, wide[0].columns, wide[0]), projected
+        for demand in self._demands.get(predicate, ()):
+            if all(column in places for column in demand.columns):
+                projected = tuple([places[column] for column in demand.columns])
+                return self._entry(predicate, demand.columns, demand), projected
         return self._entry(predicate, columns, None), key
 
     def _entry(self, predicate: str, columns: Columns, demand: DemandEntry | None) -> Entry:

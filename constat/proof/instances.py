@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from constat.analysis import AnalysedProgram
-    from constat.logic import Rule
+    from constat.logic import Row, Rule
 
 
 class Erring(Enum):
@@ -214,6 +214,12 @@ class RuleCode:
 def is_hole(cell: Cell) -> bool:
     """Tell whether the cell is unbound, ⋆ or an error."""
     return cell is None or cell is OPEN or cell is ERROR
+
+
+def known_columns(pattern: Pattern) -> tuple[tuple[int, ...], Row]:
+    """Return the columns of a pattern that hold values, and the values."""
+    columns = tuple([place for place, cell in enumerate(pattern) if not is_hole(cell)])
+    return columns, tuple([pattern[column] for column in columns])  # type: ignore[misc]
 
 
 def worst_hole(cells: Sequence[Cell]) -> Cell | bool:

@@ -57,6 +57,9 @@ def find_gaps(replay: Replay, proof: Proof) -> tuple[Gap, ...]:
     candidates = _openings(proof)
     if not candidates:
         return ()
+    if replay.outcome.strength(replay.outcome.goal) in {CERTAIN, ABSENT}:
+        # Evaluation decides it, so answers that it tries out say nothing about the certificate.
+        return tuple(candidates[:_MOST_LISTED])
     accepted = frozenset(assumptions_met(replay.outcome.program, replay.outcome.calls))
     search = _Search(replay, accepted, candidates)
     chosen = search.smallest()

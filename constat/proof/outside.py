@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from constat.evaluation import Opening
 from constat.logic import OPEN
 from constat.proof.answers import AnswerBook
-from constat.proof.instances import is_hole, opened
+from constat.proof.instances import is_hole, known_columns, opened
 from constat.proof.relation import Relation
 
 if TYPE_CHECKING:
@@ -92,8 +92,7 @@ class Outside:
 
     def possible(self, predicate: str, pattern: Pattern) -> list[OpenRow]:
         """Return the possible rows that match a pattern."""
-        columns = tuple([place for place, cell in enumerate(pattern) if not is_hole(cell)])
-        key: Row = tuple([pattern[column] for column in columns])  # type: ignore[misc]
+        columns, key = known_columns(pattern)
         found = self._found.get((predicate, columns, key))
         if found is None:
             side = self.side(predicate)
@@ -106,6 +105,17 @@ class Outside:
             self.usage.assumptions |= found.closed_by
             self.usage.closed = True
         return found.rows
+
+    def is_served(self, predicate: str, pattern: Pattern) -> bool:
+        """Tell whether a pattern was answered, or is shown in any case."""
+        return self.side(predicate).serving(*known_columns(pattern)) is not None
+
+    def promise(self, predicate: str, columns: Columns, key: Row) -> bool:
+        """Let a pattern that is shown serve narrower ones from now on; tell whether that is new."""
+        promised = self.side(predicate).promised.setdefault(columns, set())
+        new = key not in promised
+        promised.add(key)
+        return new
 
     def _find(self, predicate: str, columns: Columns, key: Row) -> _Found:
         side = self.side(predicate)
@@ -132,8 +142,7 @@ class Outside:
 
     def looked_up(self, predicate: str, pattern: OpenRow) -> tuple[tuple[Covered, ...], bool]:
         """Return what served a pattern that was looked up, and whether assumptions closed it."""
-        columns = tuple([place for place, cell in enumerate(pattern) if not is_hole(cell)])
-        key: Row = tuple([pattern[column] for column in columns])  # type: ignore[misc]
+        columns, key = known_columns(pattern)
         found = self._found.get((predicate, columns, key))
         return ((), False) if found is None else ((found.covered,), bool(found.closed_by))
 
@@ -186,6 +195,8 @@ class _Side:
         }
         for row in self.openings:
             self._file(row)
+        # Patterns that nobody answered and that are shown all the same.
+        self.promised: dict[Columns, set[Row]] = {}
         self._held: dict[Grounds, bool] = {}
         # By identity: the tuples live in the recorded answers.
         self._authority: dict[int, bool] = {}
@@ -204,8 +215,17 @@ class _Side:
                 yield assumption
 
     def serving(self, columns: Columns, key: Row) -> tuple[Columns, Row] | None:
-        """Return the most specific answered pattern that serves this one."""
-        return next(self.answers.serving(columns, key), None)
+        """Return the most specific answered pattern that serves this one, or one promised."""
+        found = next(self.answers.serving(columns, key), None)
+        if found is not None or not self.promised:
+            return found
+        places = dict(zip(columns, key, strict=True))
+        for wide, keys in self.promised.items():
+            if all(column in places for column in wide):
+                projected = tuple([places[column] for column in wide])
+                if projected in keys:
+                    return wide, projected
+        return None
 
     def speakers(self, columns: Columns, key: Row) -> tuple[Evidence, ...]:
         """Return who speaks for the pattern: where there are authorities, the closest ones."""

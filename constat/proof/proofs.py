@@ -3,7 +3,7 @@
 In: a reading and a goal that is proved, disproved or unresolved in it.  Out: a ``Proof``: nodes
 with premises before conclusions, and the slice that absences and aggregates rest on.  Invariant:
 every negated literal of a node has no possible row and every aggregate its exact value; otherwise
-``UnsupportedError`` says which, because a verdict without a proof must not leave the house.
+``UnshownError`` says which, because a verdict without a proof must not leave the house.
 
 Derivations are followed with a list of our own, so a proof may be 10,000 steps deep.
 """
@@ -17,7 +17,13 @@ from constat.evaluation import FactDerivation, in_parts
 from constat.logic import Constant
 from constat.proof.confidence import MILLION, millionths, rule_confidence
 from constat.proof.growth import bound_by, has_negations, listed
-from constat.proof.instances import AggregateCode, NegativeCode, PositiveCode, is_ground
+from constat.proof.instances import (
+    AggregateCode,
+    NegativeCode,
+    PositiveCode,
+    is_ground,
+    is_hole,
+)
 from constat.proof.reading import rule_assumption
 from constat.proof.slices import Slice
 
@@ -35,6 +41,10 @@ if TYPE_CHECKING:
 
 class UnsupportedError(RuntimeError):
     """The outcome claims what its own rows do not support: an error of ours."""
+
+
+class UnshownError(UnsupportedError):
+    """What is possible in a certificate leaves open what the outcome decides."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +111,7 @@ class Proof:
             if bounded:
                 self.slice.possible(self.goal.predicate, self.pattern)
             self.nodes.clear()
+            self.slice.nodes = self.nodes
             waiting = list(answers)
             while True:
                 for fact in waiting:
@@ -223,6 +234,8 @@ class Proof:
                 self._check_total(node, place, literal, literal.threshold)
             elif isinstance(literal, AggregateCode):
                 exact = self.slice.aggregates.exact(code, place, literal, binding)
+                if is_hole(exact.value):
+                    raise UnshownError(f"an aggregate of rule {node.rule} is not known")
                 if exact.value != binding[literal.result]:
                     raise UnsupportedError(f"an aggregate of rule {node.rule} has another value")
                 exacts.append((place, exact))
@@ -241,12 +254,12 @@ class Proof:
         if threshold.proven:
             return
         if not self.slice.growth.top(code, place, literal, node.binding(code)).grows:
-            raise UnsupportedError(f"a total of rule {node.rule} may have a negative summand")
+            raise UnshownError(f"a total of rule {node.rule} may have a negative summand")
 
     def _check_absent(self, literal: NegativeCode, binding: Binding) -> None:
         row: tuple[Cell, ...] = literal.atom.pattern(binding)
         if not is_ground(row) or self.slice.possible(literal.atom.predicate, row):
-            raise UnsupportedError(f"a row of {literal.atom.predicate} is not known to be absent")
+            raise UnshownError(f"a row of {literal.atom.predicate} is not known to be absent")
 
     # ------------------------------------------------------------------ order and confidence
 

@@ -6,12 +6,14 @@ on.  Invariant: at the end every demanded key was run through every rule, and ea
 covered by a row of the closure; so what is outside the closure is false (Tarski, 1955).
 
 Where a run finds a row or an opening that nobody knew of, earlier look-ups may have missed it, so
-the walk starts again with it.  Rows are only ever added, so this ends where evaluation does.
+the walk starts again with it.  So it does where a look-up was taken for one that nothing serves,
+and what is shown for another one serves it: a checker finds the rows there.  Rows and promises are
+only ever added, so this ends where evaluation does.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from constat.logic import OPEN
 from constat.proof.groups import Aggregates
@@ -26,12 +28,14 @@ from constat.proof.instances import (
     compile_rule,
     is_ground,
     is_hole,
+    known_columns,
 )
 from constat.proof.ordering import order_of
 from constat.proof.outside import Outside
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
     from constat.logic import OpenRow, Row
     from constat.proof.inside import Entry
@@ -40,6 +44,7 @@ if TYPE_CHECKING:
     from constat.proof.reading import Reading
     from constat.proof.relation import Columns
 
+Shown: TypeAlias = "Mapping[tuple[str, Columns], AbstractSet[Row]]"
 MOST_STEPS = 50_000_000
 """How much of the world a proof may look at; a checker counts steps of its own."""
 _MOST_PASSES = 10_000
@@ -65,6 +70,10 @@ class Slice:
         self.steps = MOST_STEPS if steps is None else steps
         self._by_node: dict[Fact, None] = {}
         self._not_by_node: set[Fact] = set()
+        # Facts that have nodes, once the roots have been derived.
+        self.nodes: Container[Fact] = self.consulted
+        self._unserved: set[tuple[str, Columns, Row]] = set()
+        self._has_node: set[Fact] = set()
         # An upper bound needs no look at what is negated; whoever asks what is missing does.
         self.shows_negated = False
 
@@ -84,9 +93,12 @@ class Slice:
             self.growth.restart()
             self.consulted.clear()
             self._by_node.clear()
+            self._unserved.clear()
             roots()
             self.settle()
-            if not (self.outside.changed or self.inside.changed or self._served_anyway()):
+            changed = self.outside.changed or self.inside.changed
+            # Both are asked: each notes what the next walk must know.
+            if not any([changed, self._served_anyway(), self._serves_more()]):
                 return
         raise TooLargeError
 
@@ -103,6 +115,8 @@ class Slice:
         if is_ground(pattern) and self._is_shown_by_node(predicate, pattern):  # type: ignore[arg-type]
             return [pattern]  # type: ignore[list-item]  # ground
         found: list[OpenRow] | None = None
+        if any(is_hole(cell) and cell is not None for cell in pattern):
+            self._note_unserved(predicate, pattern)
         if predicate in self.program.external:
             found = self.outside.possible(predicate, pattern)
         if predicate in self.derived:
@@ -137,35 +151,74 @@ class Slice:
         """Tell whether rows that are shown anyway answer a ground pattern."""
         if predicate in self.derived:
             return self.inside.is_active(predicate, row)
-        return self.is_recorded(predicate, row)
+        return self.outside.is_served(predicate, row)
 
     def _served_anyway(self) -> bool:
         """Tell whether something shown serves a pattern that a node stands for.
 
         A checker then looks there, and the node would be there for nothing.
         """
-        shown: dict[tuple[str, Columns], set[Row]] = {}
-        for predicate, columns, key in self.outside.usage.covered:
-            shown.setdefault((predicate, columns), set()).add(key)
-        for (predicate, columns), entry in self.inside.entries.items():
-            shown.setdefault((predicate, columns), set()).update(entry.keys)
+        covered, keyed = self._shown()
         served = [
             (name, row)
             for name, row in self._by_node
-            for (predicate, columns), keys in shown.items()
-            if predicate == name and tuple([row[column] for column in columns]) in keys
+            if _serves(covered, name, range(len(row)), row)
+            or _serves(keyed, name, range(len(row)), row)
         ]
         self._not_by_node.update(served)
         return bool(served)
 
-    def is_recorded(self, predicate: str, pattern: Pattern) -> bool:
-        """Tell whether the engine asked for all that matches a pattern."""
-        columns = tuple([place for place, cell in enumerate(pattern) if not is_hole(cell)])
-        key: Row = tuple([pattern[column] for column in columns])  # type: ignore[misc]
-        outside = predicate in self.program.external
-        if outside and self.outside.side(predicate).serving(columns, key) is None:
+    def _serves_more(self) -> bool:
+        """Tell whether something shown serves a pattern that was taken for one without.
+
+        It is promised to the next walk, which looks there as a checker does.
+        """
+        if not self._unserved:
             return False
-        return predicate not in self.derived or self.inside.is_recorded(predicate, columns, key)
+        covered, keyed = self._shown()
+        more = False
+        for name, columns, key in self._unserved:
+            outside = _serves(covered, name, columns, key)
+            if outside is not None and name in self.program.external:
+                more |= self.outside.promise(name, *outside)
+            inside = _serves(keyed, name, columns, key)
+            if inside is not None and name in self.derived:
+                more |= self.inside.promise(name, *inside)
+            if (name, key) in self.nodes and (name, key) not in self._has_node:
+                self._has_node.add((name, key))
+                more = True
+        return more
+
+    def _shown(self) -> tuple[Shown, Shown]:
+        """Return the patterns that coverage and closure serve, by predicate and columns."""
+        covered: dict[tuple[str, Columns], set[Row]] = {}
+        for predicate, columns, key in self.outside.usage.covered:
+            covered.setdefault((predicate, columns), set()).add(key)
+        keyed: Shown = {
+            (predicate, columns): entry.keys.keys()
+            for (predicate, columns), entry in self.inside.entries.items()
+        }
+        return covered, keyed
+
+    def is_served(self, predicate: str, pattern: Pattern) -> bool:
+        """Tell whether the certificate will say all that matches a pattern."""
+        if is_ground(pattern) and (predicate, pattern) in self._has_node:
+            return True
+        if self._is_served(predicate, pattern):
+            return True
+        self._note_unserved(predicate, pattern)
+        return False
+
+    def _is_served(self, predicate: str, pattern: Pattern) -> bool:
+        columns, key = known_columns(pattern)
+        if predicate in self.program.external and not self.outside.is_served(predicate, pattern):
+            return False
+        return predicate not in self.derived or self.inside.is_served(predicate, columns, key)
+
+    def _note_unserved(self, predicate: str, pattern: Pattern) -> None:
+        """Remember a pattern that is taken as one that nothing serves, where it is one."""
+        if not self._is_served(predicate, pattern):
+            self._unserved.add((predicate, *known_columns(pattern)))
 
     def is_certain(self, predicate: str, row: OpenRow) -> bool:
         """Tell whether a ground row is certain; the proof then shows why."""
@@ -261,6 +314,19 @@ class Slice:
         extended = list(binding)
         extended[literal.result] = OPEN
         return (extended,)
+
+
+def _serves(
+    shown: Shown, predicate: str, columns: Sequence[int], key: Row
+) -> tuple[Columns, Row] | None:
+    """Return what serves a pattern among what is shown: the same, or fewer columns."""
+    places = dict(zip(columns, key, strict=True))
+    for (name, wide), keys in shown.items():
+        if name == predicate and all(column in places for column in wide):
+            projected = tuple([places[column] for column in wide])
+            if projected in keys:
+                return wide, projected
+    return None
 
 
 def compared(literal: ComparisonCode, binding: Binding) -> tuple[Binding, ...]:

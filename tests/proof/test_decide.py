@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from constat.evaluation import Answer, Assumption, Demand, Limits, Portion, Verdict
+from constat.evaluation import Answer, Assumption, Demand, Limits, Opening, Portion, Verdict
 from constat.logic import OPEN
 from tests.proof.asking import (
     REACH,
@@ -282,3 +282,62 @@ counted(?n) :- !any("k"), ?n = count : { item(?x), ok(?x) }.
     tables = {"item": rows, "good": rows, "any": Table((("z",),)), "link": Table()}
     assert ask(rules, "counted(2)", tables).verdict is Verdict.PROVED
     assert ask(rules, "counted(3)", tables).verdict is Verdict.DISPROVED
+
+
+def test_what_a_certificate_cannot_tell_apart_is_left_open_or_decided_under_a_closure() -> None:
+    # Whatever more is in e, d(c, ?w) has w = c only, and e1(c, c) is there: evaluation decides.
+    # But d(?y, ?y) makes d(⋆, ⋆) possible, and a certificate knows no "only for this look-up".
+    rules = analysed(
+        """
+.decl e(x: symbol, n: number)
+.input e(source="config", key="e")
+.decl e1(x: symbol, y: symbol)
+.input e1(source="s", query="q")
+.decl d(x: symbol, y: symbol)
+.decl d1(x: symbol)
+d(?x, ?x) :- e(?x, _).
+d1(?x) :- d(?x, ?w), d(?y, ?y), !e1(?w, ?x).
+d1(?z) :- e(_x, _n), d1(?z), !d(?z, _).
+"""
+    )
+    declared = Assumption("closure", "e", "a person declares e complete", Decimal(1))
+    rows = (("a", 3), ("b", 0))
+    e1 = Table((("c", "c"),))
+    found = ask(rules, 'd1("c")', {"e": Table(rows, closed=declared, cost=1), "e1": e1})
+    assert (found.verdict, found.assumptions) == (Verdict.DISPROVED_UNDER, (declared,))
+    broken = ask(rules, 'd1("c")', {"e": Table(rows, open=((OPEN, OPEN),), cost=1), "e1": e1})
+    assert broken.verdict is Verdict.UNRESOLVED
+    assert ("e", (OPEN, OPEN)) in broken.missing
+    assert "without saying which belong together" in broken.limit
+
+
+class Gone(Table):
+    """A source that cannot be reached: whatever it is asked for stays open."""
+
+    def answer(self, demand: Demand) -> Answer:
+        known = [dict(zip(demand.columns, key, strict=True)) for key in demand.keys]
+        places = range(demand.predicate.arity)
+        rows = [tuple(one.get(place, OPEN) for place in places) for one in known]
+        return Answer(openings=tuple(Opening(row, "there is no file", "database") for row in rows))
+
+
+def test_an_unknown_key_is_looked_up_among_all_that_the_certificate_shows() -> None:
+    # e is read as a whole by the sum of d alone; a checker finds these rows for e(⋆, ?x) as well.
+    rules = analysed(
+        """
+.decl e(x: symbol, y: symbol)
+.input e(source="gone", query="q")
+.decl k(x: symbol)
+.input k(source="config", key="k")
+.decl d(x: symbol, y: symbol)
+.decl d1(x: symbol)
+.decl d2(x: symbol)
+d("a", ?x) :- e(?y, ?x), k(?y), ?y != ?x, ?r = count : { e(_l0, _l1) }, ?r != 2.
+d(?x, ?z) :- k("c"), e(?x, ?x), k(?z).
+d1(?w) :- d(?z, ?w), ?r = count : { e(?z, _l1) }, ?r < 1.
+d2(?w) :- e(?y, ?x), k(?y), d(?x, ?w), !d1(?y), ?x != ?y.
+"""
+    )
+    declared = Assumption("closure", "k", "a person declares k complete", Decimal(1))
+    tables = {"e": Gone(), "k": Table((("c",),), closed=declared, cost=1)}
+    assert ask(rules, 'd2("b")', tables).verdict is Verdict.UNRESOLVED

@@ -176,8 +176,8 @@ class Lookups:
         self._meet(predicate, pattern)
         return found
 
-    def is_recorded(self, predicate: str, pattern: Pattern) -> bool:
-        """Tell whether all that matches a pattern was asked for."""
+    def is_served(self, predicate: str, pattern: Pattern) -> bool:
+        """Tell whether the certificate says all that matches a pattern."""
         if predicate not in self.document.program.external:
             return True
         return bool(self.document.coverages(predicate, self.texts(predicate, pattern)))
