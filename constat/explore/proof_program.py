@@ -84,14 +84,24 @@ def proof_program(chain: Chain, plan: Plan, known: Known, word: PlanWord) -> Pro
 
 
 def needed_relations(chain: Chain, plan: Plan) -> tuple[tuple[Link, str], ...]:
-    """Name the relations that `Known` has to have, each with the step that needs it."""
+    """Name the relations that `Known` has to have, each once.
+
+    With each comes the step that gives it, or the first that reads it where no step does.
+    """
     found: dict[str, Link] = {}
-    for link in chain.below([plan.answer]):
-        if plan.answer in link.gives:
-            found[plan.answer] = link
-        if link.step.work is not Work.RULES and not is_asked(link):
-            found.update(dict.fromkeys((*link.gives, *link.reads), link))
+    for link in computing_links(chain, plan):
+        for name in (*link.gives, *link.reads):
+            found.setdefault(name, chain.link_of(name) or link)
+    giver = chain.link_of(plan.answer)
+    if giver is not None:
+        found.setdefault(plan.answer, giver)
     return tuple((link, name) for name, link in found.items())
+
+
+def computing_links(chain: Chain, plan: Plan) -> tuple[Link, ...]:
+    """Give the steps below an answer whose rows no rule derives and no source answers."""
+    below = chain.below([plan.answer])
+    return tuple(one for one in below if one.step.work is not Work.RULES and not is_asked(one))
 
 
 def is_asked(link: Link) -> bool:
@@ -150,7 +160,9 @@ class _Writing:
     def ranked(self, link: Link, ranking: Ranking) -> bool:
         """Write a ranking as rules, unless that takes too long to check."""
         rows, step = self.known.relations[ranking.of], link.step
-        pairs = len(rows) ** 2
+        placed = any(name == ranking.place for name, _ in step.outputs[0].columns)
+        # An order alone looks at no pair of rows: the rows are the same in any.
+        pairs = len(rows) ** 2 if ranking.top or placed else 0
         if pairs <= (COUNTED_PAIRS if ranking.top else MOST_PAIRS):
             self.rules.append(ranking_rule(step, ranking, self.predicates))
             return True

@@ -40,7 +40,8 @@ class StepRecord:
     """A finished step: its key, how it was done, and its relations by name.
 
     `states` are those of the project's relations that it read, as far as they have names; `level`
-    is the sandbox's, for code. `attempts` counts the tries.
+    is the sandbox's, for code. `attempts` counts the tries. `read` names the rows that a SELECT or
+    code was given, unless they were many.
     """
 
     key: str
@@ -51,6 +52,7 @@ class StepRecord:
     level: str = ""
     states: tuple[tuple[str, str], ...] = ()
     relations: Mapping[str, Relation] = field(default_factory=dict, hash=False)
+    read: Mapping[str, str] = field(default_factory=dict, hash=False)
 
 
 def step_key(told: object) -> str:
@@ -69,6 +71,7 @@ def record_artifact(record: StepRecord, hashes: Mapping[str, str]) -> NewArtifac
         "attempts": record.attempts,
         "level": record.level,
         "states": [list(one) for one in record.states],
+        "read": dict(record.read),
         "relations": {
             name: {"sha256": hashes[name], **_relation_json(one)}
             for name, one in record.relations.items()
@@ -110,8 +113,9 @@ class Records:
                 *(int(told["attempts"]), str(told["level"])),
                 tuple((str(name), str(state)) for name, state in told["states"]),
                 relations,
+                {str(name): str(rows) for name, rows in told.get("read", {}).items()},
             )
-        except (KeyError, ValueError, TypeError) as problem:
+        except (KeyError, ValueError, TypeError, AttributeError) as problem:
             raise _damaged(problem) from None
 
     def _relation(self, output: Output, about: dict[str, Any]) -> Relation:

@@ -80,6 +80,7 @@ class Running:
         self._records = Records(workshop.store)
         self._keys: dict[int, str] = {}
         self._states: dict[str, str] = {}
+        self._project: dict[str, Relation] = {}
 
     def need(self, names: Sequence[str]) -> dict[str, Relation]:
         """Give relations of steps, running what they need. Raises `StepsFailedError`."""
@@ -187,7 +188,7 @@ class Running:
             self._shop.tell(Executing(tries.link.number, tries.attempt))
             relations = {number: one.relations for number, one in self.finished.items()}
             try:
-                done = Working(self.chain, relations, self._shop).run(tries.link)
+                done = Working(self.chain, relations, self._shop, self._project).run(tries.link)
             except StepFailureError as problem:
                 corrected = self._again(tries, problem.failure)
             else:
@@ -230,6 +231,7 @@ class Running:
             *(self.key(link), link.number, link.step.name, seconds, tries.attempt, done.level),
             states,
             done.relations,
+            done.read,
         )
         notes = tuple(_noted(link, name, one) for name, one in done.relations.items())
         work = _work_artifact(link.step, tries.attempt)

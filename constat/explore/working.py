@@ -10,12 +10,13 @@ fact gives rows that hold if the fact does.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from constat.catalog import QueryMistakeError, guard
 from constat.evaluation import Assumption, Evidence, Origin, Verdict
 from constat.explore.failures import StepFailure, StepFailureError
 from constat.explore.fitting import check_structures
+from constat.explore.given_rows import listed_hash
 from constat.explore.periods import PERIODS, period_rows
 from constat.explore.plan import Output, Work
 from constat.explore.ranking import ranking_query
@@ -34,29 +35,41 @@ if TYPE_CHECKING:
     from constat.explore.workshop import Workshop
     from constat.logic import Predicate
 
+NAMED_ROWS: Final = 20_000
+"""How many rows are named by their hash where a step reads them: as many as a proof may state."""
 _PYTHON_HINT = "allow it in constat.yaml: `explore: {python: true}`"
 
 
 class Working:
-    """The work of steps over what has been finished: relations by the number of their step."""
+    """The work of steps over what has been finished: relations by the number of their step.
+
+    `project` has the relations of the project that were read; who hands it in again reads them once.
+    """
 
     def __init__(
-        self, chain: Chain, finished: Mapping[int, Mapping[str, Relation]], workshop: Workshop
+        self,
+        chain: Chain,
+        finished: Mapping[int, Mapping[str, Relation]],
+        workshop: Workshop,
+        project: dict[str, Relation] | None = None,
     ) -> None:
         self._chain = chain
         self._finished = finished
         self._shop = workshop
+        self._project = {} if project is None else project
 
     def run(self, link: Link) -> CodeResult:
         """Do the work of a step."""
         step = link.step
         if step.work is Work.PYTHON:
             return self._code(link)
+        result = StepResult(link.number, step.name)
         if step.work is Work.RULES or step.source:
             relations = {one.name: self._evaluated(link, one) for one in step.outputs}
-        else:
-            relations = {one.name: self._selected(link, one) for one in step.outputs}
-        return CodeResult(relations, StepResult(link.number, step.name))
+            return CodeResult(relations, result)
+        inputs = {name: self.input(name, link) for name in link.reads}
+        relations = {one.name: self._selected(link, one, inputs) for one in step.outputs}
+        return CodeResult(relations, result, read=_named(inputs))
 
     def _code(self, link: Link) -> CodeResult:
         if self._shop.code is None:
@@ -76,7 +89,7 @@ class Working:
             )
             for name, one in done.relations.items()
         }
-        return replace(done, relations=relations)
+        return replace(done, relations=relations, read=_named(inputs))
 
     def _evaluated(self, link: Link, output: Output) -> Relation:
         """Compute a relation by rules, or by a SELECT on a source, which answers like a relation.
@@ -101,10 +114,9 @@ class Working:
     def _weak(self, link: Link) -> bool:
         return is_weak(link, self._finished.get(link.number, {}))
 
-    def _selected(self, link: Link, output: Output) -> Relation:
+    def _selected(self, link: Link, output: Output, inputs: Mapping[str, Relation]) -> Relation:
         """Compute a ranking, or a SELECT over relations."""
         step, bounds = link.step, self._shop.bounds
-        inputs = {name: self.input(name, link) for name in link.reads}
         if step.ranking is not None:
             query = ranking_query(step, step.ranking)
         else:
@@ -137,13 +149,15 @@ class Working:
     def _of_project(self, name: str, link: Link) -> Relation:
         if name in PERIODS and name not in self._chain.base.program.predicates:
             return self._days(name)
-        program = self._chain.analysed
-        declared = program.program.predicates[name]
-        columns = tuple((one.name, one.type_name) for one in declared.columns)
-        found = self._shop.evaluating.relation(
-            program, Output(name, columns), self.given(()), link.number
-        )
-        return self._bounded(found)
+        if name not in self._project:
+            program = self._chain.analysed
+            declared = program.program.predicates[name]
+            columns = tuple((one.name, one.type_name) for one in declared.columns)
+            found = self._shop.evaluating.relation(
+                program, Output(name, columns), self.given(()), link.number
+            )
+            self._project[name] = self._bounded(found)
+        return self._project[name]
 
     def given(self, links: Iterable[Link]) -> dict[str, ExternalPredicate]:
         """Give the relations of finished steps, and the days, as external predicates."""
@@ -168,6 +182,15 @@ def is_weak(link: Link, relations: Mapping[str, Relation]) -> bool:
     """Whether a step's rules have to be looked at again, because its rows are not certain."""
     certain = all(one.settlement is Settlement.CERTAIN for one in relations.values())
     return link.step.work is Work.RULES and not certain
+
+
+def _named(inputs: Mapping[str, Relation]) -> dict[str, str]:
+    """Name the rows that a step was given, so that nobody can say later that they were others."""
+    return {
+        name: listed_hash(name, one.rows, one.kinds)
+        for name, one in inputs.items()
+        if len(one.rows) <= NAMED_ROWS
+    }
 
 
 def _guarded(text: str) -> str:

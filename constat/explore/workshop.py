@@ -53,11 +53,15 @@ class Evaluating(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CodeResult:
-    """What an attempt left: relations, what else is kept of it, and how code was kept in."""
+    """What an attempt left: relations, what else is kept of it, and how code was kept in.
+
+    `read` names the very rows that a SELECT or code was given, by the names of their relations.
+    """
 
     relations: Mapping[str, Relation]
     result: StepResult
     level: str = ""
+    read: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

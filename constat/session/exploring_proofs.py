@@ -23,12 +23,17 @@ from constat.explore.given_rows import Computed, listed_hash
 from constat.explore.periods import PERIODS, period_rows
 from constat.explore.plan import Work
 from constat.explore.plan_approval import plan_hashes, plan_rule
-from constat.explore.proof_program import Known, needed_relations, proof_program
+from constat.explore.proof_program import (
+    Known,
+    computing_links,
+    needed_relations,
+    proof_program,
+)
 from constat.explore.ranking import ranking_query
 from constat.explore.records import ARTIFACT
 from constat.explore.relations import Settlement
 from constat.explore.running import StepsFailedError
-from constat.explore.working import Working
+from constat.explore.working import NAMED_ROWS, Working
 from constat.proof import build_certificate
 from constat.proof.canonical import canonical
 from constat.store.clock import now
@@ -48,7 +53,7 @@ if TYPE_CHECKING:
     from constat.session.solving_relations import ChainRelations
     from constat.store.tables import DataStore
 
-MOST_ROWS: Final = 20_000
+MOST_ROWS: Final = NAMED_ROWS
 """How many rows of one relation a certificate may state."""
 UNASKED_ROWS: Final = 10_000
 """How many rows may have been read where nobody asked for a proof."""
@@ -139,14 +144,16 @@ class Proofs:
     ) -> dict[str, Computed]:
         chain, times = running.chain, _times(self._shop.store)
         found = {}
-        for link in {one.number: one for one, _ in needed_relations(chain, plan)}.values():
-            if link.step.work is Work.RULES:
-                continue
+        for link in computing_links(chain, plan):
             record = running.finished[link.number]
             read = tuple(
                 listed_hash(name, relations[name], _kinds(chain, name))  # type: ignore[arg-type]
                 for name in link.reads
             )
+            # What is attested is what was read then, and not what is there now.
+            for name, rows in zip(link.reads, read, strict=True):
+                if record.read.get(name) != rows:
+                    raise _other_rows(link, name)
             read += tuple(f"database {one}" for one in link.step.sources)
             for name in link.gives:
                 found[name] = _how(link, read, times.get(link.number, ""), record.level, plan)
@@ -218,6 +225,10 @@ def _days(today: date) -> dict[str, Sequence[tuple[object, ...]]]:
 
 def _kinds(chain: Chain, name: str) -> tuple[object, ...]:
     return chain.analysed.program.predicates[name].kinds
+
+
+def _other_rows(link: Link, name: str) -> ConstatError:
+    return _unproved(f"`{name}` has other rows now than step `{link.step.name}` read")
 
 
 def _not_proved(decision: Decision) -> ConstatError:
