@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import click
@@ -13,7 +14,7 @@ from constat.cli.output import counted, note, write, write_json
 from constat.session import Session
 
 if TYPE_CHECKING:
-    from constat.explore.answered import ExplorationState
+    from constat.explore.answered import ExplorationState, StepRecordView
     from constat.store.explored import Exploration
 
 
@@ -25,6 +26,12 @@ if TYPE_CHECKING:
 @click.option(
     "--question", type=click.IntRange(min=1), metavar="N", help="Of this question; else the last."
 )
+@click.option(
+    "--step",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Show the tries of a step: text, output.",
+)
 @format_option
 @project_option
 def command(
@@ -32,25 +39,35 @@ def command(
     *,
     certificate: str | None,
     question: int | None,
+    step: int | None,
     form: str,
     project: str | None,
 ) -> int:
     """List the explorations of the project, or show one: questions, tables, variables, notes.
 
-    ID is an id of the list or its first digits, or `last`.
+    ID is an id of the list or its first digits, or `last`. With --step it is what a step ran, what
+    it printed, what it asked, and why it failed, for each try.
 
     Examples:
       constat history
       constat history --format json
       constat history last
+      constat history last --step 1
       constat history last --certificate answer.json
 
-    Exit codes: 0 shown, 2 there is no such exploration or no certificate of it, bad usage or
+    Exit codes: 0 shown, 2 there is no such exploration, step or certificate, bad usage or
     configuration.
     """
+    named = "" if exploration in {None, "last"} else str(exploration)
     with Session(project) as session, asked(session):
+        if step is not None:
+            kept = session.get_step(step, named)
+            if form == "json":
+                write_json({"explorations": [], "step": step_json(kept)})
+            else:
+                write("\n".join(step_lines(kept)))
+            return 0
         if certificate is not None:
-            named = "" if exploration in {None, "last"} else str(exploration)
             write_file(certificate, session.kept_certificate(named, question or 0))
             note(f"certificate written to {certificate}")
             return 0
@@ -61,7 +78,7 @@ def command(
             else:
                 write("\n".join(map(_line, found)) or "nothing has been explored yet")
             return 0
-        state = session.get_state("" if exploration == "last" else exploration)
+        state = session.get_state(named)
     if form == "json":
         write_json({"explorations": [], "state": state_json(state)})
     else:
@@ -94,6 +111,34 @@ def state_json(state: ExplorationState) -> dict[str, object]:
         "variables": dict(state.state),
         "notes": list(state.notes),
     }
+
+
+def step_lines(step: StepRecordView) -> list[str]:
+    """Write what is kept of a step."""
+    source = f" on {step.source}" if step.source else ""
+    lines = [f"step {step.number}, {step.name}, by {step.work}{source}: {step.goal}"]
+    if step.inputs:
+        lines.append(f"reads {', '.join(step.inputs)}")
+    lines += [f"gives {one}" for one in step.outputs]
+    for one in step.attempts:
+        became = "failed" if one.error else "ended well"
+        lines.append(f"attempt {one.number}, {one.ended[:19]}Z, {became}")
+        parts = [("text", one.text), *(("asked", query) for query in one.queries)]
+        parts += [("output", one.output), ("error", one.error)]
+        for name, text in parts:
+            if text:
+                lines += [f"  {name}:", *(f"    {line}" for line in text.splitlines())]
+    if not step.attempts:
+        lines.append("it has not run")
+    for table in step.tables:
+        lines.append(f"table {table['name']}: {table['rows']:,} rows, version {table['version']}")
+    return lines
+
+
+def step_json(step: StepRecordView) -> dict[str, object]:
+    """Give what is kept of a step as JSON."""
+    found = asdict(step)
+    return {name: list(one) if isinstance(one, tuple) else one for name, one in found.items()}
 
 
 def _line(one: Exploration) -> str:

@@ -37,8 +37,8 @@ def command(  # noqa: PLR0913  one argument for each option
       constat resume
       constat resume --format json
 
-    Exit codes: 0 settled, 3 settled under assumptions, 4 open, or a step gave nothing, 2 bad usage,
-    configuration or plan, or there is no such exploration.
+    Exit codes: 0 proved, 3 proved under assumptions, 4 open, computed and not checked, or a step
+    gave nothing, 2 bad usage, configuration or plan, or there is no such exploration.
     """
     with Session(project) as session, asked(session):
         allow_unconfined(session)

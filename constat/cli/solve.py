@@ -107,8 +107,8 @@ def command(question: str | None, *, file: str | None, project: str | None, **gi
       constat solve --plan examples/vip/plans/top5.yaml --format csv --today 2025-11-21
       constat solve --plan examples/vip/plans/top5.yaml --show-plan          # exits with 4
 
-    Exit codes: 0 settled, 3 settled under assumptions, 4 open, held back, or a step gave nothing,
-    2 bad usage, configuration, plan or question.
+    Exit codes: 0 proved, 3 proved under assumptions, 4 open, computed and not checked, held back,
+    or a step gave nothing, 2 bad usage, configuration, plan or question.
     """
     if question is None and file is None:
         raise click.UsageError("give a question, or a plan by `--plan FILE`")

@@ -18,6 +18,7 @@ from constat.cli.files import read_file, write_file
 from constat.cli.output import note
 from constat.cli.solve_display import FORMS
 from constat.cli.solve_text import SHOWN, print_csv, print_explored, print_json
+from constat.diagnostics import Diagnostic, render
 from constat.explore.pictures import checklist
 from constat.explore.reading import read_plan
 from constat.project.document import MAX_BYTES
@@ -123,9 +124,13 @@ def give(explored: Explored, giving: Giving) -> int:
         print_csv(explored)
     else:
         print_explored(explored, limit)
-    if giving.certificate is not None:
+    if giving.certificate is not None and explored.certificate:
         write_file(giving.certificate, explored.certificate)
         note(f"certificate written to {giving.certificate}")
+    elif giving.certificate is not None:
+        message = f"the answer has no certificate: {explored.proof.why}"
+        hint = "`constat resume --certificate FILE` tries again; the answer itself is kept"
+        note(render([Diagnostic("C0950", message, help=hint)], {}, colour=False).rstrip("\n"))
     if chart is not None:
         # Only this needs what draws.
         drawing = importlib.import_module("constat.explore.charts")

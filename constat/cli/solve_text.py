@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 from constat.cli.output import bold, counted, use_utf8, write, write_pieces
 from constat.cli.results import assumption_json
 from constat.cli.tables import Table
-from constat.explore.relations import Settlement
+from constat.evaluation import Verdict
 from constat.explore.writing import plan_json
 
 if TYPE_CHECKING:
@@ -29,11 +29,7 @@ if TYPE_CHECKING:
 
 SHOWN: Final = 50
 _SAFE_INTEGER: Final = (1 << 53) - 1
-_WORDS: Final = (
-    (Settlement.CERTAIN, "settled for certain"),
-    (Settlement.UNDER, "settled under assumptions"),
-    (Settlement.OPEN, "not settled: there may be other rows"),
-)
+_NOT_CHECKED: Final = "COMPUTED_NOT_CHECKED"
 
 
 def print_explored(explored: Explored, limit: int) -> None:
@@ -43,7 +39,7 @@ def print_explored(explored: Explored, limit: int) -> None:
         write("")
         _print_table(explored, limit)
     write("")
-    write(dict(_WORDS)[explored.settlement])
+    write(_verdict_text(explored.proof))
     for one in explored.assumptions:
         write(f"assuming: {one.text}")
     for reason in explored.relation.reasons:
@@ -52,7 +48,6 @@ def print_explored(explored: Explored, limit: int) -> None:
         write(f"note: {remark}")
     for line in _steps_text(explored.steps):
         write(line)
-    write(_proof_text(explored.proof))
     write(f"exploration {explored.exploration}, question {explored.number}")
 
 
@@ -64,6 +59,7 @@ def explored_json(explored: Explored) -> dict[str, object]:
         "number": explored.number,
         "question": explored.question,
         "today": explored.today,
+        "verdict": explored.verdict.value if explored.verdict else _NOT_CHECKED,
         "settled": explored.settlement.value,
         "exit_code": explored.exit_code,
         "sentence": explored.sentence,
@@ -130,10 +126,12 @@ def _steps_text(steps: Sequence[StepReport]) -> list[str]:
     return [f"{counted(len(steps), 'step')}: {told}{kept}"]
 
 
-def _proof_text(proof: AnswerProof) -> str:
+def _verdict_text(proof: AnswerProof) -> str:
+    """Say the one verdict there is: that of the certificate, or that there is none, and why."""
     if proof.verdict is None:
-        return f"no certificate: {proof.why}"
-    return f"certificate: {proof.verdict.label}"
+        return f"{proof.label}: {proof.why}"
+    more = ": there may be other rows" if proof.verdict is Verdict.UNRESOLVED else ""
+    return f"{proof.label}{more}"
 
 
 def _step_json(step: StepReport) -> dict[str, object]:

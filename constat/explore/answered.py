@@ -1,18 +1,19 @@
 """What exploring a question gives.
 
-In: nothing. Out: values. Invariants: the verdict on an answer follows from what its relation rests
-on, and a plan that a model drafted is one of these assumptions; an answer does not change when
-sources or later questions do. Example: `explored.relation.rows` are the rows, and
-`explored.sentence` says them in words whose numbers were checked.
+In: nothing. Out: values. Invariants: the verdict on an answer is that of its certificate, and an
+answer without one has none: it was computed and not checked; a plan that a model drafted is an
+assumption; an answer does not change when sources or later questions do. Example:
+`explored.relation.rows` are the rows, and `explored.sentence` says them in words.
 """
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from constat.evaluation import Assumption
+from constat.evaluation import Assumption, Verdict
+from constat.explore.given_rows import DUCKDB, TIER
 from constat.explore.relations import Settlement
 from constat.logic import display_value
 from constat.model import Usage
@@ -20,9 +21,11 @@ from constat.model import Usage
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from constat.evaluation import Verdict
     from constat.explore.plan import Plan
     from constat.explore.relations import Relation
+
+
+NOT_CHECKED: Final = "computed, not checked"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +57,23 @@ class AnswerProof:
     def identity(self) -> str:
         """The identity of the certificate; empty where there is none."""
         return str(json.loads(self.certificate)["identity"]) if self.certificate else ""
+
+    @property
+    def label(self) -> str:
+        """The verdict as people read it."""
+        return NOT_CHECKED if self.verdict is None else self.verdict.label
+
+    @property
+    def selected(self) -> tuple[str, ...]:
+        """The steps whose rows stand on DuckDB's word, as `step totals`."""
+        if not self.certificate:
+            return ()
+        words = [
+            (str(one["name"]), one["attestation"])
+            for one in json.loads(self.certificate)["sources"]
+            if one.get("tier") == TIER and one.get("attestation") is not None
+        ]
+        return tuple(sorted({name for name, word in words if word["agent"]["name"] == DUCKDB}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,21 +110,35 @@ class Explored:
         return self.proof.certificate
 
     @property
+    def verdict(self) -> Verdict | None:
+        """The verdict of the answer's certificate; `None` where it was computed and not checked."""
+        return self.proof.verdict
+
+    @property
     def assumptions(self) -> tuple[Assumption, ...]:
         """What the answer rests on, the draft of its plan included."""
+        if self.verdict is Verdict.PROVED:
+            return ()
         drafted = () if self.approvals else self.authors
-        return (*map(plan_assumption, drafted), *self.relation.assumptions)
+        found = [*map(plan_assumption, drafted), *self.relation.assumptions]
+        # What a SELECT over steps gives is somebody's word, as what code gives is.
+        found += map(select_assumption, self.proof.selected)
+        return tuple(found)
 
     @property
     def settlement(self) -> Settlement:
-        """Whether the answer is known."""
-        if self.relation.settlement is Settlement.OPEN:
-            return Settlement.OPEN
-        return Settlement.UNDER if self.assumptions else Settlement.CERTAIN
+        """Whether the answer is known, as its verdict says."""
+        match self.verdict:
+            case Verdict.PROVED:
+                return Settlement.CERTAIN
+            case Verdict.PROVED_UNDER:
+                return Settlement.UNDER
+            case _:
+                return Settlement.OPEN
 
     @property
     def exit_code(self) -> int:
-        """0 settled, 3 settled under assumptions, 4 open."""
+        """0 proved, 3 proved under assumptions, 4 unresolved, or computed and not checked."""
         return self.settlement.exit_code
 
     @property
@@ -126,6 +160,45 @@ def plan_assumption(author: str) -> Assumption:
     """Give the assumption that a model's plan answers the question."""
     text = f"the plan that {author} drafted, and nobody has approved, answers the question"
     return Assumption("rule", "plan", text)
+
+
+def select_assumption(step: str) -> Assumption:
+    """Give the assumption that DuckDB computed what a SELECT over steps says."""
+    return Assumption("fact", step, f"the SELECT of {step} gives the rows that it says")
+
+
+@dataclass(frozen=True, slots=True)
+class StepAttempt:
+    """One try of a step: the text that ran, what it printed, and its error; empty where none was.
+
+    `queries` are those that code sent to databases; `ended` is when the try was kept.
+    """
+
+    number: int
+    text: str
+    output: str = ""
+    error: str = ""
+    queries: tuple[str, ...] = ()
+    ended: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StepRecordView:
+    """What is kept of a step: its tries in their order, and the tables of the last that ended well.
+
+    `question` is the number of the question whose plan has the step.
+    """
+
+    number: int
+    name: str
+    goal: str
+    work: str
+    question: int
+    source: str = ""
+    inputs: tuple[str, ...] = ()
+    outputs: tuple[str, ...] = ()
+    attempts: tuple[StepAttempt, ...] = ()
+    tables: tuple[Mapping[str, object], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ class StepFailure:
 
     `line` is that of the step's text, 0 where there is none. `variables` are names with bounded
     representations; text of theirs and of the trace comes from the step, and is not to be trusted.
+    `output` is what code had printed, and `queries` what it had asked until then.
     """
 
     kind: str
@@ -34,6 +35,8 @@ class StepFailure:
     trace: str = ""
     variables: tuple[tuple[str, str], ...] = ()
     hint: str = ""
+    output: str = ""
+    queries: tuple[tuple[str, str], ...] = ()
 
     @property
     def retryable(self) -> bool:

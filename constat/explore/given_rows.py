@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 TIER: Final = "exploration"
 """The tier in the evidence of what an exploration states or has computed."""
+DUCKDB, PYTHON = "DuckDB", "Python"
+"""Who computes what no rule derives."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +131,11 @@ def attested(predicate: Predicate, rows: Sequence[Row], computed: Computed) -> G
 def listed_hash(name: str, rows: Sequence[Row], kinds: Sequence[Kind]) -> str:
     """Name rows that a step read: `totals: 12 rows, sha256:...`."""
     return f"{name}: {len(rows):,} rows, {content_hash(rows, kinds)}"
+
+
+def answer_text(listed: str) -> str:
+    """Say of rows, as `listed_hash` names them, that they are the answer."""
+    return f"the answer: {listed}"
 
 
 def _evidence(  # noqa: PLR0913  each part of evidence has a name

@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, Final
 
 from constat.analysis import analyse
 from constat.diagnostics import ConstatError
-from constat.explore.given_rows import Computed, attested, listed_hash, stated
+from constat.explore.given_rows import Computed, answer_text, attested, listed_hash, stated
 from constat.explore.periods import PERIODS
 from constat.explore.plan import Work
 from constat.explore.plan_approval import plan_rule, rows_relation
 from constat.explore.ranked_rules import ranking_rule
+from constat.explore.step_sql import plain_columns
 from constat.explore.top_rules import TopNames, top_rules
 from constat.logic import (
     Aggregate,
@@ -127,7 +128,7 @@ class _Writing:
             self.take(link)
         self.days(links)
         count = Variable("rows")
-        whole = Atom(self.be_whole(self.plan.answer, "the answer"), (count,))
+        whole = Atom(self.be_whole(self.plan.answer), (count,))
         rule, declared = plan_rule(self.chain, self.plan, word)
         self.predicates[declared.name] = declared
         rows = rows_relation(self.chain)
@@ -154,8 +155,31 @@ class _Writing:
             self.rules += link.rules
         elif step.ranking is not None and self.ranked(link, step.ranking):
             return
-        elif not is_asked(link):
+        elif not is_asked(link) and not self.listed(link):
             self.attest(link)
+
+    def listed(self, link: Link) -> bool:
+        """Write a SELECT that only lists columns, in whatever order it shows them, as a rule."""
+        step = link.step
+        found = plain_columns(step.text) if step.work is Work.SQL else None
+        if found is None:
+            return False
+        named = {one.name.lower(): one for one in self.predicates[link.reads[0]].columns}
+        names = list(named) if found[1] == ("*",) else [one.lower() for one in found[1]]
+        output = self.predicates[step.outputs[0].name]
+        if not named.keys() >= set(names) or len(names) != output.arity:
+            return False
+        same = (
+            named[name].kind is one.kind for name, one in zip(names, output.columns, strict=True)
+        )
+        if not all(same):
+            # A cell that is cast is another value.
+            return False
+        terms = (Variable(key if key in names else f"_{key}") for key in named)
+        head = Atom(output.name, tuple(map(Variable, names)))
+        body = (Positive(Atom(link.reads[0], tuple(terms))),)
+        self.rules.append(Rule(f"{output.name}.1", head, body))
+        return True
 
     def ranked(self, link: Link, ranking: Ranking) -> bool:
         """Write a ranking as rules, unless that takes too long to check."""
@@ -195,8 +219,11 @@ class _Writing:
             if literal not in self.asked:
                 self.asked.append(literal)
 
-    def be_whole(self, name: str, what: str) -> str:
-        """Write the rule that a relation has exactly the rows that are stated of it."""
+    def be_whole(self, name: str, what: str = "") -> str:
+        """Write the rule that a relation has exactly the rows that are stated of it.
+
+        `what` says what these are, if they are not the answer.
+        """
         if name in self.whole:
             return self.whole[name]
         relation = self.predicates[name]
@@ -205,17 +232,18 @@ class _Writing:
         )
         self.predicates[told.name] = told
         rows = self.known.relations[name]
-        what = f"{what}: {listed_hash(name, rows, relation.kinds)}"
+        listed = listed_hash(name, rows, relation.kinds)
+        what = f"{what}: {listed}" if what else answer_text(listed)
         self.given[told.name] = stated(told, rows, what, self.known.at)
         head = self.declare(f"whole_{name}", (Column("rows", "number", Kind.NUMBER),))
-        found, both, listed = (Variable(one) for one in ("rows", "rows_that_are_both", "stated"))
+        found, both, said = (Variable(one) for one in ("rows", "rows_that_are_both", "stated"))
         inner = tuple(Variable(f"{one.name}_") for one in relation.columns)
         loose = tuple(Variable(f"_{one.name}") for one in relation.columns)
         body = (
             _count(found, Atom(name, loose)),
-            _count(listed, Atom(told.name, loose)),
+            _count(said, Atom(told.name, loose)),
             _count(both, Atom(told.name, inner), Atom(name, inner)),
-            Comparison("=", listed, found),
+            Comparison("=", said, found),
             Comparison("=", both, found),
         )
         self.rules.append(Rule(f"{head}.1", Atom(head, (found,)), body))

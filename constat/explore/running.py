@@ -219,7 +219,13 @@ class Running:
         message = failure.message[:_LONGEST_MESSAGE]
         self._shop.tell(StepFailed(link.number, attempt, failure.kind, message, retryable))
         told = NewArtifact("error", link.step.name, failure.told().encode(), attempt=attempt)
-        artifacts = (_work_artifact(link.step, attempt), told)
+        printed = NewArtifact("output", link.step.name, failure.output.encode(), attempt=attempt)
+        asked = (
+            NewArtifact("query", name, text.encode(), attempt=attempt)
+            for name, text in failure.queries
+        )
+        shown = (printed,) if failure.output else ()
+        artifacts = (_work_artifact(link.step, attempt), told, *shown, *asked)
         self._shop.store.commit(StepResult(link.number, link.step.name, artifacts=artifacts))
 
     def _finished(self, tries: _Tries, done: CodeResult) -> tuple[StepRecord, StepResult]:
@@ -235,10 +241,9 @@ class Running:
         )
         notes = tuple(_noted(link, name, one) for name, one in done.relations.items())
         work = _work_artifact(link.step, tries.attempt)
+        left = (replace(one, attempt=tries.attempt) for one in done.result.artifacts)
         return record, replace(
-            done.result,
-            notes=(*notes, *done.result.notes),
-            artifacts=(work, *done.result.artifacts),
+            done.result, notes=(*notes, *done.result.notes), artifacts=(work, *left)
         )
 
 

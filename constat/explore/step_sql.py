@@ -68,6 +68,32 @@ def is_ordered(text: str) -> bool:
     return _parsed(text).args.get("order") is not None
 
 
+def plain_columns(text: str) -> tuple[str, tuple[str, ...]] | None:
+    """Give the relation and the columns of a SELECT that lists columns of one, and no more.
+
+    In which order it shows the rows is none of theirs. `*` stands for itself.
+    """
+    from sqlglot import exp  # noqa: PLC0415  heavy library, loaded on first use
+
+    root = _parsed(text)
+    used = {name for name, value in root.args.items() if value} - {"expressions", "order"}
+    tables = list(root.find_all(exp.Table))
+    if not isinstance(root, exp.Select) or used - {"from", "from_"} or len(tables) != 1:
+        return None
+    extra = {name for name, value in tables[0].args.items() if value} - {"this", "alias"}
+    known = {tables[0].alias_or_name.lower(), ""}
+    columns = [one.this if isinstance(one, exp.Alias) else one for one in root.expressions]
+    if len(columns) == 1 and type(columns[0]) is exp.Star and not any(columns[0].args.values()):
+        return None if extra else (tables[0].name, ("*",))
+    plain = all(
+        isinstance(one, exp.Column)
+        and isinstance(one.this, exp.Identifier)
+        and one.table.lower() in known
+        for one in columns
+    )
+    return (tables[0].name, tuple(one.name for one in columns)) if plain and not extra else None
+
+
 def _parsed(text: str) -> exp.Query:
     import sqlglot  # noqa: PLC0415  heavy library, loaded on first use
     from sqlglot import exp  # noqa: PLC0415  heavy library, loaded on first use

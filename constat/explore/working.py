@@ -43,7 +43,7 @@ _PYTHON_HINT = "allow it in constat.yaml: `explore: {python: true}`"
 class Working:
     """The work of steps over what has been finished: relations by the number of their step.
 
-    `project` has the relations of the project that were read; who hands it in again reads them once.
+    `project` has the relations of the project that were read: who hands it in reads them once.
     """
 
     def __init__(

@@ -17,9 +17,9 @@ from datetime import date
 from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import ConstatError, Diagnostic
-from constat.explore.answered import ExplorationState, Explored
+from constat.explore.answered import ExplorationState, Explored, StepAttempt, StepRecordView
 from constat.explore.chain import Chain, compile_chain
-from constat.explore.plan import LONGEST_QUESTION, Plan
+from constat.explore.plan import LONGEST_QUESTION, Plan, Work
 from constat.explore.planning import Earlier, Planning, PlanningDesk, check_draft
 from constat.explore.reading import read_plan
 from constat.explore.writing import write_plan
@@ -35,8 +35,11 @@ from constat.store.explored import ANSWERED, NewQuestion
 
 if TYPE_CHECKING:
     from constat.explore.events import Telling
+    from constat.explore.plan import Step
     from constat.session.bench import Bench
     from constat.store.explored import Exploration, Question
+    from constat.store.tables import DataStore
+    from constat.store.tables_values import StoredTable
 
 _MOST_TITLE: Final = 200
 _MOST_NOTES: Final = 100
@@ -141,18 +144,7 @@ class Exploring:
         """Tell what an exploration holds now."""
         found = self.store.get(prefix)
         store = self._runs.tables(found.identity)
-        tables = tuple(
-            {
-                "name": one.name,
-                "step": one.step,
-                "version": one.version,
-                "rows": one.rows,
-                "columns": [list(column) for column in one.columns],
-                "sha256": one.sha256,
-                "at": one.at,
-            }
-            for one in store.tables()
-        )
+        tables = tuple(map(_table_json, store.tables()))
         return ExplorationState(
             found.identity,
             found.title,
@@ -173,6 +165,25 @@ class Exploring:
             hint = f"`constat resume {found.identity} --certificate FILE` proves the last answer"
             raise ConstatError([Diagnostic("C0951", message, help=hint)])
         return kept
+
+    def step(self, prefix: str, number: int) -> StepRecordView:
+        """Give what is kept of a step: each try with its text, output and error."""
+        found = self.store.get(prefix)
+        steps = [(one, step) for one in found.questions for step in _plan_of(one).steps]
+        if not 0 < number <= len(steps):
+            message = f"exploration {found.identity} has no step {number}"
+            hint = f"its steps are numbered from 1 to {len(steps)}"
+            raise ConstatError([Diagnostic("C0899", message, help=hint)])
+        question, step = steps[number - 1]
+        store = self._runs.tables(found.identity)
+        tables = {one.name: one for one in store.tables() if one.step == number}
+        names = [one.name for one in step.outputs]
+        return StepRecordView(
+            *(number, step.name, step.goal, step.work.value, question.number, step.source),
+            *(step.inputs, tuple(one.declaration for one in step.outputs)),
+            _attempts(store, number, step),
+            tuple(_table_json(tables[name]) for name in names if name in tables),
+        )
 
     def chain_of(self, prefix: str) -> tuple[Exploration, Plan, Chain]:
         """Give the plan of the last question of an exploration, compiled with what it rests on."""
@@ -260,6 +271,37 @@ class Exploring:
             message = "the day that counts as today is none of the calendar"
             hint = "write it as `2025-11-21`"
             raise ConstatError([Diagnostic("C0902", message, help=hint)]) from None
+
+
+def _table_json(one: StoredTable) -> dict[str, object]:
+    return {
+        "name": one.name,
+        "step": one.step,
+        "version": one.version,
+        "rows": one.rows,
+        "columns": [list(column) for column in one.columns],
+        "sha256": one.sha256,
+        "at": one.at,
+    }
+
+
+def _attempts(store: DataStore, number: int, step: Step) -> tuple[StepAttempt, ...]:
+    """Gather what each try of a step left; it begins with the text that ran."""
+    work = "query" if step.work is Work.SQL else "code"
+    found: list[StepAttempt] = []
+    for one in store.artifacts(step=number):
+        if one.kind not in {"code", "query", "output", "error"}:
+            continue
+        text = store.content(one).decode("utf-8", "replace")
+        if one.kind == work and one.name == step.name:
+            found.append(StepAttempt(one.attempt, text, ended=one.at))
+        elif found and one.kind == "query":
+            found[-1] = replace(found[-1], queries=(*found[-1].queries, f"{one.name}: {text}"))
+        elif found and one.kind == "output":
+            found[-1] = replace(found[-1], output=text)
+        elif found and one.kind == "error":
+            found[-1] = replace(found[-1], error=text)
+    return tuple(found)
 
 
 def _plan_of(question: Question) -> Plan:

@@ -33,7 +33,7 @@ class Wish:
 
     With a `plan` no model plans. `exploration` is one to go on with: an id, empty for the latest,
     `None` for a new one. With `mend` a model may correct a person's plan too. `client` stands for
-    the project's models. With `certify` an answer that cannot be proved is an error; with
+    the project's models. With `certify` the answer is proved however long that takes; with
     `require_approved` a plan that a model drafted runs only as somebody approved it.
     """
 

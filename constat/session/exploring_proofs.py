@@ -11,15 +11,19 @@ from __future__ import annotations
 
 import importlib.metadata
 import json
+import os
 import platform
+import traceback
 from typing import TYPE_CHECKING, Final
 
 from constat import __version__
+from constat.catalog import SourceFailureError
+from constat.check import check_certificate
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.evaluation import Limits, Verdict
 from constat.explore.answered import AnswerProof
 from constat.explore.failures import StepFailureError
-from constat.explore.given_rows import Computed, listed_hash
+from constat.explore.given_rows import DUCKDB, PYTHON, Computed, answer_text, listed_hash
 from constat.explore.periods import PERIODS, period_rows
 from constat.explore.plan import Work
 from constat.explore.plan_approval import plan_hashes, plan_rule
@@ -37,12 +41,14 @@ from constat.explore.working import NAMED_ROWS, Working
 from constat.proof import build_certificate
 from constat.proof.canonical import canonical
 from constat.store.clock import now
+from constat.store.tables_backends import StoreFailureError
 from constat.store.tables_values import NewArtifact, StepResult
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import date
 
+    from constat.explore.answered import Explored
     from constat.explore.chain import Chain, Link
     from constat.explore.plan import Plan
     from constat.explore.plan_approval import PlanWord
@@ -59,7 +65,6 @@ UNASKED_ROWS: Final = 10_000
 """How many rows may have been read where nobody asked for a proof."""
 _UNASKED: Final = Limits(seconds=3.0, rows=50_000, calls=2_000)
 _MEDIA: Final = "application/json"
-_DUCKDB, _PYTHON = "DuckDB", "Python"
 
 
 class Proofs:
@@ -69,12 +74,27 @@ class Proofs:
         self._relations = relations
         self._shop = workshop
 
-    def prove(self, running: Running, plan: Plan, word: PlanWord) -> AnswerProof:
-        """Prove an answer whose steps have run. Raises `ConstatError` where that cannot be."""
-        return self._proved(running, plan, word, None)
+    def prove(
+        self, running: Running, plan: Plan, word: PlanWord, *, asked: bool = True
+    ) -> AnswerProof:
+        """Prove an answer whose steps have run; whatever fails is why there is no proof.
 
-    def prove_unasked(self, running: Running, plan: Plan, word: PlanWord) -> AnswerProof:
-        """Prove an answer where that takes less than a moment."""
+        Unless that was asked for, only what takes less than a moment is proved.
+        """
+        try:
+            if asked:
+                return self._proved(running, plan, word, None)
+            return self._unasked(running, plan, word)
+        except (ConstatError, SourceFailureError, StoreFailureError) as problem:
+            return AnswerProof(why=_reason(problem))
+        except Exception as problem:  # noqa: BLE001  the answer stands, whatever ends its proof
+            if os.environ.get("CONSTAT_DEBUG"):
+                traceback.print_exc()
+            kind = type(problem).__name__
+            mistake = "a mistake in Constat, CONSTAT_DEBUG=1 shows where"
+            return AnswerProof(why=f"the proof ended with an internal error ({kind}), {mistake}")
+
+    def _unasked(self, running: Running, plan: Plan, word: PlanWord) -> AnswerProof:
         # A step that was kept has read nothing now; its tables say how much there is to read.
         below = {name for link in running.chain.below([plan.answer]) for name in link.gives}
         kept = (one.rows for one in self._shop.store.tables() if one.name in below)
@@ -82,10 +102,7 @@ class Proofs:
         if rows > UNASKED_ROWS:
             why = "more rows were read than are proved without being asked: `--certificate FILE`"
             return AnswerProof(why=why)
-        try:
-            return self._proved(running, plan, word, _UNASKED)
-        except ConstatError as problem:
-            return AnswerProof(why=problem.diagnostics[0].message)
+        return self._proved(running, plan, word, _UNASKED)
 
     def _proved(
         self, running: Running, plan: Plan, word: PlanWord, limits: Limits | None
@@ -106,11 +123,16 @@ class Proofs:
         program = proof_program(chain, plan, known, word)
         decision = self._relations.decide(program, limits)
         expected = {Verdict.PROVED, Verdict.PROVED_UNDER}
-        if answer.settlement is not Settlement.OPEN and decision.verdict not in expected:
+        if answer.settlement is Settlement.OPEN:
+            expected.add(Verdict.UNRESOLVED)
+        if decision.verdict not in expected:
             raise _not_proved(decision)
         certificate = build_certificate(
             decision, created=created, engine_version=f"constat {__version__}"
         )
+        report = check_certificate(certificate)
+        if not report.accepted:
+            raise _unproved(f"the checker rejects it: {report.reason}")
         return AnswerProof(decision.verdict, certificate)
 
     def _known(self, running: Running, plan: Plan, at: str) -> Known:
@@ -178,13 +200,18 @@ def kept_certificate(store: DataStore, question: int) -> bytes:
 
 
 def kept_proof(
-    store: DataStore, question: int, chain: Chain, plan: Plan, word: PlanWord
+    store: DataStore, chain: Chain, explored: Explored, word: PlanWord
 ) -> AnswerProof | None:
-    """Give the proof that was kept with an answer, where plan and approvals are those of then."""
-    certificate = kept_certificate(store, question)
-    if not certificate:
+    """Give the proof that was kept with an answer: of these rows, by the plan as it is approved."""
+    certificate, plan = kept_certificate(store, explored.number), explored.plan
+    if not certificate or not check_certificate(certificate).accepted:
         return None
     document = json.loads(certificate)
+    relation = explored.relation
+    # Steps may have been run again since, without a proof of what they gave then.
+    rows = answer_text(listed_hash(plan.answer, relation.rows, relation.kinds))
+    if all(one["name"] != rows for one in document["sources"]):
+        return None
     rule, _ = plan_rule(chain, plan, word)
     hashes = plan_hashes(chain, plan)
     header = document["header"]
@@ -205,11 +232,11 @@ def _how(link: Link, read: tuple[str, ...], at: str, level: str, plan: Plan) -> 
     if step.work is Work.PYTHON:
         version = platform.python_version()
         return Computed(
-            step.name, _PYTHON, version, step.text, read, at, f"sandbox: {level}", plan.author
+            step.name, PYTHON, version, step.text, read, at, f"sandbox: {level}", plan.author
         )
     text = step.text if step.ranking is None else ranking_query(step, step.ranking)
     version = importlib.metadata.version("duckdb")
-    return Computed(step.name, _DUCKDB, version, text, read, at, "", plan.author)
+    return Computed(step.name, DUCKDB, version, text, read, at, "", plan.author)
 
 
 def _times(store: DataStore) -> dict[int, str]:
@@ -244,6 +271,10 @@ def _too_large(name: str, rows: int) -> ConstatError:
 
 
 def _unproved(reason: str) -> ConstatError:
-    hint = "`constat resume` answers it anew; a smaller answer is made by a step that sums or ranks"
-    message = f"the answer has no certificate: {reason}"
-    return ConstatError([Diagnostic("C0950", message, help=hint)], exit_code=4)
+    return ConstatError([Diagnostic("C0950", reason)], exit_code=4)
+
+
+def _reason(problem: ConstatError | SourceFailureError | StoreFailureError) -> str:
+    if isinstance(problem, ConstatError):
+        return problem.diagnostics[0].message
+    return problem.reason

@@ -1,8 +1,9 @@
 """Run a question whose plan is kept: compute what its answer needs, word it, keep it.
 
 In: a question with its chain. Out: `Explored`. Invariants: whatever ends a run early, its finished
-steps and its failed attempts are kept, and the question says what became of it; a step that a model
-has mended is kept as another version of the plan. Example: `Runs(...).run(asked, wish, started)`.
+steps and its failed attempts are kept, and the question says what became of it; the answer is kept
+before anybody proves or words it, and neither can lose it; a step that a model has mended is kept
+as another version of the plan. Example: `Runs(...).run(asked, wish, started)`.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import importlib
 import json
 import time
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import TYPE_CHECKING, Any, Final
@@ -30,7 +32,7 @@ from constat.session.exploring_approvals import PlanApprovals
 from constat.session.exploring_proofs import Proofs, keep_certificate, kept_proof
 from constat.session.solving_code import CodeSteps
 from constat.session.solving_relations import ChainRelations
-from constat.store.explored import ANSWERED, FAILED, RUNNING, ExploredStore
+from constat.store.explored import ANSWERED, FAILED, INTERRUPTED, RUNNING, ExploredStore
 from constat.store.tables import DataStore
 from constat.store.tables_values import NewArtifact, StepResult
 
@@ -86,39 +88,69 @@ class Runs:
 
     def run(self, asked: Asked, wish: Wish, started: float) -> Explored:
         """Run what a kept question needs, and keep its answer."""
-        self.store.conclude(asked.exploration, asked.number, RUNNING)
+        with self.store.running(asked.exploration, asked.number):
+            try:
+                return self._run(asked, wish, started)
+            except BaseException as problem:
+                self._ended(asked, problem)
+                raise
+
+    def _ended(self, asked: Asked, problem: BaseException) -> None:
+        """Keep what ended a run, unless its answer was kept before."""
+        status, message = FAILED, f"internal error ({type(problem).__name__})"
+        if isinstance(problem, ConstatError):
+            message = problem.diagnostics[0].message
+        elif not isinstance(problem, Exception):
+            status, message = INTERRUPTED, "it was stopped"
+        # What cannot be written ends as a run whose program is gone.
+        with suppress(ConstatError):
+            kept = self.store.get(asked.exploration).questions[asked.number - 1]
+            if kept.status in {INTERRUPTED, RUNNING}:
+                self.store.conclude(asked.exploration, asked.number, status, {"message": message})
+
+    def _run(self, asked: Asked, wish: Wish, started: float) -> Explored:
         needed = tuple(one.number for one in asked.chain.below([asked.plan.answer]))
         steps = tuple((one.number, one.step.name, one.step.goal) for one in asked.chain.links)
         self._tell(PlanReady(asked.exploration, asked.text, steps, needed))
-        running, relation, author, proof = self._computed(asked, wish)
-        said = self._said(asked, wish, relation)
-        explored = Explored(
-            asked.exploration,
-            asked.number,
-            asked.text,
-            _plan_now(asked, running.chain, author),
-            relation,
-            _reports(running, asked),
-            said.sentence,
-            asked.today.isoformat(),
-            said.narrated,
-            (*_changes(running), *([said.note] if said.note else ())),
-            time.monotonic() - started,
-            self._models.usage,
-            self._models.note,
-            asked.drafters(author),
-            self._approvers(asked, running.chain, author),
-            proof,
+        explored, running = self._computed(asked, wish)
+        said = self._said(asked, wish, explored.relation)
+        proof = explored.proof
+        unkept = proof.why if proof.certificate else ""
+        notes = (*_changes(running), *(one for one in (said.note, unkept) if one))
+        explored = replace(
+            explored,
+            sentence=said.sentence,
+            narrated=said.narrated,
+            notes=notes,
+            seconds=time.monotonic() - started,
+            usage=self._models.usage,
+            replaying=self._models.note,
         )
         explored = self._drawn(asked, running, explored)
-        self.store.conclude(asked.exploration, asked.number, ANSWERED, answer_json(explored))
-        rows = len(relation.rows)
+        self._keep(explored)
+        rows = len(explored.relation.rows)
         settled = explored.settlement.value
-        self._tell(Answered(relation.output.name, rows, settled, explored.seconds))
+        self._tell(Answered(explored.relation.output.name, rows, settled, explored.seconds))
         return explored
 
-    def _computed(self, asked: Asked, wish: Wish) -> tuple[Running, Relation, str, AnswerProof]:
-        """Give the run, its answer with a proof, and the model whose word the plan is now."""
+    def _keep(self, explored: Explored) -> None:
+        told = answer_json(explored)
+        self.store.conclude(explored.exploration, explored.number, ANSWERED, told)
+
+    def _first(self, asked: Asked, running: Running, author: str) -> Explored:
+        """Give the answer as it was computed, before it is proved and worded."""
+        plan = _plan_now(asked, running.chain, author)
+        relation = running.need([plan.answer])[plan.answer]
+        return Explored(
+            *(asked.exploration, asked.number, asked.text, plan, relation),
+            *(_reports(running, asked), plain_sentence(plan, relation), asked.today.isoformat()),
+            authors=asked.drafters(author),
+            approvals=self._approvers(asked, running.chain, author),
+            proof=AnswerProof(why="the proof was not finished"),
+        )
+
+    def _computed(self, asked: Asked, wish: Wish) -> tuple[Explored, Running]:
+        """Give the answer with a proof, and the run."""
         relations = ChainRelations(self._bench, self._tell, self._project.explore.rows)
         relations.use(asked.chain)
         store = self.tables(asked.exploration)
@@ -146,8 +178,10 @@ class Runs:
         )
         running = Running(asked.chain, workshop)
         try:
-            found = running.need([asked.plan.answer])
-            proof = self._proved(asked, wish, Proofs(relations, workshop), running, author)
+            running.need([asked.plan.answer])
+            explored = self._first(asked, running, author)
+            self._keep(explored)
+            proof = self._proved(asked, wish, Proofs(relations, workshop), running, explored)
         except StepsFailedError as problem:
             failure = {"step": problem.link.number, "kind": problem.failure.kind}
             told = {**failure, "message": problem.failure.message, "attempts": problem.attempts}
@@ -156,25 +190,30 @@ class Runs:
         finally:
             relations.close()
             code.close()
-        return running, found[asked.plan.answer], author, proof
+        return replace(explored, proof=proof, steps=_reports(running, asked)), running
 
     def _proved(
-        self, asked: Asked, wish: Wish, proofs: Proofs, running: Running, author: str
+        self, asked: Asked, wish: Wish, proofs: Proofs, running: Running, explored: Explored
     ) -> AnswerProof:
         """Prove the answer where that was asked for, or costs little; what is proved is kept."""
-        plan = _plan_now(asked, running.chain, author)
-        word = self._word(asked, running.chain, author)
-        store = self.tables(asked.exploration)
+        plan, store = explored.plan, self.tables(asked.exploration)
         if not wish.certify and not self._project.explore.certificates:
             return AnswerProof(why="the project makes certificates only where one is asked for")
-        if not (running.computed or wish.certify):
-            kept = kept_proof(store, asked.number, running.chain, plan, word)
-            if kept is not None:
-                return kept
-        prove = proofs.prove if wish.certify else proofs.prove_unasked
-        proof = prove(running, plan, word)
+        try:
+            word = self._word(asked, running.chain, plan.author)
+            if not (running.computed or wish.certify):
+                kept = kept_proof(store, running.chain, explored, word)
+                if kept is not None:
+                    return kept
+        except ConstatError as problem:
+            return AnswerProof(why=problem.diagnostics[0].message)
+        proof = proofs.prove(running, plan, word, asked=wish.certify)
         if proof.certificate:
-            keep_certificate(store, running.chain, plan, asked.number, proof.certificate)
+            try:
+                keep_certificate(store, running.chain, plan, asked.number, proof.certificate)
+            except ConstatError as problem:
+                why = f"the certificate was not kept: {problem.diagnostics[0].message}"
+                return replace(proof, why=why)
         return proof
 
     def _word(self, asked: Asked, chain: Chain, author: str) -> PlanWord:
@@ -207,7 +246,12 @@ class Runs:
         if not asked.plan.author or not self._models.has(wish, Task.NARRATE):
             return Said(plain_sentence(asked.plan, relation))
         self._models.begin(0, "sentence")
-        client = self._models.client(wish, Task.NARRATE)
+        try:
+            client = self._models.client(wish, Task.NARRATE)
+        except ConstatError as problem:
+            told = problem.diagnostics[0].message
+            plain = plain_sentence(asked.plan, relation)
+            return Said(plain, note=f"no model worded the answer: {told}")
         found = narrate(client, asked.text, asked.plan, relation)
         self._models.end()
         return found
@@ -252,6 +296,7 @@ def answer_json(explored: Explored) -> dict[str, Any]:
     return {
         "relation": explored.relation.output.name,
         "rows": len(explored.relation.rows),
+        "verdict": explored.proof.label,
         "settled": explored.settlement.value,
         "sentence": explored.sentence,
         "assumptions": [one.text for one in explored.assumptions],

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from constat.analysis import AnalysedProgram
     from constat.authoring.discovery import DiscoveryTools
-    from constat.explore.answered import ExplorationState, Explored
+    from constat.explore.answered import ExplorationState, Explored, StepRecordView
     from constat.explore.events import Telling
     from constat.explore.plan import Plan
     from constat.model import Client
@@ -77,8 +77,9 @@ class Solving(ABC):
         rankings, SELECTs and sandboxed code, and only those run that the answer needs. `today` is
         the day that counts as today. `review` is shown the plan before it runs. With `mend` a model
         may correct the steps of a plan that a person wrote. `Explored.certificate` proves the
-        answer where that takes less than a moment; with `certify` it does, or `ConstatError` says
-        why it cannot be. With `require_approved` a plan that a model drafted is kept and not run
+        answer where that takes less than a moment, with `certify` however long it takes; where that
+        fails the answer was computed and not checked, and `Explored.proof.why` says why. With
+        `require_approved` a plan that a model drafted is kept and not run
         before somebody has approved it (`plans.approve`). Raises `ConstatError`.
         """
         exploring = importlib.import_module("constat.session.exploring_models")
@@ -138,6 +139,11 @@ class Solving(ABC):
         Raises `ConstatError` where none was.
         """
         found: bytes = self._exploring(None).certificate(exploration, question)
+        return found
+
+    def get_step(self, number: int, exploration: str = "") -> StepRecordView:
+        """Give what is kept of a step: each try with the text that ran, its output and error."""
+        found: StepRecordView = self._exploring(None).step(exploration, number)
         return found
 
     def get_state(self, exploration: str = "") -> ExplorationState:

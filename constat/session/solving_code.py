@@ -10,6 +10,7 @@ first step of code. Example: `CodeSteps(project, chain, store, 60.0).run(link, i
 from __future__ import annotations
 
 import importlib
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -63,8 +64,11 @@ class CodeSteps:
         finally:
             self._connections.release()
         if run.error is not None:
-            raise StepFailureError(_failure(run))
-        return self._result(link, run, kinds)
+            raise StepFailureError(_with_output(_failure(run), run))
+        try:
+            return self._result(link, run, kinds)
+        except StepFailureError as problem:
+            raise StepFailureError(_with_output(problem.failure, run)) from None
 
     def close(self) -> None:
         """End the sandbox and close the connections."""
@@ -112,5 +116,14 @@ def _failure(run: Run) -> StepFailure:
     if error is None:
         raise ValueError("the step has not failed")
     return StepFailure(
-        error.kind.value, error.message, error.line, error.traceback, error.variables
+        error.kind.value,
+        error.message,
+        error.line,
+        error.traceback,
+        error.variables,
     )
+
+
+def _with_output(failure: StepFailure, run: Run) -> StepFailure:
+    queries = tuple((one.database, one.text) for one in run.queries)
+    return replace(failure, output=run.output, queries=queries)

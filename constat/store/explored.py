@@ -3,21 +3,24 @@
 In: questions, plans and answers as texts. Out: `Exploration` values. Invariants: what a method has
 returned survives a crash of the program and of the machine; a plan that is edited or mended is
 written beside the earlier one; nothing is deleted. What the steps left lies in the store of tables,
-under the exploration's id. Two programs may write at once. Example:
+under the exploration's id. Two programs may write at once. A run holds the lock of a file while it
+lasts, so that one which is dead, whatever killed it, is known to be. Example:
 `ExploredStore(state).begin("top customers").identity` is what `constat resume` takes.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import secrets
 import sqlite3
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.store import clock
+from constat.store.locking import lock_within, locked_file
 from constat.store.state_file import Form, StateFile
 
 if TYPE_CHECKING:
@@ -26,7 +29,11 @@ if TYPE_CHECKING:
 
 FILE_NAME: Final = "explored.sqlite"
 PLANNED, RUNNING, ANSWERED, FAILED = "planned", "running", "answered", "failed"
-STATUSES: Final = (PLANNED, RUNNING, ANSWERED, FAILED)
+INTERRUPTED: Final = "interrupted"
+"""A run that ended in the middle: somebody stopped it, or its program died."""
+STATUSES: Final = (PLANNED, RUNNING, ANSWERED, FAILED, INTERRUPTED)
+_RUNS: Final = "explored_runs"
+_WAIT_SECONDS: Final = 10.0
 _SHORTEST_PREFIX: Final = 4
 _LONGEST_TEXT: Final = 4 << 20
 _SCHEMA: Final = """
@@ -126,6 +133,7 @@ class ExploredStore:
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / FILE_NAME
+        self._runs = folder / _RUNS
         self._file = StateFile(self.path, _FORM)
 
     def begin(self, title: str) -> Exploration:
@@ -178,6 +186,46 @@ class ExploredStore:
                 (identity, number, status, text, clock.now()),
             )
 
+    @contextmanager
+    def running(self, identity: str, number: int) -> Iterator[None]:
+        """Say that a question is being run, for as long as it is and this program lives."""
+        # Each run has a file of its own, so that two of one question do not wait for each other.
+        path = self._runs / f"{identity}-{number}-{secrets.token_hex(4)}"
+        descriptor = None
+        with suppress(OSError):
+            # Where nobody can write, the question cannot be concluded either, which is said.
+            path.parent.mkdir(parents=True, exist_ok=True)
+            descriptor = locked_file(path, _WAIT_SECONDS)
+        try:
+            self.conclude(identity, number, RUNNING)
+            yield
+        finally:
+            if descriptor is not None:
+                with suppress(OSError):
+                    path.unlink()
+                os.close(descriptor)
+
+    def _now(self, one: Exploration) -> Exploration:
+        """Give an exploration in which no question is said to run that nobody runs."""
+        questions = tuple(
+            replace(question, status=INTERRUPTED)
+            if question.status == RUNNING and not self._is_run(one.identity, question.number)
+            else question
+            for question in one.questions
+        )
+        return replace(one, questions=questions)
+
+    def _is_run(self, identity: str, number: int) -> bool:
+        """Whether a program that lives runs a question; what dead ones left is collected."""
+        found = False
+        for path in self._runs.glob(f"{identity}-{number}-*"):
+            if _is_held(path):
+                found = True
+            else:
+                with suppress(OSError):
+                    path.unlink()
+        return found
+
     def list(self) -> tuple[Exploration, ...]:
         """Give all explorations with their questions, the oldest first."""
         with self._reading() as connection:
@@ -186,10 +234,11 @@ class ExploredStore:
             found = connection.execute(
                 "SELECT identity, title, began FROM explorations ORDER BY id"
             ).fetchall()
-            return tuple(
+            listed = [
                 Exploration(str(row[0]), str(row[1]), str(row[2]), _questions(connection, row[0]))
                 for row in found
-            )
+            ]
+        return tuple(map(self._now, listed))
 
     def get(self, prefix: str) -> Exploration:
         """Find one by its id or the beginning of it; without one, the latest."""
@@ -214,6 +263,18 @@ class ExploredStore:
         # One state: a question must not come without the exploration it belongs to.
         with _failures("read"), self._file.reading() as connection:
             yield connection
+
+
+def _is_held(path: Path) -> bool:
+    """Whether a program that lives holds the file of a run; the kernel knows, no number does."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        return not lock_within(descriptor, 0.0, shared=True)
+    finally:
+        os.close(descriptor)
 
 
 def _insert_plan(connection: sqlite3.Connection, values: tuple[object, ...]) -> None:

@@ -17,7 +17,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Final
 
 from constat.store.clock import now
-from constat.store.locking import lock_within
+from constat.store.locking import locked_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,10 +47,10 @@ def in_flight(folder: Path, prompt: str, seconds: float) -> Iterator[Flight]:
     waited = 0.0
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = _locked(path, 0.0)
+        descriptor = locked_file(path, 0.0)
         if descriptor is None and seconds > 0:
             started = monotonic()
-            descriptor = _locked(path, seconds)
+            descriptor = locked_file(path, seconds)
             waited = monotonic() - started
     except OSError:
         # Such a folder keeps no reply either, which is said where one is kept.
@@ -66,30 +66,6 @@ def in_flight(folder: Path, prompt: str, seconds: float) -> Iterator[Flight]:
         with suppress(OSError):
             path.unlink()
         os.close(descriptor)
-
-
-def _locked(path: Path, seconds: float) -> int | None:
-    """Open and lock the file that has this name, which another program may remove meanwhile."""
-    until = monotonic() + seconds
-    while True:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-        try:
-            if not lock_within(descriptor, max(until - monotonic(), 0.0), shared=False):
-                os.close(descriptor)
-                return None
-            if _is_named(path, descriptor):
-                return descriptor
-        except BaseException:
-            os.close(descriptor)
-            raise
-        os.close(descriptor)
-
-
-def _is_named(path: Path, descriptor: int) -> bool:
-    try:
-        return os.path.samestat(path.stat(), os.fstat(descriptor))
-    except FileNotFoundError:
-        return False
 
 
 def _signed(descriptor: int) -> str:

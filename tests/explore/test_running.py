@@ -303,7 +303,7 @@ def test_finished_steps_survive_whatever_ends_a_run(session: Session) -> None:
 
     with pytest.raises(StopError):
         session.solve("which regions lead?", plan=plan(TOTALS, COUNTS, RANKED), observe=stop)
-    assert session.history[0].questions[0].status == "running"
+    assert session.history[0].questions[0].status == "failed"
     events: list[object] = []
     assert len(session.resume(observe=events.append).rows) == 2
     assert [(one.step, one.how) for one in told(events, StepFinished)] == [

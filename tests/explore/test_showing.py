@@ -158,7 +158,7 @@ def test_the_commands_go_from_a_plan_to_its_rules(regions: Path, tmp_path: Path)
     ran = run("solve", "--plan", file, "--today", TODAY, *project)
     assert ran.code == 0, ran.err
     assert ran.out.startswith("ranked: 2 rows, first place 1, region ")
-    assert "settled for certain" in ran.out
+    assert "\nPROVED\n" in ran.out
     identity = re.findall(r"exploration (\w{16}), question 1", ran.out)[0]
     listed = run("plan", "show", identity[:6], *project).out
     assert listed.count("[x]") == 2

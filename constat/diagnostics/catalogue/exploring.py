@@ -152,7 +152,8 @@ _PROOFS: Final = (
         "an answer that cannot be proved",
         "The certificate of an answer derives its rows again from the sources. Where these have "
         "changed since, or where what would have to be shown is too large to write down and to "
-        "check, there is none; the answer stands as it was.",
+        "check, there is none: the answer is given, as computed and not checked, and ends with 4. "
+        "`constat resume` tries to prove it again.",
         wrong="constat solve --plan all-orders.yaml --certificate orders.json",
         right="constat solve --plan top-orders.yaml --certificate orders.json",
         kind="text",
