@@ -38,6 +38,7 @@ _EXIT_CODES: Final = (
     ("DISPROVED_UNDER", 6),
 )
 _LONGEST: Final = 400
+_CONFLICT: Final = "conflict: "
 _UNATTESTED: Final = AUTHORITIES | {PROVED}
 
 
@@ -96,7 +97,10 @@ class Report:
         if not self.accepted:
             where = f" at {self.place}" if self.place else ""
             return f"REJECTED{where}: {self.reason} [{self.code}]\n"
-        lines = [f"{self.verdict}: {self.goal}", f"confidence: {self.confidence}"]
+        told = [note for note in self.notes if note.startswith(_CONFLICT)]
+        more = f", and {len(told) - 1} more" if len(told) > 1 else ""
+        conflict = f" ({told[0]}{more})" if told else ""
+        lines = [f"{self.verdict}: {self.goal}{conflict}", f"confidence: {self.confidence}"]
         lines += _section("under the assumptions", self._under())
         lines += _section("missing", self.missing)
         lines += _section("rules", self.rules)
@@ -259,8 +263,15 @@ def _roots(certificate: Certificate) -> Iterator[str]:
             )
 
 
+def _conflicts(certificate: Certificate) -> list[str]:
+    """Return who says another value for a key, as the writer recorded it: FORMAT.md, section 5."""
+    told = (assumption.text for assumption in certificate.evidence.assumptions)
+    return [printable(text)[:_LONGEST] for text in told if text.startswith(_CONFLICT)]
+
+
 def _notes(certificate: Certificate) -> tuple[str, ...]:
     notes = ["leaves were not re-read: the rows of the sources are taken as they stand"]
+    notes[:0] = [text for one in every(certificate) for text in _conflicts(one)]
     if certificate.header.as_of is not None:
         notes.insert(0, f"as of {certificate.header.as_of}: as the facts were recorded then")
     for one in every(certificate):

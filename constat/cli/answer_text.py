@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from constat.cli.verdict_text import conflict_text
 from constat.evaluation import Verdict
 from constat.logic import display_value
 from constat.session import Settled
@@ -69,9 +70,9 @@ def ground_text(answers: Answers) -> str:
         verdict = Verdict.DISPROVED_UNDER
     else:
         verdict = Verdict.DISPROVED
-    return (
-        f"{verdict.label}: {answers.query}\nA query without variables: `constat prove` shows why."
-    )
+    told = conflict_text(answers.conflicts)
+    why = "A query without variables: `constat prove` shows why."
+    return f"{verdict.label}: {answers.query}{told}\n{why}"
 
 
 def summary(shown: Shown, left_out: int) -> Iterator[str]:
@@ -83,6 +84,7 @@ def summary(shown: Shown, left_out: int) -> Iterator[str]:
         yield f"{left_out:,} of them {'is' if left_out == 1 else 'are'} not shown"
     yield from _assumptions(answers)
     yield from _reasons(answers)
+    yield from _conflicts(answers)
 
 
 def _counts(answers: Answers) -> str:
@@ -137,3 +139,12 @@ def _reasons(answers: Answers) -> Iterator[str]:
     more = len(answers.reasons) - _MOST_REASONS
     if more > 0:
         yield f"  and {more:,} more reasons; `--format json` lists them"
+
+
+def _conflicts(answers: Answers) -> Iterator[str]:
+    conflicts = answers.conflicts if answers.columns else ()
+    if conflicts:
+        yield "different values for one key:"
+        yield from (f"  {one}" for one in conflicts[:_MOST_REASONS])
+    if len(conflicts) > _MOST_REASONS:
+        yield f"  and {len(conflicts) - _MOST_REASONS:,} more; `--format json` lists them"

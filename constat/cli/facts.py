@@ -11,6 +11,7 @@ from constat.cli.facts_tell import command as tell
 from constat.cli.helping import PlainGroup, format_option
 from constat.cli.output import note, write, write_json
 from constat.cli.results import stated_json
+from constat.cli.verdict_text import tell_conflicts
 from constat.session import Session
 
 if TYPE_CHECKING:
@@ -36,7 +37,8 @@ def add(fact: str, *, by: str, note: str, form: str, project: str | None) -> Non
     """State FACT: a predicate with a value in each column, as in goals.
 
     What rules derive cannot be stated; state what they rest on. The fact is kept in the project's
-    state folder with its author and time.
+    state folder with its author and time. Where a source says another value for the same key, that
+    is told at once: `conflicts:` in constat.yaml says which counts, by default the source's.
 
     Examples:
       constat facts add "customer_tier(C009, gold)" --by alice --note "signed on Monday"
@@ -46,10 +48,13 @@ def add(fact: str, *, by: str, note: str, form: str, project: str | None) -> Non
     """
     with Session(project) as session, asked(session, fact=fact):
         stored = session.facts.add(fact, author=by, note=note)
+        conflicts = session.facts.conflicts(fact)
         if form == "json":
-            write_json(stated_json(stored, session.facts.show(stored)))
+            told = stated_json(stored, session.facts.show(stored))
+            write_json({**told, "conflicts": list(conflicts)})
         else:
             write(f"added: {session.facts.show(stored)}, stated by {stored.author}")
+            tell_conflicts(conflicts)
 
 
 @command.command(name="list")

@@ -12,7 +12,7 @@ from constat.cli.helping import PlainCommand, format_option
 from constat.cli.output import note, write, write_json
 from constat.cli.progress import watching
 from constat.cli.results import stated_json
-from constat.cli.verdict_text import print_result
+from constat.cli.verdict_text import print_result, tell_conflicts
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.session import Session
 
@@ -73,13 +73,19 @@ def command(  # noqa: PLR0913  each part of what is told has an option
         if goal:
             with watching() as observe:
                 result = told.retry(observe)
+        conflicts = [text for one in kept for text in _conflicts(session, one)]
         if form == "json":
-            write_json(_json(session, told, kept, result))
+            write_json({**_json(session, told, kept, result), "conflicts": conflicts})
         else:
             _tell(session, kept, result)
+            tell_conflicts(conflicts)
     if result is not None:
         return result.exit_code
     return 0 if kept else 4
+
+
+def _conflicts(session: Session, fact: StoredFact) -> tuple[str, ...]:
+    return session.facts.conflicts(session.facts.show(fact))
 
 
 def _show(told: Told) -> None:

@@ -31,6 +31,7 @@ def result_json(result: Result, tree: object) -> dict[str, object]:
         "as_of": result.as_of,
         "assumptions": [assumption_json(one) for one in result.assumptions],
         "missing": list(result.missing),
+        "conflicts": list(result.conflicts),
         "proof": tree,
         "calls": [call_json(call) for call in result.calls],
         "logged": result.logged,

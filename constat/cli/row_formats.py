@@ -131,6 +131,7 @@ def answers_json(shown: Shown, left_out: int) -> dict[str, object]:
             "left_out": left_out,
         },
         "assumptions": [assumption_json(one) for one in answers.assumptions],
+        "conflicts": list(answers.conflicts),
         "open": {
             "shapes": answers.open_shapes,
             "stopped": answers.stopped,

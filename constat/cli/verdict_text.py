@@ -6,7 +6,7 @@ In: a result. Out: the heading, in colour on a terminal, and the proof under it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from constat.cli.output import GREEN, RED, YELLOW, write, write_heading
 from constat.cli.results import calls_text
@@ -14,7 +14,11 @@ from constat.evaluation import Verdict
 from constat.proof import render_tree
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from constat.session import Result
+
+_MOST_CONFLICTS: Final = 8
 
 
 def print_result(
@@ -30,7 +34,24 @@ def print_result(
 
 def print_verdict(result: Result, goal: str = "") -> None:
     """Print the verdict, on the goal of the result or the one it is an instance of."""
-    write_heading(f"{result.verdict.label}: {goal or result.goal}", _style(result.verdict))
+    shown = f"{result.verdict.label}: {goal or result.goal}{conflict_text(result.conflicts)}"
+    write_heading(shown, _style(result.verdict))
+
+
+def tell_conflicts(conflicts: Sequence[str]) -> None:
+    """Say that a fact which was stated meets another value for its key."""
+    for text in conflicts[:_MOST_CONFLICTS]:
+        write(f"conflict: {text}")
+    if len(conflicts) > _MOST_CONFLICTS:
+        write(f"and {len(conflicts) - _MOST_CONFLICTS:,} more conflicts")
+
+
+def conflict_text(conflicts: Sequence[str]) -> str:
+    """Say on a verdict's line who says another value for a key; JSON has all of them."""
+    if not conflicts:
+        return ""
+    more = f", and {len(conflicts) - 1:,} more" if len(conflicts) > 1 else ""
+    return f" (conflict: {conflicts[0]}{more})"
 
 
 def print_proof(result: Result, *, depth: int | None = None) -> None:

@@ -13,7 +13,7 @@ from constat.cli.helping import PlainCommand, format_option
 from constat.cli.output import YELLOW, counted, note, write, write_heading, write_json
 from constat.cli.progress import watching
 from constat.cli.results import assumption_json
-from constat.cli.verdict_text import print_proof
+from constat.cli.verdict_text import conflict_text, print_proof
 from constat.proof import tree_to_json
 from constat.session import Session
 from constat.session.suppositions import Suppositions
@@ -24,10 +24,12 @@ if TYPE_CHECKING:
 
 
 def _settings(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
-    """Read `NAME=VALUE`; the last value of a name counts, and two differ for the session."""
+    """Read `NAME=VALUE`, or a row; two values of a name are a mistake."""
     found: dict[str, str] = {}
     for one in given:
         name, equals, value = one.partition("=")
+        if "(" in name:
+            name, equals, value = one, "=", ""
         if not equals or not name.strip():
             message = f"{one!r} is not NAME=VALUE"
             raise click.BadParameter(message)
@@ -52,7 +54,7 @@ def _settings(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> 
     metavar="NAME=VALUE",
     multiple=True,
     callback=_settings,
-    help="Suppose another value of the configuration; may be repeated.",
+    help="Suppose another value of the configuration, or another row for its key; may be repeated.",
 )
 @click.option(
     "--rules",
@@ -119,7 +121,8 @@ def command(  # noqa: PLR0913  one argument for each option
 
 def print_both(found: WhatIf, *, depth: int | None, quiet: bool) -> None:
     """Print both verdicts, what differs, and the supposed proof."""
-    write_heading(f"WHAT IF: {found.verdict.label}: {found.goal}", YELLOW)
+    told = conflict_text(found.after.conflicts)
+    write_heading(f"WHAT IF: {found.verdict.label}: {found.goal}{told}", YELLOW)
     write(f"as it is: {found.before.verdict.label}")
     for text in found.supposed:
         write(f"  {text}")
@@ -164,6 +167,7 @@ def _json(found: WhatIf) -> dict[str, object]:
         "created": after.created,
         "assumptions": [assumption_json(one) for one in after.assumptions],
         "missing": list(after.missing),
+        "conflicts": list(after.conflicts),
         "before": {
             "verdict": before.verdict.value,
             "exit_code": before.exit_code,

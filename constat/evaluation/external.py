@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import Enum
-from typing import Protocol, runtime_checkable
+from typing import Final, Protocol, runtime_checkable
 
 from constat.evaluation.attestation import MODEL, PERSON, SERVICE, Attestation
 from constat.logic import OpenRow, Predicate, Row
@@ -166,18 +166,31 @@ class Opening:
 
 
 @dataclass(frozen=True, slots=True)
+class Conflict:
+    """Different values for one key of a predicate; `text` says who says what, and what counts."""
+
+    predicate: str
+    text: str
+
+
+CONFLICT: Final = "conflict: "
+"""How the text of an assumption begins by which a certificate records a conflict."""
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """What is known for a demand.
 
     For every key in `answered`, the portions' rows and the openings that match are all there can
     be, by the word of `authorities`; a demanded key that is not answered is wholly open. Rows may
-    go beyond the demand (a wider answer); they must be true rows.
+    go beyond the demand (a wider answer); they must be true rows. `conflicts` were met on the way.
     """
 
     portions: tuple[Portion, ...] = ()
     openings: tuple[Opening, ...] = ()
     answered: frozenset[Row] = frozenset()
     authorities: tuple[Evidence, ...] = ()
+    conflicts: tuple[Conflict, ...] = ()
 
 
 class ExternalPredicate(Protocol):
@@ -256,3 +269,9 @@ class Call:
     demand: Demand
     answer: Answer
     seconds: float = field(default=0.0, compare=False)
+
+
+def conflicts_met(calls: Iterable[Call]) -> tuple[str, ...]:
+    """Say what was met of different values for one key, each conflict once, in order."""
+    found = {one.text: None for call in calls for one in call.answer.conflicts}
+    return tuple(sorted(found))

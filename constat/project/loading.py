@@ -22,7 +22,14 @@ from constat.project.explore import read_explore
 from constat.project.memory_setting import read_memory
 from constat.project.models_section import read_models
 from constat.project.places import CONFIGURATION, files_at, folder_at, inside
-from constat.project.project import BUILT_IN_TIERS, Bounds, CustomTier, Database, Project
+from constat.project.project import (
+    BUILT_IN_TIERS,
+    CONFLICTS,
+    Bounds,
+    CustomTier,
+    Database,
+    Project,
+)
 from constat.project.record_sections import read_keys, read_log
 from constat.project.recorded_sources import RecordSetting, read_record
 from constat.project.review_section import read_review
@@ -40,6 +47,7 @@ _KEYS: Final = (
     "databases",
     "facts",
     "closed",
+    "conflicts",
     "tiers",
     "limits",
     "state",
@@ -122,6 +130,7 @@ class _Loading:
             rule_roots=roots,
             facts=read_facts(top.get("facts", empty), self.environment, self.sections),
             closed=read_closed(top.get("closed", empty), self.sections, CONFIGURATION),
+            conflicts=self._conflicts(top.get("conflicts")),
             tiers=self._tiers(top.get("tiers", empty)),
             limits=self._limits(top.get("limits", empty)),
             state=self._state(top.get("state")),
@@ -139,6 +148,15 @@ class _Loading:
             rule_folders=tuple(self.rule_folders),
             config_name=CONFIGURATION,
         )
+
+    def _conflicts(self, node: Node | None) -> str:
+        """Which of different values for one key counts."""
+        name = self.sections.text(node, "`conflicts`", CONFLICTS[0])
+        if name not in CONFLICTS and node is not None:
+            hint = suggestion(name, CONFLICTS) or f"write `conflicts: {CONFLICTS[0]}`"
+            message = f"`conflicts` is {', '.join(CONFLICTS[:-1])} or {CONFLICTS[-1]}"
+            self.sections.complain("C0504", message, node, hint=hint)
+        return name
 
     def _locale(self, node: Node | None) -> str:
         """The locale of sentences, in its own spelling; empty where none is named."""

@@ -107,6 +107,13 @@ class CustomTier:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
+PREFER_SOURCE: Final = "source"
+PREFER_USER: Final = "user"
+UNRESOLVED: Final = "unresolved"
+CONFLICTS: Final = (PREFER_SOURCE, PREFER_USER, UNRESOLVED)
+"""What may count where tiers give different values for one key (semantics 40)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Bounds:
     """Limits: `seconds`, `rows` and `calls` of an evaluation, the others of a single query."""
@@ -124,7 +131,8 @@ class Project:
 
     `rules` are files, `rule_roots` the folders they and what they include may lie in,
     `rule_folders` those that `rules` names, so that a new file in them is read too. `closed`
-    tells for each predicate who declares that nothing is missing. `state` is where Constat writes.
+    tells for each predicate who declares that nothing is missing, `conflicts` which of different
+    values for one key counts. `state` is where Constat writes.
     `keys` are trusted for their roles; `log` says whether decisions are written down, `record`
     whose answers are recorded. `locale` is that of numbers and days in sentences.
     """
@@ -136,6 +144,7 @@ class Project:
     rule_roots: tuple[Path, ...] = ()
     facts: Mapping[str, FactTable] = field(default_factory=dict)
     closed: Mapping[str, str] = field(default_factory=dict)
+    conflicts: str = PREFER_SOURCE
     tiers: Mapping[str, CustomTier] = field(default_factory=dict)
     limits: Bounds = field(default_factory=Bounds)
     state: Path = Path(".constat")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from constat.evaluation import CONFLICT
 from constat.logic import OPEN
 from constat.proof.canonical import (
     canonical,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from constat.proof.proofs import Node, Proof, RuleNode
 
 FORMAT = "constat-cert/1"
+MOST_CONFLICTS = 100
 
 
 def build_certificate(
@@ -105,8 +107,23 @@ class _Writer:
             "missing": self.missing(),
             "header": self.header(summaries),
             "sources": self.outside.sources_json(),
-            "assumptions": self.outside.assumptions_json(),
+            "assumptions": [*self.outside.assumptions_json(), *self.conflicts()],
         }
+
+    def conflicts(self) -> list[Json]:
+        """Record who says another value for a key: assumptions that nobody accepts."""
+        told = list(self.decision.conflicts)
+        if len(told) > MOST_CONFLICTS and not self.decision.recorded_conflicts:
+            told[MOST_CONFLICTS:] = [f"and {len(told) - MOST_CONFLICTS} more"]
+        return [
+            {
+                "kind": "fact",
+                "text": clean(f"{CONFLICT}{text.removeprefix(CONFLICT)}"),
+                "confidence": "1",
+                "attestations": [],
+            }
+            for text in told
+        ]
 
     def header(self, summaries: list[Json]) -> dict[str, Json]:
         """Encode the header."""

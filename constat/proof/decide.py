@@ -19,6 +19,7 @@ from constat.evaluation import (
     CONCEIVABLE,
     POSSIBLE,
     Verdict,
+    conflicts_met,
     ignore_event,
 )
 from constat.logic import OPEN, Constant, Variable
@@ -62,7 +63,8 @@ class Decision:
     proof exists.  ``assumptions`` are those the verdict accepts, ``minimal`` whether none of them
     can be left out.  ``gaps`` say what would decide an unresolved goal.  ``answers`` are the
     certain rows of the goal.  ``limit`` says why a goal that evaluation decides is left open: what
-    shows it is too large to write down and to check.
+    shows it is too large to write down and to check.  ``recorded_conflicts`` are those of a
+    certificate that is made again.
     """
 
     goal: Atom
@@ -75,6 +77,12 @@ class Decision:
     outcome: Outcome
     proof: Proof
     limit: str = ""
+    recorded_conflicts: tuple[str, ...] = ()
+
+    @property
+    def conflicts(self) -> tuple[str, ...]:
+        """Who says another value for a key than what counts, as far as was met on the way."""
+        return self.recorded_conflicts or conflicts_met(self.outcome.calls)
 
     @property
     def missing(self) -> tuple[tuple[str, OpenRow], ...]:

@@ -11,12 +11,13 @@ blocked(C003)" is accepted; then it is gone.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from constat.evaluation import Answer, Assumption, Evidence, Opening, Origin, Portion
 from constat.logic import OPEN
 from constat.syntax import print_row
+from constat.tiers import SUPPOSED, Chain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
     from constat.analysis import AnalysedProgram
     from constat.evaluation import Demand, ExternalPredicate, Externals
     from constat.logic import OpenRow, Predicate, Row
-
-SUPPOSED: Final = "supposed"
-"""The tier of supposed rows, and how the text of every supposition begins."""
 
 STANDS: Final = "rule.stands"
 """The predicate that guards a rule which is supposed not to hold; no program can declare it."""
@@ -131,8 +129,13 @@ class _Supposed:
         rows = dict.fromkeys(row for one, row in overlay.added if one == name)
         self._added = {row: _portion(predicate, row) for row in rows}
         patterns = [one.pattern for one in overlay.removed if one.predicate == name]
-        # A supposition stands above all tiers: per key value it shadows them (semantics 5).
-        patterns += [_of_key(row, predicate.key) for row in rows if predicate.key]
+        # What a chain knows of a key decides whether a supposed row counts, as it does for a fact
+        # that somebody states (semantics 41); nobody else knows tiers, so there it replaces.
+        self._weighed = isinstance(inner, Chain) and inner.keyed
+        if isinstance(inner, Chain) and self._weighed:
+            self._inner = inner.supposing(tuple(self._added.values()), self._visible)
+        else:
+            patterns += [_of_key(row, predicate.key) for row in rows if predicate.key]
         self._absences = tuple(
             _Absence(pattern, supposed_absence(predicate, pattern))
             for pattern in dict.fromkeys(patterns)
@@ -141,17 +144,8 @@ class _Supposed:
     def answer(self, demand: Demand) -> Answer:
         """Answer one batch."""
         inner = Answer() if self._inner is None else self._inner.answer(demand)
-        portions: list[Portion] = []
-        openings: dict[Opening, None] = {}
-        plain: set[Row] = set()
-        for portion in inner.portions:
-            kept = self._kept(portion.rows, openings)
-            if kept:
-                portions.append(Portion(tuple(kept), portion.evidence, portion.assumption))
-                plain.update(kept if portion.assumption is None else ())
-        for opening in inner.openings:
-            absence = self._absence(opening.row)
-            openings[opening if absence is None else _opening(opening.row, absence)] = None
+        visible = self._visible(inner)
+        portions, openings = list(visible.portions), dict.fromkeys(visible.openings)
         answered = set(inner.answered)
         for key in demand.keys:
             shape = _shape(demand, key)
@@ -159,8 +153,32 @@ class _Supposed:
             if key not in answered and absence is not None:
                 answered.add(key)
                 openings[_opening(shape, absence)] = None
-        portions += [self._added[row] for row in self._wanted(demand) if row not in plain]
-        return Answer(tuple(portions), tuple(openings), frozenset(answered), inner.authorities)
+        if not self._weighed:
+            portions += self._besides(demand, visible)
+        return replace(
+            inner,
+            portions=tuple(portions),
+            openings=tuple(openings),
+            answered=frozenset(answered),
+        )
+
+    def _besides(self, demand: Demand, visible: Answer) -> Iterator[Portion]:
+        """Yield what is supposed besides rows that hold anyway."""
+        plain = {row for one in visible.portions if one.assumption is None for row in one.rows}
+        return (self._added[row] for row in self._wanted(demand) if row not in plain)
+
+    def _visible(self, inner: Answer) -> Answer:
+        """Give an answer without the rows that are supposed not to be."""
+        portions: list[Portion] = []
+        openings: dict[Opening, None] = {}
+        for portion in inner.portions:
+            kept = self._kept(portion.rows, openings)
+            if kept:
+                portions.append(Portion(tuple(kept), portion.evidence, portion.assumption))
+        for opening in inner.openings:
+            absence = self._absence(opening.row)
+            openings[opening if absence is None else _opening(opening.row, absence)] = None
+        return replace(inner, portions=tuple(portions), openings=tuple(openings))
 
     def _kept(self, rows: Iterable[Row], openings: dict[Opening, None]) -> list[Row]:
         """Give the rows that are not hidden; the others become open until that is accepted."""

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from constat.evaluation import CERTAIN, CONCEIVABLE, Verdict
+from constat.evaluation import CERTAIN, CONCEIVABLE, CONFLICT, Verdict
 from constat.logic import OPEN
 from constat.proof.certificate import build_certificate
 from constat.proof.committing import commitments_of, with_commitments
@@ -136,4 +136,9 @@ def _decision(record: Record, proof: Proof, verdict: Verdict) -> Decision:
         gaps=gaps,
         outcome=proof.reading.outcome,
         proof=proof,
+        recorded_conflicts=tuple(
+            one["text"].removeprefix(CONFLICT)
+            for one in record.members["assumptions"]
+            if one["text"].startswith(CONFLICT)
+        ),
     )

@@ -22,7 +22,7 @@ from enum import Enum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol, overload
 
-from constat.evaluation import Verdict
+from constat.evaluation import Verdict, conflicts_met
 from constat.session.frames import data_frame
 from constat.session.stored_rows import StoredRows
 
@@ -175,6 +175,11 @@ class Answers:
     def exit_code(self) -> int:
         """0 settled, 3 settled under assumptions, 4 open."""
         return self.settled.exit_code
+
+    @property
+    def conflicts(self) -> tuple[str, ...]:
+        """Who says another value for a key than what counts."""
+        return conflicts_met(self.calls)
 
     @property
     def rows(self) -> Rows:

@@ -79,6 +79,11 @@ class Result:
         return code if self.translation is None else self.translation.exit_code(code)
 
     @property
+    def conflicts(self) -> tuple[str, ...]:
+        """Who says another value for a key than what counts; met on the way to the verdict."""
+        return self.decision.conflicts
+
+    @property
     def unapproved(self) -> tuple[str, ...]:
         """Rules whose approval would decide the goal, where only approved rules count."""
         missing = self.decision.missing

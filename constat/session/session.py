@@ -95,7 +95,7 @@ class Session(
         self._store: FactStore | None = None
         self._serve = cache
         self._locale = locale
-        self.facts = StatedFacts(lambda: self.program, self._facts)
+        self.facts = StatedFacts(lambda: self.program, self._facts, self._evaluating)
 
     @property
     def project(self) -> Project:

@@ -13,23 +13,31 @@ from constat.diagnostics import ConstatError, Diagnostic
 from constat.logic import format_value
 from constat.session.spelling import shown_row
 from constat.syntax import parse_fact
+from constat.tiers import Chain
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from contextlib import AbstractContextManager
 
     from constat.analysis import AnalysedProgram
+    from constat.evaluation import Observer
     from constat.store import FactStore, StoredFact
     from constat.store.told import Told
+    from constat.tiers import Tiers
 
 
 class StatedFacts:
     """The facts of one project."""
 
     def __init__(
-        self, program: Callable[[], AnalysedProgram], store: Callable[[], FactStore]
+        self,
+        program: Callable[[], AnalysedProgram],
+        store: Callable[[], FactStore],
+        evaluating: Callable[[Observer | None], AbstractContextManager[Tiers]],
     ) -> None:
         self._program = program
         self._store = store
+        self._evaluating = evaluating
 
     def add(
         self, fact: str, *, author: str, note: str = "", told: Told | None = None
@@ -37,6 +45,14 @@ class StatedFacts:
         """Keep a fact; it is used from the next evaluation on. `told` are the words that say it."""
         predicate, row = self._read(fact)
         return self._store().add(predicate, row, author, note, told)
+
+    def conflicts(self, fact: str) -> tuple[str, ...]:
+        """Say who says another value for the key of a fact, sources and people, and what counts."""
+        predicate, row = parse_fact(fact, self._program().program)
+        with self._evaluating(None) as tiers:
+            chain = tiers.externals.get(predicate)
+            met = chain.conflicts_of(row) if isinstance(chain, Chain) else ()
+        return tuple(one.text for one in met)
 
     def list(
         self, predicate: str | None = None, *, history: bool = False

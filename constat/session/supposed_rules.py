@@ -20,8 +20,9 @@ from constat.analysis import analyse
 from constat.diagnostics import ConstatError, Diagnostic, Severity
 from constat.logic import Atom, Column, Constant, Kind, Positive, Predicate
 from constat.logic.structure_forms import is_same_definition
-from constat.proof.overlay import STANDS, SUPPOSED
+from constat.proof.overlay import STANDS
 from constat.syntax import exit_code, load_program
+from constat.tiers import SUPPOSED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -2,12 +2,14 @@
 
 In: texts, and the analysed program. Out: an `Overlay`. Raises `ConstatError` with every mistake;
 its places lie in `<add 1>`, `<remove 1>`, `<set 1>` and so on. Invariant: only what comes from
-outside can be supposed; a conclusion follows from its rules, in every world. Example:
-`--set vip_threshold=50000` hides the configured threshold and adds another.
+outside can be supposed; a conclusion follows from its rules, in every world. `--add` adds as
+`constat facts add` does, `--set` replaces. Example: `--set vip_threshold=50000` hides the
+configured threshold and adds another, `--set "tier(C1, gold)"` does so with the row of C1.
 """
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
@@ -55,7 +57,7 @@ class Suppositions:
         """Give the texts by the names that diagnostics use."""
         named = {f"<add {place}>": text for place, text in enumerate(self.add, start=1)}
         named |= {f"<remove {place}>": text for place, text in enumerate(self.remove, start=1)}
-        settings = (f"{name}={value}" for name, value in self.settings)
+        settings = (setting_text(name, value) for name, value in self.settings)
         return named | {f"<set {place}>": text for place, text in enumerate(settings, start=1)}
 
 
@@ -73,12 +75,17 @@ def read_suppositions(
     for place, text in enumerate(supposed.remove, start=1):
         reader.attempt(f"<remove {place}>", text, reader.remove)
     for place, (name, value) in enumerate(supposed.settings, start=1):
-        reader.attempt(f"<set {place}>", f"{name}={value}", reader.change)
+        reader.attempt(f"<set {place}>", setting_text(name, value), reader.change)
     if not reader.diagnostics:
         reader.check_keys()
     if reader.diagnostics:
         raise ConstatError(reader.diagnostics)
     return Overlay(tuple(reader.added), tuple(dict.fromkeys(reader.removed)))
+
+
+def setting_text(name: str, value: str) -> str:
+    """Write a setting as it is typed: `vip_threshold=50000`, or a row alone."""
+    return name if "(" in name and not value else f"{name}={value}"
 
 
 class _Reader:
@@ -110,8 +117,11 @@ class _Reader:
         self.removed.append(Removal(atom.predicate, pattern))
 
     def change(self, name: str, text: str) -> None:
-        """Read `vip_threshold=50000`: the one value of the configuration becomes another."""
+        """Read `vip_threshold=50000` or `tier(C001, gold)`: what there is of a key is replaced."""
         wanted, _, value = text.partition("=")
+        if "(" in wanted:
+            self.replace_row(name, text)
+            return
         predicate = self.scalar(name, text, wanted.strip())
         fact = f"{predicate.name}({value.strip()})"
         try:
@@ -128,6 +138,19 @@ class _Reader:
         self.removed.append(Removal(predicate.name, (OPEN,)))
         self.added.setdefault((predicate.name, row), name)
 
+    def replace_row(self, name: str, text: str) -> None:
+        """Suppose a row in place of whatever its key has."""
+        predicate, row = parse_fact(text, self.program.program)
+        self.require_external(name, text, predicate)
+        declared = self.program.program.predicates[predicate]
+        if not declared.key and not self.is_scalar(declared):
+            message = f"`{predicate}` has no key, so nothing says what is replaced"
+            hint = f"declare `@[key = ...]`, or use `--remove` and `--add {shlex.quote(text)}`"
+            raise ConstatError([Diagnostic("C0701", message, _whole(name, text), help=hint)])
+        pattern = tuple(cell if at in declared.key else OPEN for at, cell in enumerate(row))
+        self.removed.append(Removal(predicate, pattern))
+        self.added.setdefault((predicate, row), name)
+
     def scalar(self, name: str, text: str, wanted: str) -> Predicate:
         """Find the predicate whose one value the configuration gives under a name."""
         scalars = {
@@ -140,7 +163,7 @@ class _Reader:
         if found is None:
             near = nearest(wanted, sorted(scalars))
             declared = self.program.program.predicates.get(wanted)
-            note = "`--set` takes single values of the configuration"
+            note = "`--set` takes single values of the configuration, and rows with a key"
             if declared is not None:
                 note += "; rows are supposed by `--add` and hidden by `--remove`"
             hint = f"write `--set {near}=...`" if near else "`--add` supposes a fact"

@@ -12,9 +12,11 @@ from constat.tiers.cache_names import CACHE, UNREACHED, is_cached
 from constat.tiers.cache_time import seconds_of
 from constat.tiers.chain import Chain
 from constat.tiers.tier import Tier, TierAnswer, TierSettings, failed
+from constat.tiers.wording import SUPPOSED
 
 __all__ = [
     "CACHE",
+    "SUPPOSED",
     "UNREACHED",
     "Chain",
     "Tier",

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from constat.tiers.tier import Tier
 
 
+_DEAR: Final = 1_000
 _OURS: Final = frozenset({*BUILT_IN_TIERS, CERTIFICATES})
 
 
@@ -78,6 +79,11 @@ class Asking:
             if tier is not None and tier.configured(self.predicate):
                 return tier if name == self._authority else None
         return None
+
+    def near(self) -> Asking:
+        """Give the same without the tiers that a question costs much at, such as models."""
+        tiers = [(name, one) for name, one in self._tiers if one is None or one.cost < _DEAR]
+        return Asking(self.predicate, tiers, self._authority, self._secrets, self._observe)
 
     def state(self) -> str | None:
         """Name the state that the tiers read; `None` where one of them has no states."""

@@ -228,12 +228,20 @@ def _chain(predicate: Predicate, shared: _Shared) -> Chain:
         Asking(predicate, tiers, authority, secrets, shared.observe),
         shared.user,
         closed_by=project.closed.get(predicate.name, predicate.attributes.get("closed", "")),
+        conflicts=project.conflicts,
+        scalar=is_scalar(project, predicate),
         cost=max([1, *costs]),
         generation=_generation(predicate, shared),
         observe=shared.observe,
         kept=kept,
         source=_source_alone(predicate, source, shared) if kept is None else "",
     )
+
+
+def is_scalar(project: Project, predicate: Predicate) -> bool:
+    """Tell whether the configuration gives the one value of a predicate."""
+    table = project.facts.get(config_key(predicate))
+    return table is not None and table.form == "scalar" and predicate.arity == 1
 
 
 def _generation(predicate: Predicate, shared: _Shared) -> Callable[[], int]:

@@ -9,10 +9,13 @@ Example: `Chain.answer(Demand(tier, (0,), (("C001",),)))`.
 
 from __future__ import annotations
 
+from copy import copy
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from constat.evaluation import Answer, Demand, Opening
 from constat.logic import Row
+from constat.project.project import PREFER_SOURCE
 from constat.tiers.asking import Asked, Asking, Contribution
 from constat.tiers.cache_names import CACHE
 from constat.tiers.combining import unite
@@ -25,9 +28,9 @@ from constat.tiers.user import USER
 from constat.tiers.wording import declared_closed, fallen_through, pattern
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from constat.evaluation import Evidence, Observer, Portion, Readable
+    from constat.evaluation import Conflict, Evidence, Observer, Portion, Readable
     from constat.logic import Predicate
     from constat.tiers.cache import Kept
     from constat.tiers.user import UserFacts
@@ -48,6 +51,8 @@ class Chain:
         *,
         closed_by: str,
         cost: int,
+        conflicts: str = PREFER_SOURCE,
+        scalar: bool = False,
         generation: Callable[[], int],
         observe: Observer,
         kept: Kept | None = None,
@@ -58,11 +63,39 @@ class Chain:
         self._asking = asking
         self._user = user
         self._closed_by = closed_by
+        self._conflicts = conflicts
+        predicate = asking.predicate
+        # Of a single value there is one: it has the empty key.
+        self._key = () if scalar else predicate.key or None
         self._generation = generation
         self._observe = observe
         self._kept = kept
+        self._supposed: tuple[Portion, ...] = ()
+        self._visible: Callable[[Answer], Answer] | None = None
         self._memory = Memory()
         self._seen = -1
+
+    @property
+    def keyed(self) -> bool:
+        """Whether there is one row for each value of a key, or one row at all."""
+        return self._key is not None
+
+    def supposing(self, added: tuple[Portion, ...], visible: Callable[[Answer], Answer]) -> Chain:
+        """Give the same predicate in a world where somebody states more, and rows are hidden."""
+        other = copy(self)
+        other._supposed, other._visible = added, visible  # noqa: SLF001  a copy of our own
+        return other
+
+    def conflicts_of(self, row: Row) -> tuple[Conflict, ...]:
+        """Say who says another value for the key of a row; nobody is asked who is dear."""
+        predicate = self._asking.predicate
+        if self._key is None:
+            return ()
+        other = copy(self)
+        other._asking, other._kept = self._asking.near(), None  # noqa: SLF001  a copy of our own
+        other._memory = Memory()  # noqa: SLF001
+        found = other.answer(Demand(predicate, self._key, (key_of(row, self._key),)))
+        return found.conflicts
 
     def forget(self) -> None:
         """Drop what is remembered: the next demand asks the tiers."""
@@ -103,44 +136,44 @@ class Chain:
         if generation != self._seen:
             self._memory.forget()
             self._seen = generation
-        key = demand.predicate.key
-        if not key:
+        key = self._key
+        if key is None:
             chain, _ = self._settle(demand)
             stated = self._user.answer(demand)
             return _joined(chain, Answer(stated.portions, stated.openings))
         if set(key) <= set(demand.columns):
             places = [demand.columns.index(column) for column in key]
-            return _narrowed(self._by_key(demand.predicate, _distinct(demand, places)), demand)
-        return self._searched(demand)
+            answer = self._by_key(demand.predicate, _distinct(demand, places))
+            return _narrowed(answer, demand, key)
+        return self._searched(demand, key)
 
-    def _searched(self, demand: Demand) -> Answer:
+    def _searched(self, demand: Demand, key: tuple[int, ...]) -> Answer:
         """Answer a demand that does not bind the key: find key values, then ask for those.
 
         A row found here may be shadowed by a higher tier's row that the demand does not match.
         """
         predicate = demand.predicate
         asked = self._find(demand)
-        stated = self._user.answer(demand)
+        stated = self._stated(demand)
         told = [one.answer for one in asked.contributions] + [stated]
         rows = [row for one in told for portion in one.portions for row in portion.rows]
         openings = [opening for one in told for opening in one.openings]
-        found = [key_of(row, predicate.key) for row in rows]
-        found += filter(None, (ground_key(one.row, predicate.key) for one in openings))
+        found = [key_of(row, key) for row in rows]
+        found += filter(None, (ground_key(one.row, key) for one in openings))
         by_key = self._by_key(predicate, tuple(dict.fromkeys(found)))
-        narrowed = _narrowed(by_key, Demand(predicate, demand.columns, demand.keys))
+        narrowed = _narrowed(by_key, Demand(predicate, demand.columns, demand.keys), key)
         doubtful = {
-            key_of(row, demand.columns)
-            for row in rows
-            if key_of(row, predicate.key) not in by_key.answered
+            key_of(row, demand.columns) for row in rows if key_of(row, key) not in by_key.answered
         }
-        complete = [key for key in asked.complete if key not in doubtful]
-        loose = [one for one in openings if ground_key(one.row, predicate.key) is None]
+        complete = [one for one in asked.complete if one not in doubtful]
+        loose = [one for one in openings if ground_key(one.row, key) is None]
         chain = self._concluded(demand, asked, [], loose)
         return Answer(
             narrowed.portions,
             tuple(dict.fromkeys((*narrowed.openings, *chain.openings))),
             (chain.answered - set(asked.complete)) | frozenset(complete),
             (*chain.authorities, *by_key.authorities),
+            by_key.conflicts,
         )
 
     def _find(self, demand: Demand) -> Asked:
@@ -170,22 +203,48 @@ class Chain:
 
     def _by_key(self, predicate: Predicate, keys: tuple[Row, ...]) -> Answer:
         """Answer for key values: the chain shadowed, then what people state below it."""
-        demand = Demand(predicate, predicate.key, keys)
+        key = self._key or ()
+        demand = Demand(predicate, key, keys)
         if not keys:
             return Answer()
         chain, failures = self._settle(demand)
-        stated = self._user.answer(demand)
+        if self._visible is not None:
+            # What is supposed not to be is no word against what is stated.
+            hidden = self._hidden(demand)
+            chain = self._visible(chain)
+            chain = replace(chain, openings=tuple(dict.fromkeys((*chain.openings, *hidden))))
+        stated = self._stated(demand)
         if not stated.portions and not stated.openings:
             return chain
-        shadowing = Shadowing(demand, self._observe)
-        shadowing.stand_above(chain)
+        shadowing = Shadowing(demand, key, self._conflicts, self._observe)
+        rows = (row for portion in stated.portions for row in portion.rows)
+        shadowing.stand_above(chain, (key_of(row, key) for row in rows))
         shadowing.add(Contribution(USER, stated, failures))
+        portions, openings = chain.portions, chain.openings
+        if shadowing.revoked:
+            portions = tuple(_without(chain.portions, shadowing.revoked))
+            openings = tuple(one for one in openings if one.row not in shadowing.revoked)
         return Answer(
-            (*chain.portions, *merge_equal(shadowing.portions)),
-            tuple(dict.fromkeys((*chain.openings, *shadowing.openings))),
+            (*portions, *merge_equal(shadowing.portions)),
+            tuple(dict.fromkeys((*openings, *shadowing.openings))),
             chain.answered,
             chain.authorities,
+            (*chain.conflicts, *_told_conflicts(shadowing)),
         )
+
+    def _stated(self, demand: Demand) -> TierAnswer:
+        """Give what people state, and what is supposed that they do."""
+        stated = self._user.answer(demand)
+        if self._visible is not None:
+            stated = replace(stated, portions=self._visible(Answer(stated.portions)).portions)
+        wanted = set(demand.keys)
+        supposed = (one for one in self._supposed if key_of(one.rows[0], demand.columns) in wanted)
+        return replace(stated, portions=(*stated.portions, *supposed))
+
+    def _hidden(self, demand: Demand) -> tuple[Opening, ...]:
+        """Give what people state and is supposed not to be."""
+        stated = self._user.answer(demand).portions
+        return () if self._visible is None else self._visible(Answer(stated)).openings
 
     def _settle(self, demand: Demand) -> tuple[Answer, _Failures]:
         """Give the tiers' answer, from memory where there is one."""
@@ -194,22 +253,26 @@ class Chain:
             return known, {}
         left = Demand(demand.predicate, demand.columns, missing)
         asked = self._asking.ask(left)
+        conflicts: dict[Row, list[Conflict]] = {}
         if left.predicate.key:
-            shadowing = Shadowing(left, self._observe)
+            shadowing = Shadowing(left, left.predicate.key, self._conflicts, self._observe)
             for contribution in asked.contributions:
                 shadowing.add(contribution)
             portions: Iterable[Portion] = merge_equal(shadowing.portions)
             openings: Iterable[Opening] = shadowing.openings
+            conflicts = shadowing.conflicts
         else:
             portions, openings = unite(left, asked.contributions)
         fresh = self._concluded(left, asked, portions, openings)
-        lasting = fresh.answered - asked.failures.keys()
+        # What is remembered has no room for a conflict, and none may be forgotten.
+        lasting = fresh.answered - asked.failures.keys() - conflicts.keys()
         kept = Answer(fresh.portions, fresh.openings, lasting, fresh.authorities)
         self._memory.keep(left.columns, kept)
         if self._kept is not None:
             self._kept.settled.keep(left.columns, kept)
         failures = {key: tuple(t for t, _ in found) for key, found in asked.failures.items()}
-        return _joined(known, fresh), failures
+        found = tuple(one for each in conflicts.values() for one in each)
+        return replace(_joined(known, fresh), conflicts=found), failures
 
     def _recall(self, demand: Demand) -> tuple[Answer, tuple[Row, ...]]:
         """Give what was heard of the present state of the source, then what is kept."""
@@ -283,9 +346,19 @@ def _distinct(demand: Demand, places: list[int]) -> tuple[Row, ...]:
     return tuple(dict.fromkeys(tuple(key[place] for place in places) for key in demand.keys))
 
 
-def _narrowed(answer: Answer, demand: Demand) -> Answer:
+def _without(portions: Iterable[Portion], revoked: set[Row]) -> Iterator[Portion]:
+    for portion in portions:
+        rows = tuple(row for row in portion.rows if row not in revoked)
+        if rows:
+            yield type(portion)(rows, portion.evidence, portion.assumption)
+
+
+def _told_conflicts(shadowing: Shadowing) -> Iterator[Conflict]:
+    return (one for each in shadowing.conflicts.values() for one in each)
+
+
+def _narrowed(answer: Answer, demand: Demand, key: tuple[int, ...]) -> Answer:
     """Give the part of an answer by key that a demand asks for."""
-    key = demand.predicate.key
     portions = []
     for portion in answer.portions:
         rows = rows_for(portion.rows, demand.columns, demand.keys)
@@ -298,7 +371,7 @@ def _narrowed(answer: Answer, demand: Demand) -> Answer:
             one for one in demand.keys if tuple(one[p] for p in places) in answer.answered
         )
     openings = openings_for(answer.openings, demand.columns, demand.keys)
-    return Answer(tuple(portions), openings, answered, answer.authorities)
+    return Answer(tuple(portions), openings, answered, answer.authorities, answer.conflicts)
 
 
 def _joined(one: Answer, other: Answer) -> Answer:
@@ -309,4 +382,5 @@ def _joined(one: Answer, other: Answer) -> Answer:
         tuple(dict.fromkeys((*one.openings, *other.openings))),
         one.answered | other.answered,
         (*one.authorities, *other.authorities),
+        (*one.conflicts, *other.conflicts),
     )

@@ -1,27 +1,35 @@
 """Make one answer of what the tiers contributed, for predicates with `@[key = ...]`.
 
 In: contributions in the order of the chain, for a demand that binds exactly the key. Out: portions
-and openings. Invariants (semantics 5, 6): per key value the highest tier with a row wins, and a
-lower tier that says something else is reported; two rows of one tier for one key are possible,
-neither is certain; a row below a tier that knows of a row but not its values rests on that tier's
-silence. Example: config says `tier(C001, gold)`, the database silver: gold holds.
+and openings. Invariants (semantics 5, 6, 40): per key value the highest tier with a row wins, but
+never an assumed row over a plain one; two rows of one tier for one key are possible, neither is
+certain; a row below a tier that knows of a row but not its values rests on that tier's silence;
+whoever says another value for a key is named as a conflict. Example: config says
+`tier(C001, gold)`, the database silver: gold holds, and the conflict says who says silver.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from constat.evaluation import Opening, Portion, TierAsked
+from constat.evaluation import Conflict, Opening, Portion, TierAsked
+from constat.project.project import PREFER_USER, UNRESOLVED
 from constat.tiers.combining import assumed, weakened
 from constat.tiers.matching import ground_key, key_of
+from constat.tiers.user import USER
+from constat.tiers.wording import preferred, who_says
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
-    from constat.evaluation import Answer, Demand, Observer
+    from constat.evaluation import Answer, Demand, Evidence, Observer
     from constat.logic import Row
     from constat.tiers.asking import Contribution
+
+_FIRST: Final = "the first counts"
+_SECOND: Final = "the second counts"
+_NEITHER: Final = "neither counts"
 
 
 @dataclass(slots=True)
@@ -33,60 +41,107 @@ class _Told:
     loose: list[Opening] = field(default_factory=list)
 
 
-class Shadowing:
-    """Works down the chain and keeps, per key value, what is left to say."""
+@dataclass(slots=True)
+class _Held:
+    """What counts for one key: rows with their evidence, given as portions or as openings.
 
-    def __init__(self, demand: Demand, observe: Observer) -> None:
-        self._demand = demand
-        self._key = demand.predicate.key
+    `plain` is one row that holds without assumption; `above` what another answer gives already.
+    """
+
+    tier: str
+    rows: dict[Row, Evidence | None]
+    portions: list[Portion] = field(default_factory=list)
+    openings: list[Opening] = field(default_factory=list)
+    above: bool = False
+
+    @property
+    def plain(self) -> bool:
+        return any(one.assumption is None for one in self.portions)
+
+    @property
+    def assumed(self) -> bool:
+        """Whether all of it is somebody's word, or rests on an assumption."""
+        words = (one is not None and one.origin.assumed for one in self.rows.values())
+        return all(words) if self.openings or not self.portions else not self.plain
+
+
+class Shadowing:
+    """Works down the chain and keeps, per key value, what is left to say.
+
+    `conflicts` are by key. `revoked` are the rows of the answer above that no longer stand as they
+    stood there.
+    """
+
+    def __init__(
+        self, demand: Demand, key: tuple[int, ...], policy: str, observe: Observer
+    ) -> None:
+        self._predicate = demand.predicate
+        self._key = key
+        self._policy = policy
         self._observe = observe
-        self._settled: dict[Row, tuple[str, frozenset[Row]]] = {}
+        self._held: dict[Row, _Held] = {}
         self._silent: dict[Row, list[str]] = {}
         self._silent_about_all: list[str] = []
-        self.portions: list[Portion] = []
-        self.openings: dict[Opening, None] = {}
+        self._opened: dict[Opening, None] = {}
+        self.conflicts: dict[Row, list[Conflict]] = {}
+        self.revoked: set[Row] = set()
 
-    def stand_above(self, answer: Answer) -> None:
-        """Let the rows of an answer win over all that is added; they are not given again."""
-        found: dict[Row, set[Row]] = {}
+    @property
+    def portions(self) -> list[Portion]:
+        """The rows that count."""
+        return [one for held in self._held.values() if not held.above for one in held.portions]
+
+    @property
+    def openings(self) -> dict[Opening, None]:
+        """The rows that may be."""
+        own = (one for held in self._held.values() if not held.above for one in held.openings)
+        return {**self._opened, **dict.fromkeys(own)}
+
+    def stand_above(self, answer: Answer, keys: Iterable[Row]) -> None:
+        """Let the rows of an answer for these keys win over what is added, if they are better."""
+        wanted = set(keys)
         for portion in answer.portions:
             for row in portion.rows:
-                found.setdefault(key_of(row, self._key), set()).add(row)
+                key = key_of(row, self._key)
+                if key in wanted:
+                    held = self._above(key, portion.evidence.tier)
+                    held.rows[row] = portion.evidence
+                    held.portions.append(Portion((row,), portion.evidence, portion.assumption))
         for opening in answer.openings:
             ground = ground_key(opening.row, range(len(opening.row)))
             # Where the key is the whole row, an unanswered key's opening looks like a row.
             if ground is not None and opening.assumption is None:
                 key = key_of(ground, self._key)
-                if key in answer.answered or len(key) < len(ground):
-                    found.setdefault(key, set()).add(ground)
-        self._settled = {key: ("above", frozenset(rows)) for key, rows in found.items()}
+                if key in wanted and (key in answer.answered or len(key) < len(ground)):
+                    self._above(key, opening.tier).rows.setdefault(ground, None)
+
+    def _above(self, key: Row, tier: str) -> _Held:
+        return self._held.setdefault(key, _Held(tier, {}, above=True))
 
     def add(self, contribution: Contribution) -> None:
         """Take the next tier's contribution."""
         told = self._sorted(contribution)
-        conflicts = 0
+        before = sum(map(len, self.conflicts.values()))
         for key, rows in told.rows.items():
-            higher = self._settled.get(key)
-            if higher is not None:
-                conflicts += not higher[1] >= rows.keys()
-                continue
-            doubts = [*told.openings.get(key, ()), *told.loose]
-            partial = key in contribution.answer.failures
-            if len(rows) > 1 or doubts or partial:
-                self._contradict(contribution.tier, rows, stopped=partial)
-            else:
-                self._accept(contribution, key, rows)
-            self._settled[key] = contribution.tier, frozenset(rows)
+            fresh = self._fresh(contribution, key, rows, told)
+            held = self._held.get(key)
+            if held is None:
+                self._held[key] = fresh
+                if len(rows) > 1:
+                    self._conflict(key, fresh, fresh, _NEITHER)
+            elif not held.rows.keys() >= fresh.rows.keys() or (fresh.plain and held.assumed):
+                self._meet(key, held, fresh)
         self._keep_openings(contribution.tier, told)
+        conflicts = sum(map(len, self.conflicts.values())) - before
         if conflicts:
-            detail = f"{conflicts} keys have another value in a higher tier, which wins (conflict)"
-            name = self._demand.predicate.name
+            detail = f"{conflicts} keys have another value in a higher tier (conflict)"
+            name = self._predicate.name
             self._observe(TierAsked(contribution.tier, name, conflicts, "partial", detail))
 
     def _sorted(self, contribution: Contribution) -> _Told:
         told = _Told()
         for portion in contribution.answer.portions:
-            for one in assumed(portion, contribution.tier, self._demand.predicate):
+            for one in assumed(portion, contribution.tier, self._predicate):
                 for row in one.rows:
                     rows = told.rows.setdefault(key_of(row, self._key), {})
                     rows.setdefault(row, []).append(one)
@@ -98,7 +153,19 @@ class Shadowing:
                 told.openings.setdefault(key, []).append(opening)
         return told
 
-    def _accept(self, contribution: Contribution, key: Row, rows: dict[Row, list[Portion]]) -> None:
+    def _fresh(
+        self, contribution: Contribution, key: Row, rows: dict[Row, list[Portion]], told: _Told
+    ) -> _Held:
+        """Give what a tier says of a key: one row, or rows of which none is certain."""
+        tier = contribution.tier
+        fresh = _Held(tier, {row: portions[0].evidence for row, portions in rows.items()})
+        partial = key in contribution.answer.failures
+        if len(rows) > 1 or told.openings.get(key) or told.loose or partial:
+            reason = f"tier {tier} gives {len(rows)} rows for one key of {self._predicate.name}"
+            if partial or len(rows) == 1:
+                reason = f"tier {tier} may have another row for this key of {self._predicate.name}"
+            fresh.openings = [Opening(row, reason, tier) for row in rows]
+            return fresh
         silent = [
             *contribution.fallen.get(key, ()),
             *self._silent.get(key, ()),
@@ -106,24 +173,60 @@ class Shadowing:
         ]
         for row, portions in rows.items():
             for portion in portions:
-                assumption = weakened(portion.assumption, silent, self._demand.predicate)
-                self.portions.append(Portion((row,), portion.evidence, assumption))
+                assumption = weakened(portion.assumption, silent, self._predicate)
+                fresh.portions.append(Portion((row,), portion.evidence, assumption))
+        return fresh
 
-    def _contradict(self, tier: str, rows: dict[Row, list[Portion]], *, stopped: bool) -> None:
-        count = len(rows)
-        reason = f"tier {tier} gives {count} rows for one key of {self._demand.predicate.name}"
-        if stopped or count == 1:
-            reason = (
-                f"tier {tier} may have another row for this key of {self._demand.predicate.name}"
-            )
-        self.openings.update({Opening(row, reason, tier): None for row in rows})
+    def _meet(self, key: Row, held: _Held, fresh: _Held) -> None:
+        """Decide between what counts for a key and what a lower tier says of it."""
+        if held.rows.keys() == fresh.rows.keys():
+            # The same value, now without an assumption.
+            self._replace(key, held, fresh)
+        elif self._policy == UNRESOLVED:
+            self._conflict(key, held, fresh, _NEITHER)
+            reason = f"conflict: tiers {held.tier} and {fresh.tier} give different values"
+            rows = {**fresh.rows, **held.rows}
+            both = _Held(held.tier, rows, [], [Opening(row, reason, fresh.tier) for row in rows])
+            self._replace(key, held, both)
+        elif fresh.plain and held.assumed:
+            self._conflict(key, held, fresh, _SECOND)
+            self._replace(key, held, fresh)
+        elif self._prefers_people(held, fresh):
+            self._conflict(key, held, fresh, _SECOND)
+            accepted = preferred(held.tier, self._predicate)
+            # It stays possible as long as nobody accepts that people are right.
+            fresh.openings += [
+                Opening(row, accepted.text, held.tier, accepted) for row in held.rows
+            ]
+            self._replace(key, held, fresh)
+        else:
+            self._conflict(key, held, fresh, _FIRST if held.portions else _NEITHER)
+
+    def _prefers_people(self, held: _Held, fresh: _Held) -> bool:
+        """Tell whether one person's word replaces what is only assumed."""
+        stated = fresh.tier == USER and bool(fresh.portions)
+        return self._policy == PREFER_USER and stated and held.tier != USER and held.assumed
+
+    def _replace(self, key: Row, held: _Held, other: _Held) -> None:
+        if held.above:
+            self.revoked.update(held.rows)
+        self._held[key] = other
+
+    def _conflict(self, key: Row, held: _Held, fresh: _Held, outcome: str) -> None:
+        """Record who says what; where one tier contradicts itself, both are that tier."""
+        told = {row: (held.tier, one) for row, one in held.rows.items()}
+        for row, one in fresh.rows.items():
+            told.setdefault(row, (fresh.tier, one))
+        said = [who_says(tier, self._predicate, row, one) for row, (tier, one) in told.items()]
+        conflict = Conflict(self._predicate.name, f"{', '.join(said)}: {outcome}")
+        self.conflicts.setdefault(key, []).append(conflict)
 
     def _keep_openings(self, tier: str, told: _Told) -> None:
         for opening in told.loose:
-            self.openings[opening] = None
+            self._opened[opening] = None
         for key, openings in told.openings.items():
-            if key not in self._settled or self._settled[key][0] == tier:
-                self.openings.update(dict.fromkeys(openings))
+            if key not in self._held or self._held[key].tier == tier:
+                self._opened.update(dict.fromkeys(openings))
                 self._silent.setdefault(key, []).append(tier)
         if told.loose:
             self._silent_about_all.append(tier)

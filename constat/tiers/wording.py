@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from constat.evaluation import Assumption
+from constat.evaluation import Assumption, Origin
 from constat.logic import OPEN, OpenRow
 from constat.syntax import print_row
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from decimal import Decimal
 
-    from constat.evaluation import Demand
+    from constat.evaluation import Demand, Evidence
     from constat.logic import Predicate, Row
 
 _ADDRESS: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]{0,30}://)[^\s/@]{0,500}@")
@@ -25,6 +25,9 @@ _NAMED_SECRET: Final = re.compile(
     r"(?i)\b(pass(?:word|wd)?|pwd|secret|token|api[_-]?key|authorization)(\s*[=:]\s*)\S{1,500}"
 )
 _LONGEST: Final = 200
+
+SUPPOSED: Final = "supposed"
+"""The tier of supposed rows, and how the text of every supposition begins."""
 
 
 def pattern(demand: Demand, key: Row) -> OpenRow:
@@ -59,6 +62,26 @@ def declared_closed(author: str, predicate: Predicate) -> Assumption:
     """Give the assumption that the known rows are all there are."""
     text = f"{author} declares that no fact of {predicate.name} is missing"
     return Assumption("closure", predicate.name, text)
+
+
+def preferred(tier: str, predicate: Predicate) -> Assumption:
+    """Give the assumption that people are right where another assumed value stands against them."""
+    text = f"what people state of {predicate.name} counts before what tier {tier} assumes"
+    return Assumption("closure", predicate.name, text)
+
+
+def who_says(tier: str, predicate: Predicate, row: Row, evidence: Evidence | None) -> str:
+    """Say whose word a row is: `database sales says tier(C001, gold)`."""
+    if evidence is not None and evidence.tier == SUPPOSED:
+        return f"{SUPPOSED} is {print_row(predicate, row)}"
+    who = f"tier {tier}"
+    if evidence is not None and evidence.author:
+        who = f"user {evidence.author}"
+    elif evidence is not None and evidence.origin is Origin.DATABASE:
+        who = f"database {evidence.source}"
+    elif evidence is not None and evidence.origin is Origin.CONFIG:
+        who = "the configuration"
+    return f"{who} says {print_row(predicate, row)}"
 
 
 def scrubbed(text: str, secrets: Iterable[str]) -> str:

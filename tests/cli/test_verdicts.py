@@ -73,6 +73,7 @@ def test_the_json_of_a_verdict_has_the_documented_keys(
         "logged": type(None),
         "assumptions": list,
         "missing": list,
+        "conflicts": list,
         "unapproved": list,
         "proof": dict,
         "calls": list,
