@@ -76,7 +76,8 @@ def command(  # noqa: PLR0913  one argument for each option
     """Find the cheapest sets of facts that would prove GOAL.
 
     Only facts that may be supposed or taken away are looked at: those of predicates declared
-    `@[abducible(cost = 2)]` or `@[removable(cost = 1)]`, and those named here. Where a value is not
+    `@[abducible(cost = 2)]` or `@[removable(cost = 1)]`, and those named here; a predicate that
+    rules derive stands for the facts below it, negated ones turned round. Where a value is not
     forced there is a variable with its conditions, such as `?amount > 1,000`. Each set has been
     tried as `constat what-if` tries it, and no part of it is enough.
 
@@ -118,7 +119,8 @@ def print_missing(found: MissingFacts) -> None:
     for place, one in enumerate(found.sets, start=1):
         _print_set(found, place, one)
     if found.abducible and not found.sets:
-        write("no set of such facts proves it")
+        none = "none: no set of such facts proves it, and every one was looked at"
+        write(none if found.exhausted else "no set was found, and not everything was looked at")
     _print_bounds(found)
 
 
@@ -136,9 +138,11 @@ def _print_set(found: MissingFacts, place: int, one: MissingSet) -> None:
 
 def _print_bounds(found: MissingFacts) -> None:
     if found.bound is not None:
-        write(f"there may be others, at a cost of {found.bound:f} and more")
+        others = f"there may be others, at a cost of {found.bound:f} and more"
+        write(f"{others}; the search stopped {found.stopped}")
     if found.dropped:
-        write(f"{counted(found.dropped, 'set')} did not prove it when tried")
+        tried = f"{counted(found.dropped, 'set')} did not prove it when tried"
+        write(f"{tried}, with one choice of values each")
     for reason in found.unsolved:
         write(f"not looked for: {reason}")
 
@@ -152,6 +156,7 @@ def _json(found: MissingFacts) -> dict[str, object]:
         "sets": [_set_json(one) for one in found.sets],
         "others_from_cost": None if found.bound is None else f"{found.bound:f}",
         "exhausted": found.exhausted,
+        "stopped": found.stopped,
         "dropped": found.dropped,
         "not_looked_for": list(found.unsolved),
         "abducible": {name: f"{cost:f}" for name, cost in found.abducible.added.items()},

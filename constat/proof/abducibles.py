@@ -4,6 +4,8 @@ In: the declarations of a program, ``@[abducible(cost = 2)]`` and ``@[removable(
 further ones by name.  Out: ``Abducibles``.  Invariant: nothing is abducible unless somebody says
 so; costs are exact decimals above 0, so that a search by cost ends.
 
+What is named and derived stands for what it rests on: see ``leaves_below``.
+
 Example: ``@[removable(cost = 1)] .decl blocked(c: symbol)`` lets "unblock C004" be an answer.
 """
 
@@ -13,12 +15,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from constat.analysis.abducing import ABDUCIBLE, REMOVABLE, cost_from, declared_cost
+from constat.logic import Aggregate, Negative, Positive
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from decimal import Decimal
 
     from constat.analysis import AnalysedProgram
+    from constat.logic import Literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +36,8 @@ class Abducibles:
         return bool(self.added or self.removed)
 
 
-def abducibles(
-    program: AnalysedProgram,
-    added: Iterable[tuple[str, Decimal]] = (),
-    removed: Iterable[tuple[str, Decimal]] = (),
-) -> Abducibles:
-    """Collect what is declared and what is named besides, which wins."""
+def abducibles(program: AnalysedProgram) -> Abducibles:
+    """Collect what is declared."""
     found: tuple[dict[str, Decimal], dict[str, Decimal]] = ({}, {})
     for predicate in program.program.predicates.values():
         if predicate.name not in program.external:
@@ -47,4 +47,39 @@ def abducibles(
             cost = None if text is None else cost_from(text)
             if cost is not None:
                 costs[predicate.name] = cost
-    return Abducibles({**found[0], **dict(added)}, {**found[1], **dict(removed)})
+    return Abducibles(*found)
+
+
+def leaves_below(program: AnalysedProgram, name: str) -> tuple[tuple[str, bool], ...]:
+    """Name the predicates of outside that a conclusion rests on, however deep.
+
+    With each comes whether more of it can mean more conclusions; below an odd number of negations
+    it means fewer, and below an aggregate it is either.
+    """
+    found: dict[tuple[str, bool], None] = {}
+    seen = {(name, True)}
+    waiting = [(name, True)]
+    while waiting:
+        above, sign = waiting.pop(0)
+        for rule in program.program.rules_for(above):
+            for one, signs in _signed(rule.body):
+                for same in {sign is each for each in signs}:
+                    if one in program.external:
+                        found[one, same] = None
+                    if (one, same) not in seen:
+                        seen.add((one, same))
+                        waiting.append((one, same))
+    return tuple(sorted(found))
+
+
+def _signed(body: Iterable[Literal]) -> Iterator[tuple[str, tuple[bool, ...]]]:
+    for literal in body:
+        match literal:
+            case Positive(atom):
+                yield atom.predicate, (True,)
+            case Negative(atom):
+                yield atom.predicate, (False,)
+            case Aggregate(body=inner):
+                yield from ((one, (True, False)) for one, _ in _signed(inner))
+            case _:
+                pass

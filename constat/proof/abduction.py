@@ -53,13 +53,15 @@ class Abduction:
 
     ``bound`` is the cost from which on there may be other sets, ``None`` where the search ended
     by itself; ``dropped`` counts sets that did not prove the goal when they were tried;
-    ``unsolved`` names what was not searched, so that sets which need it may be missing.
+    ``unsolved`` names what was not searched, so that sets which need it may be missing;
+    ``stopped`` says why the search ended before everything was looked at, if it did.
     """
 
     found: tuple[Found, ...]
     bound: Decimal | None
     dropped: int
     unsolved: tuple[str, ...]
+    stopped: str = ""
 
 
 @dataclass(slots=True)
@@ -89,8 +91,13 @@ class Search:
 
         put(start_state(self.goal, self.worlds.program))
         taken = 0
+        stopped = ""
         while waiting and len(self.found) < self.top:
-            if taken >= self.most or time.monotonic() > until:
+            if taken >= self.most:
+                stopped = f"after {taken:,} steps, which is the most that are taken"
+                break
+            if time.monotonic() > until:
+                stopped = f"after {self.seconds:g} s, which is the time it has"
                 break
             taken += 1
             _, _, state = heapq.heappop(waiting)
@@ -102,7 +109,9 @@ class Search:
         bound = waiting[0][0] if waiting else None
         self.found.sort(key=_for_people)
         unsolved = sorted(expander.unsolved | (set() if self.found else expander.bounded))
-        return Abduction(tuple(self.found), bound, self.dropped, tuple(unsolved))
+        if waiting and not stopped:
+            stopped = f"with {len(self.found)} sets, which is how many are wanted"
+        return Abduction(tuple(self.found), bound, self.dropped, tuple(unsolved), stopped)
 
     def finish(self, state: State, expander: Expander) -> None:
         """Choose values for a set, try it, and keep it if no part of it proves the goal."""
@@ -118,6 +127,9 @@ class Search:
             self.dropped += 1
         elif not any(self.worlds.proves(self.goal, part) for part in _parts(chosen.delta)):
             self.found.append(Found(state.cost, chosen))
+        elif not any(_has_part(one.chosen, chosen) for one in self.found):
+            # A part of it is enough, and the search may not come by that part alone.
+            self.dropped += 1
 
 
 def _for_people(found: Found) -> tuple[Decimal, int, int, list[tuple[str, str]]]:
@@ -129,6 +141,11 @@ def _for_people(found: Found) -> tuple[Decimal, int, int, list[tuple[str, str]]]
 def _is_part(one: Chosen, other: Chosen) -> bool:
     """Tell whether a set found before says as much with no more."""
     return one.shapes <= other.shapes
+
+
+def _has_part(one: Chosen, other: Chosen) -> bool:
+    """Tell whether a set that was found is a part of another."""
+    return one.delta.added <= other.delta.added and one.delta.removed <= other.delta.removed
 
 
 def _parts(delta: Delta) -> Iterator[Delta]:

@@ -95,6 +95,9 @@ class _Group:
         self.ground = replace(literal, body=body, target=target)  # type: ignore[arg-type]
         self.locals = local_names(self.rule, literal)
         self.now = self.value(self.ground)
+        if self.now is None and literal.function in {"count", "sum"}:
+            told = f"an aggregate of {self.rule.id} over rows that are not all known"
+            searching.unsolved.add(told)
 
     def value(self, aggregate: Aggregate) -> Value | None:
         """Return the value in the state's world; ``None`` where there is none."""

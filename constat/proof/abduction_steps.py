@@ -236,8 +236,37 @@ class Expander:
         if any(isinstance(cell, Linear) and not cell.plain for cell in cells):
             raise UnsolvedError("a supposed row with a value that is made of another")
         free = state.free | {cell.number for cell in cells if isinstance(cell, Hole)}
-        added = (*state.added, Supposed(name, cells))
-        return replace(state, cost=state.cost + cost, free=free, added=added)
+        denied = self.in_its_way(name, cells, state)
+        if denied is None:
+            return None
+        return replace(
+            state,
+            cost=state.cost + cost,
+            free=free,
+            added=(*state.added, Supposed(name, cells)),
+            tasks=(*denied, *state.tasks),
+        )
+
+    def in_its_way(
+        self, name: str, cells: tuple[Cell, ...], state: State
+    ) -> tuple[Task, ...] | None:
+        """Return what has to be taken away so that a supposed row counts: others with its key.
+
+        ``None`` where they cannot be (semantics 40): a source's value stands against a stated one.
+        """
+        key = self.worlds.key(name)
+        if key is None or not all(is_value(cells[place]) for place in key):
+            # A value that is chosen later is one that no row has.
+            return ()
+        shape = _shape(tuple(c if at in key else Hole(-1) for at, c in enumerate(cells)))
+        for one in state.added:
+            others = tuple(map(state.binding.follow, one.cells))
+            if one.predicate == name and all(others[at] == cells[at] for at in key):
+                return None
+        rows = self.worlds.told(name, shape, state.delta)
+        if rows and name not in self.costs.removed:
+            return None
+        return tuple(Deny(name, row) for row in rows)
 
     def by_rules(
         self, name: str, cells: tuple[Cell, ...], task: Show, state: State
@@ -308,6 +337,8 @@ class Expander:
         elif name in self.costs.removed and (name, row) not in state.removed:
             cost = state.cost + self.costs.removed[name]
             yield replace(again, cost=cost, removed=state.removed | {(name, row)})
+        elif derivation is None and (name in self.costs.removed or name in self.relevant):
+            self.unsolved.add(f"how to rule out {name}, of which not everything is known")
 
     def broken(self, derivation: RuleDerivation, state: State) -> Iterator[State]:
         """Break one literal of a derivation."""

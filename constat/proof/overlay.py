@@ -131,7 +131,7 @@ class _Supposed:
         patterns = [one.pattern for one in overlay.removed if one.predicate == name]
         # What a chain knows of a key decides whether a supposed row counts, as it does for a fact
         # that somebody states (semantics 41); nobody else knows tiers, so there it replaces.
-        self._weighed = isinstance(inner, Chain) and inner.keyed
+        self._weighed = isinstance(inner, Chain) and inner.key is not None
         if isinstance(inner, Chain) and self._weighed:
             self._inner = inner.supposing(tuple(self._added.values()), self._visible)
         else:

@@ -16,6 +16,7 @@ from constat.analysis import AnalysedProgram, Component
 from constat.evaluation import ACCEPTED, Demand
 from constat.logic import OPEN, Atom, Column, Constant, Predicate, Rule, Variable
 from constat.proof.overlay import Overlay, Removal, overlaid
+from constat.tiers import Chain
 
 if TYPE_CHECKING:
     from constat.evaluation import Derivation, Engine, Externals, Limits, Outcome
@@ -57,6 +58,16 @@ class Worlds:
                 found.update(dict.fromkeys(self._concluded(predicate, shape, delta)))
             self.known[key] = [row for row in found if _matches(row, shape)]
         return self.known[key]  # type: ignore[return-value]  # as it was put there
+
+    def key(self, predicate: str) -> tuple[int, ...] | None:
+        """Return the columns in which a row must differ from others to count beside them."""
+        chain = self.externals.get(predicate)
+        return chain.key if isinstance(chain, Chain) else None
+
+    def told(self, predicate: str, shape: OpenRow, delta: Delta) -> list[Row]:
+        """Return the rows of sources that match a shape, without those that are supposed."""
+        found = self._told(predicate, shape, delta)
+        return [row for row in found if (predicate, row) not in delta.added]
 
     def strength(self, predicate: str, row: Row, delta: Delta) -> int:
         """Return how strongly a ground row holds."""

@@ -16,7 +16,7 @@ from constat.analysis.abducing import cost_from
 from constat.diagnostics import ConstatError, Diagnostic, nearest
 from constat.evaluation import Verdict
 from constat.proof import decide
-from constat.proof.abducibles import Abducibles, abducibles
+from constat.proof.abducibles import Abducibles, abducibles, leaves_below
 from constat.proof.abduction import Abduction, Found, Search
 from constat.proof.overlay import overlaid
 from constat.proof.projection import with_projections
@@ -66,9 +66,9 @@ class MissingFacts:
     """What would prove a goal.
 
     `sets` come by cost. Sets that cost less than `bound` and can be found are all there; where it
-    is `None` the search ended by itself. `dropped` counts sets that failed when they were tried,
-    `unsolved` names what was not searched. `abducible` are the predicates that were, with costs;
-    `candidates` those that the goal rests on.
+    is `None` the search ended by itself, else `stopped` says why it did not. `dropped` counts sets
+    that failed when they were tried, `unsolved` names what was not searched. `abducible` are the
+    predicates that were, with costs; `candidates` those that the goal rests on.
     """
 
     result: Result
@@ -78,6 +78,7 @@ class MissingFacts:
     unsolved: tuple[str, ...]
     abducible: Abducibles
     candidates: tuple[str, ...]
+    stopped: str = ""
 
     @property
     def goal(self) -> str:
@@ -92,7 +93,7 @@ class MissingFacts:
     @property
     def exhausted(self) -> bool:
         """Whether every set was looked at: there are no others."""
-        return self.bound is None and not self.unsolved
+        return self.bound is None and not self.unsolved and not self.dropped
 
     @property
     def exit_code(self) -> int:
@@ -108,11 +109,7 @@ def missing_facts(
     """Find what would prove a goal. Raises `ConstatError` as `prove` does."""
     program = bench.program
     atom = check_goal(parse_goal(goal, program.program), program)
-    costs = abducibles(
-        program,
-        _costs(program, asked.abducible, "abducible"),
-        _costs(program, asked.removable, "removable"),
-    )
+    costs = _allowed(program, asked)
     created = now()
     with bench.evaluating(observe) as tiers, tiers.anew():
         decision = decide(
@@ -132,6 +129,7 @@ def missing_facts(
         abduction.unsolved,
         costs,
         _candidates(program, atom),
+        abduction.stopped,
     )
 
 
@@ -156,19 +154,37 @@ def _candidates(program: AnalysedProgram, atom: Atom) -> tuple[str, ...]:
     return tuple(rests_on(program, atom.predicate))
 
 
+def _allowed(program: AnalysedProgram, asked: Asked) -> Abducibles:
+    """Collect what may be supposed and taken away.
+
+    What is named and derived by rules stands for what these rest on: a fact below a negation is
+    taken away so that there is more of it, and supposed so that there is less.
+    """
+    added = _costs(program, asked.abducible, "abducible")
+    removed = _costs(program, asked.removable, "removable")
+    declared = abducibles(program)
+    below: tuple[dict[str, Decimal], dict[str, Decimal]] = ({}, {})
+    for named, more in ((added, True), (removed, False)):
+        for name, cost in named:
+            if name not in program.external:
+                for leaf, same in leaves_below(program, name):
+                    below[more is not same].setdefault(leaf, cost)
+    outside = program.external
+    return Abducibles(
+        {**below[0], **declared.added, **{n: cost for n, cost in added if n in outside}},
+        {**below[1], **declared.removed, **{n: cost for n, cost in removed if n in outside}},
+    )
+
+
 def _costs(
     program: AnalysedProgram, named: Iterable[tuple[str, str]], what: str
 ) -> list[tuple[str, Decimal]]:
     """Read predicates with costs that were named besides the declared ones."""
     found = []
     for name, text in named:
-        if name not in program.external:
-            known = sorted(program.external)
-            near = nearest(name, known)
-            derived = name in program.program.predicates
-            message = f"facts of `{name}` cannot be {what}: " + (
-                "rules derive it" if derived else "no rule file declares it"
-            )
+        if name not in program.program.predicates:
+            near = nearest(name, sorted(program.program.predicates))
+            message = f"facts of `{name}` cannot be {what}: no rule file declares it"
             hint = (
                 f"write `--{what} {near}`" if near else "name a predicate that comes from outside"
             )

@@ -76,9 +76,12 @@ class Chain:
         self._seen = -1
 
     @property
-    def keyed(self) -> bool:
-        """Whether there is one row for each value of a key, or one row at all."""
-        return self._key is not None
+    def key(self) -> tuple[int, ...] | None:
+        """The columns of whose values there is one row each: none for a single value at all.
+
+        `None` where rows are united.
+        """
+        return self._key
 
     def supposing(self, added: tuple[Portion, ...], visible: Callable[[Answer], Answer]) -> Chain:
         """Give the same predicate in a world where somebody states more, and rows are hidden."""

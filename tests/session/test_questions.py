@@ -320,7 +320,7 @@ def test_declared_costs_are_used(shop: Path) -> None:
 @pytest.mark.parametrize(
     ("asked", "code"),
     [
-        ({"abducible": {"is_vip": "1"}}, "C0704"),
+        ({"abducible": {"is_vips": "1"}}, "C0704"),
         ({"removable": {"nobody": "1"}}, "C0704"),
         ({"abducible": {"blocked": "0"}}, "C0705"),
         ({"abducible": {"blocked": "1e9"}}, "C0705"),

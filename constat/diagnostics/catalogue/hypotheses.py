@@ -51,9 +51,9 @@ ENTRIES: Final = (
     Entry(
         "C0704",
         "a predicate that cannot be abducible",
-        "`--abducible` and `--removable` name predicates whose rows come from outside. Conclusions "
-        "follow from those.",
-        wrong='constat missing "is_vip(C002)" --abducible is_vip',
+        "`--abducible` and `--removable` name predicates that a rule file declares. One that rules "
+        "derive stands for the facts from outside that it rests on.",
+        wrong='constat missing "is_vip(C002)" --abducible customer_tire',
         right='constat missing "is_vip(C002)" --abducible customer_tier=2',
         kind="text",
     ),
