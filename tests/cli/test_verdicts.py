@@ -74,6 +74,7 @@ def test_the_json_of_a_verdict_has_the_documented_keys(
         "assumptions": list,
         "missing": list,
         "conflicts": list,
+        "translation": dict,
         "unapproved": list,
         "proof": dict,
         "calls": list,
