@@ -14,7 +14,7 @@ from constat.session import Session
 @click.command(name="list", cls=PlainCommand)
 @click.option("--goal", metavar="TEXT", help="Only decisions whose goal begins so.")
 @click.option("--current", is_flag=True, help="Only decisions that no other supersedes.")
-@click.option("--all", "every", is_flag=True, help="Also holds, releases, expiries and repairs.")
+@click.option("--all", "every", is_flag=True, help="Also holds, releases, expiries, snapshots.")
 @format_option
 @project_option
 def command(

@@ -26,6 +26,8 @@ def record_line(record: Record) -> str:
             text = f"{start}  {targets}  for {body['matter']}  by {body['who']}"
         case "expire":
             text = f"{start}  {', '.join(map(str, entry.targets[:20]))}  by {body['who']}"
+        case "snapshot":
+            text = f"{start}  {body['predicate']} of {body['executed']}  by {body['who']}"
         case "repair":
             text = f"{start}  a torn line of {body['bytes']} bytes was moved to {body['file']}"
         case _:

@@ -25,16 +25,28 @@ from constat.session.signing import SOURCE
     help="The columns to sort by first, with commas; a key of these can be shown to be complete.",
 )
 @click.option("--output", "-o", metavar="FILE", required=True, help="Where the statement goes.")
+@click.option("--log", is_flag=True, help="Note it in the project's log of decisions.")
+@click.option("--by", metavar="NAME", help="With the log: who commits; by default you.")
 @format_option
 @project_option
-def command(
-    predicate: str, *, key: str, first: str, output: str, form: str, project: str | None
+def command(  # noqa: PLR0913  each option has a name
+    predicate: str,
+    *,
+    key: str,
+    first: str,
+    output: str,
+    log: bool,
+    by: str | None,
+    form: str,
+    project: str | None,
 ) -> None:
     """Read PREDICATE whole from its source and sign the root of its rows.
 
     The statement holds a Merkle root, the count, the order and the query, and no row. Whoever has
     it can check offline that a certificate shows the rows of the source, and all of a key. That is
     worth as much as the signer: let the owner of the source sign, not who makes certificates.
+    Where the project keeps a log of decisions, it is noted there, so that `constat verify` can
+    tell an older snapshot from the newest.
 
     Examples:
       constat snapshot placed_order --key source.pem -o placed_order.dsse
@@ -51,6 +63,7 @@ def command(
     with Session(project, cache=False) as session, asked(session):
         columns = [one.strip() for one in first.split(",") if one.strip()]
         signed = session.snapshot(predicate, owner, columns)
+        session.decisions.write_snapshot(signed, asked=log, by=by)
     write_file(output, signed.line)
     says = signed.snapshot.says
     if form == "json":

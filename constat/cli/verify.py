@@ -40,6 +40,11 @@ _MEANINGS = ("produced", "approved", "reviewed", "audited")
 )
 @click.option("--source", is_flag=True, help="Read the leaves again from the project's sources.")
 @click.option(
+    "--allow-other-rules",
+    is_flag=True,
+    help="With --source: the verdict counts, though the project's rules are others now.",
+)
+@click.option(
     "--draft",
     "drafts",
     metavar="ID",
@@ -76,6 +81,16 @@ _MEANINGS = ("produced", "approved", "reviewed", "audited")
     help="A signed snapshot that the leaves must be rows of.",
 )
 @click.option("--openings", metavar="FILE", help="The rows of the leaves in the snapshots.")
+@click.option(
+    "--require-opened",
+    is_flag=True,
+    help="With --snapshot: everything that rests on a source must be opened.",
+)
+@click.option(
+    "--require-newest",
+    is_flag=True,
+    help="With --snapshot: the project's log of decisions must know no newer one.",
+)
 @project_option
 def command(
     file: str,
@@ -92,7 +107,8 @@ def command(
     The checker shares no code with the engine and trusts nothing that the file says about itself.
     Whether the rows are those of the database is a second question; --source asks it (of what
     rests on a draft, with the draft of the quarantine that the certificate names), and
-    --snapshot with --openings answers it offline, from roots that the source's owner signed.
+    --snapshot with --openings answers it offline, from roots that the source's owner signed;
+    --require-opened takes nothing else as it stands, --require-newest no snapshot of earlier.
     Who stands for the certificate is a third: --key and --role name whose signatures must be there.
     Keys count for the roles given here or under `keys:` in constat.yaml.
 
@@ -104,11 +120,18 @@ def command(
       constat verify c001.json --key approver=key.pub.pem --meaning approved --format json
 
     Exit codes: that of the verdict (0, 3, 4, 5, 6); 1 where the certificate is rejected, where
-    --source finds a leaf that is not as shown, or a signature or an opening does not hold;
+    --source finds a leaf that is not as shown or other rules than the project's, or a signature
+    or an opening does not hold or is missing;
     2 bad usage.
     """
     if questions["drafts"] and not source:
         raise click.UsageError("`--draft` is for reading leaves again: add `--source`")
+    if questions["allow_other_rules"] and not source:
+        raise click.UsageError("`--allow-other-rules` is for the project's rules: add `--source`")
+    for name in ("require_opened", "require_newest"):
+        if questions[name] and not questions["snapshots"]:
+            option = f"--{name.replace('_', '-')}"
+            raise click.UsageError(f"`{option}` is about snapshots: add `--snapshot FILE`")
     certificate = read_file(file, MAX_BYTES)
     if not source and not any(questions.values()):
         return _check(file, check_certificate(certificate, pin=pin, trusted=trusted), form)

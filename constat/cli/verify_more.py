@@ -64,6 +64,9 @@ class Asked:
     snapshots: tuple[str, ...]
     openings: str | None
     source: bool
+    allow_other_rules: bool = False
+    require_opened: bool = False
+    require_newest: bool = False
     drafts: tuple[str, ...] = ()
     trusted: tuple[str, ...] = ()
 
@@ -73,7 +76,11 @@ def verify_more(certificate: bytes, asked: Asked, *, form: str) -> int:
     with Session(asked.project) as session, asking(session):
         base: Report | LeafReport = (
             session.verify_source(
-                certificate, pin=asked.pin, trusted=asked.trusted, drafts=asked.drafts or None
+                certificate,
+                pin=asked.pin,
+                trusted=asked.trusted,
+                drafts=asked.drafts or None,
+                allow_other_rules=asked.allow_other_rules,
             )
             if asked.source
             else session.verify(certificate, pin=asked.pin, trusted=asked.trusted)
@@ -107,9 +114,7 @@ def _questions(certificate: bytes, asked: Asked) -> dict[str, Question]:
         keys = [replace(one, role=SOURCE) for one in of_snapshots]
         project = project_of_keys(asked.project)
         trusted, _ = trust(keys, [SOURCE], project)
-        opened: Question = snapshots.verify_openings(
-            certificate, asked.snapshots, asked.openings, trusted
-        )
+        opened: Question = snapshots.verify_openings(certificate, asked, trusted, project)
         found["snapshots"] = opened
     return found
 

@@ -12,29 +12,36 @@ from constat.session.checking_openings import (
     OpeningReport,
     check_commitments,
     check_openings,
+    demanding,
     has_commitments,
     read_openings,
 )
-from constat.session.signing_snapshots import read_snapshot
+from constat.session.logging_decisions import Decisions
+from constat.session.signing_snapshots import newer_snapshots, read_snapshot
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
+    from constat.cli.verify_more import Asked
+    from constat.project import Project
     from constat.proof.signing import TrustedKey
 
 
 def verify_openings(
-    certificate: bytes,
-    snapshots: Sequence[str],
-    openings: str | None,
-    trusted: Mapping[str, TrustedKey],
+    certificate: bytes, asked: Asked, trusted: Mapping[str, TrustedKey], project: Project | None
 ) -> OpeningReport:
     """Read the files and compare the leaves of an accepted certificate with them."""
-    if openings is None and not has_commitments(certificate):
+    if asked.openings is None and not has_commitments(certificate):
         message = "a snapshot holds no rows: the openings of the certificate are needed, too"
         hint = "add `--openings FILE`, which `constat openings` writes"
         raise ConstatError([Diagnostic("C0761", message, help=hint)])
-    read = [read_snapshot(read_file(path, MOST_FILE_BYTES), trusted, path) for path in snapshots]
-    if openings is None:
-        return check_commitments(certificate, read)
-    return check_openings(certificate, read, read_openings(read_file(openings, MOST_BYTES)))
+    read = [
+        read_snapshot(read_file(path, MOST_FILE_BYTES), trusted, path) for path in asked.snapshots
+    ]
+    if asked.openings is None:
+        found = check_commitments(certificate, read)
+    else:
+        opened = read_openings(read_file(asked.openings, MOST_BYTES))
+        found = check_openings(certificate, read, opened)
+    newer = newer_snapshots(read, Decisions(lambda: project).records() if project else ())
+    return demanding(found, newer, opened=asked.require_opened, newest=asked.require_newest)

@@ -10,7 +10,7 @@ Example: with one order dropped the reason is that the snapshot has a row which 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from constat.diagnostics import ConstatError, Diagnostic
@@ -42,6 +42,8 @@ class OpeningReport:
     signers: tuple[tuple[str, str], ...]
     opened: Mapping[str, int]
     not_opened: tuple[str, ...]
+    newer: tuple[str, ...] = ()
+    """What the log of decisions says about snapshots that are newer than these."""
 
     @property
     def whole(self) -> bool:
@@ -51,6 +53,7 @@ class OpeningReport:
     def to_lines(self) -> list[str]:
         """Give the report for people."""
         lines = [f"snapshot of {name}: {signer}" for name, signer in self.signers]
+        lines += [f"older snapshot: {one}" for one in self.newer]
         if self.reason:
             return lines
         lines += [
@@ -68,7 +71,20 @@ class OpeningReport:
             "signed": [{"predicate": name, "by": signer} for name, signer in self.signers],
             "opened": [{"predicate": name, "rows": rows} for name, rows in self.opened.items()],
             "not_opened": list(self.not_opened),
+            "newer": list(self.newer),
         }
+
+
+def demanding(
+    report: OpeningReport, newer: tuple[str, ...], *, opened: bool, newest: bool
+) -> OpeningReport:
+    """Let a report hold only where everything is opened, and in the newest snapshots there are."""
+    reason = report.reason
+    if not reason and opened and report.not_opened:
+        reason = f"not everything is opened: {', '.join(report.not_opened)}"
+    if not reason and newest and newer:
+        reason = newer[0]
+    return replace(report, reason=reason, newer=newer)
 
 
 Openings = dict[tuple[str, str, Texts, Texts], Opening]

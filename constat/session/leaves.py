@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 REJECTED: Final = 1
 _DIGITS: Final = 16
+_RULES: Final = "rules"
 _NOT_READ: Final = "leaves were not re-read"
 
 
@@ -54,6 +55,7 @@ class LeafReport:
     drafts: tuple[JoinedDraft, ...] = ()
     rules: tuple[str, ...] = ()
     """What the rules that it was proved by are not, as the project has them now."""
+    allows_other_rules: bool = False
 
     @property
     def drift(self) -> tuple[Leaf, ...]:
@@ -62,8 +64,18 @@ class LeafReport:
 
     @property
     def exit_code(self) -> int:
-        """The verdict's own code; 1 where the certificate is rejected or a leaf has changed."""
-        return REJECTED if self.drift else self.report.exit_code
+        """The verdict's own code; 1 for other rules, a leaf that has changed, or a rejection."""
+        return REJECTED if self.drift or self.reason else self.report.exit_code
+
+    @property
+    def reason(self) -> str:
+        """Why a verdict that the checker accepts is not shown: it is one of other rules."""
+        if not self.report.accepted or not self.rules or self.allows_other_rules:
+            return ""
+        return (
+            f"the rules are not those of the project now: {'; '.join(self.rules)}; "
+            "--allow-other-rules shows what these give"
+        )
 
     @property
     def notes(self) -> list[str]:
@@ -76,8 +88,12 @@ class LeafReport:
 
     def to_json(self) -> dict[str, object]:
         """Give the report as a JSON object."""
+        told = json.loads(self.report.to_json())
+        if self.reason:
+            told |= {"accepted": False, "verdict": None, "code": _RULES, "place": _RULES}
+            told |= {"reason": self.reason}
         return {
-            **json.loads(self.report.to_json()),
+            **told,
             "notes": self.notes,
             "exit_code": self.exit_code,
             "leaves_reread": self.report.accepted,
@@ -93,7 +109,9 @@ class LeafReport:
         """Give the report for people."""
         if not self.report.accepted:
             return self.report.to_text()
-        lines = replace(self.report, notes=tuple(self.notes)).to_text().splitlines()
+        lines = [f"REJECTED at {_RULES}: {self.reason}"]
+        if not self.reason:
+            lines = replace(self.report, notes=tuple(self.notes)).to_text().splitlines()
         lines.append(f"leaves: {len(self.leaves)} read again, {len(self.drift)} changed")
         lines += [f"  {one.text}" for one in self.drafts]
         lines += [f"  {leaf.status}: {leaf.text}{_tail(leaf.detail)}" for leaf in self.drift]

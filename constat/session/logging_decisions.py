@@ -8,6 +8,7 @@ out only when its entry is on the disk (it fails closed). Example:
 from __future__ import annotations
 
 import getpass
+import hashlib
 import json
 import os
 from dataclasses import replace
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from constat.project import Project
     from constat.session.result import Result
+    from constat.session.signing_snapshots import SignedSnapshot
     from constat.store.decision_log import Expiry, Record
     from constat.store.decision_log_checking import Anchor, LogReport
     from constat.store.decision_log_entries import Entry
@@ -80,6 +82,16 @@ class Decisions:
         )
         entry = self.store.decide(decided, result.certificate, now())
         return result.logged_as(entry.sequence)
+
+    def write_snapshot(self, signed: SignedSnapshot, *, asked: bool, by: str | None) -> int | None:
+        """Write down that a relation was committed to, where that is asked for or configured."""
+        if not (asked or self._project().log.on):
+            return None
+        says = signed.snapshot.says
+        body = {name: str(says[name]) for name in ("executed", "predicate", "source")}
+        body["root"] = f"sha256:{signed.snapshot.tree.root}"
+        body["statement"] = f"sha256:{hashlib.sha256(signed.line).hexdigest()}"
+        return self.store.snapshot({**body, "who": _who(by)}, now()).sequence
 
     def records(self) -> tuple[Record, ...]:
         """Give all entries, in order."""

@@ -33,6 +33,7 @@ from constat.proof.signing.merkle import MerkleTree, merkle_tree
 from constat.proof.signing.openings import Commitment
 from constat.session.signing import signed_line
 from constat.store.clock import now
+from constat.store.decision_log_entries import SNAPSHOT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from constat.logic import Predicate
     from constat.proof.signing import Finding, SigningKey, TrustedKey
     from constat.session.bench import Bench
+    from constat.store.decision_log import Record
 
 Texts = tuple[str, ...]
 FORMAT: Final = "constat-openings/1"
@@ -82,6 +84,7 @@ class Committed:
     origin: str
     source: str
     query: str
+    executed: str
     commitment: Commitment
     finding: Finding
 
@@ -177,7 +180,7 @@ def _committed(statement: Statement, finding: Finding) -> Committed:
     if statement.kind != SNAPSHOT_TYPE or type(says["rows"]) is not int:
         raise SigningError("it is about something else")
     columns, order = says["columns"], says["order"]
-    texts = (says[name] for name in ("predicate", "origin", "source", "query"))
+    texts = (says[name] for name in ("predicate", "origin", "source", "query", "executed"))
     pairs = isinstance(columns, list) and all(
         isinstance(one, list) and len(one) == 2 and all(isinstance(text, str) for text in one)  # noqa: PLR2004  a name and a kind
         for one in columns
@@ -193,11 +196,31 @@ def _committed(statement: Statement, finding: Finding) -> Committed:
         origin=says["origin"],
         source=says["source"],
         query=says["query"],
+        executed=says["executed"],
         commitment=Commitment(
             statement.sha256, says["rows"], tuple(names.index(name) for name in order)
         ),
         finding=finding,
     )
+
+
+def newer_snapshots(snapshots: Sequence[Committed], records: Sequence[Record]) -> tuple[str, ...]:
+    """Say of which snapshots the log of decisions knows newer ones, and of when."""
+    found: dict[str, None] = {}
+    for one in snapshots:
+        known = [
+            record.entry.body["executed"]
+            for record in records
+            if record.entry.kind == SNAPSHOT
+            and record.entry.body is not None
+            and record.entry.body["predicate"] == one.predicate
+            and record.entry.body["source"] == one.source
+        ]
+        newest = max(known, default="")
+        if newest > one.executed:
+            told = f"{one.predicate} is shown as of {one.executed}, and the log of decisions knows"
+            found[f"{told} a newer one of {newest}; --require-newest demands the newest"] = None
+    return tuple(found)
 
 
 def open_certificate(bench: Bench, certificate: bytes, snapshots: Sequence[Committed]) -> bytes:

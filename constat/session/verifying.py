@@ -109,17 +109,20 @@ class Verifying(ABC):
         pin: str | None = None,
         trusted: Sequence[str] = (),
         drafts: Sequence[str] | None = None,
+        allow_other_rules: bool = False,
     ) -> LeafReport:
         """Check a certificate, then read its leaves again from the project's sources.
 
         What rests on `drafts` is asked for with them; without a word, those it names are looked up.
+        A verdict by other rules than the project's now counts only where that is allowed.
         """
         report = self.verify(certificate, pin=pin, trusted=trusted)
         if not report.accepted:
             return LeafReport(report)
         document = json.loads(certificate)
         with self._beside_drafts(document, drafts) as (other, joined):
-            return replace(other.reread(report, document), drafts=joined)
+            found = other.reread(report, document)
+            return replace(found, drafts=joined, allows_other_rules=allow_other_rules)
 
     def reread(self, report: Report, document: Mapping[str, Any]) -> LeafReport:
         """Read the leaves of a certificate again that the checker has accepted."""

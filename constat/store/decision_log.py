@@ -23,6 +23,7 @@ from constat.store.decision_log_entries import (
     EXPIRE,
     HOLD,
     RELEASE,
+    SNAPSHOT,
     Draft,
     Entry,
     EntryError,
@@ -40,7 +41,7 @@ from constat.store.decision_log_file import (
 from constat.store.replacing import replaced
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from constat.store.decision_log_checking import Anchor, LogReport
@@ -136,6 +137,11 @@ class DecisionLog:
                 _require_supersedable(found, decided.supersedes, decided.goal)
             with self._kept(digest, certificate):
                 return log.add([draft], now)[0]
+
+    def snapshot(self, body: Mapping[str, str], now: str) -> Entry:
+        """Write down that somebody committed to a relation."""
+        with locked(self.folder, self._mode) as log:
+            return log.add([Draft(SNAPSHOT, body)], now)[0]
 
     def hold(self, targets: Sequence[int], matter: str, reason: str, who: str, now: str) -> Entry:
         """Keep decisions from expiring, for a matter."""

@@ -24,6 +24,7 @@ from constat.store.decision_log_entries import (
     MOST_LINE_BYTES,
     NOTHING,
     RELEASE,
+    REPAIR,
     Entry,
     EntryError,
     read_entry,
@@ -132,7 +133,7 @@ class _Checking:
             self._held(entry, str(entry.body["matter"]), place)
         elif entry.kind == EXPIRE:
             self._expire(entry, place)
-        else:
+        elif entry.kind == REPAIR:
             self.repairs += 1
 
     def _held(self, entry: Entry, matter: str, place: str) -> None:

@@ -27,8 +27,8 @@ from constat.project import KEPT
 NOTHING: Final = "sha256:" + "0" * 64
 MOST_LINE_BYTES: Final = 1 << 16
 BEGIN, DECISION, HOLD, RELEASE = "begin", "decision", "hold", "release"
-EXPIRE, REPAIR = "expire", "repair"
-KINDS: Final = (BEGIN, DECISION, HOLD, RELEASE, EXPIRE, REPAIR)
+EXPIRE, REPAIR, SNAPSHOT = "expire", "repair", "snapshot"
+KINDS: Final = (BEGIN, DECISION, HOLD, RELEASE, EXPIRE, REPAIR, SNAPSHOT)
 _HASH: Final = re.compile(r"sha256:[0-9a-f]{64}\Z")
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z\Z", re.ASCII)
 _HEAD: Final = frozenset({"body", "kind", "previous", "retention", "sequence", "time", "until"})
@@ -40,6 +40,7 @@ _MEMBERS: Final = (
     (RELEASE, ("matter", "reason", "salt", "targets", "who")),
     (EXPIRE, ("salt", "targets", "who")),
     (REPAIR, ("bytes", "file", "salt", "sha256")),
+    (SNAPSHOT, ("executed", "predicate", "root", "salt", "source", "statement", "who")),
 )
 
 

@@ -9,6 +9,7 @@ Example: with ``r`` open at (⋆) and the domain {1, 2} there are four completio
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from itertools import product
 from random import Random
@@ -180,6 +181,10 @@ class _Firing:
         self.facts = facts
         self.domain = domain
         self.erring = completion.erring
+        seen = Counter(v.name for literal in self.rule.body for v in literal_variables(literal))
+        seen.update(v.name for term in self.rule.head.terms for v in term_variables(term))
+        # In a negation such a variable means "any".
+        self.singles = frozenset(name for name, times in seen.items() if times == 1)
 
     def heads(self) -> Iterator[Row]:
         for known in self.extend(self.rule.body, {}):
@@ -201,6 +206,9 @@ class _Firing:
                 return all(variable.name in known for variable in needed)
             case Comparison("=", left, right) if self.assigns(left, right, known):
                 return True
+            case Negative():
+                names = {variable.name for variable in literal_variables(literal)}
+                return names - self.singles <= set(known)
             case Aggregate():
                 return self.outer(literal) <= set(known)
             case _:
@@ -221,8 +229,7 @@ class _Firing:
                     if found is not None and self.fits(atom, row, found):
                         yield found
             case Negative(atom):
-                rows = product(*(self.values(term, known) for term in atom.terms))
-                if any(row not in self.facts[atom.predicate] for row in rows):
+                if self.may_lack(atom, known):
                     yield known
             case Comparison():
                 yield from self.compared(literal, known)
@@ -230,6 +237,18 @@ class _Firing:
                 for value in self.aggregated(literal, known):
                     if known.get(result.name, value) == value:
                         yield {**known, result.name: value}
+
+    def may_lack(self, atom: Atom, known: Assignment) -> bool:
+        """Tell whether some instance of a negated atom matches no row."""
+        free = [
+            place
+            for place, term in enumerate(atom.terms)
+            if isinstance(term, Variable) and term.name not in known
+        ]
+        bound = [place for place in range(len(atom.terms)) if place not in free]
+        rows = {tuple(row[place] for place in bound) for row in self.facts[atom.predicate]}
+        keys = product(*(self.values(atom.terms[place], known) for place in bound))
+        return any(key not in rows for key in keys)
 
     def fits(self, atom: Atom, row: Row, known: Assignment) -> bool:
         return all(

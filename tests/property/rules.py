@@ -87,6 +87,12 @@ class RuleDraw:
     def chance(self, percent: int) -> bool:
         return self.draw(st.integers(0, 99)) >= 100 - percent
 
+    def number(self, least: int, most: int) -> int:
+        return self.draw(st.integers(least, most))
+
+    def shuffled(self, body: list[Literal]) -> list[Literal]:
+        return list(self.draw(st.permutations(body)))
+
     def name(self, kind: Kind, prefix: str = "") -> str:
         self.fresh += 1
         return f"{_LETTER[kind]}{prefix}{self.fresh}_"
@@ -109,7 +115,7 @@ class RuleDraw:
         for literal in body:
             self.bind(literal)
         from_atoms = dict(self.bound)
-        computed = [self.further() for _ in range(self.draw(st.integers(0, 2)))]
+        computed = [self.further() for _ in range(self.number(0, 2))]
         if self.chance(15):
             body.append(Positive(self.ground(self.one(*self.lower))))
         body.extend(computed)
@@ -117,7 +123,7 @@ class RuleDraw:
             body.extend(self.threshold())
         if self.uses_layer(body):
             self.bound = from_atoms
-        return list(self.draw(st.permutations(body)))
+        return self.shuffled(body)
 
     def premises(self) -> list[Predicate]:
         count = self.one(1, 1, 2, 2, 2, 3, 0)

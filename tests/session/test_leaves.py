@@ -253,7 +253,8 @@ def test_rules_that_the_project_does_not_have_are_named(
     path = shop / "forged.json"
     path.write_bytes(certificate)
     with Session(shop) as session:
-        report = session.verify_source(certificate)
+        refused = session.verify_source(certificate)
+        report = session.verify_source(certificate, allow_other_rules=True)
         (stale,) = session.stale([path]).stale
     assert report.report.accepted, report.report.reason
     assert (report.drift, report.rules) == ((), (told,))
@@ -261,6 +262,10 @@ def test_rules_that_the_project_does_not_have_are_named(
     assert f"note: {note}\n" in report.to_text()
     assert report.to_json()["notes"] == [note]
     assert told in {one.text for one in stale.reasons}
+    assert (report.exit_code, report.to_json()["accepted"]) == (report.report.exit_code, True)
+    assert (refused.exit_code, refused.to_json()["verdict"]) == (1, None)
+    assert refused.to_text().startswith(f"REJECTED at rules: {note}; --allow-other-rules")
+    assert "PROVED" not in refused.to_text()
 
 
 def test_a_rule_has_no_name_of_two_lines(shop: Path) -> None:
@@ -269,7 +274,8 @@ def test_a_rule_has_no_name_of_two_lines(shop: Path) -> None:
         rule_of(document, "VIP1")["id"] = "VIP1\nleaves: 9 read again, 0 changed"
 
     with Session(shop) as session:
-        report = session.verify_source(forged(proved(shop), forge))
+        certificate = forged(proved(shop), forge)
+        report = session.verify_source(certificate, allow_other_rules=True)
     assert report.rules == ('rule "VIP1\\nleaves: 9 read again, 0 changed" has changed',)
     assert report.to_text().count("\nleaves: ") == 1
 

@@ -356,3 +356,64 @@ def test_snapshots_and_signatures_are_asked_for_together(folder: Path, still_sho
     for options in (snapshots, ["--openings", str(opened)]):
         ran = verify(folder, *options, "--key", f"source={folder}/s.pub.pem")
         assert (ran.code, "C0761" in ran.err) == (2, True)
+
+
+def opened_whole(folder: Path, shop: Path, names: tuple[str, ...]) -> list[str]:
+    """Commit to some relations, open the certificate in them, and give the options that ask."""
+    run("keygen", "--role", "source", "--name", "Sales", "-o", folder / "s.pem")
+    options: list[str] = []
+    for name in names:
+        line = folder / f"{name}.dsse"
+        ran = run("snapshot", name, "--key", folder / "s.pem", "-o", line, "--project", shop)
+        assert ran.code == 0, ran.err
+        options += ["--snapshot", str(line)]
+    opened = folder / "openings.json"
+    ran = run("openings", folder / "c001.json", *options, "-o", opened, "--project", shop)
+    assert ran.code == 0, ran.err
+    return [*options, "--openings", str(opened), "--key", f"source={folder}/s.pub.pem"]
+
+
+def test_everything_can_be_demanded_to_be_opened(folder: Path, still_shop: Path) -> None:
+    names = ("placed_order", "customer", "blocked", "vip_threshold", "revenue_since")
+    asked = opened_whole(folder, still_shop, names)
+    assert verify(folder, *asked, "--require-opened").code == 0
+    some = opened_whole(folder, still_shop, ("customer", "blocked"))
+    assert verify(folder, *some).code == 0
+    ran = verify(folder, *some, "--require-opened")
+    told = "not everything is opened: placed_order, revenue_since, vip_threshold"
+    assert (ran.code, ran.out.splitlines()[0]) == (1, f"REJECTED at snapshots: {told}")
+    told = json.loads(verify(folder, *some, "--require-opened", "--format", "json").out)
+    assert (told["accepted"], told["verdict"], told["exit_code"]) == (False, None, 1)
+    for option in ("--require-opened", "--require-newest"):
+        ran = verify(folder, option)
+        assert (ran.code, "--snapshot FILE" in ran.err) == (2, True)
+
+
+def test_an_older_snapshot_is_told_from_a_newer_one_that_the_log_knows(
+    folder: Path, shop: Path
+) -> None:
+    asked = opened_whole(folder, shop, ("customer", "blocked"))
+
+    def verified(*options: str) -> Ran:
+        return run("verify", folder / "c001.json", *options, "--project", shop)
+
+    assert "older snapshot" not in verified(*asked).out
+    assert verified(*asked, "--require-newest").code == 0
+    newer = folder / "newer.dsse"
+    taken = ("snapshot", "customer", "--key", folder / "s.pem", "-o", newer, "--project", shop)
+    ran = run(*taken, "--log", "--by", "Sales")
+    assert ran.code == 0, ran.err
+    listed = run("log", "list", "--all", "--project", shop).out
+    assert "  snapshot  customer of " in listed
+    assert run("log", "verify", "--project", shop).code == 0
+    ran = verified(*asked)
+    assert ran.code == 0, ran.out
+    (line,) = (one for one in ran.out.splitlines() if one.startswith("older snapshot: "))
+    assert line.startswith("older snapshot: customer is shown as of ")
+    assert line.endswith("--require-newest demands the newest")
+    ran = verified(*asked, "--require-newest")
+    assert (ran.code, ran.out.startswith("REJECTED at snapshots: customer is shown")) == (1, True)
+    # The newest itself passes, and so does a relation of which the log knows none.
+    index = asked.index(str(folder / "customer.dsse"))
+    newest = [*asked[:index], str(newer), *asked[index + 1 :]]
+    assert verified(*newest, "--require-newest").code == 0
