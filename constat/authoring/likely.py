@@ -28,8 +28,8 @@ _COMPARED: Final = 5
 
 def likely(predicates: Sequence[Predicate], question: str, most: int = _MOST) -> list[Predicate]:
     """Give the predicates that have rare words of the question in their name or description."""
-    asked = _words([question])
-    known = [(one, _words([one.name]), _words(_told(one))) for one in predicates]
+    asked = stems([question])
+    known = [(one, stems([one.name]), stems(_told(one))) for one in predicates]
     weights = _weights([name | told for _, name, told in known])
     scored = [
         (_score(asked & (name | told), name, weights), place, one)
@@ -45,7 +45,8 @@ def _told(predicate: Predicate) -> Iterable[str]:
     yield predicate.attributes.get("says", "")
 
 
-def _words(texts: Iterable[str]) -> set[str]:
+def stems(texts: Iterable[str]) -> set[str]:
+    """Give the beginnings of the words in some texts, which stand for the words."""
     found = (word for text in texts for part in text.split() for word in words_of(part))
     return {singular((word,))[0][:_COMPARED] for word in found if len(word) >= _SHORTEST}
 

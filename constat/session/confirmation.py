@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from constat.analysis import check_goal
 from constat.authoring.constants import atom_constants, constants_of, unseen
+from constat.authoring.losses import losses
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.library.reviewing.confirmations import Confirmations
 from constat.library.reviewing.hashes import hash_below
@@ -71,6 +72,7 @@ def translate(reading: Reading, speech: Speech, state: Path, *, required: bool) 
         goal_words(reading.predicate, reading.goal, speech),
         Status.STATED if is_stated(reading, speech) else Status.UNCONFIRMED,
         reading.question,
+        losses(reading.question, reading.goal, reading.program, reading.base),
         day=present_day(reading),
         below=hash_below(reading.program, [reading.goal.predicate]),
         required=required,
