@@ -39,13 +39,19 @@ def losses(
     goal: Atom,
     program: AnalysedProgram,
     base: AnalysedProgram,
+    *,
     texts: Sequence[str] = (),
+    besides: Iterable[str] = (),
 ) -> tuple[str, ...]:
     """Tell what of a question is lost; `base` is the program without drafts.
 
-    `texts` are what else a draft runs: SELECTs, rankings, code.
+    `texts` are what else a draft runs: SELECTs, rankings, code; `besides` is what they read.
     """
-    meaning = _meaning(goal, program, base, texts)
+    names = (goal.predicate, *besides)
+    below = frozenset().union(*(reachable(program, one) for one in names))
+    meaning = _meaning(goal, program, base, below)
+    for text in texts:
+        meaning.sql(text)
     plain = " ".join(question.split())
     found = [*_Question(plain, meaning).lost()]
     added = unseen((one for one in meaning.own if one.kind is Kind.SYMBOL), [plain])
@@ -114,9 +120,8 @@ class _Meaning:
 
 
 def _meaning(
-    goal: Atom, program: AnalysedProgram, base: AnalysedProgram, texts: Sequence[str]
+    goal: Atom, program: AnalysedProgram, base: AnalysedProgram, below: frozenset[str]
 ) -> _Meaning:
-    below = reachable(program, goal.predicate)
     people, known = base.program.predicates, program.program.predicates
     drafted = {one for one in below if one not in people and not one.endswith(BEYOND)}
     rules = [one for one in program.rules if one.head.predicate in below]
@@ -142,7 +147,7 @@ def _meaning(
     explained = (one.description for one in deep)
     described = " ".join((*map(_described, deep), *explained, *sentences)).casefold()
     found.text += f" {found.surface} {described}"
-    for query in (*texts, *_queries(known[one] for one in sorted(drafted))):
+    for query in _queries(known[one] for one in sorted(drafted)):
         found.sql(query)
     return found
 

@@ -6,9 +6,7 @@ proof. What `asked` says of models, that answers were replayed among it, goes to
 
 from __future__ import annotations
 
-import getpass
 import json
-import os
 from dataclasses import dataclass
 from typing import TypedDict
 
@@ -16,7 +14,7 @@ import click
 
 from constat.cli.ask_text import print_answered, print_record
 from constat.cli.asking import asked, project_option
-from constat.cli.confirming_options import Confirming, confirming_options
+from constat.cli.confirming_options import Confirming, asker, confirming_options
 from constat.cli.files import write_file
 from constat.cli.helping import PlainCommand, format_option
 from constat.cli.output import note, write, write_json
@@ -49,7 +47,7 @@ class _Wanted:
     @property
     def asker(self) -> str:
         """Who asks: whoever is logged in, unless a name was given."""
-        return _user() if self.by is None else self.by
+        return asker(self.by)
 
     @property
     def request(self) -> _Request:
@@ -142,15 +140,6 @@ def _put_away(session: Session, found: Answered, file: str | None, *, keep: bool
         note(f"certificate written to {file}")
     if keep:
         note(f"certificate kept as {session.keep(found.result).name}")
-
-
-def _user() -> str:
-    """Name who is logged in: whoever asked may not be the one who approves."""
-    try:
-        return getpass.getuser()
-    except (ImportError, KeyError, OSError):
-        # A container may run a user that has no name.
-        return f"user {os.getuid()}"
 
 
 def _unconfirm(session: Session, question: str, by: str) -> int:

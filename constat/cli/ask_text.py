@@ -11,16 +11,15 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
+from constat.cli.confirming_options import translation_lines
 from constat.cli.output import counted, write
 from constat.cli.tables import Table
 from constat.cli.verdict_text import print_result
-from constat.proof.translation import NOBODY, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from constat.model import Usage
-    from constat.proof.translation import Translation
     from constat.session.asking import Answered, Listed
     from constat.store.drafts import Draft
 
@@ -55,22 +54,6 @@ def print_answered(found: Answered, *, depth: int | None, quiet: bool, told: boo
         write(f"usage: {used}, {counted(found.rounds, 'proposal')}")
     if told:
         print_record(found.record)
-
-
-def translation_lines(translation: Translation) -> Iterator[str]:
-    """Yield what a question was read as, and on whose word."""
-    yield f"in words: {translation.words}"
-    yield f"goal: {translation.goal}"
-    match translation.status:
-        case Status.STATED:
-            yield "stated: the question is the goal, word for word"
-        case Status.CONFIRMED:
-            yield f"confirmed: {translation.by} confirmed the goal at {translation.at[:19]}Z"
-        case Status.UNCONFIRMED:
-            yield f"unconfirmed: {NOBODY}"
-    yield from (f"  lost: {one}" for one in translation.lacks)
-    if translation.ended:
-        yield f"  {translation.ended}"
 
 
 def _drafted(found: Answered) -> Iterator[str]:

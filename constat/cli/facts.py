@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from constat.cli.asking import asked, project_option
+from constat.cli.facts_tell import beside, draft_option, print_again, verdict_json
 from constat.cli.facts_tell import command as tell
 from constat.cli.helping import PlainGroup, format_option
 from constat.cli.output import note, write, write_json
@@ -31,30 +32,37 @@ def command() -> None:
 @click.argument("fact")
 @click.option("--by", required=True, metavar="NAME", help="Who states it.")
 @click.option("--note", default="", metavar="TEXT", help="Why, or where it comes from.")
+@draft_option
 @format_option
 @project_option
-def add(fact: str, *, by: str, note: str, form: str, project: str | None) -> None:
+def add(fact: str, *, by: str, note: str, draft: str, form: str, project: str | None) -> int:
     """State FACT: a predicate with a value in each column, as in goals.
 
     What rules derive cannot be stated; state what they rest on. The fact is kept in the project's
     state folder with its author and time. Where a source says another value for the same key, that
-    is told at once: `conflicts:` in constat.yaml says which counts, by default the source's.
+    is told at once: `conflicts:` in constat.yaml says which counts, by default the source's. With
+    --draft the predicates of a draft are known too, and the goal of its question is tried again.
 
     Examples:
       constat facts add "customer_tier(C009, gold)" --by alice --note "signed on Monday"
       constat facts add "contract_value(C009, 250000)" --by alice --format json
 
-    Exit codes: 0 stated, 2 bad usage, configuration or fact.
+    Exit codes: 0 stated, 2 bad usage, configuration or fact. With --draft those of `ask`.
     """
-    with Session(project) as session, asked(session, fact=fact):
+    with Session(project) as own, asked(own, fact=fact), beside(own, draft) as session:
         stored = session.facts.add(fact, author=by, note=note)
         conflicts = session.facts.conflicts(fact)
+        result = own.prove_draft(draft) if draft else None
         if form == "json":
             told = stated_json(stored, session.facts.show(stored))
-            write_json({**told, "conflicts": list(conflicts)})
+            then = {} if result is None else {"then": verdict_json(result)}
+            write_json({**told, "conflicts": list(conflicts), **then})
         else:
             write(f"added: {session.facts.show(stored)}, stated by {stored.author}")
             tell_conflicts(conflicts)
+            if result is not None:
+                print_again(result)
+        return 0 if result is None else result.exit_code
 
 
 @command.command(name="list")
@@ -86,9 +94,12 @@ def list_command(predicate: str | None, *, history: bool, form: str, project: st
 @click.argument("fact")
 @click.option("--by", required=True, metavar="NAME", help="Who takes it back.")
 @click.option("--author", metavar="NAME", help="Only what this person has stated.")
+@draft_option
 @format_option
 @project_option
-def retract(fact: str, *, by: str, author: str | None, form: str, project: str | None) -> None:
+def retract(
+    fact: str, *, by: str, author: str | None, draft: str, form: str, project: str | None
+) -> None:
     """Take FACT back. The record of it stays; `constat facts list --history` shows it.
 
     Examples:
@@ -97,7 +108,7 @@ def retract(fact: str, *, by: str, author: str | None, form: str, project: str |
 
     Exit codes: 0 taken back, 2 bad usage, configuration or fact, or nobody has stated it.
     """
-    with Session(project) as session, asked(session, fact=fact):
+    with Session(project) as own, asked(own, fact=fact), beside(own, draft) as session:
         retracted = session.facts.retract(fact, by=by, author=author)
         if form == "json":
             write_json([stated_json(stored, session.facts.show(stored)) for stored in retracted])

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 import click
 
 from constat.cli.asking import asked, project_option
+from constat.cli.confirming_options import translation_lines
 from constat.cli.helping import PlainCommand, format_option
 from constat.cli.output import note, write, write_json
 from constat.cli.progress import watching
@@ -17,9 +19,49 @@ from constat.diagnostics import ConstatError, Diagnostic
 from constat.session import Session
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from constat.session import Result
     from constat.session.telling import Told
     from constat.store import StoredFact
+
+
+draft_option = click.option(
+    "--draft",
+    default="",
+    metavar="ID",
+    help="Know the predicates of this draft, and try its goal again.",
+)
+
+
+@contextmanager
+def beside(session: Session, draft: str) -> Iterator[Session]:
+    """Give the session in which the predicates of a draft are known, if one is named."""
+    if not draft:
+        yield session
+        return
+    with session.with_drafts([draft]) as other:
+        yield other
+
+
+def print_again(result: Result) -> None:
+    """Print what became of a draft's goal, the question that it was read from first."""
+    write("")
+    if result.translation is not None and result.translation.question:
+        write(f"question: {result.translation.question}")
+        for line in translation_lines(result.translation):
+            write(line)
+    print_result(result)
+
+
+def verdict_json(result: Result) -> dict[str, object]:
+    """Give what became of a goal that was tried again."""
+    return {
+        "goal": result.goal,
+        "verdict": result.verdict.value,
+        "exit_code": result.exit_code,
+        "missing": list(result.missing),
+    }
 
 
 @click.command(name="tell", cls=PlainCommand)
@@ -34,6 +76,7 @@ if TYPE_CHECKING:
 )
 @click.option("--then", "goal", default="", metavar="GOAL", help="Prove GOAL afterwards.")
 @click.option("--note", "remark", default="", metavar="TEXT", help="Where it comes from.")
+@draft_option
 @click.option("--yes", is_flag=True, help="Keep what was found without asking.")
 @format_option
 @project_option
@@ -44,6 +87,7 @@ def command(  # noqa: PLR0913  each part of what is told has an option
     atoms: tuple[str, ...],
     goal: str,
     remark: str,
+    draft: str,
     yes: bool,
     form: str,
     project: str | None,
@@ -61,18 +105,18 @@ def command(  # noqa: PLR0913  each part of what is told has an option
       constat facts tell "C9 is gold" --as "customer_tier(C9, gold)" --by eve --yes --format json
 
     Exit codes: 0 kept, 4 nothing was kept, 2 bad usage, configuration or facts. With --then those
-    of `prove`.
+    of `prove`, with --draft those of `ask`.
     """
-    with Session(project) as session, asked(session, goal=goal, typed={}):
+    with _telling(project, goal, draft) as (own, session):
         with watching() as observe, session.observing(observe):
             told = session.provide_facts(text, author=by, goal=goal, atoms=atoms)
         if form == "text":
             _show(told)
         kept = told.keep(remark) if told.said and (yes or _confirmed(form)) else ()
         result = None
-        if goal:
+        if goal or draft:
             with watching() as observe:
-                result = told.retry(observe)
+                result = told.retry(observe) if goal else own.prove_draft(draft, observe=observe)
         conflicts = [text for one in kept for text in _conflicts(session, one)]
         if form == "json":
             write_json({**_json(session, told, kept, result), "conflicts": conflicts})
@@ -82,6 +126,19 @@ def command(  # noqa: PLR0913  each part of what is told has an option
     if result is not None:
         return result.exit_code
     return 0 if kept else 4
+
+
+@contextmanager
+def _telling(project: str | None, goal: str, draft: str) -> Iterator[tuple[Session, Session]]:
+    """Give the project's session, and the one that knows the draft as well."""
+    with (
+        Session(project) as own,
+        asked(own, goal=goal, typed={}),
+        beside(own, draft) as session,
+        # What finds the facts is asked in the session that knows the draft.
+        asked(session, goal=goal, typed={}) if draft else nullcontext(),
+    ):
+        yield own, session
 
 
 def _conflicts(session: Session, fact: StoredFact) -> tuple[str, ...]:
@@ -112,8 +169,7 @@ def _tell(session: Session, kept: tuple[StoredFact, ...], result: Result | None)
     if not kept:
         note("nothing was kept")
     if result is not None:
-        write("")
-        print_result(result)
+        print_again(result)
 
 
 def _json(

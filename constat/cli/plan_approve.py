@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from constat.cli.asking import asked, project_option
+from constat.cli.confirming_options import Once, accept_option
 from constat.cli.helping import PlainCommand, format_option
 from constat.cli.rules_approve import approving_key, show_decided
 from constat.session import Session
@@ -16,6 +17,7 @@ from constat.session import Session
 @click.option("--reason", required=True, metavar="TEXT", help="Why.")
 @click.option("--key", metavar="FILE", help="Sign the approval with this private key.")
 @click.option("--withdraw", is_flag=True, help="Take the approvals of this plan back.")
+@accept_option
 @format_option
 @project_option
 def command(  # noqa: PLR0913  each part of an approval has an option
@@ -25,6 +27,7 @@ def command(  # noqa: PLR0913  each part of an approval has an option
     reason: str,
     key: str | None,
     withdraw: bool,
+    accept_goal: str,
     form: str,
     project: str | None,
 ) -> int:
@@ -35,7 +38,8 @@ def command(  # noqa: PLR0913  each part of an approval has an option
     earlier questions included: whoever edits the plan, or has a model mend it, loses it. An answer
     by an approved plan rests no more on the model that drafted it, and its certificate says who
     approved it. Where the project trusts keys as approver the record has to be signed; what its
-    `review:` asks for holds here, too.
+    `review:` asks for holds here, too. Whether the plan's answer is what was asked is another word,
+    asked for once, or given by --accept-goal.
 
     Examples:
       constat plan approve --by alice --reason "as the quarterly report asks"
@@ -49,6 +53,12 @@ def command(  # noqa: PLR0913  each part of an approval has an option
         if withdraw:
             decided = session.plans.withdraw(exploration, by=by, reason=reason)
         else:
+            if accept_goal:
+                session.plans.require_goal(exploration, accept_goal)
             decided = session.plans.approve(exploration, by=by, reason=reason, key=owner)
-    show_decided(decided, form)
+        asks = decided.status == "approved"
+        translation = session.plans.translation(exploration) if asks else None
+        who = by or ("" if owner is None else owner.name)
+        confirm = Once(session, who, accepted=bool(accept_goal))
+        show_decided(decided, form, translation, confirm)
     return 4 if decided.status == "proposed" else 0

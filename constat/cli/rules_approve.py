@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 import click
 
 from constat.cli.asking import asked, project_option
+from constat.cli.confirming_options import Once, accept_option
 from constat.cli.helping import PlainCommand, format_option
 from constat.cli.output import note, write, write_json
 from constat.session import Session
 
 if TYPE_CHECKING:
     from constat.proof.signing import SigningKey
+    from constat.proof.translation import Translation
     from constat.session.reviewing_report import Decided
 
 
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     help="The folder of rules, or the rule file, it goes to.",
 )
 @click.option("--id", "name", default="", metavar="NAME", help="The id that its rule gets.")
+@accept_option
 @format_option
 @project_option
 def command(  # noqa: PLR0913  each part of an approval has an option
@@ -39,6 +42,7 @@ def command(  # noqa: PLR0913  each part of an approval has an option
     key: str | None,
     into: str,
     name: str,
+    accept_goal: str,
     form: str,
     project: str | None,
 ) -> int:
@@ -51,6 +55,9 @@ def command(  # noqa: PLR0913  each part of an approval has an option
     record has to be signed with --key; where its `review:` asks for several approvers, the rules
     are let in with the last one.
 
+    Whether the goal of a draft is what its question asks is another matter. It is asked once, when
+    the draft is in, and kept as a word of its own; --accept-goal gives it without being asked.
+
     Examples:
       constat rules approve DRAFT1 --by alice --reason "as customer care asked"
       constat rules approve DRAFT1 --by alice --reason "as agreed" --format json
@@ -60,10 +67,17 @@ def command(  # noqa: PLR0913  each part of an approval has an option
     """
     owner = approving_key(key)
     with Session(project) as session, asked(session):
+        if accept_goal:
+            session.translation_of_draft(rule_id, accept_goal=accept_goal)
         decided = session.reviews.approve(
             rule_id, by=by, reason=reason, key=owner, into=into, rule_id=name
         )
-    show_decided(decided, form)
+        translation = None
+        if (decided.kind, decided.status) == ("draft", "approved"):
+            translation = session.translation_of_draft(rule_id)
+        who = by or ("" if owner is None else owner.name)
+        confirm = Once(session, who, accepted=bool(accept_goal))
+        show_decided(decided, form, translation, confirm)
     return 0 if decided.status == "approved" else 4
 
 
@@ -77,11 +91,20 @@ def approving_key(path: str | None) -> SigningKey | None:
     return found
 
 
-def show_decided(decided: Decided, form: str) -> None:
-    """Say what a decision came to."""
+def show_decided(
+    decided: Decided,
+    form: str,
+    translation: Translation | None = None,
+    confirm: Once | None = None,
+) -> None:
+    """Say what a decision came to; then the question is confirmed, if there is one."""
     if form == "json":
+        if translation is not None and confirm is not None:
+            translation = confirm(translation, asks=False)
+        told = {} if translation is None else {"translation": translation.as_json()}
         write_json(
             {
+                **told,
                 "id": decided.identity,
                 "kind": decided.kind,
                 "status": decided.status,
@@ -100,3 +123,5 @@ def show_decided(decided: Decided, form: str) -> None:
         note(f"{decided.have} of {decided.needed} approvals are there: another person has to agree")
     elif decided.status == "approved" and not decided.signed:
         note("the approval is not signed: nothing but its record says who gave it")
+    if translation is not None and confirm is not None:
+        confirm(translation, asks=True)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, TypedDict
 import click
 
 from constat.cli.asking import asked, project_option
+from constat.cli.confirming_options import Confirming, asker, confirming_options
 from constat.cli.helping import PlainCommand
 from constat.cli.solve_display import displayed
 from constat.cli.solve_options import (
@@ -47,6 +48,7 @@ class _Wanted:
     mend: bool
     certificate: str | None
     require_approved: bool
+    confirming: Confirming
     chart: str | None
     events: str
     form: str
@@ -67,6 +69,8 @@ class _Shared(TypedDict):
     mend: bool
     certify: bool
     require_approved: bool
+    accept_goal: str
+    require_confirmed: bool
     observe: Telling
 
 
@@ -83,6 +87,7 @@ class _Shared(TypedDict):
 @click.option("--by", default="", metavar="NAME", help="Who asks, for the record.")
 @click.option("--ask", "asking", is_flag=True, help="Show the plan and ask before it runs.")
 @click.option("--show-plan", "holding", is_flag=True, help="Keep the plan and run nothing.")
+@confirming_options
 @solve_options
 @project_option
 def command(question: str | None, *, file: str | None, project: str | None, **given: object) -> int:
@@ -97,6 +102,10 @@ def command(question: str | None, *, file: str | None, project: str | None, **gi
     nobody has approved, or code), or open, with what is not known. The sentence holds no number
     that is not in the result or computed from it.
 
+    That the plan's answer is what was asked is a person's word: of who wrote the plan, or confirmed
+    it by --accept-goal with the relation that answers, as "top(?place, ?customer)"; else the answer
+    is not settled for certain, and it is said what the question says and the plan does not.
+
     An answer has a proof that `constat verify` checks: rows of rules and rankings are derived
     again, those of SELECTs over steps and of code are attested with the very text that gave them.
 
@@ -107,8 +116,9 @@ def command(question: str | None, *, file: str | None, project: str | None, **gi
       constat solve --plan examples/vip/plans/top5.yaml --format csv --today 2025-11-21
       constat solve --plan examples/vip/plans/top5.yaml --show-plan          # exits with 4
 
-    Exit codes: 0 proved, 3 proved under assumptions, 4 open, computed and not checked, held back,
-    or a step gave nothing, 2 bad usage, configuration, plan or question.
+    Exit codes: 0 proved, 3 proved under assumptions or not confirmed, 4 open, computed and not
+    checked, held back, a step gave nothing, or not confirmed with --require-confirmed, 2 bad usage,
+    configuration, plan or question, or another goal than was accepted.
     """
     if question is None and file is None:
         raise click.UsageError("give a question, or a plan by `--plan FILE`")
@@ -129,11 +139,13 @@ def _explored(
 ) -> Explored:
     shared = _Shared(
         plan=plan,
-        by=wanted.by,
+        by=asker(wanted.by) if wanted.confirming.goal else wanted.by,
         review=wanted.review,
         mend=wanted.mend,
         certify=wanted.certificate is not None,
         require_approved=wanted.require_approved,
+        accept_goal=wanted.confirming.goal,
+        require_confirmed=wanted.confirming.required,
         observe=tell,
     )
     if wanted.exploration is None:

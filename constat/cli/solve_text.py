@@ -1,8 +1,8 @@
 """An explored answer as text, JSON and CSV.
 
 In: an answer. Out: results on stdout. Invariants: cells and names are data and draw nothing on a
-terminal; decimals and large integers are texts in JSON, as in `query`; what the answer rests on is
-always said. Example: the first line is the sentence, the last names the exploration.
+terminal; decimals and large integers are texts in JSON, as in `query`; what was answered stands
+first, and what the answer rests on is always said. Example: the last line names the exploration.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import sys
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
+from constat.cli.confirming_options import translation_lines
 from constat.cli.output import bold, counted, use_utf8, write, write_pieces
 from constat.cli.results import assumption_json
 from constat.cli.tables import Table
@@ -34,6 +35,10 @@ _NOT_CHECKED: Final = "COMPUTED_NOT_CHECKED"
 
 def print_explored(explored: Explored, limit: int) -> None:
     """Print an answer for people."""
+    if explored.translation is not None:
+        for line in translation_lines(explored.translation):
+            write(line)
+        write("")
     write(explored.sentence)
     if explored.rows:
         write("")
@@ -62,6 +67,7 @@ def explored_json(explored: Explored) -> dict[str, object]:
         "verdict": explored.verdict.value if explored.verdict else _NOT_CHECKED,
         "settled": explored.settlement.value,
         "exit_code": explored.exit_code,
+        "translation": None if explored.translation is None else explored.translation.as_json(),
         "sentence": explored.sentence,
         "narrated": explored.narrated,
         "relation": relation.output.name,

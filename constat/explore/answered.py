@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from constat.explore.plan import Plan
     from constat.explore.relations import Relation
+    from constat.proof.translation import Translation
 
 
 NOT_CHECKED: Final = "computed, not checked"
@@ -84,7 +85,8 @@ class Explored:
     such as that a source has changed since an earlier question. `replaying` says whose replies were
     replayed, where no model was asked. `authors` are the models that drafted any step which the
     answer rests on, those of earlier questions included; `approvals` are the names of people who
-    approved the plan, as far as that counts. `proof` has the certificate.
+    approved the plan, as far as that counts. `proof` has the certificate, `translation` who says
+    that the plan's answer is what was asked.
     """
 
     exploration: str
@@ -103,6 +105,7 @@ class Explored:
     authors: tuple[str, ...] = ()
     approvals: tuple[str, ...] = ()
     proof: AnswerProof = field(default_factory=AnswerProof)
+    translation: Translation | None = None
 
     @property
     def certificate(self) -> bytes:
@@ -138,8 +141,9 @@ class Explored:
 
     @property
     def exit_code(self) -> int:
-        """0 proved, 3 proved under assumptions, 4 unresolved, or computed and not checked."""
-        return self.settlement.exit_code
+        """0 proved, 3 under assumptions or unconfirmed, 4 open, or computed and not checked."""
+        code = self.settlement.exit_code
+        return code if self.translation is None else self.translation.exit_code(code)
 
     @property
     def rows(self) -> Sequence[tuple[Any, ...]]:

@@ -223,6 +223,25 @@ class Asking(ABC):
             raise TypeError("an answer to a question has no translation")
         return self.confirmations.confirm(answer.translation, by)
 
+    def translation_of_draft(self, identity: str, *, accept_goal: str = "") -> Translation | None:
+        """Say what the question of a draft was read as, and who has confirmed that.
+
+        Nothing where the draft was written for no question, or has no goal any more. Raises
+        `ConstatError` where `accept_goal` is another goal, or there is no such draft.
+        """
+        answering = importlib.import_module("constat.session.asking_steps")
+        found: Translation | None = answering.translation_of_draft(self, identity, accept_goal)
+        return found
+
+    def prove_draft(self, identity: str, *, observe: Observer | None = None) -> Result:
+        """Prove the goal of a draft's question anew, such as after a fact for it was stated.
+
+        Raises `ConstatError` where the draft has no goal, and as `prove` does.
+        """
+        answering = importlib.import_module("constat.session.asking_steps")
+        found: Result = answering.prove_draft(self, identity, observe)
+        return found
+
     @property
     def confirmations(self) -> Confirmations:
         """Who has confirmed which goal for which question; they can be withdrawn."""

@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from constat.analysis import check_goal
 from constat.authoring.drafting import Desk, check_question, draft_for
 from constat.authoring.ground import Ground
 from constat.authoring.prompt_building import PromptBuilder
@@ -36,6 +37,7 @@ from constat.session.conversing import (
     told_before,
 )
 from constat.session.drafted import (
+    PLAN_OF,
     JoinedProgram,
     OtherSession,
     approved_only,
@@ -46,7 +48,7 @@ from constat.session.spelling import shown_goal
 from constat.store.clock import now
 from constat.store.drafts import NewDraft
 from constat.store.transcripts import Transcripts
-from constat.syntax import print_rule
+from constat.syntax import parse_goal, print_rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -286,6 +288,40 @@ class _Answering:
         yield from self.remarked
         if draft is not None and self.wish.require_approved:
             yield _unapproved(draft)
+
+
+def translation_of_draft(
+    session: Session, identity: str, accept_goal: str = ""
+) -> Translation | None:
+    """Say what the question of a draft was read as; see `Asking.translation_of_draft`."""
+    draft = session.drafts.get(identity)
+    if not draft.goal or draft.purpose.startswith(PLAN_OF):
+        return None
+    approved = draft.status == "approved"
+    program = session.program if approved else join_drafts(session.program, [draft]).program
+    try:
+        goal = check_goal(parse_goal(draft.goal, program.program), program)
+    except ConstatError:
+        # It was approved under other names, or what it reads has changed.
+        return None
+    reading = Reading(draft.purpose, goal, program, session.program)
+    found = translate(reading, session.speech, session.project.state, required=False)
+    if accept_goal:
+        require_goal(reading, accept_goal, found)
+    return found
+
+
+def prove_draft(session: Session, identity: str, observe: Observer | None) -> Result:
+    """Prove the goal of a draft's question anew; see `Asking.prove_draft`."""
+    draft = session.drafts.get(identity)
+    if not draft.goal:
+        message = f"the draft {draft.short} was written for no goal"
+        hint = "name one: `constat prove GOAL --draft ID`"
+        raise ConstatError([Diagnostic("C0882", message, help=hint)])
+    with session.with_drafts([draft.identity]) as other:
+        result = other.prove(draft.goal, observe=observe)
+    translation = translation_of_draft(session, draft.identity)
+    return result if translation is None else result.translated(translation)
 
 
 def _goal(drafted: Drafted) -> Atom:

@@ -15,19 +15,26 @@ from constat.analysis import check_goal
 from constat.authoring.constants import atom_constants, constants_of, unseen
 from constat.authoring.losses import losses
 from constat.diagnostics import ConstatError, Diagnostic
+from constat.explore.periods import PERIODS
+from constat.explore.plan import Work
+from constat.explore.plan_approval import plan_digest
+from constat.explore.ranking import ranking_query
 from constat.library.reviewing.confirmations import Confirmations
 from constat.library.reviewing.hashes import hash_below
 from constat.logic import Atom, Constant, Kind, Variable
+from constat.proof.canonical import canonical, sha256
 from constat.proof.encoding import reachable
 from constat.proof.translation import Status, Translation, goal_words
 from constat.session.spelling import shown_goal
 from constat.syntax import parse_goal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from constat.analysis import AnalysedProgram
+    from constat.explore.chain import Chain, Link
+    from constat.explore.plan import Plan
     from constat.logic import Predicate
     from constat.proof.speech import Speech
 
@@ -67,10 +74,13 @@ class Reading:
 
 def translate(reading: Reading, speech: Speech, state: Path, *, required: bool) -> Translation:
     """Say whether a person stands for a reading; `state` is the folder of the confirmations."""
+    words = goal_words(reading.predicate, reading.goal, speech)
+    if is_stated(reading, speech):
+        return Translation(reading.shown, words, question=reading.question)
     found = Translation(
         reading.shown,
-        goal_words(reading.predicate, reading.goal, speech),
-        Status.STATED if is_stated(reading, speech) else Status.UNCONFIRMED,
+        words,
+        Status.UNCONFIRMED,
         reading.question,
         losses(reading.question, reading.goal, reading.program, reading.base),
         day=present_day(reading),
@@ -78,6 +88,54 @@ def translate(reading: Reading, speech: Speech, state: Path, *, required: bool) 
         required=required,
     )
     return Confirmations(state).judged(found)
+
+
+def translate_plan(
+    question: str, plan: Plan, chain: Chain, drafters: Sequence[str], *, day: str
+) -> Translation:
+    """Say what the answer of a plan is; it is stated where no model drafted a step of it.
+
+    `day` is the day that counts as today. Whether it was confirmed is not looked up yet.
+    """
+    reading = plan_reading(question, plan, chain)
+    links = chain.below([plan.answer])
+    words = "; then: ".join(one.step.goal for one in links)
+    words = words or goal_words(reading.predicate, reading.goal)
+    if not drafters:
+        return Translation(reading.shown, words, question=question)
+    reads = {name for link in links for name in (*link.reads, *link.gives)}
+    known = reads & chain.analysed.program.predicates.keys()
+    dated = bool(reads & PERIODS.keys()) or bool(present_day(reading))
+    return Translation(
+        reading.shown,
+        words,
+        Status.UNCONFIRMED,
+        question,
+        losses(
+            *(question, reading.goal, chain.analysed, chain.base),
+            texts=[_ran(one) for one in links],
+            besides=sorted(known),
+        ),
+        day=day if dated else "",
+        below=sha256(
+            canonical([plan_digest(chain, plan), hash_below(chain.analysed, sorted(known))])
+        ),
+    )
+
+
+def plan_reading(question: str, plan: Plan, chain: Chain) -> Reading:
+    """Give the answer of a plan as a goal: all rows of its relation."""
+    columns = chain.analysed.program.predicates[plan.answer].columns
+    goal = Atom(plan.answer, tuple(Variable(column.name) for column in columns))
+    return Reading(question, goal, chain.analysed, chain.base)
+
+
+def _ran(link: Link) -> str:
+    """Give what a step runs beside rules."""
+    step = link.step
+    if step.work is Work.RULES:
+        return ""
+    return step.text if step.ranking is None else ranking_query(step, step.ranking)
 
 
 def is_stated(reading: Reading, speech: Speech) -> bool:

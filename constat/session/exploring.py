@@ -23,7 +23,9 @@ from constat.explore.plan import LONGEST_QUESTION, Plan, Work
 from constat.explore.planning import Earlier, Planning, PlanningDesk, check_draft
 from constat.explore.reading import read_plan
 from constat.explore.writing import write_plan
+from constat.library.reviewing.confirmations import Confirmations
 from constat.model import Task
+from constat.session.confirmation import plan_reading, require_goal
 from constat.session.conversing import told_before
 from constat.session.exploring_approvals import PlanApprovals
 from constat.session.exploring_checks import check_sources
@@ -36,6 +38,7 @@ from constat.store.explored import ANSWERED, NewQuestion
 if TYPE_CHECKING:
     from constat.explore.events import Telling
     from constat.explore.plan import Step
+    from constat.proof.translation import Translation
     from constat.session.bench import Bench
     from constat.store.explored import Exploration, Question
     from constat.store.tables import DataStore
@@ -98,6 +101,8 @@ class Exploring:
             drafters = asked.drafters(asked.plan.author)
             approvals = PlanApprovals(self._project)
             approvals.require(asked.chain, asked.plan, drafters, asked.exploration)
+        if wish.accept_goal:
+            self._accept(asked, wish)
         conversation = conversation_of(self._project, asked.exploration)
         try:
             explored = self._runs.run(asked, wish, started)
@@ -107,6 +112,20 @@ class Exploring:
         exchange = exchange_of(explored, values=conversation.tells_values)
         unkept = tuple(one.message for one in conversation.keep(exchange))
         return replace(explored, notes=(*explored.notes, *unkept))
+
+    def _accept(self, asked: Asked, wish: Wish) -> None:
+        """Keep that the plan's answer is what was asked. Raises `ConstatError` for another one."""
+        found = self._runs.translation(asked)
+        require_goal(plan_reading(asked.text, asked.plan, asked.chain), wish.accept_goal, found)
+        if not found.confirmed:
+            Confirmations(self._project.state).confirm(found, wish.by)
+
+    def translation(self, prefix: str) -> Translation:
+        """Say what the answer of an exploration's last question is, and who confirmed it."""
+        found = self.store.get(prefix)
+        if not found.questions:
+            raise _waiting(found.identity)
+        return self._runs.translation(self._again(found, found.questions[-1]))
 
     def _said(self, before: Exploration, question: str) -> str:
         """Tell what was said in an exploration so far; empty where nothing is known of it."""

@@ -34,7 +34,9 @@ class Wish:
     With a `plan` no model plans. `exploration` is one to go on with: an id, empty for the latest,
     `None` for a new one. With `mend` a model may correct a person's plan too. `client` stands for
     the project's models. With `certify` the answer is proved however long that takes; with
-    `require_approved` a plan that a model drafted runs only as somebody approved it.
+    `require_approved` a plan that a model drafted runs only as somebody approved it. `accept_goal`
+    is the answer that is meant, in the word of `by`: a plan for another one does not run. With
+    `require_confirmed` nothing is settled before somebody has confirmed it.
     """
 
     plan: Plan | None = None
@@ -46,6 +48,8 @@ class Wish:
     client: Client | None = None
     certify: bool = False
     require_approved: bool = False
+    accept_goal: str = ""
+    require_confirmed: bool = False
 
 
 class Around(Protocol):

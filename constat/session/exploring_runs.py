@@ -27,7 +27,9 @@ from constat.explore.plan_approval import PlanWord
 from constat.explore.running import Running, StepsFailedError
 from constat.explore.workshop import Bounds, Workshop
 from constat.explore.writing import write_plan
+from constat.library.reviewing.confirmations import Confirmations
 from constat.model import Task
+from constat.session.confirmation import translate_plan
 from constat.session.exploring_approvals import PlanApprovals
 from constat.session.exploring_proofs import Proofs, keep_certificate, kept_proof
 from constat.session.solving_code import CodeSteps
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
     from constat.explore.events import Telling
     from constat.explore.failures import StepFailure
     from constat.explore.relations import Relation
+    from constat.proof.translation import Translation
     from constat.session.bench import Bench
     from constat.session.exploring_models import ModelAccess, Wish
 
@@ -137,7 +140,7 @@ class Runs:
         told = answer_json(explored)
         self.store.conclude(explored.exploration, explored.number, ANSWERED, told)
 
-    def _first(self, asked: Asked, running: Running, author: str) -> Explored:
+    def _first(self, asked: Asked, wish: Wish, running: Running, author: str) -> Explored:
         """Give the answer as it was computed, before it is proved and worded."""
         plan = _plan_now(asked, running.chain, author)
         relation = running.need([plan.answer])[plan.answer]
@@ -147,7 +150,16 @@ class Runs:
             authors=asked.drafters(author),
             approvals=self._approvers(asked, running.chain, author),
             proof=AnswerProof(why="the proof was not finished"),
+            translation=self.translation(
+                replace(asked, plan=plan, chain=running.chain), required=wish.require_confirmed
+            ),
         )
+
+    def translation(self, asked: Asked, *, required: bool = False) -> Translation:
+        """Say what the plan's answer is, and who has confirmed that it is what was asked."""
+        drafters, day = asked.drafters(asked.plan.author), asked.today.isoformat()
+        found = translate_plan(asked.text, asked.plan, asked.chain, drafters, day=day)
+        return Confirmations(self._project.state).judged(replace(found, required=required))
 
     def _computed(self, asked: Asked, wish: Wish) -> tuple[Explored, Running]:
         """Give the answer with a proof, and the run."""
@@ -179,7 +191,7 @@ class Runs:
         running = Running(asked.chain, workshop)
         try:
             running.need([asked.plan.answer])
-            explored = self._first(asked, running, author)
+            explored = self._first(asked, wish, running, author)
             self._keep(explored)
             proof = self._proved(asked, wish, Proofs(relations, workshop), running, explored)
         except StepsFailedError as problem:
@@ -303,6 +315,7 @@ def answer_json(explored: Explored) -> dict[str, Any]:
         "reasons": list(explored.relation.reasons),
         "notes": list(explored.notes),
         "seconds": round(explored.seconds, 3),
+        "translation": None if explored.translation is None else explored.translation.as_json(),
     }
 
 

@@ -18,7 +18,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
 from constat.diagnostics import ConstatError, Diagnostic
+from constat.explore.answered import Explored
 from constat.logic import Constant
+from constat.session.asking import Answered
 from constat.session.conversing import (
     PROVE,
     Conversation,
@@ -29,6 +31,7 @@ from constat.session.conversing import (
 )
 from constat.session.drafted import JoinedProgram, OtherSession
 from constat.session.query_text import parse_query
+from constat.session.result import Result
 from constat.session.supposed_rules import suppose_rules
 from constat.session.suppositions import Suppositions, read_suppositions
 from constat.syntax import parse_fact, parse_goal
@@ -37,8 +40,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
 
+    from constat.proof.translation import Translation
     from constat.session.answers import Answers
-    from constat.session.result import Result
     from constat.session.session import Session
     from constat.session.what_if import WhatIf
 
@@ -46,6 +49,8 @@ TYPED: Final = "typed.dl"
 _MOST_UNDONE: Final = 1_000
 _MOST_KEPT: Final = 100
 _ATOM: Final = re.compile(r"\s*!?\s*[A-Za-z_]\w*\s*\(")
+# `:-` begins the body of a rule.
+_COMMAND: Final = re.compile(r"/|:[a-z]")
 _RULE: Final = re.compile(r"\s*(?:\.(?:decl|type|pragma)\b|@\[|[A-Za-z_]\w*\s*\([^()]*\)\s*:-)")
 _FACT: Final = re.compile(r"\s*[A-Za-z_]\w*\s*\(.*\)\s*\.\s*\Z", re.DOTALL)
 _OPENING: Final = "([{"
@@ -75,7 +80,7 @@ def kind_of(text: str) -> Kind:
     bare = text.strip()
     if not bare or bare.startswith("//"):
         return Kind.NOTHING
-    if bare.startswith("/"):
+    if _COMMAND.match(bare):
         return Kind.COMMAND
     if _RULE.match(bare) or _FACT.match(bare):
         return Kind.RULES
@@ -120,6 +125,9 @@ class Notebook:
     def __init__(self, session: Session) -> None:
         self.base = session
         self.results: list[Result] = []
+        self.answer: Answered | Explored | None = None
+        """The last answer to a question in words."""
+        self._drafts: dict[str, str] = {}
         self.exploration = ""
         self.conversation = new_name("repl")
         self._state = _State()
@@ -234,10 +242,65 @@ class Notebook:
                 return True
         return False
 
-    def remember(self, result: Result) -> None:
-        """Keep a result for what is asked about it later."""
+    def remember(self, result: Result, draft: str = "") -> None:
+        """Keep a result for what is asked about it later; `draft` is what its goal rests on."""
         self.results.append(result)
         del self.results[:-_MOST_KEPT]
+        self._drafts.pop(result.goal, None)
+        if draft:
+            self._drafts[result.goal] = draft
+
+    def answered(self, found: Answered) -> None:
+        """Keep the answer to a question: it can be confirmed, and facts it lacks be stated."""
+        self.answer = found
+        self.remember(found.result, "" if found.draft is None else found.draft.identity)
+
+    @property
+    def draft(self) -> str:
+        """The draft that the last question made, if it is the last thing that was asked."""
+        question = self.answer
+        if not isinstance(question, Answered) or question.draft is None:
+            return ""
+        return question.draft.identity if self.last is question.result else ""
+
+    def again(self) -> Result | None:
+        """Try the goal of the last question again, if it is the last thing that was asked."""
+        question = self.answer
+        if not isinstance(question, Answered) or self.last is not question.result:
+            return None
+        result = self._again(question.goal)
+        translation = question.result.translation
+        if translation is not None:
+            result = result.translated(translation)
+        self.answered(replace(question, result=result))
+        return result
+
+    def _again(self, goal: str) -> Result:
+        draft = self._drafts.get(goal)
+        if draft:
+            return self.base.prove_draft(draft)
+        if self._supposes:
+            found = self.prove(goal)
+            self.results.pop()
+            return found if isinstance(found, Result) else found.after
+        return self.session.prove(goal)
+
+    def confirm(self, by: str) -> Translation:
+        """Keep that the last question was read as what it asks. Raises `ConstatError`."""
+        if self.answer is None:
+            message = "no question in words has been answered yet"
+            raise ConstatError([Diagnostic("C0921", message, help="type a sentence first")])
+        translation = self.base.confirm(self.answer, by=by)
+        question = translation.question
+        self.undone_by("a confirmation", lambda: self.base.confirmations.withdraw(question, by))
+        if isinstance(self.answer, Explored):
+            self.answer = replace(self.answer, translation=translation)
+        else:
+            before = self.answer.result
+            result = before.translated(translation)
+            self.answer = replace(self.answer, result=result)
+            self.results = [result if one is before else one for one in self.results]
+        return translation
 
     def converse(self, said: str, verdict: str) -> tuple[Diagnostic, ...]:
         """Have a typed goal in the conversation, for questions that a model will read.
@@ -255,9 +318,18 @@ class Notebook:
         )
 
     def unresolved(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """Give the goals whose last result lacks facts, with those facts as goals."""
-        last = {one.goal: one for one in self.results}
-        return tuple((goal, tuple(one.missing)) for goal, one in last.items() if one.missing)
+        """Give the goals that lack facts now, with those facts as goals.
+
+        Each that lacked one is tried again: what was stated meanwhile counts. One that can be asked
+        no longer lacks nothing.
+        """
+        found = []
+        for goal in dict.fromkeys(one.goal for one in self.results if one.missing):
+            with suppress(ConstatError):
+                result = self._again(goal)
+                if result.missing:
+                    found.append((goal, tuple(result.missing)))
+        return tuple(found)
 
     def close(self) -> None:
         """End what was opened; the project's own session is whoever opened it to close."""

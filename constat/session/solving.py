@@ -68,6 +68,8 @@ class Solving(ABC):
         mend: bool = False,
         certify: bool = False,
         require_approved: bool = False,
+        accept_goal: str = "",
+        require_confirmed: bool = False,
         client: Client | None = None,
         observe: Telling | None = None,
     ) -> Explored:
@@ -79,12 +81,14 @@ class Solving(ABC):
         may correct the steps of a plan that a person wrote. `Explored.certificate` proves the
         answer where that takes less than a moment, with `certify` however long it takes; where that
         fails the answer was computed and not checked, and `Explored.proof.why` says why. With
-        `require_approved` a plan that a model drafted is kept and not run
-        before somebody has approved it (`plans.approve`). Raises `ConstatError`.
+        `require_approved` a plan that a model drafted is kept and not run before somebody has
+        approved it (`plans.approve`). `accept_goal`, `require_confirmed` and `confirm` are as with
+        `ask`; the goal is the relation that answers. Raises `ConstatError`.
         """
         exploring = importlib.import_module("constat.session.exploring_models")
         wish = exploring.Wish(
-            plan, None, today, by, review, mend, client, certify, require_approved
+            *(plan, None, today, by, review, mend, client, certify, require_approved),
+            *(accept_goal, require_confirmed),
         )
         found: Explored = self._exploring(observe).solve(question, wish)
         return found
@@ -100,6 +104,8 @@ class Solving(ABC):
         mend: bool = False,
         certify: bool = False,
         require_approved: bool = False,
+        accept_goal: str = "",
+        require_confirmed: bool = False,
         client: Client | None = None,
         observe: Telling | None = None,
     ) -> Explored:
@@ -110,25 +116,35 @@ class Solving(ABC):
         """
         exploring = importlib.import_module("constat.session.exploring_models")
         wish = exploring.Wish(
-            plan, exploration, "", by, review, mend, client, certify, require_approved
+            *(plan, exploration, "", by, review, mend, client, certify, require_approved),
+            *(accept_goal, require_confirmed),
         )
         found: Explored = self._exploring(observe).solve(question, wish)
         return found
 
-    def resume(
+    def resume(  # noqa: PLR0913  as in `solve`
         self,
         exploration: str = "",
         *,
+        by: str = "",
         mend: bool = False,
         certify: bool = False,
         require_approved: bool = False,
+        accept_goal: str = "",
+        require_confirmed: bool = False,
         client: Client | None = None,
         observe: Telling | None = None,
     ) -> Explored:
         """Go on with an exploration where it ended, however it ended; finished steps are kept."""
         exploring = importlib.import_module("constat.session.exploring_models")
         wish = exploring.Wish(
-            mend=mend, client=client, certify=certify, require_approved=require_approved
+            by=by,
+            mend=mend,
+            client=client,
+            certify=certify,
+            require_approved=require_approved,
+            accept_goal=accept_goal,
+            require_confirmed=require_confirmed,
         )
         found: Explored = self._exploring(observe).resume(exploration, wish)
         return found

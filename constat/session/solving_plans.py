@@ -16,6 +16,7 @@ from constat.explore.pictures import rules_text
 from constat.explore.plan import Work
 from constat.explore.reading import read_plan
 from constat.project.document import MAX_BYTES
+from constat.session.confirmation import plan_reading, require_goal
 from constat.session.exploring_approvals import PlanApprovals, Planned
 from constat.store.drafts import DraftStore, NewDraft
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from constat.explore.plan import Plan
     from constat.library.reviewing.approvals import Approval
     from constat.proof.signing import SigningKey
+    from constat.proof.translation import Translation
     from constat.session.exploring import Exploring
     from constat.session.reviewing_report import Decided
     from constat.store.drafts import Draft
@@ -77,6 +79,16 @@ class Plans:
         certificate of the answer names it. What the project asks of approvers is as for rules.
         """
         return self._approvals.approve(self._planned(exploration), reason=reason, by=by, key=key)
+
+    def translation(self, exploration: str = "") -> Translation:
+        """Say what the answer of the last question is, and who confirmed that it was asked."""
+        return self._exploring.translation(exploration)
+
+    def require_goal(self, exploration: str, goal: str) -> None:
+        """Raise `ConstatError` unless a goal is the answer of the last question."""
+        found, plan, chain = self._exploring.chain_of(exploration)
+        reading = plan_reading(found.questions[-1].text, plan, chain)
+        require_goal(reading, goal, self.translation(exploration))
 
     def withdraw(self, exploration: str = "", *, reason: str, by: str) -> Decided:
         """Take the approvals of the plan of the last question back. Raises `ConstatError`."""

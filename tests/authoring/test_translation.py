@@ -10,6 +10,7 @@ import sys
 import textwrap
 from typing import TYPE_CHECKING
 
+import jsonschema
 import pytest
 
 from constat.diagnostics import ConstatError
@@ -348,6 +349,115 @@ def test_the_command_confirms_refuses_and_takes_back(shop: Path) -> None:
     assert (translation["status"], translation["confirmed_by"]) == ("confirmed", "ada")
     assert asked("--unconfirm", "--by", "bob")[0] == 0
     assert asked()[0] == 3
+
+
+LACKING = """
+@[says = "{c} is insured"]
+.decl insured(c: CustomerId)
+@[says = "{c} is covered"]
+.decl covered(c: CustomerId)
+covered(?c) :- customer(?c), insured(?c).
+"""
+COVERED = "Is C001 covered?"
+
+
+def lacking(shop: Path) -> str:
+    """Ask a question whose draft lacks a fact; give the draft's id."""
+    with Session(shop) as session:
+        found = session.ask(COVERED, client=Scripted(proposed("covered(C001)", LACKING)), by="bob")
+        assert found.verdict is Verdict.UNRESOLVED
+        assert found.result.missing == ("insured(C001)",)
+        assert found.draft is not None
+        return found.draft.short
+
+
+def test_a_fact_that_a_draft_lacks_is_stated_and_its_goal_tried_again(shop: Path) -> None:
+    draft = lacking(shop)
+    words = ("facts", "add", "insured(C001)", "--by", "ada", "--project", shop)
+    unknown = run(*words)
+    assert (unknown.code, "C0181" in unknown.err) == (2, True)
+    ran = run(*words, "--draft", draft)
+    assert ran.code == 3, ran.err
+    lines = ran.out.splitlines()
+    assert lines[0] == "added: insured(C001), stated by ada"
+    assert f"question: {COVERED}" in lines
+    assert "in words: C001 is covered" in lines
+    assert "PROVED UNDER assumptions: covered(C001)" in lines
+    assert "assuming: user ada says insured(C001)" in ran.out
+    listed = run("facts", "list", "--project", shop)
+    assert "insured(C001), stated by ada" in listed.out
+    back = ("facts", "retract", "insured(C001)", "--by", "ada", "--project", shop)
+    assert run(*back).code == 2
+    assert run(*back, "--draft", draft).code == 0
+    with Session(shop) as session:
+        assert session.prove_draft(draft).verdict is Verdict.UNRESOLVED
+
+
+def test_a_fact_that_a_draft_lacks_is_told_in_words(shop: Path) -> None:
+    draft = lacking(shop)
+    words = ("facts", "tell", "C001 is insured.", "--as", "insured(C001)", "--by", "ada", "--yes")
+    ran = run(*words, "--draft", draft, "--project", shop)
+    assert ran.code == 3, ran.err
+    assert "added: insured(C001), told by ada" in ran.out
+    assert "PROVED UNDER assumptions: covered(C001)" in ran.out
+    again = run(*words, "--draft", draft, "--project", shop, "--format", "json")
+    assert again.json["verdict"] == "PROVED_UNDER"
+    added = ("facts", "add", "insured(C001)", "--by", "ada", "--draft", draft, "--project", shop)
+    told = run(*added, "--format", "json")
+    assert told.json["then"]["verdict"] == "PROVED_UNDER"
+    jsonschema.validate(told.json, run("schema", "facts", "add").json)
+
+
+def approved(shop: Path, draft: str, *words: str) -> tuple[int, str]:
+    by = ("--by", "ada", "--reason", "so it is", "--project", shop)
+    ran = run("rules", "approve", draft, *by, *words)
+    return ran.code, ran.out + ran.err
+
+
+def test_approving_a_draft_is_not_confirming_its_question(shop: Path) -> None:
+    draft = lacking(shop)
+    code, told = approved(shop, draft)
+    assert code == 0
+    assert "whether the goal is what was asked, nobody has confirmed" in told
+    with Session(shop) as session:
+        assert ask(session, COVERED, "covered(C001)").exit_code == 4
+        assert session.confirmations.records() == ()
+
+
+def test_approving_with_the_goal_confirms_its_question_separately(shop: Path) -> None:
+    draft = lacking(shop)
+    code, told = approved(shop, draft, "--accept-goal", "covered(C002)")
+    assert (code, "C0980" in told) == (2, True)
+    with Session(shop) as session:
+        assert session.drafts.get(draft).status == "proposed", "nothing was let in"
+    code, told = approved(shop, draft, "--accept-goal", "covered(C001)")
+    assert code == 0
+    assert f"confirmed: covered(C001) is what was asked: {COVERED}" in told
+    with Session(shop) as session:
+        found = ask(session, COVERED, "covered(C001)").translation
+        assert (found.status, found.by) == (Status.CONFIRMED, "ada")
+        # The approval and the confirmation are two records: the one may end without the other.
+        session.confirmations.withdraw(COVERED, "ada")
+        assert not ask(session, COVERED, "covered(C001)").translation.confirmed
+        assert session.drafts.get(draft).status == "approved"
+
+
+def test_on_a_terminal_the_question_of_a_draft_is_asked_once(
+    shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    draft, shown = lacking(shop), []
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+
+    def confirm(text: str, **_: object) -> bool:
+        shown.append(text)
+        return True
+
+    monkeypatch.setattr("click.confirm", confirm)
+    code, told = approved(shop, draft)
+    assert (code, len(shown)) == (0, 1)
+    assert told.index(f"question: {COVERED}") < told.index("in words: C001 is covered")
+    with Session(shop) as session:
+        assert ask(session, COVERED, "covered(C001)").translation.by == "ada"
 
 
 def test_advice_about_a_negated_goal_is_no_other_question(shop: Path) -> None:

@@ -16,12 +16,14 @@ from hypothesis import strategies as st
 
 from constat import Session
 from constat.cli.repl.desk import Desk
+from constat.cli.repl.dispatching import enter
 from constat.cli.repl.looping import coloured
 from constat.cli.repl.offering import constants, offers
 from constat.cli.repl.starting import entries
 from constat.cli.solve_options import plan_file
 from constat.session.repl import Kind, Notebook, is_complete, kind_of
 from constat.session.suppositions import Suppositions
+from tests.authoring.scripted import Scripted, proposed
 from tests.cli.running import Ran, run
 from tests.cli.terminal import LONGEST, Terminal
 
@@ -255,6 +257,63 @@ def test_a_question_is_read_by_a_model_of_the_project(shop: Path, entered: Enter
     assert "goal: is_vip(C001)" in ran.out
     assert "written" in ran.err
     assert ran.out.count("PROVED: is_vip(C001)") == 2
+
+
+def test_a_question_is_confirmed_without_being_waited_for(shop: Path, entered: Entered) -> None:
+    question = "Is customer C001 a VIP?"
+    ran = entered(shop, ":confirm", question, ":confirm", question, "/undo", question, "/confirm x")
+    assert "no question in words has been answered yet" in ran.err
+    lines = ran.out.splitlines()
+    words = [place for place, line in enumerate(lines) if line == "in words: C001 is a VIP"]
+    verdicts = [place for place, line in enumerate(lines) if line == "PROVED: is_vip(C001)"]
+    assert words[0] < verdicts[0]
+    said = [line.partition(":")[0] for line in lines if line.startswith(("unconf", "confirmed"))]
+    assert said == ["unconfirmed", "confirmed", "confirmed", "unconfirmed", "confirmed"]
+    assert "taken back: a confirmation" in lines
+
+
+DRAFTED = """
+.decl insured(c: CustomerId)
+.decl covered(c: CustomerId)
+covered(?c) :- customer(?c), insured(?c).
+"""
+
+
+def test_a_fact_that_the_last_question_lacks_is_stated_and_it_is_tried_again(
+    shop: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Session(shop) as session, Notebook(session) as notebook:
+        desk = Desk(notebook, "ada")
+        client = Scripted(proposed("covered(C001)", DRAFTED))
+        notebook.answered(session.ask("Is C001 covered?", client=client))
+        assert enter(desk, "/unresolved")
+        assert capsys.readouterr().out == "covered(C001)\n  missing: insured(C001)\n"
+        assert enter(desk, "/facts insured(C001)")
+        told = capsys.readouterr().out
+        assert "added: insured(C001), stated by ada" in told
+        assert "PROVED UNDER assumptions: covered(C001)" in told
+        assert notebook.unresolved() == ()
+        assert enter(desk, "/undo")
+        assert notebook.unresolved() == (("covered(C001)", ("insured(C001)",)),)
+        # Once something else was asked the draft is not meant any more.
+        assert enter(desk, "is_vip(C001)")
+        assert not enter(desk, "/facts insured(C001)")
+        assert notebook.unresolved() == (("covered(C001)", ("insured(C001)",)),)
+
+
+def test_what_is_unresolved_is_never_stale(shop: Path, entered: Entered) -> None:
+    ran = entered(
+        shop,
+        "is_strategic(C009)",
+        "/facts contract_value(C009, 250000)",
+        "/unresolved",
+        "/retract contract_value(C009, 250000)",
+        "/unresolved",
+        "/what-if add contract_value(C009, 250000)",
+        "/unresolved",
+    )
+    assert ran.out.count("missing: contract_value(C009, ?amount)") == 1
+    assert ran.err.count("nothing that was asked lacks a fact") == 2
 
 
 def test_without_a_model_a_sentence_is_explained(shop: Path, entered: Entered) -> None:

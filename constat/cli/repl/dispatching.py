@@ -152,6 +152,7 @@ COMMANDS: Final = (
         "unresolved", "", "list the goals that lack facts, with those facts", answering.unresolved
     ),
     Command("ask", "QUESTION", "answer a question in words, with a proof", exploring.ask),
+    Command("confirm", "", "keep that the goal is what the last question asks", exploring.confirm),
     Command("solve", "QUESTION", "explore a question by a plan of steps", exploring.solve),
     Command("plan", "FILE", "explore by a plan in a file; no model is asked", exploring.plan),
     Command("follow", "QUESTION", "ask on, from the exploration in use", exploring.follow),

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from constat.cli.ask_text import print_answered
+from constat.cli.confirming_options import translation_lines
 from constat.cli.history import state_lines
 from constat.cli.output import PLAIN, counted, note, write, write_heading
 from constat.cli.progress import watching
@@ -48,8 +49,14 @@ def ask(desk: Desk, question: str) -> None:
     if found.note and found.note not in desk.told:
         desk.told.add(found.note)
         note(found.note)
-    desk.notebook.remember(found.result)
+    desk.notebook.answered(found)
     print_answered(found, depth=_DEPTH, quiet=False, told=False)
+
+
+def confirm(desk: Desk, _: str) -> None:
+    """Keep that the last question was read as what it asks."""
+    for line in translation_lines(desk.notebook.confirm(desk.by)):
+        write(line)
 
 
 def solve(desk: Desk, question: str) -> None:
@@ -92,6 +99,7 @@ def _show(desk: Desk, explored: Explored) -> None:
         note(explored.replaying)
     notebook = desk.notebook
     notebook.exploration = explored.exploration
+    notebook.answer = explored
     values = notebook.base.project.authoring.facts
     desk.warn(notebook.keep(exchange_of(explored, values=values)))
     print_explored(explored, SHOWN)

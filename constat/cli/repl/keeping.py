@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from constat.cli.facts_tell import beside, print_again
 from constat.cli.files import read_file, write_file
 from constat.cli.output import counted, note, write
 from constat.diagnostics import ConstatError, Diagnostic
@@ -68,29 +69,42 @@ def facts(desk: Desk, text: str) -> None:
 
 
 def _state(desk: Desk, fact: str) -> None:
-    base = desk.notebook.base
-    stored = base.facts.add(fact, author=desk.by)
-    shown = base.facts.show(stored)
-    desk.notebook.undone_by(
-        f"the fact {shown}", lambda: base.facts.retract(fact, by=desk.by, author=desk.by)
-    )
+    base, draft = desk.notebook.base, desk.notebook.draft
+    with beside(base, draft) as session:
+        stored = session.facts.add(fact, author=desk.by)
+        shown = session.facts.show(stored)
+
+    def undo() -> None:
+        with beside(base, draft) as session:
+            session.facts.retract(fact, by=desk.by, author=desk.by)
+
+    desk.notebook.undone_by(f"the fact {shown}", undo)
     write(f"added: {shown}, stated by {stored.author}")
+    _try_again(desk)
+
+
+def _try_again(desk: Desk) -> None:
+    """Show what becomes of the last question by a fact that was stated for it."""
+    result = desk.notebook.again()
+    if result is not None:
+        print_again(result)
 
 
 def _tell(desk: Desk, text: str) -> None:
-    base = desk.notebook.base
-    told = base.provide_facts(text, author=desk.by)
-    for one in told.said:
-        write(f"says: {one.fact}")
-    for refused in told.refused:
-        note(f"refused: {refused.atom or 'what the model gave'}: {refused.reason}")
-    if told.model:
-        note(f"found by {told.model}")
-    if not told.said or not _confirmed(desk):
-        note("nothing was kept")
-        return
-    for stored in told.keep():
-        write(f"added: {base.facts.show(stored)}, told by {stored.author}")
+    with beside(desk.notebook.base, desk.notebook.draft) as session:
+        told = session.provide_facts(text, author=desk.by)
+        for one in told.said:
+            write(f"says: {one.fact}")
+        for refused in told.refused:
+            note(f"refused: {refused.atom or 'what the model gave'}: {refused.reason}")
+        if told.model:
+            note(f"found by {told.model}")
+        if not told.said or not _confirmed(desk):
+            note("nothing was kept")
+            return
+        for stored in told.keep():
+            write(f"added: {session.facts.show(stored)}, told by {stored.author}")
+    _try_again(desk)
 
 
 def _confirmed(desk: Desk) -> bool:
@@ -102,9 +116,10 @@ def retract(desk: Desk, fact: str) -> None:
     """Take a stated fact back."""
     if not fact:
         raise _lacking("which fact is taken back?", "/retract FACT")
-    base = desk.notebook.base
-    for stored in base.facts.retract(fact.removesuffix("."), by=desk.by):
-        write(f"retracted: {base.facts.show(stored)}, stated by {stored.author}")
+    with beside(desk.notebook.base, desk.notebook.draft) as session:
+        for stored in session.facts.retract(fact.removesuffix("."), by=desk.by):
+            write(f"retracted: {session.facts.show(stored)}, stated by {stored.author}")
+    _try_again(desk)
 
 
 def predicates(desk: Desk, word: str) -> None:

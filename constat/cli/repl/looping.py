@@ -40,7 +40,7 @@ HISTORY: Final = "repl-history"
 _PROMPT: Final = "constat> "
 _MORE: Final = "     ... "
 _TOKENS: Final = re.compile(
-    r'(?P<command>^/[\w-]*)|(?P<comment>//.*)|(?P<string>"(?:[^"\\]|\\.)*"?)'
+    r'(?P<command>^[/:][a-z][\w-]*|^/)|(?P<comment>//.*)|(?P<string>"(?:[^"\\]|\\.)*"?)'
     r"|(?P<variable>\?\w+|\b_\b)|(?P<number>(?<!\w)-?\d+(?:\.\d+)?\b)"
     r"|(?P<declaration>\.(?:decl|type)\b)|(?P<constructor>\$\w+|\bnil\b)|(?P<predicate>[A-Za-z_]\w*(?=\s*\())|(?P<operator>:-|!=|<=|>=|[<>=!])"
 )
