@@ -21,6 +21,7 @@ from constat.cli.results import assumption_json
 from constat.cli.tables import Table
 from constat.evaluation import Verdict
 from constat.explore.writing import plan_json
+from constat.proof.translation import Status
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,7 +36,8 @@ _NOT_CHECKED: Final = "COMPUTED_NOT_CHECKED"
 
 def print_explored(explored: Explored, limit: int) -> None:
     """Print an answer for people."""
-    if explored.translation is not None:
+    # Who wrote the plan knows what it answers.
+    if explored.translation is not None and explored.translation.status is not Status.STATED:
         for line in translation_lines(explored.translation):
             write(line)
         write("")
