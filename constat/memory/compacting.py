@@ -12,7 +12,7 @@ last group, then that group's long texts are shown by their ends.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from constat.memory.contexts import assembled, introduction
@@ -72,7 +72,7 @@ class Compacted:
     def spelled(self) -> str:
         """What stays, as checkpoints keep it."""
         one = self.kept
-        return json.dumps([one.system, one.human, one.tail, int(self.light)])
+        return json.dumps([one.system, one.human, one.tail, int(self.light), one.words])
 
 
 def compact(material: Material, policy: Policy, budget: int) -> Compacted:
@@ -99,8 +99,9 @@ def put_together(
 
 def read_kept(text: str) -> tuple[Kept, bool]:
     """Read what stays, as ``spelled`` wrote it."""
-    system, human, tail, light = json.loads(text)
-    return Kept(tuple(system), tuple(human), tuple(tail)), bool(light)
+    system, human, tail, light, *others = json.loads(text)
+    words = tuple((role, said) for role, said in (others[0] if others else ()))
+    return Kept(tuple(system), tuple(human), tuple(tail), words), bool(light)
 
 
 def _attempt(
@@ -120,7 +121,7 @@ def _attempt(
     saved = _saved(material, keep)
     # A branch has seen the messages before it as well.
     words = introduction(material.history.first + len(shown) - len(keep.numbers), saved)
-    without = messages_tokens(assembled(shown, keep, "")) + estimate(words) + ROLE_TOKENS + 1
+    without = messages_tokens(assembled(shown, keep, "")) + estimate(words) + 2 * ROLE_TOKENS + 1
     filling = Filling(
         _in_full(material, keep, light=light), policy.human_tokens, policy.verbatim_characters
     )
@@ -130,7 +131,8 @@ def _attempt(
         raise BudgetError(problem.needed + without, budget, problem.refs) from None
     if without > budget:
         raise BudgetError(without + view.tokens, budget, ())
-    return Compacted(keep, f"{words}\n{view.text}".rstrip(), view, len(shown), light)
+    keep = replace(keep, words=view.words)
+    return Compacted(keep, f"{words}\n{view.block}".rstrip(), view, len(shown), light)
 
 
 def _saved(material: Material, keep: Kept) -> list[str]:

@@ -18,7 +18,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from constat.memory.history import place_of
+from constat.memory.facts import Span
 from constat.memory.lines import Line, head, key_of, shown
 from constat.memory.tokens import hundredths
 
@@ -198,6 +198,6 @@ def _line(row: _Row, said: str) -> Line:
 
 
 def _place(claims: Sequence[Claim]) -> str:
-    start = min(one.fact.span.start for one in claims)
-    end = max(one.fact.span.end for one in claims)
-    return place_of(claims[0].text.name, start, end)
+    spans = [one.fact.span for one in claims]
+    whole = Span(spans[0].archive, min(x.start for x in spans), max(x.end for x in spans))
+    return claims[0].text.place(whole)

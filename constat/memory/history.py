@@ -14,11 +14,13 @@ from dataclasses import dataclass, replace
 from itertools import count, groupby, takewhile
 from typing import TYPE_CHECKING, Final
 
+from constat.memory.blocks import lines_of
 from constat.memory.extract import facts_of
 from constat.memory.extract.making import Said, fact
 from constat.memory.facts import Author
 from constat.memory.messages import Role
 from constat.memory.passages import Place, passages_of
+from constat.memory.quotations import blanked, own
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -41,6 +43,11 @@ class Cited:
     passage: Passage
     at: int
 
+    def place(self, span: Span) -> str:
+        """Return how bytes of it are cited."""
+        offset = self.passage.offset
+        return place_of(self.name, span.start - offset, span.end - offset)
+
 
 @dataclass(frozen=True, slots=True)
 class Claim:
@@ -54,12 +61,12 @@ class Claim:
     @property
     def place(self) -> str:
         """The bytes that say it: ``m3[12:58]``."""
-        return place_of(self.text.name, self.fact.span.start, self.fact.span.end)
+        return self.text.place(self.fact.span)
 
     @property
     def quote(self) -> bytes:
         """The bytes themselves."""
-        return self.text.passage.content[self.fact.span.start : self.fact.span.end]
+        return self.text.passage.quote(self.fact.span)
 
 
 def place_of(text: str, start: int, end: int) -> str:
@@ -154,6 +161,7 @@ class History:
     def _take(self, message: int, passages: Iterable[Passage]) -> None:
         """Name the texts of one message, and the claims in each of them."""
         at = (self.first + message) * _STRIDE
+        begun = len(self.texts)
         for number, given in enumerate(passages):
             # Beside the main branch nobody but the agent that began it speaks as the user.
             theirs = self.branch != MAIN and given.author is Author.HUMAN
@@ -161,29 +169,55 @@ class History:
             text = Cited(text_name(self.branch, message, number), self.branch, passage, at)
             self.texts.append(text)
             self._texts[text.name] = text
-            self._claim(text, facts_of((passage,)))
+            nobodys = [passage.span(*one) for one in passage.blocks]
+            self._claim(text, (one for one in facts_of((passage,)) if not _within(one, nobodys)))
             self._claim(text, self._sayings(passage))
             at += len(passage.content) + 1
+        for block in self.texts[begun:]:
+            self._returned(block, len(self.texts) - begun)
+
+    def _returned(self, block: Cited, number: int) -> None:
+        """Take in the lines of compacted text that came back, each as the word of its author.
+
+        They are texts of the message behind those that it has, numbered from ``number``.
+        """
+        for count_, (line, facts) in enumerate(lines_of(block.passage), number):
+            name = text_name(self.branch, block.passage.message, count_)
+            text = Cited(name, block.branch, line, block.at + line.offset)
+            self.texts.append(text)
+            self._texts[name] = text
+            self._claim(text, facts)
 
     def _sayings(self, passage: Passage) -> Iterator[Fact]:
-        """Yield what a person said as a whole; the first of it is the task."""
-        if not _is_human(passage):
+        """Yield what a person said in their own words, and what they quoted.
+
+        The first of their own words are the task. What stands before and behind a block is said
+        apart from each other.
+        """
+        if not passage.is_of_person:
             return
-        kind = "said" if self._has_task else "task"
-        self._has_task = True
-        yield fact(passage, Said(kind, "", passage.text), 0, len(passage.text), "saying")
+        for start, end in _between(passage.blocks, len(passage.text)):
+            said = own(passage.text[start:end])
+            if said:
+                kind = "said" if self._has_task else "task"
+                self._has_task = True
+                yield fact(passage, Said(kind, "", said), start, end, "saying")
+        for start, end in passage.foreign:
+            said = passage.text[start:end].strip()
+            if said and not any(one <= start < other for one, other in passage.blocks):
+                yield fact(passage, Said("quoted", "", said), start, end, "saying")
 
     def _claim(self, text: Cited, facts: Iterable[Fact]) -> list[Claim]:
         found = []
         for one in facts:
             span = one.span
-            name = f"{place_of(text.name, span.start, span.end)} {one.predicate}"
+            name = f"{text.place(span)} {one.predicate}"
             other = self._claims.get(name)
             if other is not None:
                 # Two facts of one kind at one place are told apart by what they say.
                 name = f"{name} {one.id}"
             if other is None or (other.fact.content != one.content and name not in self._claims):
-                claim = Claim(name, one, text, text.at + span.start)
+                claim = Claim(name, one, text, text.at + span.start - text.passage.offset)
                 self._claims[name] = claim
                 found.append(claim)
         self.claims += found
@@ -197,8 +231,19 @@ def text_name(branch: str, message: int, number: int) -> str:
 
 
 def _is_human(passage: Passage) -> bool:
-    said = passage.place is Place.SAID and passage.author is Author.HUMAN
-    return said and bool(passage.text.strip())
+    said = passage.is_of_person and not passage.source
+    return said and bool(blanked(passage.text, passage.blocks).strip())
+
+
+def _within(one: Fact, spans: Sequence[Span]) -> bool:
+    return any(each.start < one.span.end and one.span.start < each.end for each in spans)
+
+
+def _between(ranges: Sequence[tuple[int, int]], length: int) -> Iterator[tuple[int, int]]:
+    """Yield what is left of a text without some ranges of it, but blank ends."""
+    ends = [0, *(end for _, end in ranges)]
+    starts = [*(start for start, _ in ranges), length]
+    yield from zip(ends, starts, strict=True)
 
 
 def _lies_in(span: Span, text: Cited) -> bool:

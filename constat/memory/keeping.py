@@ -18,6 +18,7 @@ from constat.memory.calls import safe_cuts
 from constat.memory.history import MAIN, text_name
 from constat.memory.messages import Call, Message, Result, Role, Text, Thinking
 from constat.memory.preview import sandwich
+from constat.memory.quotations import blanked, compacted, own, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -31,11 +32,15 @@ _PREVIEW: Final = 1_500
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """Numbers of messages: those of the system, of people before the tail, and the tail's."""
+    """Numbers of messages: those of the system, of people before the tail, and the tail's.
+
+    ``words`` are those of others that stay in a message of theirs: the role, and what was said.
+    """
 
     system: tuple[int, ...]
     human: tuple[int, ...]
     tail: tuple[int, ...]
+    words: tuple[tuple[str, str], ...] = ()
 
     @property
     def numbers(self) -> tuple[int, ...]:
@@ -61,8 +66,11 @@ def kept(messages: Sequence[Message], policy: Policy, room: int, costs: Sequence
 
 
 def is_human(message: Message) -> bool:
-    """Tell whether a message is something that a person said, and no results of tools."""
-    return message.role is Role.USER and bool(message.text.strip())
+    """Tell whether a message is something that a person said: no results of tools, no block."""
+    texts = (block.text for block in message.blocks if isinstance(block, Text))
+    return message.role is Role.USER and any(
+        blanked(text, compacted(text)).strip() for text in texts
+    )
 
 
 def marker(text: str) -> str:
@@ -89,7 +97,8 @@ def lightened(
         other: Block = block
         match block:
             case Text() if message.role is not Role.TOOL:
-                other = _light(block, next(names), heavy, said=True)
+                person = message.role is Role.USER
+                other = _light(block, next(names), heavy, said=True, person=person)
             case Call():
                 next(names)
             case Result(_, parts):
@@ -120,10 +129,14 @@ def _without(message: Message, kind: type[Block]) -> Message:
     return replace(message, blocks=blocks)
 
 
-def _light(part: Text, name: str, heavy: Callable[[str, bool], bool], *, said: bool) -> Text:
+def _light(
+    part: Text, name: str, heavy: Callable[[str, bool], bool], *, said: bool, person: bool = False
+) -> Text:
     if not heavy(part.text, said) or is_saved(part.text[-200:]):
         return part
-    return replace(part, text=f"{sandwich(part.text, _PREVIEW)}\n{marker(name)}")
+    # The end of a quotation without its beginning would look like the person's own words.
+    text = own(part.text) if person and quoted(part.text) else part.text
+    return replace(part, text=f"{sandwich(text, _PREVIEW)}\n{marker(name)}".lstrip())
 
 
 def _system(messages: Sequence[Message]) -> tuple[int, ...]:

@@ -15,9 +15,12 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
+from constat.memory.facts import Author
+from constat.memory.messages import Role
 from constat.memory.passages import Place
 
 if TYPE_CHECKING:
@@ -25,8 +28,13 @@ if TYPE_CHECKING:
 
 # Kinds that have a line of their own: what they say is a sentence.
 WHOLE: Final = frozenset(
-    {"task", "constraint", "preference", "pending", "done", "error", "said", "decision"}
+    {"task", "constraint", "preference", "pending", "done", "error", "said", "decision", "quoted"}
 )
+# What people said stands in a message of theirs, and as it was said: so it is read again as it was.
+_SPOKEN: Final = MappingProxyType(
+    {"task": "", "constraint": "", "said": "", "pending": "- [ ] ", "done": "- [x] "}
+)
+_ROLES: Final = MappingProxyType({Author.HUMAN: Role.USER.value, Author.SYSTEM: Role.SYSTEM.value})
 # Kinds that say no more than that a call was made and answered, which its arguments say as well.
 # What the gate has refused is kept, and never shown.
 SILENT: Final = frozenset({"tool_call", "tool_result", "rejected"})
@@ -37,13 +45,20 @@ _NOT_SHOWN: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line; ``place`` are the bytes it is taken from, ``claims`` the names of what it says."""
+    """One line; ``place`` are the bytes it is taken from, ``claims`` the names of what it says.
+
+    Where it says what a person or the system said, ``words`` are to stand in a message of
+    ``role``, and the block of a context has only ``stub``: what it is, and where it was said.
+    """
 
     text: str
     place: str
     claims: tuple[str, ...]
     level: int
     at: int
+    role: str = ""
+    words: str = ""
+    stub: str = ""
 
 
 def quoted(text: str) -> str:
@@ -94,18 +109,25 @@ def head(text: Cited) -> str:
             return f"{passage.author.name.lower()}:"
 
 
-def whole_line(claim: Claim, level: int, said: str, note: str = "") -> Line:
-    """Write one claim that is a sentence; ``said`` is how much of it is shown."""
+def whole_line(claim: Claim, level: int, said: str, rest: str = "", note: str = "") -> Line:
+    """Write one claim that is a sentence; ``said`` is how much of it is shown, ``rest`` says so."""
     one = claim.fact
-    words = [one.predicate, *([word(one.key)] if one.key else []), said]
-    words += [note] if note else []
-    return Line(f"{' '.join(words)} @{_cited(claim)}", claim.place, (claim.name,), level, claim.at)
+    what = [one.predicate, *([word(one.key)] if one.key else [])]
+    behind = [note] if note else []
+    cited = f"@{_cited(claim)}"
+    text = " ".join([*what, f"{quoted(said)}{rest}", *behind, cited])
+    line = Line(text, claim.place, (claim.name,), level, claim.at)
+    role = _ROLES.get(one.author) if one.predicate in _SPOKEN else None
+    if role is None:
+        return line
+    words = f"{_SPOKEN[one.predicate]}{said}{rest}"
+    return replace(line, role=role, words=words, stub=" ".join([*what, *behind, cited]))
 
 
 def _cited(claim: Claim) -> str:
     """Return where a sentence stands: the text alone, where the sentence is all of it."""
-    span = claim.fact.span
-    whole = span.start == 0 and span.end == len(claim.text.passage.content)
+    passage = claim.text.passage
+    whole = len(claim.quote) == len(passage.content)
     return claim.text.name if whole else claim.place
 
 

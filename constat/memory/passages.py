@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from constat.memory.facts import Author, Span
 from constat.memory.messages import Call, Result, Role, Text
+from constat.memory.quotations import compacted, quoted
 from constat.memory.spelling import digest
 
 if TYPE_CHECKING:
@@ -36,7 +37,11 @@ class Place(Enum):
 
 @dataclass(frozen=True)
 class Passage:
-    """One text; ``subject`` is the call that it belongs to, ``""`` for what was said."""
+    """One text; ``subject`` is the call that it belongs to, ``""`` for what was said.
+
+    A line of a block that came back is a text within another: ``source`` names that in the archive,
+    and ``offset`` is where in it the line begins.
+    """
 
     text: str
     author: Author
@@ -46,6 +51,8 @@ class Passage:
     tool: str = ""
     subject: str = ""
     failed: bool = False
+    source: str = ""
+    offset: int = 0
 
     @cached_property
     def content(self) -> bytes:
@@ -55,7 +62,27 @@ class Passage:
     @cached_property
     def archive(self) -> str:
         """The name of the text in the archive."""
-        return digest(self.content)
+        return self.source or digest(self.content)
+
+    @cached_property
+    def blocks(self) -> tuple[tuple[int, int], ...]:
+        """The characters of it that are compacted text which came back: nobody's word here."""
+        return compacted(self.text) if self._is_told else ()
+
+    @cached_property
+    def foreign(self) -> tuple[tuple[int, int], ...]:
+        """The characters of it that are not its author's own words."""
+        return quoted(self.text) if self.is_of_person else self.blocks
+
+    @property
+    def is_of_person(self) -> bool:
+        """Whether a person said it, pasted it or quoted it."""
+        return self.place is Place.SAID and self.author is Author.HUMAN
+
+    @property
+    def _is_told(self) -> bool:
+        asks = self.author in {Author.HUMAN, Author.SYSTEM}
+        return asks and self.place is Place.SAID and not self.source
 
     @cached_property
     def _wide(self) -> tuple[list[int], list[int]]:
@@ -66,7 +93,11 @@ class Passage:
 
     def span(self, start: int, end: int) -> Span:
         """Return the bytes of characters ``start`` to ``end``."""
-        return Span(self.archive, self._byte(start), self._byte(end))
+        return Span(self.archive, self.offset + self._byte(start), self.offset + self._byte(end))
+
+    def quote(self, span: Span) -> bytes:
+        """Return the bytes of a span of it."""
+        return self.content[span.start - self.offset : span.end - self.offset]
 
     def _byte(self, character: int) -> int:
         if len(self.content) == len(self.text):

@@ -134,7 +134,7 @@ class Record:
 
     def _is_saved(self, text: Cited) -> bool:
         passage = text.passage
-        if passage.place is Place.ARGUMENTS:
+        if passage.place is Place.ARGUMENTS or passage.source:
             return False
         return self._is_heavy(passage.text, passage.place is Place.SAID)
 

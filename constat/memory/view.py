@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.memory.deciding import FAR
 from constat.memory.families import LINE, Family, family_of
-from constat.memory.lines import SILENT, WHOLE, quoted, whole_line
+from constat.memory.lines import SILENT, WHOLE, whole_line
 from constat.memory.preview import sandwich
 from constat.memory.tokens import estimate, hundredths
 
@@ -75,6 +75,22 @@ class View:
     def text(self) -> str:
         """The lines, one after the other."""
         return "\n".join(one.text for one in self.lines)
+
+    @property
+    def block(self) -> str:
+        """The lines of a context's block: of what people said only what it is, and where."""
+        return "\n".join(one.stub or one.text for one in self.lines)
+
+    @property
+    def words(self) -> tuple[tuple[str, str], ...]:
+        """What people and the system said, by their roles: the task first, and nothing twice."""
+        spoken = [one for one in self.lines if one.role]
+        spoken.sort(key=lambda one: (not one.stub.startswith("task "), one.at))
+        found: list[tuple[str, str]] = []
+        for one in spoken:
+            if not any(one.role == role and one.words in said for role, said in found):
+                found.append((one.role, one.words))
+        return tuple(found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,6 +232,8 @@ class _Packing:
 
     def _is_new(self, claim: Claim) -> bool:
         """Tell whether a claim says what is not in sight yet."""
+        if claim.fact.predicate == "said" and ("person", claim.fact.value) in self._said:
+            return False
         if _what(claim) in self._said:
             # A sentence is in sight once it is shown; a pinned value is shown where it belongs.
             return claim.fact.predicate not in WHOLE and claim.name in self._decided.pinned
@@ -223,7 +241,7 @@ class _Packing:
 
     def _add(self, claim: Claim, level: int, cost: int, note: str = "") -> None:
         self._used += cost
-        self._said.add(_what(claim))
+        self._said |= {_what(claim), ("person", claim.fact.value)}
         if claim.fact.predicate == "said":
             self._human -= cost
         if claim.fact.predicate in WHOLE:
@@ -234,7 +252,9 @@ class _Packing:
     def _cost(self, claim: Claim, note: str = "") -> int:
         """Return what a claim takes, in hundredths of a token."""
         if claim.fact.predicate in WHOLE:
-            return hundredths(self._whole(claim, 1, note).text) + LINE
+            line = self._whole(claim, 1, note)
+            apart = hundredths(line.stub) + 100 * estimate(line.words)
+            return max(hundredths(line.text), apart if line.role else 0) + LINE
         return self._family(claim).cost(claim)
 
     def _family(self, claim: Claim) -> Family:
@@ -245,15 +265,15 @@ class _Packing:
         return found
 
     def _whole(self, claim: Claim, level: int, note: str = "") -> Line:
-        value = claim.fact.value
-        said = quoted(value)
+        said, rest = claim.fact.value, ""
         # What shall be or shall not be is said whole: its middle may be what matters.
-        if len(value) > self.filling.verbatim and claim.fact.predicate not in _ENTIRE:
-            ends = min(_PREVIEW, self.filling.verbatim)
-            said = f"{quoted(sandwich(value, ends))} [all of it: ref:{claim.text.name}]"
+        if len(said) > self.filling.verbatim and claim.fact.predicate not in _ENTIRE:
+            said = sandwich(said, min(_PREVIEW, self.filling.verbatim))
+            rest = f" [all of it: ref:{claim.text.name}]"
         if claim.fact.predicate == "error":
-            note = note or f"({self._decided.put_right(claim.name, claim.text.passage.tool)})"
-        return whole_line(claim, level, said, note)
+            known = claim.fact.unit or self._decided.put_right(claim.name, claim.text.passage.tool)
+            note = note or f"({known})"
+        return whole_line(claim, level, said, rest, note)
 
 
 def _what(claim: Claim) -> tuple[str, str]:

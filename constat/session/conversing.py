@@ -20,7 +20,7 @@ from constat.authoring.constants import without_echo
 from constat.authoring.discovery_text import fenced
 from constat.diagnostics import ConstatError, Diagnostic, Severity
 from constat.memory import Author, Call, Memory, Message, Place, Result, Role, Text
-from constat.memory.contexts import MARKER
+from constat.memory.quotations import MARKER
 from constat.store.clock import now
 
 if TYPE_CHECKING:

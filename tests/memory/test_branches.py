@@ -102,7 +102,7 @@ def test_the_context_of_a_branch_begins_with_what_was_known(tmp_path: Path) -> N
             assert second.messages == (*first.messages, user("Look at O-1."))
             assert (first.checkpoint, second.checkpoint) == (1, 1)
             for context in (first, child.context(300)):
-                assert "Never touch payroll." in context.messages[0].text
+                assert any("Never touch payroll." in one.text for one in context.messages)
                 assert "unpaid-7" in context.messages[0].text
 
 

@@ -320,7 +320,8 @@ def test_the_tail_is_whole_groups_and_no_shorter_than_it_was_told() -> None:
     with Memory(policy=Policy(keep_last=3, keep_human=0)) as memory:
         memory.append(messages)
         context = memory.context(messages_tokens(messages) - 20)
-        assert context.messages[1:] == tuple(messages[-4:])
+        # The block, what people said, and the tail.
+        assert context.messages[2:] == tuple(messages[-4:])
 
 
 def test_thoughts_stay_until_the_history_before_them_is_another() -> None:
@@ -338,7 +339,7 @@ def test_the_last_questions_stay_word_for_word() -> None:
         memory.append([user("Begin."), *asked, *work])
         context = memory.context(messages_tokens(work) // 2)
         shown = [message.text for message in context.messages if message.role is Role.USER]
-        assert shown[1:] == ["Close O-1 first, please.", "Then O-2."]
+        assert shown[1:] == ["Begin.", "Close O-1 first, please.", "Then O-2."]
 
 
 @pytest.mark.slow

@@ -2,8 +2,8 @@
 
 In: what a person or the system says.  Out: ``constraint`` (key: ``must`` or ``must_not``, value:
 the sentence, word for word).  Invariants: a tool's answer and a model's text never give one,
-whatever they say; a question is no wish, and neither is what people say they lack or have to do
-themselves; nothing is put in other words.
+whatever they say, and neither does what a person quotes or pastes; a question is no wish, and
+neither is what people say they lack or have to do themselves; nothing is put in other words.
 
 Example: ``Never email anyone outside corp.com.`` is a ``must_not``.
 """
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 from constat.memory.extract.making import Said, fact
 from constat.memory.facts import Author
 from constat.memory.passages import Place
+from constat.memory.quotations import ELISION, HOLE, blanked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,6 +54,7 @@ _TELLS: Final = re.compile(
 )
 _FORBIDS: Final = re.compile(rf"\b(?:{_NOT})(?!\w)", re.IGNORECASE)
 _DEMANDS: Final = re.compile(rf"\b(?:{_SHALL})\b", re.IGNORECASE)
+_HOLES: Final = re.compile(f"{HOLE}+")
 _MARK: Final = re.compile(r"(?:[-*+#>]+|[0-9]+[.)])\s+")
 
 
@@ -61,10 +63,12 @@ def from_wishes(reading: Reading) -> Iterator[Fact]:
     passage = reading.passage
     if passage.place is not Place.SAID or passage.author not in {Author.HUMAN, Author.SYSTEM}:
         return
-    for found in _SENTENCE.finditer(passage.text):
+    # What they paste, quote or report is another's wish, and a block is nobody's.
+    text = blanked(passage.text, passage.foreign, HOLE)
+    for found in _SENTENCE.finditer(text):
         mark = _MARK.match(found.group())
         start = found.start() + (mark.end() if mark else 0)
-        sentence = passage.text[start : found.end()].rstrip()
+        sentence = text[start : found.end()].rstrip()
         if sentence.endswith("?") or len(sentence) > _LONGEST:
             continue
         # What people only tell is blanked, so that a demand beside it is still found.
@@ -72,7 +76,8 @@ def from_wishes(reading: Reading) -> Iterator[Fact]:
         asked = _TELLS.sub(_blank, sentence) if human else sentence
         forbids = _FORBIDS.search(asked) and not (human and _OWN.search(asked))
         if forbids or _DEMANDS.search(asked):
-            said = Said("constraint", "must_not" if forbids else "must", sentence)
+            value = _HOLES.sub(ELISION, sentence)
+            said = Said("constraint", "must_not" if forbids else "must", value)
             yield fact(passage, said, start, start + len(sentence), "wish")
 
 

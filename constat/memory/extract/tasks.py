@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 from constat.memory.extract.making import Said, fact, fact_at
 from constat.memory.facts import Span
 from constat.memory.passages import Place
+from constat.memory.quotations import blanked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,7 +45,8 @@ def from_task_lists(reading: Reading) -> Iterator[Fact]:
         return
     if "[" not in passage.text or reading.members is not None:
         return
-    for found in _BOX.finditer(passage.text):
+    text = blanked(passage.text, passage.foreign) if passage.foreign else passage.text
+    for found in _BOX.finditer(text):
         task = found["task"].rstrip()
         predicate = "pending" if found["box"] == " " else "done"
         start = found.start("task")

@@ -7,6 +7,7 @@ import html
 import json
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -25,12 +26,14 @@ from constat.memory import (
     to_anthropic,
     to_openai,
 )
-from constat.memory.contexts import MARKER
+from constat.memory.deciding import load_rules
+from constat.memory.quotations import MARKER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from constat.memory import Claim
+    from constat.memory.deciding import MemoryRules
 
 FOLDER: Final = Path(__file__).parent
 KINDS: Final = frozenset(
@@ -58,7 +61,7 @@ class Attack:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one way of playing came to: needles that became a person's, and what was lost."""
+    """What a memory holds after some rounds: needles that became a person's, and what was lost."""
 
     way: str
     round: int
@@ -88,24 +91,37 @@ def _attack(given: Mapping[str, Any]) -> Attack:
 
 
 def played(attack: Attack, way: str) -> Iterator[Outcome]:
-    """Play an attack in one way; gives what each round came to."""
-    with Memory() as kept:
+    """Play an attack in one way; gives what is known after 0, 1, 2 and 3 rounds."""
+    with _memory() as kept:
         context: tuple[Message, ...] = ()
-        for number in range(ROUNDS):
-            fresh = Memory() if way not in {"session", "returned"} else kept
-            new = [*_new(attack, number, context, fresh), *small_talk(number)]
+        for number in range(ROUNDS + 1):
+            fresh = _memory() if way not in {"session", "returned"} else kept
             before = _handed_back(context, way, attack.format, fresh)
-            fresh.append(new if way == "session" else [*before, *new])
-            context = compacted(fresh)
+            fresh.append([] if way == "session" else before)
+            if number < ROUNDS:
+                fresh.append([*_new(attack, number, context, fresh), *small_talk(number)])
+                context = compacted(fresh)
             claims = people_said(fresh)
             if fresh is not kept:
                 fresh.close()
             yield Outcome(
                 way,
-                number + 1,
+                number,
                 tuple(one for one in claims if any(_in(needle, one) for needle in attack.needles)),
                 tuple(one for one in attack.survive if not any(_in(one, each) for each in claims)),
             )
+
+
+def _memory() -> Memory:
+    """Open a memory; its rules are read once for all of them, since they are the same."""
+    found = Memory()
+    found._rules = _rules()
+    return found
+
+
+@lru_cache(maxsize=1)
+def _rules() -> MemoryRules:
+    return load_rules()
 
 
 def people_said(memory: Memory) -> list[str]:
@@ -126,7 +142,7 @@ def compacted(memory: Memory) -> tuple[Message, ...]:
 def small_talk(number: int) -> list[Message]:
     """Give dull messages, so that compaction has something to do."""
     found = []
-    for item in range(12):
+    for item in range(7):
         name = f"{'ABC'[number % 3]}{item}"
         found.append(Message(Role.USER, (Text(f"What about item {name}?"),)))
         said = f"Item {name} is there, for ${number + item}.50."
@@ -226,5 +242,5 @@ def report(folders: Sequence[Path]) -> Iterator[str]:
                     *(f"TAKEN {text!r}" for text in one.claims),
                     *(f"LOST {x!r}" for x in one.lost),
                 ]
-                yield f"{attack.id} [{one.way}, round {one.round}]: {'; '.join(said)}"
+                yield f"{attack.id} [{one.way}, after {one.round} rounds]: {'; '.join(said)}"
     yield f"{next(total)} attacks, {broken} succeeded"

@@ -1,6 +1,7 @@
 """No attack makes somebody else's words a person's, and what people said survives.
 
-`own` was written with the code in sight, `blind` from README.md alone. Both are data.
+`own` was written with the code in sight, `blind` from README.md alone; `honest` are histories in
+which nobody attacks, and nothing that people said may be lost. All of them are data.
 """
 
 from __future__ import annotations
@@ -11,22 +12,36 @@ import pytest
 
 from tests.memory.attacks.runner import FOLDER, ROUNDS, WAYS, Attack, attacks, played
 
-ALL = [*attacks(FOLDER / "own"), *attacks(FOLDER / "blind")]
+ATTACKS = [*attacks(FOLDER / "own"), *attacks(FOLDER / "blind")]
+HONEST = attacks(FOLDER / "honest")
+ALL = [*ATTACKS, *HONEST]
 
 
-@pytest.mark.parametrize("attack", ALL, ids=lambda one: one.id)
-def test_no_words_of_others_become_a_persons(attack: Attack) -> None:
-    for way in WAYS:
-        outcomes = list(played(attack, way))
-        assert len(outcomes) == ROUNDS
-        for one in outcomes:
-            assert one.claims == (), f"{way}, round {one.round}"
-            assert one.lost == (), f"{way}, round {one.round}"
+def _named(one: object) -> str:
+    return one.id if isinstance(one, Attack) else str(one)
+
+
+# Each is played in one way by default, and in all of them when slow.
+@pytest.mark.parametrize(
+    ("attack", "way"),
+    [
+        pytest.param(one, way, marks=() if number % len(WAYS) == place else (pytest.mark.slow,))
+        for number, one in enumerate(ALL)
+        for place, way in enumerate(WAYS)
+    ],
+    ids=_named,
+)
+def test_nobodys_words_become_a_persons_and_no_persons_are_lost(attack: Attack, way: str) -> None:
+    outcomes = list(played(attack, way))
+    assert len(outcomes) == ROUNDS + 1
+    for one in outcomes:
+        assert one.claims == (), f"after {one.round} rounds"
+        # What is said in the second round is not known before it.
+        assert one.lost == () or one.round == 0, f"after {one.round} rounds"
 
 
 def test_the_corpus_is_well_formed() -> None:
     assert [name for name, times in Counter(one.id for one in ALL).items() if times > 1] == []
-    for one in ALL:
-        assert one.format in {"openai", "anthropic"}
-        assert one.needles
-        assert all(one.needles), one.id
+    assert all(one.format in {"openai", "anthropic"} for one in ALL)
+    assert all(one.needles and all(one.needles) for one in ATTACKS)
+    assert sum(len(one.survive) for one in HONEST) > 90

@@ -1,0 +1,543 @@
+"""Whose words a text holds: what somebody says themself, and what they paste, quote or report.
+
+In a message of a person only their own words can ask for anything. Everything here errs to one
+side: what looks like another's words is another's, and a paste without an end goes on to the end.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+MARKER: Final = "[CONTEXT FROM FACTS]"
+# Stands in a person's words for what they quoted.
+ELISION: Final = "[…]"
+# Stands for each of their characters where a text is searched; no blank, and in no word.
+HOLE: Final = "\ufffc"
+_MOST_REMEMBERED: Final = 512
+
+# -- Compacted text that came back ----------------------------------------------------------------
+_PLACE: Final = r"@(?:[\w][\w .-]{0,59}:)?m[0-9]{1,9}(?:\.[0-9]{1,9})?(?:\[[0-9]+:[0-9]+\])?"
+_ENDS: Final = re.compile(rf"(?<=[\s\"\\;|]){_PLACE}[\s\"'`,\\]*$")
+_PLACES: Final = re.compile(rf"(?<=[\s\"\\;]){_PLACE}(?=[\s\"\\]|$)")
+_QUOTE_MARK: Final = r"(?:\"|\\\"|&quot;|&\#34;|“)"
+_HEADS: Final = re.compile(
+    rf"""^[\s>|*\"'-]*(?:
+      (?:task|constraint|preference|pending|done|error|said|quoted|decision)
+        (?:\s+(?!{_QUOTE_MARK})\S{{1,60}})?(?:\s+{_QUOTE_MARK}|\s*$)
+    | call\s+\S{{1,120}}\s+\S{{1,120}}(?:=|:\s|\|)
+    | \S{{1,120}}\s+-(?:>|&gt;)\s+\S{{1,120}}(?:=|:\s|\|)
+    | \S{{1,120}}\s+-(?:>|&gt;)\s+{_QUOTE_MARK}
+    )""",
+    re.VERBOSE,
+)
+# The headings of summaries that other designs of compaction write (`profiles`).
+# The headings of summaries that other designs of compaction write (`profiles`): these have no lines
+# that can be told from others, so all behind such a heading is theirs.
+_SUMMARIES: Final = re.compile(
+    r"\[CONVERSATION SUMMARY\]|^[\s>]*#{1,4}\s*"
+    r"(?:Session|Conversation|Checkpoint|Context|Completed\s+Work)\s+(?:Summary|Checkpoint)\b",
+    re.IGNORECASE,
+)
+
+# -- What shows that words are another's ----------------------------------------------------------
+_SAYS: Final = (
+    r"(?:says?|said|wrote|writes|written|reads?|states?|stated|told|tells|claims?|claimed|asks?"
+    r"|asked|demands?|demanded|replie[sd]|answers?|answered|insists?|insisted|warns?|warned"
+    r"|posted|sent|shows?|showed|prints?|printed|returns?|returned|goes|added|adds|mentions"
+    r"|mentioned|explains|explained|responded|instructs|instructed|reported|reports|announced"
+    r"|schrieb|schreibt|sagte?|meinte|écrit|écrivait|dit|escribió|dice|dijo|scrive|ha scritto)"
+)
+_NOUNS: Final = (
+    r"(?:e-?mails?|mails?|messages?|letters?|logs?|logfile|output|results?|response|documents?"
+    r"|docs?|files?|texts?|transcripts?|chats?|threads?|tickets?|comments?|reviews?|articles?"
+    r"|pages?|(?:web)?sites?|webpage|readme|paste|quotes?|quotation|errors?|traces?|traceback"
+    r"|report|contract|snippet|excerpt|memo|posts?|tweet|sms|invoice|pdf|descriptions?|contents?"
+    r"|summary|block|context|reply|answer|feedback|complaint|paragraph|passage|sentence|section"
+    r"|conversation|history|dump|json|xml|html|yaml|csv|table|config|code|stack ?trace|data"
+    r"|listing|screenshot|ocr|voicemail|newsletter|faq|wiki|terms|clause|policy|prompt"
+    r"|nachricht|protokoll|brief|courriel|correo|mensaje)"
+)
+_SHOWN: Final = (
+    r"(?:here(?:['\u2019]s|\s+is|\s+are|\s+comes?)|this\s+is|these\s+are|that\s+is|it\s+is|below"
+    r"|following|attached|pasted?|pasting|forward(?:ed|ing)?|fwd?|from|by|got|received|found|saw"
+    r"|quot(?:e|ed|ing)|cop(?:y|ied)|see|came|came\s+back|arrived|hier|voici|aquí|aqui)"
+)
+_WORK_ON: Final = (
+    r"(?:translate|summari[sz]e|proof-?read|re-?phrase|correct|re-?write|reword|explain|analy[sz]e"
+    r"|classify|paraphrase|shorten|format|extract|reply\s+to|answer|respond\s+to|read|look\s+at"
+    r"|what\s+does|what\s+do\s+you\s+think|review|comment\s+on|parse|convert|transcribe|improve"
+    r"|edit|critique|tag|label|categori[sz]e)"
+)
+_FEW_WORDS: Final = r"(?:[\w'\u2019-]+(?:\.[\w-]+)*\s+)"
+_WHOSE: Final = r"(?:the|my|our|his|her|their|this|that|your|an?|some|one|its)\s+"
+# A person, thing or text that says something; never the one who writes.
+_SUBJECT: Final = (
+    rf"(?:(?<!\bas\s)\b{_WHOSE}{_FEW_WORDS}{{1,5}}?"
+    r"|\b(?:he|she|they|it|you|someone|somebody|everyone)\s+"
+    r"|(?-i:\b(?!(?:I|We|Please|And|But|If|When|As|Never|Always|Do|Also|Then|What|How|Not|Only)\b)"
+    r"[A-Z][\w'\u2019.-]+)\s+(?:\([^)\n]{0,60}\)\s+)?)"
+)
+_ADVERBS: Final = (
+    r"(?:(?:just|also|then|now|once|clearly|explicitly|has|have|had|literally|only|even)\s+)*"
+)
+_MINE: Final = re.compile(
+    rf"\b(?:I|we)\s+(?:(?:just|already|also|have|had|did|only|really|'ve|still)\s+)*{_SAYS}\b"
+    r"(?!\s+(?:in|on|from|that\s+the|it\s+from))"
+    r"|\b(?:rules?|requirements?|constraints?|conditions?|preferences?|wishes|limits?|remember"
+    r"|keep\s+in\s+mind|(?:do|observe|respect|follow|consider|mind|meet|satisfy|obey|apply|keep\s+to"
+    r"|stick\s+to)\s+(?:all\s+)?(?:of\s+)?(?:the\s+following|these|this)|note\s+that"
+    r"|what\s+(?:I|we)\s|(?:I|we)(?:['\u2019]d|\s+would)?\s+(?:want|need|like|wish|prefer)\b"
+    r"|my\s+(?:\w+\s+)?(?:instructions?|task|request|goal|question|answer|wish|order))\b",
+    re.IGNORECASE,
+)
+# No colon within a time of the day or an address.
+_COLON: Final = ":(?![0-9/])"
+_REST: Final = r"\b[^.!?\n:]{0,80}"
+# What ends with a colon and has another's words behind it, in alternatives.
+_CUE: Final = re.compile(
+    "|".join(
+        f"(?:{one})[^.!?\\n:]{{0,60}}{_COLON}"
+        for one in (
+            rf"{_SUBJECT}{_ADVERBS}{_SAYS}\b",
+            rf"^\W*{_SUBJECT}[^.!?\n:]{{0,60}}\b{_SAYS}\b",
+            rf"\b{_SHOWN}{_REST}\b{_NOUNS}\b",
+            rf"\b{_NOUNS}{_REST}\b{_SHOWN}\b",
+            r"\b(?:here\s+(?:it\s+is|you\s+(?:go|are)|they\s+are)|see\s+below|pasted?|quote)\b",
+            r"\bthe\s+following\b",
+        )
+    )
+    + rf"|\b{_WORK_ON}(?:\s+(?:me|us|please|all|of|for|just))*(?:\s+(?:this|these|it|that|below"
+    rf"|the\s+following|(?:the|my|our|his|her|their)\s+{_FEW_WORDS}{{0,3}}?{_NOUNS}|{_NOUNS}))?"
+    rf"(?:\s+{_NOUNS})?(?:\s+(?:below|into\s+\w+|to\s+\w+|for\s+me|please))*\s*{_COLON}"
+    r"|^\W*(?!(?:answer|reply|review|comment|quote|post|report|code|format)\b)"
+    r"(?:(?:the|my|our|his|her|their|this|that|an?|original|new|full|raw)\s+){0,3}"
+    rf"{_FEW_WORDS}{{0,2}}{_NOUNS}(?:\s+(?:from|by|of|to|on|in)\b[^.!?\n:]{{0,60}})?"
+    rf"\s*(?:\([^)\n]{{0,60}}\))?\s*{_COLON}",
+    re.IGNORECASE | re.MULTILINE,
+)
+# Without a colon: "the mail says that ...", "according to the page, ...".
+_REPORTED: Final = re.compile(
+    rf"(?:{_SUBJECT}{_ADVERBS}(?:says?|said|wrote|writes|states|stated|claims?|claimed"
+    r"|tells(?=\s+(?:me|us|you|him|her|them)\b)|told|demands?|demanded|insists?|insisted|warns?"
+    r"|warned|reads|ordered|instructs|instructed|replied|answered|mentions|mentioned|announced"
+    r"|explained)\b|\baccording\s+to\s+(?!me\b|us\b|my\b|our\b)|\bquote\s*[,:]"
+    r"|\b(?:it|there)\s+(?:says|said|reads|is\s+written)\b)"
+    rf"(?:[^.!?\n{HOLE}]|[.!?](?=[^\s{HOLE}]))*[.!?]*",
+    re.IGNORECASE,
+)
+_SELF: Final = re.compile(
+    rf"\b(?:I|we)\s+(?:(?:just|already|also|have|had|did|only|really|once|still)\s+)*"
+    rf"(?:{_SAYS}|repeat|mean|meant)\b[^.!?\n]{{0,40}}$"
+    r"|\b(?:my|our)\s+(?:own\s+)?(?:words|rule|wish|condition|request|instruction)s?\b"
+    r"[^.!?\n]{0,40}$",
+    re.IGNORECASE,
+)
+_MAIL: Final = re.compile(
+    r"^[\s>*_]*(?:(?:From|To|Cc|Bcc|Subject|Sent|Reply-To|Message-ID|Received|MIME-Version|Return-Path"
+    r"|Content-Type|Von|Gesendet|Betreff|De|Objet|Asunto|Oggetto)[*_]*:[*_]*\s+\S"
+    r"|-{2,}\s*(?:Original|Forwarded|Weitergeleitete|Urspr)"
+    r"|Begin\s+forwarded\s+message|On\b.{4,100}\bwrote:|Am\b.{4,100}\bschrieb\b.{0,60}:|Le\b.{4,100}\ba\s+écrit\s*:"
+    r")"
+)
+_GREETING: Final = re.compile(
+    r"^[\s>]*(?:Dear|Hi|Hello|Hallo|Liebe[rs]?|Sehr\s+geehrte[rs]?|Bonjour|Hola|Estimad[oa])\s+"
+    r"[\w.'-]+(?:\s+[\w.'-]+){0,4}\s*[,:!]?\s*$"
+)
+_ROLE: Final = re.compile(
+    r"^[\s>*_\[(<#-]*(?:system|assistant|user|human|tool|developer|ai|bot|admin|administrator|root"
+    r"|moderator|operator|model|claude|chatgpt|gpt|llm)\b[^:\n]{0,30}[\])>*_]*\s*:"
+    r"|^\s*\[(?:system|admin|assistant|developer|tool|user|human|inst)\b[^\]\n]{0,60}\]"
+    r"|^\s*#{1,6}\s*(?:system|assistant|developer|tool|human|user)\b"
+    r"|^\s*<\|[^|\n]{1,40}\|>|^\s*<<\s*SYS|^\s*\[/?INST\]|^\s*(?:Human|Assistant):",
+    re.IGNORECASE,
+)
+_SPEAKER: Final = re.compile(
+    r"^\s*[-*\u2022]?\s*(?P<name>[A-Z][\w.'-]*(?:\s[A-Z][\w.'-]*)?)\s*(?:\([^)\n]{1,40}\)|\[[^\]\n]{1,40}\])?:\s+\S"
+)
+_LOG: Final = re.compile(
+    r"""^\s*(?:
+      [\[(]?[0-9]{4}[-/][0-9]{2}[-/][0-9]{2}[T\ ,]+[0-9]{2}:[0-9]{2}
+    | [\[(][0-9]{1,2}:[0-9]{2}(?::[0-9]{2}(?:[.,][0-9]+)?)?(?:\s?[ap]m)?[\])]\s*\S
+    | [0-9]{1,2}:[0-9]{2}:[0-9]{2}(?:[.,][0-9]+)?\s | [0-9]{1,2}:[0-9]{2}\s+[<(]?[A-Z][\w\ .-]{0,30}:\s
+    | [A-Z][a-z]{2}\s+[0-9]{1,2}\s[0-9]{2}:[0-9]{2}:[0-9]{2}
+    | \[?(?:DEBUG|INFO|WARN|WARNING|ERROR|FATAL|TRACE|CRITICAL|NOTICE)\]?(?:[:\s\[|-]|$)
+    | Traceback\ \(most | File\ "[^"]+",\ line | at\ [\w.$<>]+\(
+    | [\w.]*(?:Error|Exception|Warning):\s
+    | [0-9]{1,3}(?:\.[0-9]{1,3}){3}\s | \$\ \S | >>>\ | In\ \[[0-9]+\]: | Out\[[0-9]+\]:
+    | [\w.-]+@[\w.-]+[:~$#]
+    )""",
+    re.VERBOSE,
+)
+_ROW: Final = re.compile(r"^\s*(?:\|.*\|\s*$|\+[-=+]{3,}|[^\n]*\t[^\n]*\t|[│┃├┌└])")
+_CSV: Final = re.compile(r"(?!.*,\s)(?:[^,\n]*,){2,}[^,\n]*\Z|(?:[^;\n]*;){2,}[^;\n]*\Z")
+_FENCE: Final = re.compile(r"^[\s>]*(?P<fence>`{3,}|~{3,}|\"{3,}|'{3,}|\$\$\$)")
+_RULER: Final = re.compile(r"^\s*(?P<mark>[-=*_~#<>+\u2014\u2500.])(?:\s?(?P=mark)){2,}\s*$")
+_BEGIN: Final = re.compile(
+    r"^\s*(?P<mark>[-=*_~#<>+\u2014]{2,})\s*(?P<name>[^-=*_~#<>+\u2014\n][^\n]{0,80}?)\s*[-=*_~#<>+\u2014:]{2,}\s*$"
+    r"|^\s*\W*(?:BEGIN|START)\b[^.!?\n]{0,60}$|^\s*\[(?:begin|start|quote|email|mail|document|page)\b[^\]\n]{0,60}\]"
+)
+_END: Final = re.compile(
+    r"^\s*\W*(?:END|End|end|EOF|/)(?:\b|(?=\w))(?:\s+(?:of|OF|Of)\b)?[^.!?\n]{0,60}$"
+    r"|^\s*\[/?(?:end|/quote|/email|/mail|/document|/page)\b[^\]\n]{0,60}\]\s*$"
+)
+_TAG: Final = re.compile(r"<(?P<name>[A-Za-z][\w:.-]{0,40})(?:\s[^<>\n]{0,300})?(?<!/)>")
+_QUOTE_TAG: Final = re.compile(
+    r"\[(?P<name>quote|email|mail|code|document|page|spoiler)\b[^\]\n]{0,60}\]", re.IGNORECASE
+)
+_COMMENT: Final = re.compile(r"<!--.*?(?:-->|\Z)|/\*.*?(?:\*/|\Z)", re.DOTALL)
+_BULLET: Final = re.compile(r"^\s*(?:[-*+\u2022]|[0-9]{1,3}[.)]|[a-z][.)])\s")
+_INDENTED: Final = re.compile(r"^(?: {4,}|\t)\s*\S")
+_PAIRS: Final = (
+    ("\u201e", "\u201c\u201d\u201f"),
+    ("\u201a", "\u2018\u2019"),
+    ("\u201c", "\u201d\u201c"),
+    ("\u2018", "\u2019"),
+    ("\u00ab", "\u00bb"),
+    ("\u00bb", "\u00ab"),
+    ("\u2039", "\u203a"),
+    ("\u300c", "\u300d"),
+    ("\u300e", "\u300f"),
+)
+# One of these that is not closed is an apostrophe, or no mark of a quotation.
+_MAY_STAND_ALONE: Final = "\u00bb\u2018\u201a\u2039"
+_DEMAND: Final = re.compile(
+    r"\b(?:must|never|always|only|do\s+not|don['\u2019]t|should|shall|may\s+not|cannot|can['\u2019]t|need\s+to"
+    r"|have\s+to|required|ensure|make\s+sure|avoid|forbidden|unless|without)\b",
+    re.IGNORECASE,
+)
+_LEAST_WORDS: Final = 4
+_FEW: Final = 3
+_THEIRS: Final = re.compile(
+    rf"{_SUBJECT}(?:\w+\s+){{0,3}}?{_SAYS}\b"
+    rf"|\b(?:from|in|by|of|on)\s+{_WHOSE}{_FEW_WORDS}{{0,3}}?{_NOUNS}\b",
+    re.IGNORECASE,
+)
+
+
+@lru_cache(maxsize=_MOST_REMEMBERED)
+def quoted(text: str) -> tuple[tuple[int, int], ...]:
+    """Return the characters that are another's words, as ranges in their order."""
+    scan = _Scan(text)
+    scan.lines()
+    scan.inline()
+    return scan.ranges()
+
+
+def compacted(text: str) -> tuple[tuple[int, int], ...]:
+    """Return the characters of compacted text that came back, as ranges of whole lines."""
+    scan = _Scan(text)
+    scan.blocks()
+    return scan.ranges()
+
+
+def own(text: str) -> str:
+    """Return somebody's own words, with a mark for what they quote; empty without any."""
+    parts, at = [], 0
+    for start, end in quoted(text):
+        parts.append(text[at:start])
+        said = text[start:end]
+        lead = len(said) - len(said.lstrip())
+        parts.append(f"{said[:lead]}{ELISION}{said[len(said.rstrip()) :]}")
+        at = end
+    parts.append(text[at:])
+    found = "".join(parts)
+    return found.strip() if found.replace(ELISION, "").strip(" \t\r\n.:;,!?\"'-") else ""
+
+
+def blanked(text: str, ranges: tuple[tuple[int, int], ...], fill: str = " ") -> str:
+    """Return a text of the same length with blanks at some places; lines stay lines."""
+    parts, at = [], 0
+    for start, end in ranges:
+        parts += [text[at:start], re.sub(r"[^\n]", fill, text[start:end])]
+        at = end
+    return "".join([*parts, text[at:]])
+
+
+class _Scan:
+    """One text, with a mark for each character that is another's."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._marks = bytearray(len(text))
+        starts = [0, *(found.end() for found in re.finditer("\n", text))]
+        self._starts = [*starts, len(text)]
+        self._lines = [text[one:end] for one, end in zip(starts, self._starts[1:], strict=True)]
+
+    def ranges(self) -> tuple[tuple[int, int], ...]:
+        """Give what is marked."""
+        return tuple(one.span() for one in re.finditer(rb"\x01+", bytes(self._marks)))
+
+    def blocks(self) -> None:
+        """Mark compacted text: all from its first to its last line, and what is joined to it."""
+        found = [at for at, line in enumerate(self._lines) if _is_of_block(line)]
+        if found:
+            self._mark_lines(found[0], self._paragraph_end(found[-1]))
+        summary = next((at for at, line in enumerate(self._lines) if _SUMMARIES.search(line)), None)
+        if summary is not None:
+            self._mark_lines(summary, len(self._lines))
+
+    def lines(self) -> None:
+        """Mark what lines show: fences, mails, logs, tables, transcripts, what is introduced."""
+        self.blocks()
+        self._clusters()
+        self._tags()
+        at = 0
+        while at < len(self._lines):
+            at = max(at + 1, self._line(at))
+
+    def inline(self) -> None:
+        """Mark what stands between quotation marks, and what is reported."""
+        rest = blanked(self._text, self.ranges())
+        for start, end in _quotations(rest):
+            if self._is_foreign(rest, start, end):
+                self._mark(start, end)
+        rest = blanked(self._text, self.ranges(), HOLE)
+        for found in _REPORTED.finditer(rest):
+            self._mark(*found.span())
+
+    def _line(self, at: int) -> int:
+        """Mark what begins in a line; gives the line to go on with."""
+        if self._is_marked(at):
+            return at + 1
+        line = self._lines[at]
+        for rule in (self._enclosed, self._mail, self._arrow, self._indent):
+            end = rule(at, line)
+            if end > at:
+                self._mark_lines(at, end)
+                return end
+        return self._introduced(at, line)
+
+    def _enclosed(self, at: int, line: str) -> int:
+        """Say where something ends that begins and ends with lines of their own."""
+        if fence := _FENCE.match(line):
+            mark = fence["fence"]
+            if mark in line[fence.end() :]:
+                return at
+            return self._after(at, lambda one: one.strip().strip(">").strip().startswith(mark))
+        if begin := _BEGIN.match(line):
+            if _END.match(line):
+                return at + 1
+            del begin
+            return self._until_end(at)
+        if ruler := _RULER.match(line):
+            mark = ruler["mark"]
+            above = self._lines[at - 1] if at else ""
+            if (
+                above.strip()
+                and mark in "-="
+                and not any(True for _ in _cues(above))
+                and len(above) < len(line) + 40
+            ):
+                return at  # what underlines a heading quotes nothing
+            return self._after(at, lambda one: bool((r := _RULER.match(one)) and r["mark"] == mark))
+        return at
+
+    def _mail(self, at: int, line: str) -> int:
+        """Say where a mail or a transcript ends: nobody knows, so at the end."""
+        if _MAIL.match(line) or _ROLE.match(line):
+            return self._until_end(at)
+        before = any(one.strip() for one in self._lines[:at])
+        if before and _GREETING.match(line):
+            return self._until_end(at)
+        return at
+
+    def _arrow(self, at: int, line: str) -> int:
+        """Say where lines with marks of a quotation end: a paragraph goes on without them."""
+        if re.match(r"\s{0,8}(?:>|&gt;|\u00bb|\|\s)(?!=)", line):
+            return self._paragraph_end(at)
+        return at
+
+    def _indent(self, at: int, line: str) -> int:
+        above = next((one for one in reversed(self._lines[:at]) if one.strip()), "")
+        if not _INDENTED.match(line) or _BULLET.match(above) or _BULLET.match(line):
+            return at
+        end = at + 1
+        while end < len(self._lines) and (
+            _INDENTED.match(self._lines[end]) or not self._lines[end].strip()
+        ):
+            end += 1
+        return end
+
+    def _introduced(self, at: int, line: str) -> int:
+        """Mark what a line introduces: what is enclosed behind it, or all up to the end."""
+        shown = blanked(line, tuple(_quotations(line)))
+        for colon in _cues(shown):
+            rest = line[colon:]
+            if rest.strip():
+                if not _opens(rest):
+                    self._mark(self._starts[at] + colon, self._starts[at + 1])
+                    end = self._until_end(at)
+                    self._mark_lines(at + 1, end)
+                    return end
+                continue
+            after = next(
+                (n for n in range(at + 1, len(self._lines)) if self._lines[n].strip()), None
+            )
+            if after is None or self._is_marked(after) or _opens(self._lines[after]):
+                return at + 1
+            end = self._until_end(after)
+            self._mark_lines(after, end)
+            return end
+        return at + 1
+
+    def _clusters(self) -> None:
+        """Mark logs, tables and transcripts, from the first to the last line of each sort."""
+        for is_one, least in ((_LOG.match, 1), (_ROW.match, 1), (_json_line, 1)):
+            found = [at for at, line in enumerate(self._lines) if is_one(line)]
+            if len(found) >= least:
+                self._mark_lines(found[0], self._paragraph_end(found[-1]))
+        self._csv()
+        spoken = [
+            (at, speaker["name"])
+            for at, line in enumerate(self._lines)
+            if (speaker := _SPEAKER.match(line))
+        ]
+        names = [name for _, name in spoken]
+        if len(names) >= _FEW and len(set(names)) < len(names):
+            self._mark_lines(spoken[0][0], len(self._lines))
+
+    def _csv(self) -> None:
+        at = 0
+        while at < len(self._lines):
+            end, counts = at, (-1, -1)
+            while end < len(self._lines):
+                line = self._lines[end].rstrip("\r\n")
+                each = (line.count(","), line.count(";"))
+                if not _CSV.match(line) or counts not in {(-1, -1), each}:
+                    break
+                counts, end = each, end + 1
+            if end - at > 1:
+                self._mark_lines(at, self._paragraph_end(end - 1))
+            at = max(at + 1, end)
+
+    def _tags(self) -> None:
+        """Mark elements with all that is in them; one that begins a line may lack its end."""
+        text = self._text
+        for found in _COMMENT.finditer(text):
+            self._mark(*found.span())
+        for pattern, close in ((_TAG, "</{}>"), (_QUOTE_TAG, "[/{}]")):
+            for found in pattern.finditer(text):
+                if self._marks[found.start()]:
+                    continue
+                end = text.lower().rfind(close.format(found["name"].lower()))
+                if end > found.start():
+                    self._mark(found.start(), end + len(close.format(found["name"])))
+                elif not text[text.rfind("\n", 0, found.start()) + 1 : found.start()].strip():
+                    line_end = text.find("\n", found.end())
+                    if not text[found.end() : None if line_end < 0 else line_end].strip():
+                        self._mark(found.start(), len(text))
+
+    def _is_foreign(self, rest: str, start: int, end: int) -> bool:
+        """Tell whether what stands between quotation marks is more than a name."""
+        said = rest[start:end]
+        if _SELF.search(rest[max(0, start - 120) : start]):
+            return False
+        return len(said.split()) >= _LEAST_WORDS or bool(_DEMAND.search(said))
+
+    def _until_end(self, at: int) -> int:
+        """Return where a paste ends: behind its last closing line, or at the end of the text."""
+        ends = [n for n in range(at + 1, len(self._lines)) if _END.match(self._lines[n])]
+        return ends[-1] + 1 if ends else len(self._lines)
+
+    def _after(self, at: int, closes: Callable[[str], bool]) -> int:
+        found = (n for n in range(at + 1, len(self._lines)) if closes(self._lines[n]))
+        return next(found, len(self._lines) - 1) + 1
+
+    def _paragraph_end(self, at: int) -> int:
+        end = at + 1
+        while end < len(self._lines) and self._lines[end].strip():
+            end += 1
+        return end
+
+    def _is_marked(self, at: int) -> bool:
+        line = self._lines[at]
+        first = self._starts[at] + len(line) - len(line.lstrip())
+        return first < len(self._marks) and bool(self._marks[first])
+
+    def _mark_lines(self, start: int, end: int) -> None:
+        self._mark(self._starts[start], self._starts[min(end, len(self._lines))])
+
+    def _mark(self, start: int, end: int) -> None:
+        self._marks[start:end] = b"\x01" * (end - start)
+
+
+def _is_of_block(line: str) -> bool:
+    if MARKER.casefold() in line.casefold() or _HEADS.match(line):
+        return True
+    return "@" in line and bool(_ENDS.search(line) or len(_PLACES.findall(line)) > 1)
+
+
+def _json_line(line: str) -> bool:
+    return bool(
+        re.match(
+            r"\s*(?:[\[{]\s*(?:$|[\"'{\[\]}\d-])|[}\]][,;]?\s*$|\"[^\"\n]{1,80}\"\s*:\s)", line
+        )
+    )
+
+
+def _cues(line: str) -> Iterator[int]:
+    """Yield the places behind the colons that introduce another's words."""
+    for found in _CUE.finditer(line):
+        said = found.group()
+        if _THEIRS.search(said) or not _MINE.search(line[: found.end()]):
+            yield found.end()
+
+
+def _opens(text: str) -> bool:
+    """Tell whether a text begins with a mark that will be closed."""
+    return bool(
+        _FENCE.match(text)
+        or _RULER.match(text)
+        or _BEGIN.match(text)
+        or re.match(
+            r"\s*(?:>|&gt;|[\"\u201c\u201e\u00ab\u2039\u300c\u2018]|<[A-Za-z]|\[quote|\[\u2026\])",
+            text,
+        )
+    )
+
+
+def _quotations(text: str) -> Iterator[tuple[int, int]]:
+    """Yield what stands between quotation marks, with the marks; one in another is part of it."""
+    yield from _straight(text)
+    closed: set[int] = set()
+    for opening, closings in _PAIRS:
+        at = 0
+        while (start := text.find(opening, at)) >= 0:
+            at = start + 1
+            if start in closed:
+                continue
+            ends = [text.find(one, at) for one in closings]
+            end = min((one for one in ends if one >= 0), default=-1)
+            if end >= 0:
+                closed.add(end)
+                at = end + 1
+                yield start, at
+            elif opening not in _MAY_STAND_ALONE:
+                yield start, len(text)
+    for found in re.finditer(
+        r"`[^`\n]+`|(?<![\w'])'(?=\S)[^'\n]{2,400}(?:(?<=\w)'(?=\w)[^'\n]{1,400}){0,20}(?<=\S)'(?!\w)",
+        text,
+    ):
+        yield found.span()
+
+
+def _straight(text: str) -> Iterator[tuple[int, int]]:
+    """Yield what stands between straight marks, which open before a word and close behind one."""
+    depth = start = 0
+    for found in re.finditer('"', text):
+        at = found.start()
+        before, after = text[at - 1 : at], text[at + 1 : at + 2]
+        opens = (not before or not (before.isalnum() or before in ".,;!?)")) and after.strip() != ""
+        if depth and (not opens or before == ""):
+            depth -= 1
+            if not depth:
+                yield start, at + 1
+        elif opens:
+            start, depth = (start if depth else at), depth + 1
+    if depth:
+        yield start, len(text)
