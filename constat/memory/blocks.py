@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from constat.memory.extract.making import Said, fact
@@ -41,7 +42,7 @@ _TOKEN: Final = re.compile(
     r"|(?P<bar>\|)"
 )
 _NUMBER: Final = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
-_KINDS: Final = {"true": "truth", "false": "truth", "null": "nothing"}
+_KINDS: Final = MappingProxyType({"true": "truth", "false": "truth", "null": "nothing"})
 _METHOD: Final = "json"
 _OPEN: Final = "not put right"
 
