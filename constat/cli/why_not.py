@@ -93,6 +93,8 @@ def print_why_not(found: WhyNotResult, reasons: int) -> None:
         write("missing (ask for one of these as a goal, or supply it as a fact):")
     for gap in gaps:
         write(f"  {gap.goal}\n    reason: {gap.reason}")
+    if result.tree.gaps_left:
+        write(f"  and {result.tree.gaps_left:,} more")
 
 
 def _resting(result: Result) -> str:
@@ -112,4 +114,5 @@ def _json(found: WhyNotResult, reasons: int) -> dict[str, object]:
         "missing": list(result.missing),
         "proof": json.loads(tree_to_json(result.tree)) if refutation is None else None,
         "refutation": None if refutation is None else refutation_json(refutation, ranked),
+        "reasons_left": found.reasons_left(reasons) if reasons else 0,
     }

@@ -14,7 +14,8 @@ from constat.proof.missing import Gap
 from constat.proof.proofs import UnsupportedError
 from constat.proof.recorded import RecordedExternals, Supposition
 from constat.proof.render import render_tree, tree_to_json
-from constat.proof.tree import GapShown, SourceShown, Step, Tree, proof_tree
+from constat.proof.shown import SourceShown
+from constat.proof.tree import GapShown, Step, Tree, proof_tree
 from constat.proof.whynot import Attempt
 
 __all__ = [

@@ -64,7 +64,7 @@ class Decision:
     can be left out.  ``gaps`` say what would decide an unresolved goal.  ``answers`` are the
     certain rows of the goal.  ``limit`` says why a goal that evaluation decides is left open: what
     shows it is too large to write down and to check.  ``recorded_conflicts`` are those of a
-    certificate that is made again.
+    certificate that is made again.  ``gaps_left`` counts gaps that are not listed.
     """
 
     goal: Atom
@@ -78,6 +78,7 @@ class Decision:
     proof: Proof
     limit: str = ""
     recorded_conflicts: tuple[str, ...] = ()
+    gaps_left: int = 0
 
     @property
     def conflicts(self) -> tuple[str, ...]:
@@ -281,7 +282,8 @@ def _unresolved(replay: Replay, limit: str = "") -> Decision:
         return _undecided(outcome, _nothing_claimed(outcome), limit=_NOT_SHOWN)
     if answers_in(proof.reading, outcome.goal) or not _is_possible(proof):
         return _undecided(outcome, _nothing_claimed(outcome), limit=_NOT_SHOWN)
-    return _undecided(outcome, proof, gaps=find_gaps(replay, proof), limit=limit)
+    gaps, left = find_gaps(replay, proof)
+    return replace(_undecided(outcome, proof, gaps=gaps, limit=limit), gaps_left=left)
 
 
 def _is_possible(proof: Proof) -> bool:

@@ -52,18 +52,24 @@ class Gap:
         return (self.predicate, self.row)
 
 
-def find_gaps(replay: Replay, proof: Proof) -> tuple[Gap, ...]:
-    """Find what would decide the goal; at least the openings it rests on."""
+def find_gaps(replay: Replay, proof: Proof) -> tuple[tuple[Gap, ...], int]:
+    """Find what would decide the goal; at least the openings it rests on.
+
+    Also counts those that are left out of the list.
+    """
     candidates = _openings(proof)
     if not candidates:
-        return ()
+        return (), 0
     if replay.outcome.strength(replay.outcome.goal) in {CERTAIN, ABSENT}:
         # Evaluation decides it, so answers that it tries out say nothing about the certificate.
-        return tuple(candidates[:_MOST_LISTED])
+        some = tuple(candidates[:_MOST_LISTED])
+        return some, len(candidates) - len(some)
     accepted = frozenset(assumptions_met(replay.outcome.program, replay.outcome.calls))
     search = _Search(replay, accepted, candidates)
     chosen = search.smallest()
-    return tuple(search.explained(gap, place) for place, gap in enumerate(chosen[:_MOST_LISTED]))
+    listed = enumerate(chosen[:_MOST_LISTED])
+    gaps = tuple(search.explained(gap, place) for place, gap in listed)
+    return gaps, len(chosen) - len(gaps)
 
 
 def _openings(proof: Proof) -> list[Gap]:

@@ -277,7 +277,8 @@ class Describing:
             found,
             required=wanted,
             sentence=f"there is no {wanted}",
-            actual=", ".join(print_row(declared, row) for row in near),
+            actual=", ".join(print_row(declared, row) for row in near[:MOST_NEAR])
+            + (f" and {len(near) - MOST_NEAR:,} more" if len(near) > MOST_NEAR else ""),
             atom=(atom.predicate, shape),
         )
 
@@ -289,7 +290,7 @@ class Describing:
         columns = tuple(bound[:-1])
         key = tuple([pattern[column] for column in columns])
         rows = self.walker.outside.side(predicate).rows.matching(columns, key)  # type: ignore[arg-type]
-        return [row for row in rows if OPEN not in row][:MOST_NEAR]
+        return [row for row in rows if OPEN not in row]
 
     def present(self, found: Obstacle, atom: AtomCode, binding: Binding) -> Obstacle:
         """Say which row is there and must not be."""

@@ -40,8 +40,8 @@ class Reason:
     gap: Fraction
 
 
-def principal_reasons(refutation: Refutation, most: int = MOST) -> tuple[Reason, ...]:
-    """Rank the reason codes of what fails; at most so many."""
+def principal_reasons(refutation: Refutation, most: int | None = MOST) -> tuple[Reason, ...]:
+    """Rank the reason codes of what fails; at most so many, or all."""
     found = list(_Collecting(refutation).reasons())
     # Sorting keeps the order met, which is that of rules and bodies, where gaps are equal.
     ranked = sorted(found, key=lambda one: one.gap)

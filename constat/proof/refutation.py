@@ -23,13 +23,19 @@ from constat.logic import OPEN, Atom, Constant, Variable
 from constat.proof.attempting import MOST_STEPS, engine_order, walk_rule
 from constat.proof.besides import besides
 from constat.proof.completeness import level_of, weakest
+from constat.proof.counterexamples import (
+    Counterexample,
+    Counterexamples,
+    counterexamples,
+)
 from constat.proof.decide import decide
 from constat.proof.instances import is_hole
 from constat.proof.obstacles import MOST_NEAR, Describing, Obstacle
 from constat.proof.outside import Usage
 from constat.proof.reading import accepting_reading, hard_reading
+from constat.proof.shown import SourceShown, source_shown
 from constat.proof.slices import Slice
-from constat.proof.tree import SourceShown, Tree, proof_tree, source_shown
+from constat.proof.tree import Tree, proof_tree
 from constat.proof.unprojected import original_literal
 from constat.proof.whynot import what_is_unknown
 from constat.syntax import print_literal, print_row
@@ -67,7 +73,8 @@ class RuleAttempt:
     together, with their values; ``stop`` is the one that fails (of the nearest candidate),
     ``others`` what fails besides behind it.  ``candidates`` are the nearest, ``tried`` counts all
     that got there.  ``level`` says what the "no" rests on.  ``below`` are numbers of conclusions
-    that are lacking, ``because`` numbers of proofs of what must not be there.
+    that are lacking, ``because`` numbers of proofs of what must not be there, of ``unproved`` more
+    there is none.  ``counterexamples`` are the first of ``counted`` that contradict an "every".
     """
 
     rule: str
@@ -85,6 +92,9 @@ class RuleAttempt:
     below: tuple[int, ...] = ()
     because: tuple[int, ...] = ()
     codes: tuple[str, ...] = ()
+    counterexamples: tuple[Counterexample, ...] = ()
+    counted: int = 0
+    unproved: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +102,7 @@ class Lacking:
     """A conclusion or row that is not there.
 
     ``state`` is ``absent``, ``open`` (it may be there) or ``there``.  ``sources`` were asked for it
-    and ``nearest`` are rows of theirs that differ in one column.
+    and ``nearest`` are rows of theirs that differ in one column; ``farther`` counts more of them.
     """
 
     fact: str
@@ -101,6 +111,7 @@ class Lacking:
     sources: tuple[SourceShown, ...]
     nearest: tuple[str, ...]
     attempts: tuple[RuleAttempt, ...]
+    farther: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,11 +266,11 @@ class _Looking:
         name, _ = self.shape
         self.walker.outside.usage = usage = Usage()
         sources: tuple[SourceShown, ...] = ()
-        nearest: tuple[str, ...] = ()
+        near: list[str] = []
         if name in self.program.external:
             self.walker.outside.possible(name, self.pattern())
             sources = self.sources(usage)
-            nearest = tuple(self.nearest())
+            near = self.nearest()
         attempts = tuple(self.attempt(number) for number in self.program.rule_numbers(name))
         state = self.state()
         levels = [one.level for one in attempts]
@@ -271,8 +282,9 @@ class _Looking:
             state,
             level if state == "absent" else "",
             sources,
-            nearest,
+            tuple(near[:MOST_NEAR]),
             attempts,
+            max(0, len(near) - MOST_NEAR),
         )
 
     def pattern(self) -> Pattern:
@@ -306,7 +318,7 @@ class _Looking:
         rows = [row for row in outcome.rows(self.shape[0], ACCEPTED) if OPEN not in row]
         stay = [column for column in self.columns if column != free[-1]]
         near = [row for row in rows if all(row[column] == relaxed[column] for column in stay)]
-        return [print_row(declared, row) for row in sorted(near, key=str)[:MOST_NEAR]]
+        return [print_row(declared, row) for row in sorted(near, key=str)]
 
     def attempt(self, number: int) -> RuleAttempt:
         """Walk one rule and describe where it stops."""
@@ -345,7 +357,12 @@ class _Looking:
         behind = besides(describing, self.refuting.prober, nearest[0], halt.behind)
         others = tuple(_once(obstacles[0], behind))
         # A rule about structures of another form says nothing here, whatever else it lacks.
-        below, because = ((), ()) if obstacles[0].misshapen else self.under(obstacles, others)
+        misshapen = obstacles[0].misshapen
+        below, because, unproved = ((), (), 0) if misshapen else self.under(obstacles, others)
+        against = counterexamples(self.walker, halt.code, place, nearest[0])
+        if because and against.count == 1:
+            # Its proof says more.
+            against = Counterexamples()
         return replace(
             made,
             tried=halt.tried,
@@ -356,12 +373,16 @@ class _Looking:
             sentence=obstacles[0].sentence,
             below=below,
             because=because,
+            counterexamples=against.shown,
+            counted=against.count,
+            unproved=unproved,
         )
 
     def under(
         self, obstacles: list[Obstacle], others: tuple[Obstacle, ...]
-    ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Number what is lacking, and the proofs of what must not be there."""
+    ) -> tuple[tuple[int, ...], tuple[int, ...], int]:
+        """Number what is lacking, and the proofs of what must not be there; count what has none."""
+        unproved = 0
         below: dict[int, None] = {}
         because: dict[int, None] = {}
         for one in (*obstacles, *others):
@@ -372,7 +393,9 @@ class _Looking:
             number = look(one.atom)
             if number is not None:
                 into[number] = None
-        return tuple(below), tuple(because)
+            elif one.kind != "lacking":
+                unproved += 1
+        return tuple(below), tuple(because), unproved
 
 
 def _once(stop: Obstacle, behind: Iterator[Obstacle]) -> Iterator[Obstacle]:

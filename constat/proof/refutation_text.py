@@ -13,7 +13,13 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Final
 
-from constat.proof.render import begin_sentence, printable, source_lines, tree_to_json
+from constat.proof.render import (
+    begin_sentence,
+    counterexample_lines,
+    printable,
+    source_lines,
+    tree_to_json,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +27,8 @@ if TYPE_CHECKING:
     from constat.proof.obstacles import Obstacle
     from constat.proof.reasons import Reason
     from constat.proof.refutation import Candidate, Lacking, Refutation, RuleAttempt
-    from constat.proof.tree import SourceShown, Tree
+    from constat.proof.shown import SourceShown
+    from constat.proof.tree import Tree
 
 _INDENT: Final = "  "
 _MOST_ROOTS: Final = 3
@@ -40,11 +47,14 @@ _STATES: Final = (
 
 
 def render_refutation(
-    refutation: Refutation, reasons: Sequence[Reason] = (), *, moment: str = ""
+    refutation: Refutation, reasons: Sequence[Reason] = (), *, left: int = 0, moment: str = ""
 ) -> str:
-    """Return the tree as text; with a moment rows from the cache say how old they were then."""
+    """Return the tree as text; with a moment rows from the cache say how old they were then.
+
+    ``left`` counts the reasons that are not among those given.
+    """
     writer = _Writer(refutation, moment)
-    writer.reasons(reasons)
+    writer.reasons(reasons, left)
     for number, lacking in enumerate(refutation.lacking):
         writer.lacking(number, lacking)
     if refutation.left:
@@ -63,7 +73,7 @@ class _Writer:
     def line(self, level: int, text: str) -> None:
         self.lines.append(_INDENT * level + printable(text))
 
-    def reasons(self, reasons: Sequence[Reason]) -> None:
+    def reasons(self, reasons: Sequence[Reason], left: int) -> None:
         """Write the principal reasons, the first first."""
         if not reasons:
             return
@@ -73,6 +83,8 @@ class _Writer:
             off = f" (distance {reason.obstacle.distance})" if reason.obstacle.distance else ""
             self.line(1, f"{place}. {reason.code}: {said}{off}")
             self.line(2, f"rule: {reason.rule}, literal {reason.place + 1}")
+        if left:
+            self.line(1, f"and {left:,} more reasons; `--most-reasons` lists more")
 
     def lacking(self, number: int, lacking: Lacking) -> None:
         """Write one conclusion and what became of its rules."""
@@ -81,7 +93,8 @@ class _Writer:
         if lacking.level:
             self.line(1, f"rests on: {dict(_LEVELS)[lacking.level]}")
         if lacking.nearest:
-            self.line(1, f"nearest: {', '.join(lacking.nearest)}")
+            more = f" and {lacking.farther:,} more" if lacking.farther else ""
+            self.line(1, f"nearest: {', '.join(lacking.nearest)}{more}")
         for source in lacking.sources:
             self.source(source)
         unlike = _unlike(lacking.attempts)
@@ -108,6 +121,13 @@ class _Writer:
             self.stop(attempt, attempt.stop)
         if attempt.stop is None and attempt.sentence:
             self.line(2, f"reasoning: {begin_sentence(attempt.sentence, fact)}")
+        self.besides(attempt)
+        if attempt.below:
+            numbers = ", ".join(f"[{number}]" for number in attempt.below)
+            self.line(2, f"lacking: {numbers}")
+
+    def besides(self, attempt: RuleAttempt) -> None:
+        """Write other candidates, what fails besides, and what is there and must not be."""
         for candidate in attempt.candidates:
             self.candidate(candidate)
         if attempt.tried > len(attempt.candidates) > 0:
@@ -116,9 +136,9 @@ class _Writer:
             self.line(2, f"fails besides: {other.literal}{_because(other)}")
         for proof in attempt.because:
             self.proof(self.refutation.proofs[proof])
-        if attempt.below:
-            numbers = ", ".join(f"[{number}]" for number in attempt.below)
-            self.line(2, f"lacking: {numbers}")
+        if attempt.unproved:
+            self.line(2, f"and {attempt.unproved:,} more rows that must not be there")
+        self.lines += counterexample_lines(attempt, 2, self.moment)
 
     def unlike(self, attempts: Sequence[RuleAttempt]) -> None:
         """Write in one line which rules are about structures of other forms."""
@@ -148,9 +168,11 @@ class _Writer:
             by = f", by rule {step.rule}" if step.rule else ""
             said = step.reasoning or step.sentence
             self.line(2, f"because {tree.goal} holds{by}: {said}")
-            for source in step.sources[:1]:
+            for source in step.sources:
                 for text in source_lines(source, self.moment):
                     self.line(3, text)
+        if len(tree.roots) > _MOST_ROOTS:
+            self.line(2, f"and {len(tree.roots) - _MOST_ROOTS:,} more rows")
 
 
 def _unlike(attempts: Sequence[RuleAttempt]) -> list[RuleAttempt]:
@@ -199,6 +221,7 @@ def _lacking_json(lacking: Lacking) -> dict[str, object]:
         "state": lacking.state,
         "level": lacking.level,
         "nearest": list(lacking.nearest),
+        "nearest_left": lacking.farther,
         "sources": [_source_json(one) for one in lacking.sources],
         "attempts": [_attempt_json(one) for one in lacking.attempts],
     }
@@ -235,6 +258,16 @@ def _attempt_json(attempt: RuleAttempt) -> dict[str, object]:
         ],
         "below": list(attempt.below),
         "because": list(attempt.because),
+        "because_left": attempt.unproved,
+        "counterexamples": [
+            {
+                "fact": one.fact,
+                "because": list(one.because),
+                "sources": [_source_json(source) for source in one.sources],
+            }
+            for one in attempt.counterexamples
+        ],
+        "counterexamples_in_all": attempt.counted,
     }
 
 

@@ -18,7 +18,7 @@ import re
 import unicodedata
 from dataclasses import asdict
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from constat.proof.attesting import attested_lines
 from constat.proof.cached import cached
@@ -27,7 +27,9 @@ from constat.proof.overlay import UNAPPROVED
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from constat.proof.tree import GapShown, SourceShown, Step, Tree
+    from constat.proof.counterexamples import Counterexample
+    from constat.proof.shown import SourceShown
+    from constat.proof.tree import GapShown, Step, Tree
     from constat.proof.whynot import Attempt
 
 _INDENT: Final = "  "
@@ -87,6 +89,7 @@ def tree_to_json(tree: Tree) -> str:
     """Return the tree as a JSON object; see the module for its schema."""
     members = asdict(tree)
     members["missing"] = members.pop("gaps")
+    members["missing_left"] = members.pop("gaps_left")
     for step in members["steps"]:
         step["derived_from"] = step.pop("premises")
     return json.dumps(members, indent=2, sort_keys=True)
@@ -106,6 +109,20 @@ def render_tree(tree: Tree, *, depth: int | None = None, moment: str = "") -> st
     lines.looked_up()
     lines.unknown()
     return "\n".join(lines.lines) + "\n"
+
+
+class Against(Protocol):
+    """An attempt that may have counterexamples."""
+
+    @property
+    def counterexamples(self) -> tuple[Counterexample, ...]:
+        """The first of them."""
+        ...
+
+    @property
+    def counted(self) -> int:
+        """How many there are."""
+        ...
 
 
 class _Writer:
@@ -214,6 +231,9 @@ class _Writer:
                 self.line(1, f"{label}: {text}")
         if attempt.sentence:
             self.line(1, f"reasoning: {begin_sentence(attempt.sentence, self.tree.goal)}")
+        self.lines += counterexample_lines(attempt, 1, self.moment)
+        if attempt.tried > 1:
+            self.line(1, f"and {attempt.tried - 1:,} more candidates stop there")
 
     def looked_up(self) -> None:
         """Write which sources were asked for the goal itself."""
@@ -231,6 +251,8 @@ class _Writer:
         facts = [gap for gap in tree.gaps if gap not in rules]
         self.gaps("missing approvals (`constat rules review` shows the rules):", rules)
         self.gaps("missing (ask for one of these as a goal, or supply it as a fact):", facts)
+        if tree.gaps_left:
+            self.line(1, f"and {tree.gaps_left:,} more")
         for failure in tree.failures:
             self.line(0, failure)
         if tree.stopped and tree.stopped != "settled":
@@ -306,6 +328,25 @@ def source_lines(source: SourceShown, moment: str) -> list[str]:
     if source.executed_at:
         lines.append(f"executed_at: {_moment(source.executed_at)}")
     return lines
+
+
+def counterexample_lines(attempt: Against, level: int, moment: str) -> list[str]:
+    """Write the rows that contradict an "every", with their sources; of many the first."""
+    if not attempt.counted:
+        return []
+    lines = [(level, f"counterexamples: {attempt.counted:,}")]
+    told: tuple[SourceShown, ...] = ()
+    for one in attempt.counterexamples:
+        because = f", because {' and '.join(one.because)}" if one.because else ""
+        lines.append((level + 1, one.fact + because))
+        # Rows that one query read tell it once.
+        for source in one.sources if one.sources != told else ():
+            lines += [(level + 2, text) for text in source_lines(source, moment)]
+        told = one.sources
+    more = attempt.counted - len(attempt.counterexamples)
+    if more > 0:
+        lines.append((level + 1, f"and {more:,} more"))
+    return [f"{_INDENT * depth}{printable(text)}" for depth, text in lines]
 
 
 def _moment(text: str) -> str:

@@ -8,6 +8,7 @@ because a checker takes what is shown for all there is.
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from constat.evaluation import Assumption
@@ -20,13 +21,43 @@ from constat.proof.nested import Nested
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from constat.evaluation import Evidence
+    from constat.evaluation import Attestation, Evidence
     from constat.logic import OpenRow, Row
     from constat.proof.canonical import Json, TextRow
     from constat.proof.outside import Covered
     from constat.proof.proofs import Proof
 
 Shown = tuple[str, Grounds]
+
+
+@dataclass(frozen=True, slots=True)
+class SourceShown:
+    """Where a row or an absence was read: query and parameters are exact."""
+
+    tier: str
+    origin: str
+    name: str
+    query: str | None
+    parameters: tuple[str, ...]
+    executed_at: str
+    rows: int
+    author: str | None
+    attestation: Attestation | None = None
+
+
+def source_shown(evidence: Evidence) -> SourceShown:
+    """Return what people see of an evidence."""
+    return SourceShown(
+        evidence.tier,
+        evidence.origin.value,
+        evidence.source,
+        evidence.query,
+        evidence.parameters,
+        evidence.executed_at,
+        evidence.row_count,
+        evidence.author,
+        evidence.attestation,
+    )
 
 
 class Outsides:

@@ -29,13 +29,12 @@ from constat.proof.sentences import (
     explain,
     show_fact,
 )
-from constat.proof.shown import Outsides
+from constat.proof.shown import Outsides, SourceShown, source_shown
 from constat.proof.speech import PLAIN, Speech
 from constat.proof.whynot import attempts_at
 from constat.syntax import print_row, print_rule
 
 if TYPE_CHECKING:
-    from constat.evaluation import Attestation, Evidence
     from constat.logic import Row, Slot
     from constat.proof.decide import Decision
     from constat.proof.groups import Exact
@@ -44,21 +43,6 @@ if TYPE_CHECKING:
     from constat.proof.whynot import Attempt
 
 ROWS_SHOWN = 5
-
-
-@dataclass(frozen=True, slots=True)
-class SourceShown:
-    """Where a row or an absence was read: query and parameters are exact."""
-
-    tier: str
-    origin: str
-    name: str
-    query: str | None
-    parameters: tuple[str, ...]
-    executed_at: str
-    rows: int
-    author: str | None
-    attestation: Attestation | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +87,8 @@ class Tree:
 
     ``roots`` are the steps that prove the goal; ``attempts`` say why its rules do not, and
     ``looked_up`` which sources were asked for the goal itself.  ``as_of`` is the time at which the
-    facts had been recorded, where they are not those of the present.
+    facts had been recorded, where they are not those of the present.  ``gaps_left`` counts what is
+    missing besides.
     """
 
     goal: str
@@ -119,6 +104,7 @@ class Tree:
     failures: tuple[str, ...]
     stopped: str
     as_of: str = ""
+    gaps_left: int = 0
 
 
 def proof_tree(decision: Decision, speech: Speech = PLAIN) -> Tree:
@@ -150,6 +136,7 @@ def proof_tree(decision: Decision, speech: Speech = PLAIN) -> Tree:
         gaps,
         _failures(decision),
         decision.limit or decision.outcome.stopped,
+        gaps_left=decision.gaps_left,
     )
 
 
@@ -369,18 +356,3 @@ class _Builder:
     @staticmethod
     def aggregate_sources(exact: Exact) -> tuple[SourceShown, ...]:
         return tuple(source_shown(evidence) for _, evidence in exact.sources)
-
-
-def source_shown(evidence: Evidence) -> SourceShown:
-    """Return what people see of an evidence."""
-    return SourceShown(
-        evidence.tier,
-        evidence.origin.value,
-        evidence.source,
-        evidence.query,
-        evidence.parameters,
-        evidence.executed_at,
-        evidence.row_count,
-        evidence.author,
-        evidence.attestation,
-    )

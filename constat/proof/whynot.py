@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from constat.proof.attempting import MOST_STEPS, Halt, walk_rule
+from constat.proof.counterexamples import Counterexample, counterexamples
 from constat.proof.instances import (
     AggregateCode,
     ComparisonCode,
@@ -43,7 +44,9 @@ class Attempt:
     ``state`` is ``failed``, ``open`` (it may hold, something is unknown) or ``not tried`` (too much
     to look at).  ``reached`` counts literals of ``of`` that can hold together; ``literal`` is the
     one that stops it, ``actual`` and ``required`` say what is there and what would be needed, and
-    ``distance`` how far a comparison is off.
+    ``distance`` how far a comparison is off.  ``tried`` counts the bindings that got that far; the
+    first is described.  Where the literal asks for absence, ``counterexamples`` are the first rows
+    that are there all the same, and ``counted`` how many there are.
     """
 
     rule: str
@@ -56,6 +59,9 @@ class Attempt:
     actual: str = ""
     required: str = ""
     distance: str = ""
+    tried: int = 0
+    counterexamples: tuple[Counterexample, ...] = ()
+    counted: int = 0
 
 
 def attempts_at(decision: Decision) -> tuple[Attempt, ...]:
@@ -94,6 +100,7 @@ def _attempt(walker: Slice, halt: Halt) -> Attempt:
         headless = "its head is about other values" if halt.state == "failed" else ""
         return Attempt(*made, sentence=headless)
     stop = describing.obstacle(halt.place, halt.bindings[0])
+    against = counterexamples(walker, halt.code, halt.place, halt.bindings[0])
     return Attempt(
         *made,
         literal=stop.literal,
@@ -101,6 +108,9 @@ def _attempt(walker: Slice, halt: Halt) -> Attempt:
         actual=stop.actual,
         required=stop.required,
         distance=stop.distance,
+        tried=halt.tried,
+        counterexamples=against.shown,
+        counted=against.count,
     )
 
 

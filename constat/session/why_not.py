@@ -50,13 +50,20 @@ class WhyNotResult:
         """Rank the reason codes of what fails, the nearest to holding first."""
         return () if self.refutation is None else principal_reasons(self.refutation, most)
 
+    def reasons_left(self, most: int) -> int:
+        """Count the reasons beyond so many."""
+        if self.refutation is None:
+            return 0
+        return max(0, len(principal_reasons(self.refutation, None)) - most)
+
     def to_text(self, *, reasons: int = 0) -> str:
         """Write it for people; a goal that holds is shown with its proof."""
         if self.refutation is None:
             _, _, proof = render_tree(self.result.tree, moment=self.result.created).partition("\n")
             return proof
         ranked = self.reasons(reasons) if reasons else ()
-        return render_refutation(self.refutation, ranked, moment=self.result.created)
+        left = self.reasons_left(reasons) if reasons else 0
+        return render_refutation(self.refutation, ranked, left=left, moment=self.result.created)
 
 
 def why_not(bench: Bench, goal: str, *, most: int, observe: Observer | None = None) -> WhyNotResult:

@@ -79,7 +79,18 @@ class _Attempting:
         text = ", ".join(print_literal(one.literal) for one in self.written)
         shown = {name: printable(said) for name, said in details.items()}
         name = printable(self.rule.id)
-        return Attempt(name, printable(text), state, reached, len(self.written), **shown)
+        return Attempt(
+            name,
+            printable(text),
+            state,
+            reached,
+            len(self.written),
+            literal=shown.get("literal", ""),
+            sentence=shown.get("sentence", ""),
+            actual=shown.get("actual", ""),
+            required=shown.get("required", ""),
+            distance=shown.get("distance", ""),
+        )
 
     def run(self, order: tuple[int, ...] | None, columns: tuple[int, ...], key: Row) -> Attempt:
         """Walk the body as far as it goes."""
