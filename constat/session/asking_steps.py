@@ -125,6 +125,7 @@ class _Answering:
         name = wish.conversation or f"question-{self.transcript.identity}"
         self.conversation = Conversation(self.project, name)
         self.remarked: tuple[Diagnostic, ...] = ()
+        self.context = ""
 
     def run(self) -> Answered:
         ground = ground_of(self.session)
@@ -175,13 +176,15 @@ class _Answering:
             return draft_for(self.transcript.question, desk, self.transcript)
         informed = replace(desk, before=told_before(before.text), seen=before.seen)
         try:
-            return draft_for(self.transcript.question, informed, self.transcript)
+            found = draft_for(self.transcript.question, informed, self.transcript)
         except ConstatError as problem:
             if problem.diagnostics[0].code != MISSING:
                 raise
             # A tape of single questions knows none that goes on.
             self.remarked = (_told_alone(),)
             return draft_for(self.transcript.question, desk, self.transcript)
+        self.context = before.text
+        return found
 
     def rejected(self) -> tuple[tuple[str, str], ...]:
         """Give the drafts that people rejected, those for similar questions first, then the latest.
@@ -219,9 +222,10 @@ class _Answering:
         """Say on whose word the goal is what was asked, before anything is proved."""
         session, wish = self.session, self.wish
         question = self.transcript.question
-        reading = Reading(question, _goal(drafted), joined.program, session.program)
+        goal = _goal(drafted)
+        reading = Reading(question, goal, joined.program, session.program, self.context)
         required = wish.require_confirmed
-        found = translate(reading, session.speech, self.project.state, required=required)
+        found = translate(reading, session.speech, self.project, required=required)
         if wish.accept_goal:
             require_goal(reading, wish.accept_goal, found)
             if not found.confirmed:
@@ -305,7 +309,7 @@ def translation_of_draft(
         # It was approved under other names, or what it reads has changed.
         return None
     reading = Reading(draft.purpose, goal, program, session.program)
-    found = translate(reading, session.speech, session.project.state, required=False)
+    found = translate(reading, session.speech, session.project, required=False)
     if accept_goal:
         require_goal(reading, accept_goal, found)
     return found

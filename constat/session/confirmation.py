@@ -7,6 +7,7 @@ wrote, or the question of a case; else it is confirmed by a record, or by nobody
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import TYPE_CHECKING, Final
@@ -19,6 +20,7 @@ from constat.explore.periods import PERIODS
 from constat.explore.plan import Work
 from constat.explore.plan_approval import plan_digest
 from constat.explore.ranking import ranking_query
+from constat.library.cases.expectations import goals_asked
 from constat.library.reviewing.confirmations import Confirmations
 from constat.library.reviewing.hashes import hash_below
 from constat.logic import Atom, Constant, Kind, Variable
@@ -36,9 +38,11 @@ if TYPE_CHECKING:
     from constat.explore.chain import Chain, Link
     from constat.explore.plan import Plan
     from constat.logic import Predicate
+    from constat.project import Project
     from constat.proof.speech import Speech
 
 _PLACEHOLDER: Final = re.compile(r"\\\{\??([A-Za-z_][A-Za-z0-9_]*)\\\}")
+_MARKS: Final = (".", "?", "!")
 _DAYS: Final = frozenset({Kind.DATE, Kind.TIMESTAMP})
 _RELATIVE: Final = re.compile(
     r"\b(today|tonight|yesterday|tomorrow|now|nowadays|current(ly)?|recent(ly)?|so far|to date|ago"
@@ -49,17 +53,26 @@ _RELATIVE: Final = re.compile(
 )
 
 
+_PRONOUN: Final = re.compile(
+    r"^\W*(and|also|but|or|so|then|what about|how about)\b|\b(he|she|it|they|him|her|hers|his|its|"
+    r"them|their|theirs|these|those|same|former|latter|others?|else|instead|again|too)\b",
+    re.IGNORECASE,
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Reading:
     """A question and the goal it was read as, in the program that answers it.
 
-    `base` is the program without drafts: what is only in `program` nobody has approved.
+    `base` is the program without drafts: what is only in `program` nobody has approved. `context`
+    is what was said before in the conversation, as far as the model was told.
     """
 
     question: str
     goal: Atom
     program: AnalysedProgram
     base: AnalysedProgram
+    context: str = ""
 
     @property
     def predicate(self) -> Predicate:
@@ -72,10 +85,10 @@ class Reading:
         return shown_goal(self.predicate, self.goal)
 
 
-def translate(reading: Reading, speech: Speech, state: Path, *, required: bool) -> Translation:
-    """Say whether a person stands for a reading; `state` is the folder of the confirmations."""
+def translate(reading: Reading, speech: Speech, project: Project, *, required: bool) -> Translation:
+    """Say whether a person stands for a reading."""
     words = goal_words(reading.predicate, reading.goal, speech)
-    if is_stated(reading, speech):
+    if is_stated(reading, speech) or has_case(reading, project.rules):
         return Translation(reading.shown, words, question=reading.question)
     found = Translation(
         reading.shown,
@@ -84,18 +97,56 @@ def translate(reading: Reading, speech: Speech, state: Path, *, required: bool) 
         reading.question,
         losses(reading.question, reading.goal, reading.program, reading.base),
         day=present_day(reading),
-        below=hash_below(reading.program, [reading.goal.predicate]),
+        below=_below(reading),
         required=required,
     )
-    return Confirmations(state).judged(found)
+    return Confirmations(project.state).judged(found)
+
+
+def _below(reading: Reading) -> str:
+    """Give the hash of what lies below a goal, and of what was said before where that matters."""
+    below = hash_below(reading.program, [reading.goal.predicate])
+    if not (reading.context and depends_on_context(reading)):
+        return below
+    return sha256(canonical([below, reading.context]))
+
+
+def depends_on_context(reading: Reading) -> bool:
+    """Tell whether a question may mean something else in another conversation.
+
+    "Is he blocked?" does: what it is about does not stand in it.
+    """
+    return bool(_PRONOUN.search(reading.question)) or bool(
+        unseen(_held(reading), [reading.question])
+    )
+
+
+def _held(reading: Reading) -> list[Constant]:
+    """Give the constants of the goal and of drafted rules below it."""
+    drafted = reachable(reading.program, reading.goal.predicate) - (
+        reading.base.program.predicates.keys()
+    )
+    rules = (one for one in reading.program.rules if one.head.predicate in drafted)
+    return [*atom_constants(reading.goal), *constants_of(rules).values()]
+
+
+def has_case(reading: Reading, files: Iterable[Path]) -> bool:
+    """Tell whether a case has the question, and every such case this goal."""
+    program = reading.base.program
+    found = goals_asked(files, reading.question)
+    with suppress(ConstatError):
+        goals = [check_goal(parse_goal(one, program), reading.base) for one in found]
+        return bool(goals) and all(_anonymous(one) == _anonymous(reading.goal) for one in goals)
+    return False
 
 
 def translate_plan(
-    question: str, plan: Plan, chain: Chain, drafters: Sequence[str], *, day: str
+    question: str, plan: Plan, chain: Chain, drafters: Sequence[str], *, day: str, goes_on: str = ""
 ) -> Translation:
     """Say what the answer of a plan is; it is stated where no model drafted a step of it.
 
-    `day` is the day that counts as today. Whether it was confirmed is not looked up yet.
+    `day` is the day that counts as today, `goes_on` names the exploration that it goes on with.
+    Whether it was confirmed is not looked up yet.
     """
     reading = plan_reading(question, plan, chain)
     links = chain.below([plan.answer])
@@ -118,7 +169,9 @@ def translate_plan(
         ),
         day=day if dated else "",
         below=sha256(
-            canonical([plan_digest(chain, plan), hash_below(chain.analysed, sorted(known))])
+            canonical(
+                [plan_digest(chain, plan), hash_below(chain.analysed, sorted(known)), goes_on]
+            )
         ),
     )
 
@@ -148,26 +201,27 @@ def is_stated(reading: Reading, speech: Speech) -> bool:
         return False
     if any(rule.proposed and rule.head.predicate == own.name for rule in reading.base.rules):
         return False
-    said = _bare(reading.question)
-    if _bare(goal_words(own, reading.goal, speech)) != said:
+    template = speech.template(own.attributes, "says") or ""
+    said, words = reading.question, goal_words(own, reading.goal, speech)
+    if template.endswith("}"):
+        # Whether a full stop there ends the sentence or belongs to the value nobody can tell.
+        exact = words == said and not said.endswith(_MARKS)
+    else:
+        exact = words.rstrip("".join(_MARKS)) == said.rstrip("".join(_MARKS))
+    if not exact or not _names_all(own, template) or _ways(template, said) != 1:
         return False
     templates = (
-        (one.name, template)
+        (one.name, found)
         for one in reading.base.program.predicates.values()
-        if (template := speech.template(one.attributes, "says"))
+        if (found := speech.template(one.attributes, "says"))
     )
-    matching = [name for name, template in templates if _ways(template, said)]
-    template = speech.template(own.attributes, "says") or ""
-    return matching == [own.name] and _ways(template, said) == 1 and _names_all(own, template)
-
-
-def _bare(text: str) -> str:
-    return " ".join(text.split()).rstrip(".?!").rstrip()
+    return [name for name, found in templates if _ways(found, said)] == [own.name]
 
 
 def _ways(template: str, said: str) -> int:
     """Count in how many ways a text can be this sentence: none, one, or more (2)."""
-    escaped = re.escape(_bare(template))
+    marks = "".join(_MARKS)
+    said, escaped = said.rstrip(marks), re.escape(template.rstrip(marks))
     found = [
         re.fullmatch(_PLACEHOLDER.sub(group, escaped), said, re.DOTALL)
         for group in (r"(.+)", r"(.+?)")
@@ -191,12 +245,7 @@ def present_day(reading: Reading) -> str:
     """
     if _RELATIVE.search(reading.question):
         return today()
-    drafted = reachable(reading.program, reading.goal.predicate) - (
-        reading.base.program.predicates.keys()
-    )
-    rules = (one for one in reading.program.rules if one.head.predicate in drafted)
-    held = (*atom_constants(reading.goal), *constants_of(rules).values())
-    dates = [one for one in held if isinstance(one, Constant) and one.kind in _DAYS]
+    dates = [one for one in _held(reading) if one.kind in _DAYS]
     return today() if unseen(dates, [reading.question]) else ""
 
 

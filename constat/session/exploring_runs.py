@@ -158,7 +158,10 @@ class Runs:
     def translation(self, asked: Asked, *, required: bool = False) -> Translation:
         """Say what the plan's answer is, and who has confirmed that it is what was asked."""
         drafters, day = asked.drafters(asked.plan.author), asked.today.isoformat()
-        found = translate_plan(asked.text, asked.plan, asked.chain, drafters, day=day)
+        goes_on = asked.exploration if asked.number > 1 else ""
+        found = translate_plan(
+            *(asked.text, asked.plan, asked.chain, drafters), day=day, goes_on=goes_on
+        )
         return Confirmations(self._project.state).judged(replace(found, required=required))
 
     def _computed(self, asked: Asked, wish: Wish) -> tuple[Explored, Running]:

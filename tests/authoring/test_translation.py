@@ -121,6 +121,86 @@ def test_a_sentence_that_can_be_cut_in_two_ways_states_nothing(shop: Path) -> No
         assert found.translation.status is Status.UNCONFIRMED
 
 
+def case(shop: Path, name: str, expected: str) -> None:
+    folder = shop.parent.parent / "rules" / "customer-value" / "cases"
+    fact = 'customer_tier("C001", "gold").\n'
+    text = f'.pragma "constat" "0.1"\n{fact}@[expect({expected})]\n.output is_vip\n'
+    (folder / name).write_text(text, encoding="utf-8")
+
+
+def test_the_question_of_a_case_states_its_goal(shop: Path) -> None:
+    case(shop, "asked.dl", f'proved = "is_vip(C001)", question = "{VIP}"')
+    with Session(shop) as session:
+        assert ask(session).translation.status is Status.STATED
+        assert ask(session).exit_code == 0
+        assert ask(session, goal="is_vip(C003)").translation.status is Status.UNCONFIRMED
+        assert ask(session, VIP.lower()).translation.status is Status.UNCONFIRMED
+    rules = shop.parent.parent / "rules" / "customer-value"
+    assert run("rules", "test", rules, "-k", "asked").code == 0
+    # Two cases that do not agree state nothing.
+    case(shop, "again.dl", f'disproved = "is_vip(C002)", question = "{VIP}"')
+    with Session(shop) as session:
+        assert ask(session).translation.status is Status.UNCONFIRMED
+
+
+def test_a_question_of_several_goals_is_a_mistake_of_the_case_and_states_nothing(
+    shop: Path,
+) -> None:
+    goals = 'proved = "is_vip(C001)", disproved = "is_vip(C002)"'
+    case(shop, "asked.dl", f'{goals}, question = "{VIP}"')
+    with Session(shop) as session:
+        assert ask(session).translation.status is Status.UNCONFIRMED
+    rules = shop.parent.parent / "rules" / "customer-value"
+    ran = run("rules", "test", rules, "-k", "asked")
+    assert "`question` is one goal's, and there are 2" in ran.out + ran.err
+
+
+@pytest.mark.parametrize(
+    ("question", "goal", "stated"),
+    [
+        ("a knows b", "knows(a, b)", True),
+        ("a knows b.", "knows(a, b)", False),
+        ("a knows b.", 'knows(a, "b.")', False),
+        ("a knows b", 'knows(a, "b.")', False),
+        ("a b knows c", 'knows("a  b", c)', False),
+        ("a b knows c", 'knows("a b", c)', True),
+    ],
+)
+def test_a_mark_or_blank_of_a_value_is_no_mark_of_the_sentence(
+    shop: Path,
+    question: str,
+    goal: str,
+    stated: bool,  # noqa: FBT001  a parameter of the cases
+) -> None:
+    library = shop.parent.parent / "rules" / "customer-value" / "vip.dl"
+    text = library.read_text(encoding="utf-8")
+    pair = '\n@[says = "{a} knows {b}"]\n.decl knows(a: CustomerId, b: CustomerId)\n'
+    rule = "knows(?a, ?b) :- customer(?a), customer(?b).\n"
+    library.write_text(text + pair + rule, encoding="utf-8")
+    with Session(shop) as session:
+        found = ask(session, question, goal)
+    assert (found.translation.status is Status.STATED) is stated
+
+
+def test_what_depends_on_the_conversation_is_confirmed_for_that_conversation(
+    session: Session,
+) -> None:
+    def talked(name: str, *questions: tuple[str, str]) -> Answered:
+        found = [
+            session.ask(question, client=Scripted(proposed(goal)), conversation=name)
+            for question, goal in questions
+        ]
+        return found[-1]
+
+    first, his = (VIP, "is_vip(C001)"), ("Is he blocked?", "blocked(C001)")
+    session.confirm(talked("one", first, his), by="ada")
+    other = ("Is customer C003 a VIP?", "is_vip(C003)")
+    assert not talked("two", other, his).translation.confirmed, "he is somebody else there"
+    # A question that says all that it is about means the same wherever it is asked.
+    session.confirm(talked("three", other, first), by="ada")
+    assert talked("four", his, first).translation.confirmed
+
+
 def test_a_confirmation_settles_and_says_whose_it_is(session: Session) -> None:
     session.confirm(ask(session), by="ada")
     found = ask(session)

@@ -41,7 +41,8 @@ CASES: Final = (
         "an expectation that says nothing sensible",
         "The parts of `expect` are the verdicts proved, proved_under, unresolved, disproved and "
         "disproved_under with goals, `by` with the rule of the last step (one for all proved goals "
-        "or one for each), and `uses` with rules and predicates of the proof.",
+        "or one for each), `uses` with rules and predicates of the proof, and `question` with a "
+        "question in words that has this goal.",
         wrong='@[expect(prooved = "is_vip(C001)")] .output is_vip',
         right='@[expect(proved = "is_vip(C001)", by = "VIP2")] .output is_vip',
         kind="text",

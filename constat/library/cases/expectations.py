@@ -3,11 +3,13 @@
 In: the annotations of a case file and its program. Out: one `Expectation` for each goal, in the
 order of the text. Invariant: a goal is typed and its predicate declared; what is wrong has a place.
 `by` names the rule of the last step, one for all proved goals or one for each; `uses` names rules
-and predicates that occur in the proof of each of them.
+and predicates that occur in the proof of each of them. `question` is a question in words whose
+answer is yes exactly when the goal holds.
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
@@ -15,10 +17,12 @@ from typing import TYPE_CHECKING, Final
 from constat.analysis import check_goal
 from constat.diagnostics import ConstatError, Diagnostic, nearest
 from constat.evaluation import Verdict
-from constat.syntax import parse_goal
+from constat.library.files import CASES
+from constat.syntax import parse_goal, read_annotations
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
 
     from constat.analysis import AnalysedProgram
     from constat.diagnostics import Span
@@ -30,6 +34,8 @@ _VERDICTS: Final = MappingProxyType(
     {verdict.value.casefold(): verdict for verdict in Verdict if verdict.value}
 )
 _PROOFS: Final = ("by", "uses")
+QUESTION: Final = "question"
+_PARTS: Final = (*_VERDICTS, *_PROOFS, QUESTION)
 _PROVED: Final = frozenset({Verdict.PROVED, Verdict.PROVED_UNDER})
 
 
@@ -77,6 +83,9 @@ class _Item:
         proved = sum(verdict in _PROVED for _, verdict, _ in listed)
         last_steps = iter(self._last_steps(proved))
         uses = self._uses(proved)
+        if QUESTION in self.values and len(listed) != 1:
+            message = f"`question` is one goal's, and there are {len(listed)}"
+            self._complain(message, self.places[QUESTION], "proved")
         for text, verdict, place in listed:
             shown = verdict in _PROVED
             by = next(last_steps, "") if shown else ""
@@ -86,13 +95,12 @@ class _Item:
 
     def _collect(self) -> None:
         """Sort out the parts of `expect`; report those that mean nothing."""
-        known = (*_VERDICTS, *_PROOFS)
         for one in self.item.attributes:
             name, _, part = one.key.partition(".")
             if name != EXPECT:
                 continue
-            if part not in known:
-                near = nearest(part, known) or "proved"
+            if part not in _PARTS:
+                near = nearest(part, _PARTS) or "proved"
                 self._complain(f"`expect` has no part `{part or '='}`", one.span, near)
             elif not split_goals(one.value):
                 self._complain(f"`{part}` names nothing", one.span, part)
@@ -106,7 +114,7 @@ class _Item:
                 "C0442",
                 message,
                 span,
-                note=f"the parts are {', '.join((*_VERDICTS, *_PROOFS))}",
+                note=f"the parts are {', '.join(_PARTS)}",
                 help=f'write `@[expect({part} = "{self.item.subject}(...)")]`',
             )
         )
@@ -166,6 +174,33 @@ class _Item:
                 )
             )
             return None
+
+
+def goals_asked(files: Iterable[Path], question: str) -> tuple[str, ...]:
+    """Give the goals for which cases beside these rule files have a question, word for word.
+
+    A case that cannot be read, or is wrong about it, states nothing.
+    """
+    found: list[str] = []
+    for folder in dict.fromkeys(one.parent / CASES for one in files):
+        for path in sorted(folder.glob("*.dl")):
+            with suppress(OSError, UnicodeDecodeError):
+                text = path.read_text(encoding="utf-8")
+                if question in text:
+                    found += _asked(read_annotations(text, path.name), question)
+    return tuple(found)
+
+
+def _asked(annotations: Annotations, question: str) -> Iterator[str]:
+    for item in annotations.items:
+        values = {
+            one.key.partition(".")[2]: one.value
+            for one in item.attributes
+            if one.key.partition(".")[0] == EXPECT
+        }
+        goals = [goal for part in _VERDICTS for goal in split_goals(values.get(part, ""))]
+        if values.get(QUESTION) == question and len(goals) == 1:
+            yield goals[0]
 
 
 def is_rule(name: str, rule_id: str) -> bool:
