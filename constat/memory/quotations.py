@@ -48,7 +48,7 @@ _SUMMARIES: Final = re.compile(
 _SAYS: Final = (
     r"(?:says?|said|wrote|writes|written|reads?|states?|stated|told|tells|claims?|claimed|asks?"
     r"|asked|demands?|demanded|replie[sd]|answers?|answered|insists?|insisted|warns?|warned"
-    r"|posted|sent|shows?|showed|prints?|printed|returns?|returned|goes|added|adds|mentions"
+    r"|posted|sent|texted|emailed|mailed|messaged|wants|wanted|shows?|showed|prints?|printed|returns?|returned|goes|added|adds|mentions"
     r"|mentioned|explains|explained|responded|instructs|instructed|reported|reports|announced"
     r"|schrieb|schreibt|sagte?|meinte|écrit|écrivait|dit|escribió|dice|dijo|scrive|ha scritto)"
 )
@@ -109,15 +109,16 @@ _CUE: Final = re.compile(
             rf"\b{_NOUNS}{_REST}\b{_SHOWN}\b",
             r"\b(?:here\s+(?:it\s+is|you\s+(?:go|are)|they\s+are)|see\s+below|pasted?|quote)\b",
             r"\bthe\s+following\b",
+            r"\b(?:vendor|boss|bank|landlord|seller)(?:['\u2019]s)?\b",
         )
     )
     + rf"|\b{_WORK_ON}(?:\s+(?:me|us|please|all|of|for|just))*(?:\s+(?:this|these|it|that|below"
-    rf"|the\s+following|(?:the|my|our|his|her|their)\s+{_FEW_WORDS}{{0,3}}?{_NOUNS}|{_NOUNS}))?"
+    rf"|this\s+(?:out|aloud)|the\s+following|(?:the|my|our|his|her|their)\s+{_FEW_WORDS}{{0,3}}?{_NOUNS}|{_NOUNS}))?"
     rf"(?:\s+{_NOUNS})?(?:\s+(?:below|into\s+\w+|to\s+\w+|for\s+me|please))*\s*{_COLON}"
     r"|^\W*(?!(?:answer|reply|review|comment|quote|post|report|code|format)\b)"
     r"(?:(?:the|my|our|his|her|their|this|that|an?|original|new|full|raw)\s+){0,3}"
     rf"{_FEW_WORDS}{{0,2}}{_NOUNS}(?:\s+(?:from|by|of|to|on|in)\b[^.!?\n:]{{0,60}})?"
-    rf"\s*(?:\([^)\n]{{0,60}}\))?\s*{_COLON}",
+    rf"\s*(?:\([^)\n]{{0,60}}\))?\s*(?:{_COLON}|\s[-\u2013\u2014]+\s)",
     re.IGNORECASE | re.MULTILINE,
 )
 # Without a colon: "the mail says that ...", "according to the page, ...".
@@ -125,7 +126,9 @@ _REPORTED: Final = re.compile(
     rf"(?:{_SUBJECT}{_ADVERBS}(?:says?|said|wrote|writes|states|stated|claims?|claimed"
     r"|tells(?=\s+(?:me|us|you|him|her|them)\b)|told|demands?|demanded|insists?|insisted|warns?"
     r"|warned|reads|ordered|instructs|instructed|replied|answered|mentions|mentioned|announced"
-    r"|explained)\b|\baccording\s+to\s+(?!me\b|us\b|my\b|our\b)|\bquote\s*[,:]"
+    r"|explained|texted|emailed|messaged)\b"
+    r"|\b(?:according\s+to|(?-i:Per|per)\s+(?=the|his|her|their))\s*(?!me\b|us\b|my\b|our\b)"
+    r"|\b(?:I|we)\s+(?:was|were|am|are|got)\s+(?:told|asked|warned|instructed|ordered)\b|\bquote\s*[,:]"
     r"|\b(?:it|there)\s+(?:says|said|reads|is\s+written)\b)"
     rf"(?:[^.!?\n{HOLE}]|[.!?](?=[^\s{HOLE}]))*[.!?]*",
     re.IGNORECASE,
@@ -167,6 +170,7 @@ _LOG: Final = re.compile(
     | [0-9]{1,2}:[0-9]{2}\s+[<(]?[A-Z][\w\ .-]{0,30}:\s
     | [A-Z][a-z]{2}\s+[0-9]{1,2}\s[0-9]{2}:[0-9]{2}:[0-9]{2}
     | \[?(?:DEBUG|INFO|WARN|WARNING|ERROR|FATAL|TRACE|CRITICAL|NOTICE)\]?(?:[:\s\[|-]|$)
+    | (?:fatal|panic|FATAL|npm\ ERR!):?\s\S
     | Traceback\ \(most | File\ "[^"]+",\ line | at\ [\w.$<>]+\(
     | [\w.]*(?:Error|Exception|Warning):\s
     | [0-9]{1,3}(?:\.[0-9]{1,3}){3}\s | \$\ \S | >>>\ | In\ \[[0-9]+\]: | Out\[[0-9]+\]:
