@@ -145,6 +145,7 @@ class ServerConnection(ABC, Generic[Link]):
             raise meaning from None
         except BaseException:
             # Whoever reads has had enough, or was interrupted: the query may still be running.
+            self._interrupt()
             self._recover()
             raise
         finally:

@@ -87,7 +87,7 @@ class DuckSession:
     def own(self, statement: str) -> list[tuple[object, ...]]:
         """Run a statement of ours and give its rows."""
         try:
-            return self._connection.execute(statement).fetchall()
+            return self._worker.run(lambda: self._connection.execute(statement).fetchall())
         except self._duckdb.Error as problem:
             raise self._told(problem) from None
 
@@ -144,7 +144,8 @@ class DuckSession:
         self._check_kind(query)
         with self.bounded(_SECONDS_TO_PREPARE) as connection:
             # A query cannot close the parenthesis: it was parsed as one SELECT by itself.
-            told = connection.execute(f"EXPLAIN (FORMAT json) {query}").fetchall()
+            explained = f"EXPLAIN (FORMAT json) {query}"
+            told = self._worker.run(lambda: connection.execute(explained).fetchall())
         guesses = re.findall(r'"Estimated Cardinality": "~?([0-9]+)"', str(told[0][-1]))
         return max(map(float, guesses), default=None)
 

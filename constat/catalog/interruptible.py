@@ -1,15 +1,15 @@
 """Work that Ctrl-C can end, although the library that does it looks for signals too seldom.
 
-In: pieces of work, and what stops them. Out: its result. Invariant: when an interruption comes out,
-the work has ended. DuckDB looks for signals only between its tasks, of which one may take minutes.
-Example: `Worker(connection.interrupt).run(lambda: connection.execute(statement))`.
+DuckDB looks for signals between its tasks, of which one may take minutes; SQLite never looks, and
+swallows an exception raised inside its callbacks. So their work is done in a thread, where no
+signal arrives. When an interruption comes out, the work has ended.
 """
 
 from __future__ import annotations
 
 import threading
-from concurrent.futures import ThreadPoolExecutor, wait
-from typing import TYPE_CHECKING, TypeVar
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,27 +17,64 @@ if TYPE_CHECKING:
 _Result = TypeVar("_Result")
 
 
+class _Piece(Generic[_Result]):
+    """One piece of work: what it gave or raised, once it is done."""
+
+    def __init__(self, work: Callable[[], _Result]) -> None:
+        self._work = work
+        self._found: list[_Result] = []
+        self._problem: BaseException | None = None
+        self._done = threading.Lock()
+        self._done.acquire()
+
+    def do(self) -> None:
+        try:
+            self._found.append(self._work())
+        except BaseException as problem:  # noqa: BLE001  raised again where it is waited for
+            self._problem = problem
+        finally:
+            self._done.release()
+
+    def wait(self) -> None:
+        self._done.acquire()
+
+    def result(self) -> _Result:
+        problem, self._problem = self._problem, None
+        if problem is not None:
+            try:
+                raise problem
+            finally:
+                # A problem that knows this frame would keep itself and all its values alive.
+                del problem
+        return self._found[0]
+
+
 class Worker:
     """One thread, started when the main thread has work for it."""
 
     def __init__(self, stop: Callable[[], None]) -> None:
         self._stop = stop
-        self._pool: ThreadPoolExecutor | None = None
+        self._pieces: SimpleQueue[_Piece[object] | None] = SimpleQueue()
+        self._thread: threading.Thread | None = None
 
     def run(self, work: Callable[[], _Result]) -> _Result:
         """Work in the thread, while this one listens for signals; other threads work themselves."""
         if threading.current_thread() is not threading.main_thread():
             return work()
-        if self._pool is None:
-            self._pool = ThreadPoolExecutor(1, "duckdb")
-        future = self._pool.submit(work)
+        if self._thread is None:
+            self._begin()
+        piece = _Piece(work)
         try:
-            wait([future])
+            self._pieces.put(piece)  # type: ignore[arg-type]  # its result is asked for here alone
+            piece.wait()
         except BaseException:
             self._stop()
-            wait([future])
+            # Whether the piece had been handed over is unknown; one behind it is done after it.
+            last = _Piece(_nothing)
+            self._pieces.put(last)  # type: ignore[arg-type]  # as above
+            last.wait()
             raise
-        return future.result()
+        return piece.result()
 
     def close(self) -> None:
         """Let the thread end; without waiting for it.
@@ -45,5 +82,21 @@ class Worker:
         A collection of garbage may close anywhere, also where a thread is just being started, which
         holds the lock that a thread needs to end.
         """
-        if self._pool is not None:
-            self._pool.shutdown(wait=False)
+        self._pieces.put(None)
+
+    def _begin(self) -> None:
+        # It knows the queue alone: a worker that nobody closed can be collected.
+        thread = threading.Thread(target=_work, args=(self._pieces,), name="library", daemon=True)
+        thread.start()
+        self._thread = thread
+
+
+def _work(pieces: SimpleQueue[_Piece[object] | None]) -> None:
+    while (piece := pieces.get()) is not None:
+        piece.do()
+        # What it gave is not kept until the next one comes.
+        del piece
+
+
+def _nothing() -> None:
+    return None

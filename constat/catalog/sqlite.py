@@ -13,8 +13,9 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
+from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 from urllib.parse import quote
 
 from constat.catalog.allowed import FUNCTION_NAMES
@@ -29,13 +30,14 @@ from constat.catalog.connection import (
 )
 from constat.catalog.failure import QueryMistakeError, SourceFailureError
 from constat.catalog.file_tables import settle
+from constat.catalog.interruptible import Worker
 from constat.catalog.keyed import key_parameters, keyed_query, whole_query
 from constat.catalog.pushing import choose_pushes
 from constat.catalog.sqlite_state import file_mark, file_name, log_header, log_name
 from constat.store.clock import now
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from constat.catalog.file_tables import Mark
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
     from constat.evaluation import Demand
     from constat.logic import Row
 
+_Result = TypeVar("_Result")
 _BATCH: Final = 1_000
 _STEPS_BETWEEN_CHECKS: Final = 20_000
 _LONGEST_VALUE: Final = 64 << 20
@@ -87,6 +90,8 @@ class SqliteConnection:
         self._own_words = False
         self._deadline = float("inf")
         self._cancelled = False
+        self._interrupted = False
+        self._worker = Worker(self._stop)
         self._version: tuple[object, ...] | None = None
         self._tables: tuple[int, Mapping[str, SourceTable]] | None = None
         self.snapshot: str | None = None
@@ -235,7 +240,8 @@ class SqliteConnection:
         """Give the column names by preparing the query behind `LIMIT 0`."""
         self._deadline = time.monotonic() + _SECONDS_TO_PREPARE
         try:
-            cursor = self._connection.execute(f"SELECT * FROM (\n{query}\n) LIMIT 0")  # noqa: S608  guarded
+            statement = f"SELECT * FROM (\n{query}\n) LIMIT 0"  # noqa: S608  guarded
+            cursor = self._run(lambda: self._connection.execute(statement))
         except sqlite3.Error as problem:
             raise _trouble(problem, _SECONDS_TO_PREPARE) from None
         finally:
@@ -269,11 +275,12 @@ class SqliteConnection:
         left = bounds.rows
         batch: list[RawRow] = []
         try:
-            cursor = self._connection.execute(question.text, question.parameters)
+            text, parameters = question.text, question.parameters
+            cursor = self._run(lambda: self._connection.execute(text, parameters))
             while True:
                 batch = []
                 # Unlike `fetchmany`, this keeps the rows that came before an interruption.
-                batch.extend(islice(cursor, _BATCH))
+                self._run(partial(batch.extend, islice(cursor, _BATCH)))
                 self._check_locked()
                 if not batch:
                     return
@@ -306,9 +313,22 @@ class SqliteConnection:
     def close(self) -> None:
         """Close the connection."""
         self._connection.close()
+        self._worker.close()
+
+    def _run(self, work: Callable[[], _Result]) -> _Result:
+        """Let SQLite work where Ctrl-C cannot meet its callbacks, which would swallow it."""
+        try:
+            return self._worker.run(work)
+        finally:
+            self._interrupted = False
+
+    def _stop(self) -> None:
+        # Interrupted before it has begun, a statement runs: so the callback is told as well.
+        self._interrupted = True
+        self._connection.interrupt()
 
     def _is_late(self) -> int:
-        return int(time.monotonic() > self._deadline)
+        return int(self._interrupted or time.monotonic() > self._deadline)
 
     def _authorize(
         self, action: int, _: str | None, second: str | None, __: str | None, view: str | None
@@ -332,7 +352,7 @@ class SqliteConnection:
         """Run a statement of this module, to which the rules for queries do not apply."""
         self._own_words = True
         try:
-            return self._connection.execute(statement, parameters).fetchall()
+            return self._run(lambda: self._connection.execute(statement, parameters).fetchall())
         except sqlite3.Error as problem:
             raise _failure(problem) from None
         finally:

@@ -5,7 +5,7 @@ goes wrong is said on stderr in a few lines, without a traceback unless CONSTAT_
 
 The codes (semantics of the verdicts): 0 PROVED, 3 PROVED UNDER assumptions, 4 UNRESOLVED, 5
 DISPROVED, 6 DISPROVED UNDER assumptions, 2 bad usage, 70 internal error, 78 refused construct, 130
-interrupted.
+interrupted by Ctrl-C, 143 by SIGTERM, 129 when the terminal is closed.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import contextlib
 import errno
 import importlib
 import os
+import signal
 import sys
 import traceback
 from typing import TYPE_CHECKING, Final
@@ -23,15 +24,17 @@ import click
 from constat.cli.commands import cli
 from constat.cli.output import complain, prepare_streams, show_error, show_failure, silence
 from constat.diagnostics import ConstatError
+from constat.diagnostics.interruption import exit_code, listening
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from constat.diagnostics.interruption import Interruption
 
 _COMPLETING: Final = "_CONSTAT_COMPLETE"
 _FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 USAGE: Final = 2
 INTERNAL: Final = 70
-INTERRUPTED: Final = 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -41,8 +44,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code: int = importlib.import_module("constat.cli.completing").complete(os.environ)
         return code
     given = list(sys.argv[1:] if arguments is None else arguments)
+    with listening() as signals:
+        try:
+            code = _flushed(given, signals)
+            signals.raise_again()
+        except (KeyboardInterrupt, click.Abort) as problem:
+            signals.settle()
+            return _interrupted(problem, as_json=wants_json(given))
+    return code
+
+
+def _flushed(arguments: list[str], signals: Interruption) -> int:
     try:
-        code = _run(given)
+        code = _run(arguments, signals)
         sys.stdout.flush()
     except BrokenPipeError:
         # Whoever read the output has enough. The pipe must not break again at exit.
@@ -55,7 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code
 
 
-def _run(arguments: list[str]) -> int:
+def _run(arguments: list[str], signals: Interruption) -> int:
     as_json = wants_json(arguments)
     try:
         result = cli.main(args=arguments, prog_name="constat", standalone_mode=False, obj=as_json)
@@ -67,22 +81,34 @@ def _run(arguments: list[str]) -> int:
             with contextlib.suppress(OSError):
                 problem.show()
         return USAGE
-    except (KeyboardInterrupt, click.Abort) as problem:
-        # What was finished until then is noted at the interruption, which click wraps.
-        noted = getattr(problem.__cause__ or problem, "__notes__", [])
-        return _failed("\n  ".join(["interrupted", *noted]), INTERRUPTED, as_json=as_json)
+    except (KeyboardInterrupt, click.Abort, BrokenPipeError):
+        raise
     except ConstatError as problem:
+        signals.raise_again()
         show_error(problem, as_json=as_json)
         return problem.exit_code
-    except BrokenPipeError:
-        raise
     except OSError as problem:
+        signals.raise_again()
         if problem.errno not in _FULL:
             return _internal(problem, as_json=as_json)
         return _failed("no space is left to write to", USAGE, as_json=as_json)
     except Exception as problem:  # noqa: BLE001  the outermost boundary: said, and shown in full on demand
+        # A library may put an error of its own in the place of an interruption.
+        signals.raise_again()
         return _internal(problem, as_json=as_json)
     return result if isinstance(result, int) else 0
+
+
+def _interrupted(problem: BaseException, *, as_json: bool) -> int:
+    """Say that a signal ended the command, and what was finished until then.
+
+    Click wraps the interruption; what was finished is noted at it.
+    """
+    cause = problem.__cause__ or problem
+    number = int(getattr(cause, "number", signal.SIGINT))
+    by = "" if number == signal.SIGINT else f" by {signal.Signals(number).name}"
+    notes = getattr(cause, "__notes__", [])
+    return _failed("\n  ".join([f"interrupted{by}", *notes]), exit_code(number), as_json=as_json)
 
 
 def wants_json(arguments: Sequence[str]) -> bool:

@@ -64,7 +64,7 @@ def command(
     _check_target(chosen, output)
     content = write_format(chosen, _accepted(certificate))
     if output is not None:
-        write_file(output, content)
+        write_file(output, content, last=True)
     elif chosen.binary:
         write_bytes(partial(_fill, content))
     else:

@@ -32,14 +32,17 @@ def read_file(path: str, most: int) -> bytes:
         raise _failure("C0401", path, "read", problem) from problem
 
 
-def write_file(path: str, content: bytes) -> None:
-    """Write a file atomically: beside the target, to the disk, then into place."""
-    with replacing(path) as stream:
+def write_file(path: str, content: bytes, *, last: bool = False) -> None:
+    """Write a file atomically: beside the target, to the disk, then into place.
+
+    `last` where the command has nothing left to do: an interruption comes too late then.
+    """
+    with replacing(path, last=last) as stream:
         stream.write(content)
 
 
 @contextlib.contextmanager
-def replacing(path: str) -> Iterator[BinaryIO]:
+def replacing(path: str, *, last: bool = False) -> Iterator[BinaryIO]:
     """Give a stream whose bytes become the file once all are written, and nothing before."""
     _require_name(path)
     try:
@@ -50,7 +53,7 @@ def replacing(path: str) -> Iterator[BinaryIO]:
                 yield stream
         else:
             target = Path(os.path.realpath(path))
-            with replaced(target, _mode(target)) as stream:
+            with replaced(target, _mode(target), last=last) as stream:
                 yield stream
     except OSError as problem:
         raise _failure("C0402", path, "written", problem) from problem

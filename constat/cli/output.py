@@ -18,6 +18,7 @@ import sys
 from typing import TYPE_CHECKING, Final, TextIO
 
 from constat.diagnostics import ConstatError, Diagnostic, render, to_json
+from constat.diagnostics.interruption import check_interrupted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -199,6 +200,8 @@ def silence(stream: TextIO) -> None:
 
 
 def _put(stream: TextIO, text: str) -> bool:
+    if stream is sys.stdout:
+        check_interrupted()
     try:
         stream.write(text)
         stream.flush()

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from constat.cli.typed_answers import typed_answers
+from constat.store.scratch import Scratch
 
 if TYPE_CHECKING:
     from typing import BinaryIO
@@ -22,8 +21,8 @@ if TYPE_CHECKING:
 
 def write_parquet(shown: Shown, stream: BinaryIO) -> None:
     """Write the rows to a stream, by way of a temporary folder."""
-    with tempfile.TemporaryDirectory(prefix="constat-") as folder, typed_answers(shown) as holder:
-        target = Path(folder) / "answers.parquet"
+    with Scratch() as folder, typed_answers(shown) as holder:
+        target = folder.path / "answers.parquet"
         quoted = os.fspath(target).replace("'", "''")
         holder.execute(f"COPY answers TO '{quoted}' (FORMAT parquet)")
         with target.open("rb") as made:

@@ -261,12 +261,12 @@ def _column(answers: Answers, name: str) -> AnswerColumn:
 
 def _write(shown: Shown, left_out: int, wanted: _Wanted) -> None:
     if wanted.form in _BINARY and wanted.output:
-        with replacing(wanted.output) as stream:
+        with replacing(wanted.output, last=True) as stream:
             _BINARY[wanted.form](shown, stream)
     elif wanted.form == "arrow":
         write_bytes(partial(write_arrow, shown))
     elif wanted.output:
-        with replacing(wanted.output) as stream:
+        with replacing(wanted.output, last=True) as stream:
             for chunk in joined(_pieces(shown, left_out, wanted)):
                 stream.write(chunk.encode())
     else:

@@ -53,7 +53,10 @@ _EXIT_CODES: Final = """\
 7    different: what is compared or made again is not the same (diff, replay)
 70   an error in Constat itself
 78   a construct of the language that is refused on purpose
-130  interrupted
+129  the terminal was closed
+130  interrupted by Ctrl-C
+143  ended by SIGTERM. Like 129 and 130: no file that was named is changed,
+     queries and other processes are ended, temporary files are taken away
 
 A reader that stops early (`| head`) does not change the code.
 

@@ -10,17 +10,16 @@ from __future__ import annotations
 
 import importlib
 import os
-import tempfile
 from contextlib import contextmanager
 from decimal import Decimal
 from itertools import islice
-from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.logic import Kind
 from constat.session.stored_rows import StoredRows
+from constat.store.scratch import Scratch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -64,8 +63,8 @@ def typed_answers(shown: Shown) -> Iterator[duckdb.DuckDBPyConnection]:
     names = [*(column.name for column in shown.columns), *shown.extra()]
     # On disk, so that a million rows need not be held twice.
     with (
-        tempfile.TemporaryDirectory(prefix="constat-") as folder,
-        duckdb.connect(os.fspath(Path(folder) / "answers.duckdb")) as connection,
+        Scratch() as folder,
+        duckdb.connect(os.fspath(folder.path / "answers.duckdb")) as connection,
     ):
         _fill(connection, shown, names, types)
         yield connection

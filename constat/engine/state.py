@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterable, Sequence
 
 from constat.analysis import AnalysedProgram
+from constat.diagnostics.interruption import check_interrupted
 from constat.engine.asking import ask_together
 from constat.engine.joins import LimitReachedError
 from constat.engine.relation import Columns, Relation
@@ -117,7 +118,8 @@ class State:
         self.texts.unbind()
 
     def check(self) -> None:
-        """Stop at a limit."""
+        """Stop at a limit, and where an interruption was swallowed."""
+        check_interrupted()
         if time.monotonic() > self._deadline:
             raise LimitReachedError(
                 f"the time limit of {self.limits.seconds:g} seconds was reached"

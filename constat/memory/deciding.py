@@ -12,7 +12,6 @@ from __future__ import annotations
 import hashlib
 import importlib
 import shutil
-import tempfile
 from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,6 +24,7 @@ from constat.library import rule_files
 from constat.library.loading import read_rules
 from constat.logic import OPEN, Atom, Variable
 from constat.memory.answering import SaidRows
+from constat.store.scratch import Scratch
 from constat.syntax import exit_code
 
 if TYPE_CHECKING:
@@ -107,8 +107,8 @@ def load_rules(own: Path | None = None) -> MemoryRules:
 
     Raises ``ConstatError`` with every mistake in them, and where a predicate is missing.
     """
-    with tempfile.TemporaryDirectory(prefix="constat-rules-") as place:
-        folder = Path(place)
+    with Scratch() as place:
+        folder = place.path
         for source in (rules_folder(), *([] if own is None else [own])):
             for path in sorted(source.glob("*.dl")):
                 shutil.copyfile(path, folder / path.name)

@@ -16,7 +16,6 @@ from __future__ import annotations
 import importlib
 import json
 import re
-import tempfile
 import weakref
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
@@ -39,6 +38,7 @@ from constat.memory.switching import Switching, Wish
 from constat.memory.tokens import Calibration
 from constat.memory.view import Filling, View, fill
 from constat.memory.working import WorkingMemory
+from constat.store.scratch import Scratch
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -79,8 +79,8 @@ class Memory:
     ) -> None:
         self._scratch = None
         if folder is None:
-            self._scratch = tempfile.TemporaryDirectory(prefix="constat-")
-            folder = Path(self._scratch.name)
+            self._scratch = Scratch()
+            folder = self._scratch.path
         self.folder = folder
         self.archive = Archive(folder)
         self.session = session
@@ -286,7 +286,7 @@ class Memory:
             self._index.close()
             self._index = None
         if self._scratch is not None:
-            self._scratch.cleanup()
+            self._scratch.close()
 
     def __enter__(self) -> Self:
         return self

@@ -10,11 +10,9 @@ the session `notebook.session` answers `p(C001)`.
 from __future__ import annotations
 
 import re
-import tempfile
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
 from constat.diagnostics import ConstatError, Diagnostic
@@ -34,6 +32,7 @@ from constat.session.query_text import parse_query
 from constat.session.result import Result
 from constat.session.supposed_rules import suppose_rules
 from constat.session.suppositions import Suppositions, read_suppositions
+from constat.store.scratch import Scratch
 from constat.syntax import parse_fact, parse_goal
 
 if TYPE_CHECKING:
@@ -133,7 +132,7 @@ class Notebook:
         self._state = _State()
         self._undo: list[tuple[str, Callable[[], object]]] = []
         self._other: OtherSession | None = None
-        self._folder = tempfile.TemporaryDirectory(prefix="constat-repl-")
+        self._folder = Scratch()
 
     @property
     def session(self) -> Session:
@@ -334,7 +333,7 @@ class Notebook:
     def close(self) -> None:
         """End what was opened; the project's own session is whoever opened it to close."""
         self._leave(None)
-        self._folder.cleanup()
+        self._folder.close()
 
     def __enter__(self) -> Self:
         return self
@@ -369,7 +368,7 @@ class Notebook:
             old.close()
 
     def _joined(self, rules: tuple[str, ...]) -> OtherSession:
-        file = Path(self._folder.name) / TYPED
+        file = self._folder.path / TYPED
         file.write_text("".join(f"{one}\n\n" for one in rules), encoding="utf-8")
         texts: dict[str, str] = {}
         project = self.base.project

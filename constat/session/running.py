@@ -24,7 +24,8 @@ from constat.diagnostics import ConstatError, Diagnostic, Severity
 from constat.evaluation import Resources, ignore_event
 from constat.session.run_loading import REFUSED, RunnableProgram, load_runnable
 from constat.session.run_relations import UNBOUNDED, Computation, computed
-from constat.store.replacing import replaced
+from constat.store.replacing import Replacements
+from constat.store.scratch import remove_left
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -94,6 +95,7 @@ def run_program(
 ) -> RunSummary:
     """Run a program. `show` writes on the standard output. Raises `ConstatError`."""
     started = time.monotonic()
+    remove_left()
     known: dict[str, str] = {} if texts is None else texts
     program = load_runnable(path, options.mode, options.word_size, known, options.include)
     given = _given(program, options.facts)
@@ -102,9 +104,11 @@ def run_program(
     computation = Computation(
         program.analysed, wanted, given, observe, options.resources, options.strategy
     )
-    with computed(computation, options.engine) as relations:
-        written = [_write(one, relations, show) for one in outputs]
-        written += [_print_size(name, relations, show) for name in _sizes(program)]
+    with Replacements() as files:
+        with computed(computation, options.engine) as relations:
+            written = [_write(one, relations, show, files) for one in outputs]
+            written += [_print_size(name, relations, show) for name in _sizes(program)]
+        _commit(files, outputs)
     return RunSummary(
         program.mode.value,
         program.word_size,
@@ -181,14 +185,14 @@ def _require_folder(folder: Path, option: str) -> None:
         )
 
 
-def _write(output: OutputFile, relations: Relations, show: Print) -> Written:
+def _write(output: OutputFile, relations: Relations, show: Print, files: Replacements) -> Written:
     name = output.predicate.name
     body = relations.lines(output)
     count = relations.count(name)
     if output.path is None:
         show(block_pieces(output, body))
         return Written(name, count, "stdout")
-    with _replacing(output, output.path) as stream:
+    with _aside(output, output.path, files) as stream:
         for chunk in _chunks(file_pieces(output, body)):
             stream.write(chunk)
     return Written(name, count, "file", output.shown)
@@ -213,11 +217,20 @@ def _chunks(pieces: Iterable[str]) -> Iterator[bytes]:
     yield "".join(waiting).encode()
 
 
+def _commit(files: Replacements, outputs: list[OutputFile]) -> None:
+    try:
+        files.commit(last=True)
+    except OSError as problem:
+        shown = ", ".join(one.shown for one in outputs)
+        note = "each file is whole, and the old one or the new one"
+        raise _unwritable(shown, problem, note) from problem
+
+
 @contextmanager
-def _replacing(output: OutputFile, path: Path) -> Iterator[BinaryIO]:
+def _aside(output: OutputFile, path: Path, files: Replacements) -> Iterator[BinaryIO]:
     try:
         _require_file(path)
-        with replaced(path, _rights(path)) as stream:
+        with files.stream(path, _rights(path)) as stream:
             if output.packed:
                 # No time and no name inside, so that equal rows are equal files.
                 with gzip.GzipFile(fileobj=stream, mode="wb", filename="", mtime=0) as packed:
@@ -225,17 +238,15 @@ def _replacing(output: OutputFile, path: Path) -> Iterator[BinaryIO]:
             else:
                 yield stream
     except OSError as problem:
-        reason = (problem.strerror or "the system refused it").lower()
-        raise ConstatError(
-            [
-                Diagnostic(
-                    "C0607",
-                    f"`{output.shown}` cannot be written: {reason}",
-                    note="the file is what it was before; files named before it are new",
-                    help="make room, or give another folder by `--output DIR`",
-                )
-            ]
-        ) from problem
+        note = "all files are what they were before"
+        raise _unwritable(output.shown, problem, note) from problem
+
+
+def _unwritable(shown: str, problem: OSError, note: str) -> ConstatError:
+    reason = (problem.strerror or "the system refused it").lower()
+    message = f"`{shown}` cannot be written: {reason}"
+    hint = "make room, or give another folder by `--output DIR`"
+    return ConstatError([Diagnostic("C0607", message, note=note, help=hint)])
 
 
 def _require_file(path: Path) -> None:

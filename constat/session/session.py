@@ -41,6 +41,7 @@ from constat.session.stated import StatedFacts
 from constat.session.verifying import Verifying
 from constat.store import CertificateStore, FactStore
 from constat.store.clock import now
+from constat.store.scratch import remove_left
 from constat.syntax import parse_goal
 from constat.tiers import build_externals
 
@@ -105,6 +106,7 @@ class Session(
                 message = f"there is no folder `{self._start}`"
                 raise ConstatError([Diagnostic("C0500", message)])
             self._project = load_project(find_project(self._start))
+            remove_left()
         return self._project
 
     @property

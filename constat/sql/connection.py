@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from constat.catalog.deadline import Deadline
 from constat.catalog.interruptible import Worker
+from constat.diagnostics.interruption import check_interrupted
 from constat.evaluation import ResourceError
 from constat.sql import changes, trees
 from constat.sql.failure import meaning
-from constat.sql.scratch import Scratch
+from constat.store.scratch import Scratch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -167,6 +168,7 @@ class Connection:
 
     def check(self) -> None:
         """Raise where the time is up or somebody cancelled, for what DuckDB does not run."""
+        check_interrupted()
         deadline = self._deadline
         if deadline is not None and deadline.late:
             raise self._stopped(deadline)

@@ -10,12 +10,10 @@ it depends, and whoever reads it has to compare that with the present state. Exa
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import os
 import sqlite3
-import tempfile
 from contextlib import closing
 from dataclasses import dataclass
 from decimal import Decimal
@@ -24,7 +22,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import ConstatError, Diagnostic
+from constat.diagnostics.interruption import committing
 from constat.logic import Kind, Row, Value, format_value, parse_value
+from constat.store.scratch import Scratch
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -70,16 +70,12 @@ class MaterializedStore:
         target = self._path(result.query)
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
-            descriptor, name = tempfile.mkstemp(prefix=".new-", dir=self._folder)
-            os.close(descriptor)
-            try:
-                count = _write(Path(name), result, rows)
-                _flush(Path(name))
-                Path(name).replace(target)
-            except BaseException:
-                with contextlib.suppress(OSError):
-                    Path(name).unlink()
-                raise
+            with Scratch(self._folder, hidden=True) as place:
+                made = place.path / target.name
+                count = _write(made, result, rows)
+                _flush(made)
+                with committing():
+                    made.replace(target)
             _flush(self._folder)
         except (OSError, sqlite3.Error) as problem:
             raise _failure(target, "written", problem) from None

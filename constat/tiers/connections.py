@@ -14,6 +14,7 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from constat.catalog import Connection, ReadBounds, SourceFailureError, open_connection
+from constat.diagnostics.interruption import check_interrupted
 
 if TYPE_CHECKING:
     from constat.project import Project
@@ -40,6 +41,7 @@ class Connections:
 
     def reading(self, name: str) -> Connection:
         """Give the connection, reading one state; raises `SourceFailureError`."""
+        check_interrupted()
         failed = self._failed.get(name)
         if failed is not None and time.monotonic() < failed[0]:
             raise failed[1]

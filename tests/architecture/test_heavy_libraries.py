@@ -37,7 +37,8 @@ def test_only_heavy_libraries_are_imported_inside_functions(folder: Path) -> Non
 
 def test_the_command_line_starts_without_a_heavy_library() -> None:
     program = (
-        f"import sys; import constat.__main__; print(*sorted(set(sys.modules) & {set(HEAVY)!r}))"
+        "import sys; import constat.__main__, constat.cli;"
+        f" print(*sorted(set(sys.modules) & {set(HEAVY)!r}))"
     )
     outcome = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.sampled(2)
 
 _CODE = re.compile(r"\s+# exits? with (\d+)$")
-_KNOWN_CODES = {0, 1, 2, 3, 4, 5, 6, 7, 70, 78, 130}
+_KNOWN_CODES = {0, 1, 2, 3, 4, 5, 6, 7, 70, 78, 129, 130, 143}
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from constat.cli.output import complain, note, show_error, write
 from constat.cli.repl import answering, exploring, keeping
 from constat.diagnostics import ConstatError, Diagnostic, nearest, render
 from constat.diagnostics.catalogue import catalogue
+from constat.diagnostics.interruption import heard
 from constat.session.repl import TYPED, Kind, kind_of, refuse_fact
 
 if TYPE_CHECKING:
@@ -40,7 +41,8 @@ def enter(desk: Desk, text: str) -> bool:
     except ConstatError as problem:
         show_error(problem, _texts(desk, text))
         return False
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as problem:
+        heard(problem)
         complain("interrupted")
         return False
     _remark(desk)

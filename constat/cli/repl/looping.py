@@ -23,6 +23,7 @@ from prompt_toolkit.styles import Style
 from constat.cli.output import complain, note
 from constat.cli.repl.dispatching import COMMANDS, enter
 from constat.cli.repl.offering import offers
+from constat.diagnostics.interruption import heard
 from constat.session.repl import is_complete
 
 if TYPE_CHECKING:
@@ -78,7 +79,8 @@ def loop(desk: Desk, *, keep_history: bool) -> None:
     while not desk.done:
         try:
             text = prompt.prompt(_PROMPT)
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as problem:
+            heard(problem)
             continue
         except EOFError:
             return

@@ -81,8 +81,8 @@ ENTRIES: Final = (
     Entry(
         "C0607",
         "a result that cannot be written",
-        "Each file is replaced as a whole, so this one is what it was before. What the text names "
-        "before it has been written.",
+        "All files are written aside and moved into their places at the end, so every one is what "
+        "it was before.",
         wrong="constat run reach.dl --output /",
         right="constat run reach.dl --output results",
         kind="text",
@@ -100,8 +100,8 @@ ENTRIES: Final = (
     Entry(
         "C0609",
         "a run that was stopped",
-        "The time given by `--timeout` is over, or the memory or the disk is full. Mostly nothing "
-        "was written; a file that was is whole.",
+        "The time given by `--timeout` is over, or the memory or the disk is full. No file "
+        "has changed.",
         wrong="constat run all_pairs.dl --timeout 1",
         right="constat run all_pairs.dl --timeout 600",
         kind="text",

@@ -13,7 +13,6 @@ import shutil
 import signal
 import socket
 import subprocess
-import tempfile
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Final
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.explore.sandbox.places import DEVICES, Places, python_places
 from constat.explore.sandbox.step import Level
+from constat.store.scratch import Scratch
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -72,14 +72,17 @@ class Zygote:
 
     process: subprocess.Popen[bytes]
     control: socket.socket
-    scratch: tempfile.TemporaryDirectory[str]
+    scratch: Scratch
     namespaces: bool
 
     @classmethod
     def started(cls, level: Level) -> Zygote:
         """Start one; raises `ConstatError` where it cannot be confined."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        scratch = tempfile.TemporaryDirectory(prefix="constat-sandbox-")
+        scratch = Scratch()
+        # The code of steps has a folder in it, and not the lock.
+        place = scratch.path / "writable"
+        place.mkdir()
         places = python_places()
         try:
             command = _command(level, places, theirs.fileno())
@@ -88,14 +91,14 @@ class Zygote:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
-                env=_environment(level, scratch.name),
+                env=_environment(level, str(place)),
                 cwd="/",
                 pass_fds=(theirs.fileno(),),
                 start_new_session=True,
             )
         except OSError as problem:
             ours.close()
-            scratch.cleanup()
+            scratch.close()
             raise _failure(problem.strerror or type(problem).__name__) from None
         finally:
             theirs.close()
@@ -116,7 +119,7 @@ class Zygote:
                 "level": level.value,
                 "readable": [*places.readable, *DEVICES],
                 "listable": list(places.path),
-                "writable": [_scratch_path(level, self.scratch.name)],
+                "writable": [_scratch_path(level, str(self.scratch.path / "writable"))],
             },
         }
         if self.process.stdin is None:
@@ -173,7 +176,7 @@ class Zygote:
             with suppress(OSError):
                 self.process.stdin.close()
         self.control.close()
-        self.scratch.cleanup()
+        self.scratch.close()
 
 
 def _command(level: Level, places: Places, control: int) -> list[str]:

@@ -7,7 +7,6 @@ breaks `cases/vip.dl` of its library says so before anybody approves it.
 
 from __future__ import annotations
 
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +16,7 @@ from constat.library.cases.reading import Library as CaseLibrary
 from constat.library.cases.running import run_library
 from constat.library.files import CASES, SUFFIX
 from constat.library.reviewing.approvals import FILE_NAME, read_approvals
+from constat.store.scratch import Scratch
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,8 +51,8 @@ def try_cases(
     there = sorted(set((placement.folder / CASES).glob(f"*{SUFFIX}")) - added)[:_MOST_CASES]
     if not there and not cases:
         return ()
-    with tempfile.TemporaryDirectory(prefix="constat-review-") as name:
-        folder = (Path(name) / placement.folder.name).resolve()
+    with Scratch() as place:
+        folder = (place.path / placement.folder.name).resolve()
         (folder / CASES).mkdir(parents=True)
         lines = (*_present(placement.folder), *records)
         (folder / FILE_NAME).write_bytes(b"".join(one.to_line() for one in lines))

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
-from constat.sql.scratch import Scratch
+from constat.store.scratch import Scratch
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from constat.sql.scratch import Scratch
+from constat.store.scratch import Scratch
 scratch = Scratch(Path(sys.argv[1]))
 (scratch.path / "spilled").write_text("rows")
 os.kill(os.getpid(), signal.SIGKILL)

@@ -1,0 +1,157 @@
+"""Signals that end a command: Ctrl-C, SIGTERM, and the end of its terminal.
+
+A library in whose callback the exception is raised may swallow it, or put another in its place. So
+the handler remembers the signal too, and `check_interrupted` raises it again: before a source is
+asked, before anything is written, and at the end of the command. The installed handler remembers.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import FrameType
+
+_NUMBERS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_KILLED: Final = 128
+
+
+class SignalError(KeyboardInterrupt):
+    """A signal, whichever it was: all that cleans up after Ctrl-C cleans up after it."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self.number = number
+
+
+class Interruption:
+    """The handler of the signals; tells which one has come."""
+
+    def __init__(self) -> None:
+        self.number = 0
+        self._holds = 0
+        self._settled = False
+
+    def __call__(self, number: int, _: FrameType | None) -> None:
+        """Raise the signal where the program stands, unless it comes too late."""
+        if self._settled or (self._holds and number == signal.SIGINT):
+            return
+        self.number = number
+        self.raise_again()
+
+    def raise_again(self) -> None:
+        """Raise the signal that has come, if there was one, and nothing is being committed."""
+        if self.number and not self._holds and not self._settled:
+            raise SignalError(self.number)
+
+    def hold(self) -> None:
+        """Ignore signals until `release`, but for the ones that end the program."""
+        self._holds += 1
+
+    def release(self) -> None:
+        """Listen again, and raise a signal that ends the program."""
+        self._holds -= 1
+        self.raise_again()
+
+    def forget(self) -> None:
+        """Go on as if no signal had come."""
+        self.number = 0
+
+    def settle(self) -> None:
+        """Ignore signals from now on: how the command ends is decided."""
+        self._settled = True
+
+
+def listen() -> Interruption:
+    """Have signals handled in the main thread from now on; what is ignored stays ignored."""
+    known = _listening()
+    if known is not None and not known._settled:  # noqa: SLF001  of this module
+        return known
+    found = Interruption()
+    if threading.current_thread() is threading.main_thread():
+        for number in _NUMBERS:
+            # nohup, and shells that start a program in the background, have signals ignored.
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                signal.signal(number, found)
+    return found
+
+
+@contextmanager
+def listening() -> Iterator[Interruption]:
+    """Handle signals in a block, in its main thread; then as before."""
+    if threading.current_thread() is not threading.main_thread():
+        yield Interruption()
+        return
+    before = {number: signal.getsignal(number) for number in _NUMBERS}
+    try:
+        yield listen()
+    finally:
+        for number, handler in before.items():
+            # `None` is a handler that C has installed; Python cannot give it back.
+            if handler is not None and signal.getsignal(number) is not handler:
+                signal.signal(number, handler)
+
+
+def check_interrupted() -> None:
+    """Raise a signal that came and was swallowed; not in a thread, nor while it is being raised."""
+    found = _listening()
+    if found is None or not found.number:
+        return
+    if threading.current_thread() is threading.main_thread() and not _under_way():
+        found.raise_again()
+
+
+@contextmanager
+def committing(*, last: bool = False) -> Iterator[None]:
+    """Do something as a whole or not at all: a signal stops it before, and is too late within.
+
+    It is too late afterwards as well where this was the last thing that the command had to do.
+    """
+    check_interrupted()
+    found = _listening()
+    if found is None or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    found.hold()
+    try:
+        yield
+        if last:
+            found.settle()
+    finally:
+        found.release()
+
+
+def heard(problem: KeyboardInterrupt) -> None:
+    """Go on after Ctrl-C, as a prompt does; a signal that ends the program is raised again."""
+    if isinstance(problem, SignalError) and problem.number != signal.SIGINT:
+        raise problem
+    found = _listening()
+    if found is not None:
+        found.forget()
+
+
+def exit_code(number: int) -> int:
+    """Give the code with which a command ends that a signal has ended: 130 for Ctrl-C."""
+    return _KILLED + number
+
+
+def _listening() -> Interruption | None:
+    for number in _NUMBERS:
+        handler = signal.getsignal(number)
+        if isinstance(handler, Interruption):
+            return handler
+    return None
+
+
+def _under_way() -> bool:
+    problem = sys.exc_info()[1]
+    while problem is not None:
+        if isinstance(problem, KeyboardInterrupt):
+            return True
+        problem = problem.__context__
+    return False
