@@ -45,6 +45,11 @@ class Deadline:
         """Whether what runs ought to have ended, for work that nothing interrupts."""
         return self.cancelled or time.monotonic() > self._until
 
+    @property
+    def left(self) -> float:
+        """The seconds that are left."""
+        return max(0.0, self._until - time.monotonic())
+
     def cancel(self) -> None:
         """Interrupt now; from any thread."""
         self.cancelled = True

@@ -15,14 +15,14 @@ import threading
 from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from constat.catalog.connection import Single, Spelled
 from constat.catalog.deadline import Deadline
 from constat.catalog.duck_failure import cannot_open, stopped, trouble
 from constat.catalog.duck_types import DuckColumn
 from constat.catalog.failure import QueryMistakeError, SourceFailureError
-from constat.catalog.interruptible import Worker
+from constat.catalog.interruptible import StuckError, Worker
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from constat.catalog.connection import Cell, Question, RawRow, ReadBounds
 
+_Result = TypeVar("_Result")
 _BATCH: Final = 1_000
 _MEMORY: Final = "2GB"
 _MOST_THREADS: Final = 4
@@ -125,7 +126,7 @@ class DuckSession:
         self._check_kind(query)
         prepared = f"SELECT * FROM (\n{query}\n) LIMIT 0"  # noqa: S608  guarded
         with self.bounded(_SECONDS_TO_PREPARE) as connection:
-            described = self._worker.run(lambda: connection.execute(prepared).description)
+            described = self._run(lambda: connection.execute(prepared).description)
         return tuple(DuckColumn(name, kind.id, str(kind)) for name, kind, *_ in described)
 
     def stream(self, query: str) -> ArrowRows:
@@ -153,14 +154,14 @@ class DuckSession:
         """Run a query; raises at its bounds, after the rows that came before them."""
         left = bounds.rows
         with self.bounded(bounds.seconds) as connection:
-            self._worker.run(lambda: connection.execute(question.text, question.parameters))
+            self._run(lambda: connection.execute(question.text, question.parameters))
             convert = _conversions(connection.description, question.spelled)
             rows = iter(connection.fetchone, None)
             while True:
                 batch: list[RawRow] = []
                 try:
                     # Unlike `fetchmany`, this keeps the rows that came before an interruption.
-                    self._worker.run(partial(batch.extend, islice(rows, _BATCH)))
+                    self._run(partial(batch.extend, islice(rows, _BATCH)))
                 except self._duckdb.Error:
                     yield _converted(batch[:left], convert)
                     raise
@@ -184,10 +185,21 @@ class DuckSession:
             raise stopped(deadline.seconds, cancelled=deadline.cancelled)
 
     def close(self) -> None:
-        """End the transaction and close."""
-        self._roll_back()
-        self._connection.close()
+        """End the transaction and close, unless a query is still running."""
+        if not self._worker.stuck:
+            self._roll_back()
+            self._connection.close()
         self._worker.close()
+
+    def _run(self, work: Callable[[], _Result]) -> _Result:
+        """Work within the time of the block of `bounded`."""
+        deadline = self._deadline
+        seconds = _SECONDS_TO_PREPARE if deadline is None else deadline.left
+        try:
+            return self._worker.run(work, seconds)
+        except StuckError:
+            told = seconds if deadline is None else deadline.seconds
+            raise stopped(told, cancelled=False) from None
 
     @contextmanager
     def bounded(self, seconds: float) -> Iterator[duckdb.DuckDBPyConnection]:
@@ -228,7 +240,7 @@ class DuckSession:
 
     def _restart(self) -> None:
         """Begin anew after an error, which ends a transaction; nobody can have written since."""
-        if self._in_transaction:
+        if self._in_transaction and not self._worker.stuck:
             self._roll_back()
             self.begin()
 

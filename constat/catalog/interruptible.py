@@ -2,19 +2,23 @@
 
 DuckDB looks for signals between its tasks, of which one may take minutes; SQLite never looks, and
 swallows an exception raised inside its callbacks. So their work is done in a thread, where no
-signal arrives. When an interruption comes out, the work has ended.
+signal arrives. When an interruption comes out, the work has ended, or the worker is `stuck`: while
+one function of a query runs, neither looks whether it shall stop, and nobody waits for that.
 """
 
 from __future__ import annotations
 
+import math
 import threading
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 _Result = TypeVar("_Result")
+_SECONDS_TO_END: Final = 1.0
+_LONGEST: Final = 1e6
 
 
 class _Piece(Generic[_Result]):
@@ -35,8 +39,8 @@ class _Piece(Generic[_Result]):
         finally:
             self._done.release()
 
-    def wait(self) -> None:
-        self._done.acquire()
+    def wait(self, seconds: float = -1) -> bool:
+        return self._done.acquire(timeout=seconds)
 
     def result(self) -> _Result:
         problem, self._problem = self._problem, None
@@ -49,32 +53,50 @@ class _Piece(Generic[_Result]):
         return self._found[0]
 
 
+class StuckError(Exception):
+    """Work did not end when it was told to; its library can do nothing else any more."""
+
+
 class Worker:
-    """One thread, started when the main thread has work for it."""
+    """One thread, started when there is work for it. `stuck` once its work would not end."""
 
     def __init__(self, stop: Callable[[], None]) -> None:
+        self.stuck = False
         self._stop = stop
         self._pieces: SimpleQueue[_Piece[object] | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
 
-    def run(self, work: Callable[[], _Result]) -> _Result:
-        """Work in the thread, while this one listens for signals; other threads work themselves."""
-        if threading.current_thread() is not threading.main_thread():
+    def run(self, work: Callable[[], _Result], seconds: float = math.inf) -> _Result:
+        """Work in the thread, while this one listens for signals; other threads work themselves.
+
+        Raises `StuckError` for work that does not end after so many seconds, though it is told to.
+        """
+        if self.stuck:
+            raise StuckError
+        bounded = seconds < _LONGEST
+        if not bounded and threading.current_thread() is not threading.main_thread():
             return work()
         if self._thread is None:
             self._begin()
         piece = _Piece(work)
         try:
             self._pieces.put(piece)  # type: ignore[arg-type]  # its result is asked for here alone
-            piece.wait()
+            done = piece.wait(max(0.0, seconds) + _SECONDS_TO_END if bounded else -1)
         except BaseException:
-            self._stop()
-            # Whether the piece had been handed over is unknown; one behind it is done after it.
-            last = _Piece(_nothing)
-            self._pieces.put(last)  # type: ignore[arg-type]  # as above
-            last.wait()
+            # Whether the piece had been handed over is unknown.
+            self._end()
             raise
+        if not done and not self._end():
+            raise StuckError
         return piece.result()
+
+    def _end(self) -> bool:
+        """Stop what runs; tells whether it has ended, which what is handed over behind it shows."""
+        self._stop()
+        last = _Piece(_nothing)
+        self._pieces.put(last)  # type: ignore[arg-type]  # as in `run`
+        self.stuck = not last.wait(_SECONDS_TO_END)
+        return not self.stuck
 
     def close(self) -> None:
         """Let the thread end; without waiting for it.

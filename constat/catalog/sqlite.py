@@ -30,7 +30,7 @@ from constat.catalog.connection import (
 )
 from constat.catalog.failure import QueryMistakeError, SourceFailureError
 from constat.catalog.file_tables import settle
-from constat.catalog.interruptible import Worker
+from constat.catalog.interruptible import StuckError, Worker
 from constat.catalog.keyed import key_parameters, keyed_query, whole_query
 from constat.catalog.pushing import choose_pushes
 from constat.catalog.sqlite_state import file_mark, file_name, log_header, log_name
@@ -50,6 +50,8 @@ _Result = TypeVar("_Result")
 _BATCH: Final = 1_000
 _STEPS_BETWEEN_CHECKS: Final = 20_000
 _LONGEST_VALUE: Final = 64 << 20
+_MOST_MEMORY: Final = 1 << 30
+_LOST: Final = "an earlier query did not end, and the state that it read is lost"
 _ATTEMPTS: Final = 5
 _PAUSE_SECONDS: Final = 0.01
 _LEAST_BYTES_A_ROW: Final = 16
@@ -89,8 +91,10 @@ class SqliteConnection:
         self._immutable = immutable
         self._own_words = False
         self._deadline = float("inf")
+        self._seconds = _SECONDS_TO_PREPARE
         self._cancelled = False
         self._interrupted = False
+        self._reading = False
         self._worker = Worker(self._stop)
         self._version: tuple[object, ...] | None = None
         self._tables: tuple[int, Mapping[str, SourceTable]] | None = None
@@ -118,13 +122,17 @@ class SqliteConnection:
         connection.text_factory = _read_text
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST_VALUE)
         connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
-        for pragma in ("query_only = ON", "trusted_schema = OFF"):
+        # The memory is that of all SQLite connections of the process; a lower bound stays.
+        bound = f"hard_heap_limit = {_MOST_MEMORY}"
+        for pragma in ("query_only = ON", "trusted_schema = OFF", bound):
             connection.execute(f"PRAGMA {pragma}")
         connection.set_progress_handler(self._is_late, _STEPS_BETWEEN_CHECKS)
         connection.set_authorizer(self._authorize)
 
     def replaced(self) -> bool:
         """Tell whether another file lies at the path now, or none; never while reading a state."""
+        if self._worker.stuck:
+            return not self._reading
         return not self._connection.in_transaction and _identity(self._path) != self._file
 
     def estimate(self, guarded: Guarded) -> float | None:
@@ -154,6 +162,9 @@ class SqliteConnection:
 
     def begin(self) -> bool:
         """Start a read transaction; tells whether the file may have changed since the last one."""
+        if self._worker.stuck:
+            raise SourceFailureError(_LOST, "C0555")
+        self._reading = True
         if self._connection.in_transaction:
             return False
         version = (*self._started(time.monotonic() + self._wait), self.snapshot)
@@ -210,7 +221,8 @@ class SqliteConnection:
 
     def release(self) -> None:
         """End the read transaction."""
-        if self._connection.in_transaction:
+        self._reading = False
+        if not self._worker.stuck and self._connection.in_transaction:
             self._own("ROLLBACK")
 
     def tables(self) -> Mapping[str, SourceTable]:
@@ -230,6 +242,7 @@ class SqliteConnection:
 
     def look(self, statement: str, seconds: float) -> list[tuple[object, ...]]:
         """Run a statement of Constat's own about the tables, for so long at most."""
+        self._seconds = seconds
         self._deadline = time.monotonic() + seconds
         try:
             return self._own_rows(statement)
@@ -238,6 +251,7 @@ class SqliteConnection:
 
     def columns(self, query: str) -> tuple[str, ...]:
         """Give the column names by preparing the query behind `LIMIT 0`."""
+        self._seconds = _SECONDS_TO_PREPARE
         self._deadline = time.monotonic() + _SECONDS_TO_PREPARE
         try:
             statement = f"SELECT * FROM (\n{query}\n) LIMIT 0"  # noqa: S608  guarded
@@ -270,6 +284,7 @@ class SqliteConnection:
 
     def read(self, question: Question, bounds: ReadBounds) -> Iterator[list[RawRow]]:
         """Run a query; raises `SourceFailureError` at its bounds, after what came before them."""
+        self._seconds = bounds.seconds
         self._deadline = time.monotonic() + bounds.seconds
         self._cancelled = False
         left = bounds.rows
@@ -311,16 +326,24 @@ class SqliteConnection:
         self._connection.interrupt()
 
     def close(self) -> None:
-        """Close the connection."""
-        self._connection.close()
+        """Close the connection, unless a query is still running on it."""
+        if not self._worker.stuck:
+            self._connection.close()
         self._worker.close()
 
     def _run(self, work: Callable[[], _Result]) -> _Result:
         """Let SQLite work where Ctrl-C cannot meet its callbacks, which would swallow it."""
+        left = self._deadline - time.monotonic()
         try:
-            return self._worker.run(work)
+            return self._worker.run(work, left)
+        except StuckError:
+            seconds = self._seconds
+            raise SourceFailureError(f"it did not finish within {seconds:g} s", "C0521") from None
+        except MemoryError:
+            reason = f"it needs more than {_MOST_MEMORY >> 20:,} MB of memory"
+            raise SourceFailureError(reason, "C0522") from None
         finally:
-            self._interrupted = False
+            self._interrupted = self._worker.stuck
 
     def _stop(self) -> None:
         # Interrupted before it has begun, a statement runs: so the callback is told as well.

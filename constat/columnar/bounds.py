@@ -40,7 +40,7 @@ class Bounds:
         self._check()
         if self.seconds() > self._resources.seconds:
             raise ResourceError(
-                f"the time limit of {self._resources.seconds:g} seconds was reached"
+                f"the time limit of {self._resources.seconds:g} seconds was reached", "seconds"
             )
 
     def seconds(self) -> float:
@@ -63,7 +63,7 @@ class Bounds:
     def count(self, rows: int, rounds: int) -> None:
         """Check the rows of a relation and the rounds so far."""
         if rows > self._resources.rows:
-            raise ResourceError(f"the limit of {self._resources.rows:,} rows was reached")
+            raise ResourceError(f"the limit of {self._resources.rows:,} rows was reached", "rows")
         if rounds > self._resources.rounds:
             raise ResourceError(f"the limit of {self._resources.rounds:,} rounds was reached")
 

@@ -51,7 +51,8 @@ def _join_sure(
         chunk = bindings[start : start + _CHUNK]
         # Count before building: a cross product must end as a limit, not as exhausted memory.
         if len(out) + sum(len(get(key(binding), _NONE)) for binding in chunk) > limits.rows:
-            raise LimitReachedError(f"a rule joins more than {limits.rows:,} rows")
+            message = f"a rule joins more than {limits.rows:,} rows{limits.raising('rows')}"
+            raise LimitReachedError(message)
         out += [binding + row for binding in chunk for row in get(key(binding), _NONE)]
     return out
 

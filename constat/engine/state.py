@@ -121,11 +121,9 @@ class State:
         """Stop at a limit, and where an interruption was swallowed."""
         check_interrupted()
         if time.monotonic() > self._deadline:
-            raise LimitReachedError(
-                f"the time limit of {self.limits.seconds:g} seconds was reached"
-            )
+            raise LimitReachedError(self.limits.reached("seconds"))
         if self._rows > self.limits.rows:
-            raise LimitReachedError(f"the limit of {self.limits.rows:,} rows was reached")
+            raise LimitReachedError(self.limits.reached("rows"))
 
     def add(
         self, predicate: str, sure: Iterable[Row], weak: Iterable[tuple[OpenRow, int]]
@@ -163,7 +161,7 @@ class State:
     ) -> list[tuple[list[Row], list[tuple[OpenRow, int]]]]:
         """Ask several sources at the same time; what comes back is loaded in the given order."""
         if len(self.calls) + len(wanted) > self.limits.calls:
-            raise LimitReachedError(f"the limit of {self.limits.calls:,} calls was reached")
+            raise LimitReachedError(self.limits.reached("calls"))
         self.check()
         demands = [self._demand(*one) for one in wanted]
         for demand in demands:
@@ -234,6 +232,7 @@ class State:
             for opening in answer.openings
         )
         width = demand.predicate.arity
-        unanswered = (key for key in demand.keys if key not in answer.answered)
-        weak.extend((open_row(demand.columns, key, width), POSSIBLE) for key in unanswered)
+        if ((OPEN,) * width, POSSIBLE) not in weak:
+            unanswered = (key for key in demand.keys if key not in answer.answered)
+            weak.extend((open_row(demand.columns, key, width), POSSIBLE) for key in unanswered)
         return self.add(name, sure, weak)

@@ -64,7 +64,14 @@ class StrategyError(Exception):
 
 
 class ResourceError(Exception):
-    """A bound of `Resources` was reached, or the disk is full. The text says which and where."""
+    """A bound of `Resources` was reached, or the disk is full. The text says which and where.
+
+    `limit` is `seconds` or `rows` where the configuration bounds these, else empty.
+    """
+
+    def __init__(self, message: str, limit: str = "") -> None:
+        super().__init__(message)
+        self.limit = limit
 
 
 class MemoryNeededError(ResourceError):

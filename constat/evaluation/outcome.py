@@ -15,7 +15,7 @@ least strength of its premises, a row the greatest of its derivations, and the s
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from constat.analysis import AnalysedProgram
@@ -31,7 +31,8 @@ class Limits:
     """Bounds of one evaluation.
 
     Beyond one of them evaluation stops and what was not decided is unknown (limit). `memory` are
-    the bytes that long texts, structures above all, may take.
+    the bytes that long texts, structures above all, may take. `whole` are the seconds that somebody
+    allowed, where `seconds` are what is left of them; `where` names the file that says so.
     """
 
     seconds: float = 60.0
@@ -39,6 +40,25 @@ class Limits:
     rounds: int = 1_000_000
     calls: int = 10_000
     memory: int = 2_000_000_000
+    whole: float = 0.0
+    where: str = ""
+
+    def after(self, seconds: float) -> Limits:
+        """Give what is left of the bounds after so many seconds."""
+        left = max(0.0, self.seconds - seconds)
+        return replace(self, seconds=left, whole=self.whole or self.seconds)
+
+    def reached(self, key: str) -> str:
+        """Say that a bound was reached, and what raises it."""
+        if key == "seconds":
+            return f"the time limit of {self.whole or self.seconds:g} seconds was reached" + (
+                self.raising(key)
+            )
+        return f"the limit of {getattr(self, key):,} {key} was reached{self.raising(key)}"
+
+    def raising(self, key: str) -> str:
+        """Name the key of the configuration that raises a bound, to stand behind its name."""
+        return f"; `{key}` of `limits` in {self.where} raises it" if self.where else ""
 
 
 @dataclass(frozen=True, slots=True)

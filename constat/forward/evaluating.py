@@ -83,7 +83,9 @@ class _Evaluation:
         resources = self.options.resources
         until = time.monotonic() + resources.seconds
         calls = self.options.calls
-        bounds = Bounds(until, resources.rows, resources.rounds, self.observe, calls)
+        bounds = Bounds(
+            until, resources.rows, resources.rounds, self.observe, calls, resources.seconds
+        )
         gathering = Gathering(self.inputs, self.observe, bounds.calls, bounds.rows)
         left: dict[str, str] = {}
         if not self.options.graded:

@@ -102,7 +102,7 @@ class GivenRows:
 class Bounds:
     """When an evaluation has to end (`time.monotonic`), after how many rows and rounds.
 
-    And who is told what happens until then.
+    And who is told what happens until then. `seconds` is the time that was there at first.
     """
 
     until: float
@@ -110,12 +110,13 @@ class Bounds:
     rounds: int
     observe: Observer
     calls: int
+    seconds: float = 0.0
 
     @property
     def limits(self) -> Limits:
         """The limits of an evaluation that begins now."""
         left = max(0.0, self.until - time.monotonic())
-        return Limits(seconds=left, rows=self.rows, rounds=self.rounds, calls=self.calls)
+        return Limits(left, self.rows, self.rounds, self.calls, whole=self.seconds)
 
 
 def stage_rows(

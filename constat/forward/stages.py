@@ -82,12 +82,12 @@ class StageRun:
                 )
             )
             if rows > self.bounds.rows:
-                raise ResourceError(f"the limit of {self.bounds.rows:,} rows was reached")
+                raise ResourceError(f"the limit of {self.bounds.rows:,} rows was reached", "rows")
 
     def _require_time(self) -> None:
         if time.monotonic() > self.bounds.until:
-            seconds = self.options.resources.seconds
-            raise ResourceError(f"the time limit of {seconds:g} seconds was reached")
+            seconds = self.bounds.seconds or self.options.resources.seconds
+            raise ResourceError(f"the time limit of {seconds:g} seconds was reached", "seconds")
 
     def _computed(self, stage: Stage) -> StageReport:
         tried: list[tuple[str, str]] = []

@@ -8,6 +8,7 @@ after the first evaluation; every later question is put to the recorded answers.
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
@@ -119,9 +120,12 @@ def decide(  # noqa: PLR0913  # the engine's own arguments, handed through
     """
     exhaust = exhaust or ranking is not None
     projected = with_projections(program)
+    started = time.monotonic()
     outcome = engine.evaluate(projected, goal, externals, limits, exhaust=exhaust, observe=observe)
-    budget = Budget(seconds=min(limits.seconds, _REPLAY_SECONDS))
-    replay = Replay(engine, outcome, externals, limits, budget)
+    # The proof has what evaluation left of the time.
+    left = limits.after(time.monotonic() - started)
+    budget = Budget(seconds=min(left.seconds, _REPLAY_SECONDS))
+    replay = Replay(engine, outcome, externals, left, budget)
     deciding = _Deciding(replay, outcome, exhaust, ranking)
     strength = outcome.strength(goal)
     try:

@@ -125,7 +125,8 @@ def _release_with(database: Database) -> None:
 
 def _stopped(asked: Asked, problem: ResourceError) -> Answers:
     finished = getattr(problem, "__notes__", ["nothing was finished"])[0]
-    reason = f"{problem}; {finished} [C0660]"
+    raising = asked.limits.raising(problem.limit) if problem.limit else ""
+    reason = f"{problem}{raising}; {finished} [C0660]"
     told = OpenReason(asked.compiled.goal.predicate, reason, "", 1, "")
     return _answers(asked, None, (), stopped=reason, reasons=(told,))
 

@@ -99,6 +99,8 @@ def _gaps(call: Call) -> Iterator[tuple[_Group, OpenRow]]:
         if opening.assumption is None:
             told.add(opening.row)
             yield (predicate.name, opening.reason, opening.tier), opening.row
+    if (OPEN,) * predicate.arity in told:
+        return  # that is told of every key
     for key in call.demand.keys:
         row = _pattern(predicate, dict(zip(call.demand.columns, key, strict=True)))
         if key not in call.answer.answered and row not in told:

@@ -403,4 +403,9 @@ class Session(
 
     def _limits(self) -> Limits:
         bounds = self.project.limits
-        return Limits(seconds=bounds.seconds, rows=bounds.rows, calls=bounds.calls)
+        return Limits(
+            seconds=bounds.seconds,
+            rows=bounds.rows,
+            calls=bounds.calls,
+            where=self.project.config_name,
+        )

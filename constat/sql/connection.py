@@ -212,7 +212,8 @@ class Connection:
     def _stopped(self, deadline: Deadline) -> ResourceError:
         if deadline.cancelled:
             return ResourceError("it was cancelled")
-        return ResourceError(f"it did not finish within {self._resources.seconds:g} s")
+        message = f"it did not finish within {self._resources.seconds:g} s"
+        return ResourceError(message, "seconds")
 
     def _remove_scratch(self) -> None:
         if self._scratch is not None:

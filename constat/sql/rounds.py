@@ -259,7 +259,7 @@ class Rounds:
         if self.rounds > resources.rounds:
             raise ResourceError(f"the limit of {resources.rounds:,} rounds was reached")
         if sum(self._sizes.values()) > resources.rows:
-            raise ResourceError(f"the limit of {resources.rows:,} rows was reached")
+            raise ResourceError(f"the limit of {resources.rows:,} rows was reached", "rows")
 
     def _count(self, tables: RoundTables) -> None:
         for number, pipeline in enumerate(self.stage.recursive):

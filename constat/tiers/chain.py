@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from constat.evaluation import Answer, Demand, Opening
-from constat.logic import Row
+from constat.logic import OPEN, Row
 from constat.project.project import PREFER_SOURCE
 from constat.tiers.asking import Asked, Asking, Contribution
 from constat.tiers.cache_names import CACHE
@@ -28,7 +28,7 @@ from constat.tiers.user import USER
 from constat.tiers.wording import declared_closed, fallen_through, pattern
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from constat.evaluation import Conflict, Evidence, Observer, Portion, Readable
     from constat.logic import Predicate
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from constat.tiers.user import UserFacts
 
 _Failures = dict[Row, tuple[str, ...]]
+_MOST_AFTER_FAILURE = 2_000
 
 
 class Chain:
@@ -159,7 +160,9 @@ class Chain:
         asked = self._find(demand)
         stated = self._stated(demand)
         told = [one.answer for one in asked.contributions] + [stated]
-        rows = [row for one in told for portion in one.portions for row in portion.rows]
+        rows = _bounded(
+            [row for one in told for portion in one.portions for row in portion.rows], demand, asked
+        )
         openings = [opening for one in told for opening in one.openings]
         found = [key_of(row, key) for row in rows]
         found += filter(None, (ground_key(one.row, key) for one in openings))
@@ -256,6 +259,8 @@ class Chain:
             return known, {}
         left = Demand(demand.predicate, demand.columns, missing)
         asked = self._asking.ask(left)
+        if len(asked.failures) > _MOST_AFTER_FAILURE:
+            _drop_failed(left, asked)
         conflicts: dict[Row, list[Conflict]] = {}
         if left.predicate.key:
             shadowing = Shadowing(left, left.predicate.key, self._conflicts, self._observe)
@@ -293,7 +298,9 @@ class Chain:
         opened = dict.fromkeys(openings)
         answered = set(asked.complete)
         authorities = _authorities(asked)
-        for key in demand.keys:
+        told, keys = _told_at_once(demand, asked)
+        opened.update(told)
+        for key in keys:
             reasons = asked.failures.get(key, [])
             if key in asked.complete:
                 opened.update(self._doubts(demand, key, reasons, authorities))
@@ -333,6 +340,52 @@ def _unknown(demand: Demand, key: Row, reasons: list[tuple[str, str]], remark: s
         return Opening(pattern(demand, key), text, reasons[-1][0])
     reason = f"nothing tells all facts of {demand.predicate.name}: it has no source that does"
     return Opening(pattern(demand, key), remark or reason, "unresolved")
+
+
+def _told_at_once(demand: Demand, asked: Asked) -> tuple[dict[Opening, None], Sequence[Row]]:
+    """Open everything where very many keys failed; give that opening, and the keys left to tell of.
+
+    An opening for each key would cost more than the rows that were not read.
+    """
+    if len(asked.failures) <= _MOST_AFTER_FAILURE:
+        return {}, demand.keys
+    tier, reason = next(iter(asked.failures.values()))[-1]
+    everything = Opening((OPEN,) * demand.predicate.arity, reason, tier)
+    return {everything: None}, [key for key in demand.keys if key not in asked.failures]
+
+
+def _drop_failed(demand: Demand, asked: Asked) -> None:
+    """Leave rows out whose keys failed: the opening for everything stands for them too."""
+    asked.contributions = [
+        replace(one, answer=replace(one.answer, portions=_unfailed(one.answer, demand, asked)))
+        for one in asked.contributions
+    ]
+
+
+def _unfailed(answer: TierAnswer, demand: Demand, asked: Asked) -> tuple[Portion, ...]:
+    found = []
+    for portion in answer.portions:
+        rows = [row for row in portion.rows if key_of(row, demand.columns) not in asked.failures]
+        if rows:
+            found.append(replace(portion, rows=tuple(rows)))
+    return tuple(found)
+
+
+def _bounded(rows: list[Row], demand: Demand, asked: Asked) -> list[Row]:
+    """Leave most rows out that a search gave which has failed: an opening stands for all of them.
+
+    Whatever kept it from giving all would keep their keys from being asked for one by one.
+    """
+    if not asked.failures or len(rows) <= _MOST_AFTER_FAILURE:
+        return rows
+    short = [key_of(row, demand.columns) in asked.failures for row in rows]
+    left = _MOST_AFTER_FAILURE
+    bounded = []
+    for row, failed in zip(rows, short, strict=True):
+        if not failed or left > 0:
+            bounded.append(row)
+            left -= failed
+    return bounded
 
 
 def _authorities(asked: Asked) -> dict[object, Evidence]:

@@ -38,6 +38,7 @@ class Connections:
         self._failed: dict[str, tuple[float, SourceFailureError]] = {}
         self._begun_names: set[str] = set()
         self._until = math.inf
+        self.evaluation = 0
 
     def reading(self, name: str) -> Connection:
         """Give the connection, reading one state; raises `SourceFailureError`."""
@@ -66,6 +67,21 @@ class Connections:
         """Begin an evaluation that may take so long: until `release` no query takes longer."""
         self._until = time.monotonic() + seconds
 
+    def raising(self, name: str, code: str) -> str:
+        """Name the key of the configuration that allows a query more than it got, after a stop."""
+        database, where = self._project.databases[name], self._project.config_name
+        own, key = {
+            "C0521": (database.seconds, "seconds"),
+            "C0522": (database.rows, "rows"),
+        }.get(code, (None, ""))
+        if not key:
+            return ""
+        if code == "C0521" and time.monotonic() >= self._until:
+            return f"; `seconds` of `limits` in {where} allows more"
+        if own is not None:
+            return f"; `{key}` of `databases: {{{name}: ...}}` in {where} allows more"
+        return f"; `query_{key}` of `limits` in {where} allows more"
+
     def bounds(self, name: str) -> ReadBounds:
         """Give what a single query may take."""
         database, limits = self._project.databases[name], self._project.limits
@@ -84,6 +100,7 @@ class Connections:
 
     def release(self) -> None:
         """End reading: the next demand sees the state of its own moment."""
+        self.evaluation += 1
         self._failed.clear()
         self._begun_names.clear()
         self._until = math.inf

@@ -50,6 +50,8 @@ if TYPE_CHECKING:
 
 # Above this, one pass over the source is cheaper than looking keys up.
 _MOST_PUSHED_KEYS: Final = 50_000
+# So many keys are looked up where that pass has failed: nobody asks for all of it one by one.
+_MOST_KEYS_AFTER_FAILURE: Final = 5_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,15 @@ class _Ran:
 
     fetched: Fetched
     evidence: Evidence
+
+
+@dataclass(slots=True)
+class _FailedPass:
+    """A pass over all rows that failed, and how many keys that evaluation has asked for since."""
+
+    evaluation: int
+    ran: _Ran
+    keys: int = 0
 
 
 class DatabaseTier:
@@ -72,12 +83,14 @@ class DatabaseTier:
         self._guarded: dict[str, Guarded] = {}
         self._checked: dict[str, int] = {}
         self._whole: dict[str, tuple[int, _Ran]] = {}
+        self._failed: dict[str, _FailedPass] = {}
         # The SQL parser is not made for two threads, and two sources may be asked at once.
         self._preparing = Lock()
 
     def forget(self) -> None:
         """Drop the answers that are kept whole."""
         self._whole.clear()
+        self._failed.clear()
 
     def cost_of(self, predicate: Predicate) -> int:
         """How dear a demand for that predicate is; no source is opened to tell."""
@@ -175,18 +188,33 @@ class DatabaseTier:
         policies = null_policies(predicate)
         watched = [place for place, policy in enumerate(policies) if policy != "skip"]
         pushes = connection.pushes(guarded, demand, watched)
+        failed_pass = self._failed_pass(predicate)
         if not pushes or len(demand.keys) > _MOST_PUSHED_KEYS:
+            if failed_pass is not None:
+                return self._told(demand, demand.keys, failed_pass.ran)
             ran = self._run(predicate, connection, connection.whole(guarded, predicate.arity))
-            if not ran.fetched.failure:
+            if ran.fetched.failure:
+                evaluation = self._connections.evaluation
+                self._failed[predicate.name] = _FailedPass(evaluation, ran)
+            else:
                 self._whole[predicate.name] = (generation, ran)
             return self._told(demand, demand.keys, ran)
         answers = []
+        if failed_pass is not None:
+            failed_pass.keys += len(demand.keys)
+            if failed_pass.keys > _MOST_KEYS_AFTER_FAILURE:
+                return self._told(demand, demand.keys, failed_pass.ran)
         for keys in _shares(demand, pushes, connection.most_keys):
             places = [demand.columns.index(push.position) for push in pushes]
             distinct = tuple(dict.fromkeys(key_of(key, places) for key in keys))
             question = connection.keyed(guarded, predicate.arity, pushes, distinct)
             answers.append(self._told(demand, keys, self._run(predicate, connection, question)))
         return _joined(answers)
+
+    def _failed_pass(self, predicate: Predicate) -> _FailedPass | None:
+        """Give the pass over all rows that has failed in this evaluation, if there was one."""
+        found = self._failed.get(predicate.name)
+        return found if found and found.evaluation == self._connections.evaluation else None
 
     def _run(self, predicate: Predicate, connection: Connection, question: Question) -> _Ran:
         name, fetched = _source(predicate), Fetched()
@@ -196,7 +224,8 @@ class DatabaseTier:
             for batch in connection.read(question, self._connections.bounds(name)):
                 reader.take(batch, fetched)
         except SourceFailureError as problem:
-            fetched.failure = f"{problem.reason} [{problem.code}]"
+            raising = self._connections.raising(name, problem.code)
+            fetched.failure = f"{problem.reason} [{problem.code}]{raising}"
         except QueryMistakeError as problem:
             raise self._mistake(predicate, problem, connection) from None
         evidence = Evidence(

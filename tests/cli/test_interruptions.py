@@ -138,7 +138,12 @@ class World:
     def drive(
         self, kind: str, number: int, name: str, told: Path, source: str = ""
     ) -> subprocess.Popen[bytes]:
-        environment = {**os.environ, "TMPDIR": str(self.temporary), "PYTHONPATH": str(ROOT)}
+        environment = {
+            **os.environ,
+            "CONSTAT_DEBUG": "1",
+            "TMPDIR": str(self.temporary),
+            "PYTHONPATH": str(ROOT),
+        }
         words = self.words(name)
         return subprocess.Popen(
             [sys.executable, "-c", source or DRIVER, kind, str(number), str(told), *words],
@@ -190,8 +195,8 @@ def counts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, int]:
         folder = tmp_path_factory.mktemp(name)
         told = folder / "count"
         process = world(folder / "w").drive("count", 0, name, told)
-        assert process.communicate(timeout=LONGEST)
-        assert process.returncode in {0, 3}, name
+        _, said = process.communicate(timeout=LONGEST)
+        assert process.returncode in {0, 3}, said.decode()
         found[name] = int(told.read_text())
     return found
 

@@ -216,7 +216,10 @@ def test_too_many_rows_are_partial(tmp_path: Path, kind: str) -> None:
     assert answer.answered == frozenset()
     assert len(rows(answer)) == 10
     assert "more than 10 rows" in reasons(answer)
-    # What was stopped is asked again, not remembered.
+    # What was stopped is asked again in the next evaluation, and not remembered.
+    found.ask("p")
+    assert len(found.queries) == 1
+    found.tiers.release()
     found.ask("p")
     assert len(found.queries) == 2
 
