@@ -40,6 +40,7 @@ Rules:
 - A variable that is used once is `_`, inside an aggregate `_name`. In an aggregate keep the column
   that tells rows apart, such as _o, or equal amounts are counted once.
 - Aggregates: count, sum, min, max, mean. Group columns are bound outside of the aggregate.
+- `/` of whole numbers cuts the fraction off: write as(?n, Decimal) / 2, or @[floor] if meant.
 - A relation is a set: give each output the columns that tell its rows apart.
 - Columns hold no NULL. No column or relation is called after a word of the language: count, sum,
   min, max, mean, match, range, contains, cat, band, input, output, and, or, not, as, if.
