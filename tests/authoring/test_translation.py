@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import time
 from typing import TYPE_CHECKING
 
 import jsonschema
@@ -372,6 +373,7 @@ WRITER = """
     from constat.proof.translation import Status, Translation
 
     store, who = Confirmations(Path(sys.argv[1])), sys.argv[2]
+    sys.stdin.readline()
     for number in range(int(sys.argv[3])):
         question = f"{who} {number}?"
         store.confirm(Translation("p(1)", "p", Status.UNCONFIRMED, question), who)
@@ -381,21 +383,30 @@ WRITER = """
 
 def writer(state: Path, who: str, count: int) -> subprocess.Popen[bytes]:
     words = [sys.executable, "-c", textwrap.dedent(WRITER), str(state), who, str(count)]
-    return subprocess.Popen(words, stdout=subprocess.PIPE)
+    return subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
 
 def test_two_processes_lose_no_confirmation(tmp_path: Path) -> None:
-    both = [writer(tmp_path, who, 15) for who in ("ada", "bob")]
+    both = [writer(tmp_path, who, 40) for who in ("ada", "bob")]
+    time.sleep(2)
+    for one in both:
+        # Both have been loaded by now, and begin together.
+        assert one.stdin is not None
+        one.stdin.write(b"go\n")
+        one.stdin.flush()
     for one in both:
         one.communicate()
         assert one.returncode == 0
     kept = {one.question for one in Confirmations(tmp_path).records()}
-    assert kept == {f"{who} {number}?" for who in ("ada", "bob") for number in range(15)}
+    assert kept == {f"{who} {number}?" for who in ("ada", "bob") for number in range(40)}
 
 
 def test_what_was_confirmed_survives_a_kill(tmp_path: Path) -> None:
     with writer(tmp_path, "ada", 100_000) as one:
         assert one.stdout is not None
+        assert one.stdin is not None
+        one.stdin.write(b"go\n")
+        one.stdin.flush()
         told = [int(one.stdout.readline()) for _ in range(5)]
         os.kill(one.pid, signal.SIGKILL)
         told += [int(line) for line in one.stdout.read().splitlines()]
