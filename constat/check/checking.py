@@ -22,6 +22,7 @@ from .rejection import Rejected
 from .report import Report, accepted, rejected
 from .rows import Rows
 from .strata import check_program
+from .undecided import check_undecided
 from .verdict import check_level, check_under, check_verdict
 
 if TYPE_CHECKING:
@@ -46,6 +47,8 @@ def check_certificate(
             _check_pin(certificate, {pin})
             _check_nested_pins(certificate, {pin, *trusted})
         levels, _ = _check(certificate, allowed_steps(certificate))
+        if certificate.header.verdict == "UNRESOLVED":
+            check_undecided(certificate, allowed_steps(certificate))
         return accepted(certificate, document, levels)
     except Rejected as reason:
         return rejected(reason)

@@ -69,16 +69,20 @@ class Closure:
             bound = Bound(self.certificate.closure_rows.get(entry.predicate, ()))
             for rule, order in entry.orders:
                 try:
-                    self._check_rule(entry, bound, rule, order)
+                    self.check_rule(entry, bound, rule, order)
                 except Rejected as rejected:
                     rejected.within(f"closure.entries[{position}] rule {rule}")
                     raise
         self.consulted |= self.joins.consulted
         self.levels.settle()
 
-    def _check_rule(
+    def take(self, predicate: str, row: OpenRow) -> None:
+        """Note a head that is covered; the check itself needs none."""
+
+    def check_rule(
         self, entry: ClosureEntry, bound: Bound, position: int, order: tuple[int, ...]
     ) -> None:
+        """Reject the certificate where a rule gives a head for a key that nothing covers."""
         rule = self.certificate.program.rules[position]
         literals = tuple((at, rule.body[at]) for at in order)
         self.joins.free = free_positions(rule)
@@ -143,9 +147,16 @@ class Closure:
                 return
         row = tuple(Hole.STAR if isinstance(value, Hole) else value for value in head)
         self.rows.spend(len(bound.by_stars))
-        if not bound.covers(row):
+        if bound.covers(row):
+            self.take(entry.predicate, row)
+        else:
             shown = ", ".join("?" if isinstance(v, Hole) else v[:40] for v in row)
             raise Rejected("not-covered", f"{entry.predicate}({shown}) is derivable but not listed")
+
+
+def covers(bound: OpenRow, row: OpenRow) -> bool:
+    """Tell whether a row of the closure equals a head wherever it is not ⋆."""
+    return all(mine in (Hole.STAR, value) for mine, value in zip(bound, row, strict=True))
 
 
 def unified(rule: Rule, columns: tuple[int, ...], key: Row) -> Binding | None:

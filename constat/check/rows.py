@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Columns: TypeAlias = tuple[int, ...]
 Served: TypeAlias = tuple[int, Columns, Row]
 """What serves a pattern: its level of completeness, its columns and its key."""
-_COUNTS: Final = -1
+COUNTS: Final = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +89,13 @@ class Rows:
             sure = evidence.sources[group.source].confidence
             part = self.external[group.predicate]
             for row in group.rows:
-                part.rows.append(Entry(row, _COUNTS))
+                part.rows.append(Entry(row, COUNTS))
                 if self.under.issuperset(group.rests_on):
                     self._add_certain((group.predicate, row), sure, group.rests_on)
         for opened in evidence.open:
             until = opened.assumption
             gone = until is not None and until in self.under
-            removed = until if gone and until is not None else _COUNTS
+            removed = until if gone and until is not None else COUNTS
             entry = Entry(opened.row, removed, stated=False)
             self.external[opened.predicate].rows.append(entry)
         for coverage in evidence.coverage:
@@ -112,7 +112,7 @@ class Rows:
     def _add_closure(self, certificate: Certificate) -> None:
         for predicate in certificate.program.derived:
             rows = certificate.closure_rows.get(predicate, ())
-            self.derived[predicate] = Part([Entry(row, _COUNTS) for row in rows])
+            self.derived[predicate] = Part([Entry(row, COUNTS) for row in rows])
         for entry in certificate.entries:
             served = self.derived[entry.predicate].served
             served[entry.columns] = dict.fromkeys(entry.keys, DERIVED)
@@ -221,7 +221,7 @@ class Rows:
         return found + fits
 
     def _keep(self, entry: Entry, rows: list[OpenRow]) -> None:
-        if entry.until == _COUNTS:
+        if entry.until == COUNTS:
             rows.append(entry.row)
         else:
             self.used_assumptions.add(entry.until)

@@ -209,8 +209,9 @@ def control_perhaps_by_many(rng: random.Random) -> Writer:
     x = customer(rng)
     w.facts("own", [], covers=([], [[]]))
     w.opens("own", [None, "Y1", "1"])
-    w.entry("controls", [0], [[x]], [[x, "Y1"]])
-    rows: list[list[str | None]] = [[x, x, "Y1", "1"], [x, "Y1", "Y1", "1"]]
+    w.opens("own", [x, None, "60"])
+    w.entry("controls", [0], [[x]], [[x, None]])
+    rows: list[list[str | None]] = [[x, x, None, "60"], [x, x, "Y1", "1"], [x, None, "Y1", "1"]]
     w.entry("holds", [0], [[x]], rows)
     return w.conclude("UNRESOLVED", "controls", x, "Y1", missing=(["own", [x, "Y1", "1"]],))
 

@@ -44,6 +44,7 @@ CHECKER_FILES: Final = (
     "levels.js",  # world
     "closure.js",  # totals, levels
     "verdict.js",  # world
+    "undecided.js",  # closure, verdict
     "checking.js",  # everything
 )
 

@@ -160,6 +160,9 @@ class Check {
     verdict.checkUnder();
     this.checkLevel();
     this.goalGrounds = verdict.grounds;
+    if (header.verdict === "UNRESOLVED") {
+      checkUndecided(this.closure, world, header, predicates);
+    }
   }
 
   /** Return what a certificate around this one may rest on. */

@@ -180,6 +180,14 @@ class ClosureChecker {
     return value === null || known === value;
   }
 
+  /** Return the rows that heads must be among. */
+  boundsOf(predicate) {
+    return predicate.bounds;
+  }
+
+  /** Note a head and what covers it; the check itself needs none. */
+  take() {}
+
   checkCovered({ predicate, columns }, key, head, assignment) {
     const row = head.terms.map((term) => {
       const value = assignment.value(term);
@@ -197,11 +205,13 @@ class ClosureChecker {
     }
     const pattern = row.map((value) => (value === null ? undefined : value));
     const covers = ({ row: bound }) => row.every((value, i) => value !== null || bound[i] === null);
-    const candidates = predicate.bounds.find(pattern);
+    const candidates = this.boundsOf(predicate).find(pattern);
     if (row.includes(null)) {
       this.world.budget.charge(candidates.length);
     }
-    if (!candidates.some(covers)) {
+    const covering = candidates.filter(covers);
+    this.take(predicate, row, covering);
+    if (covering.length === 0) {
       reject("not-covered", `no row of the closure covers what a rule of ${predicate.name} gives`);
     }
   }

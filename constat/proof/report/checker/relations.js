@@ -14,7 +14,13 @@ const BUILT_ROWS_PER_STEP = 8;
 
 class Budget {
   constructor(closureRows) {
-    this.left = Math.max(LEAST_STEPS, STEPS_PER_CLOSURE_ROW * closureRows);
+    this.allowed = Math.max(LEAST_STEPS, STEPS_PER_CLOSURE_ROW * closureRows);
+    this.left = this.allowed;
+  }
+
+  /** Allow as many steps again, for a check that is not one of form. */
+  renew() {
+    this.left = this.allowed;
   }
 
   charge(steps) {
