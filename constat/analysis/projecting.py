@@ -62,7 +62,8 @@ class _Projecting:
         if isinstance(first, Variable):
             self.diagnostics.append(as_warning(in_aggregate(rule, first, aggregate)))
         places = [place for place in range(predicate.arity) if place not in left_out]
-        name = ".".join([predicate.name, *map(str, places)])
+        # Where nothing is kept the dot alone tells it from the predicate itself.
+        name = f"{predicate.name}.{'.'.join(map(str, places))}"
         if name not in self.predicates:
             self.add(name, predicate, places, atom)
         return Negative(Atom(name, tuple(atom.terms[place] for place in places), atom.span))

@@ -2,7 +2,8 @@
 
 In: answers and the rows to write. Out: texts. Invariant: whether there may be more answers is
 always said, with the reasons and a goal to ask for each; what was left out is counted. Example:
-`42 answers, all proved. There are no others.`
+`42 answers, all proved. There are no others.` What bulk evaluation gives is called computed, and no
+sentence says more of the others than that none were found.
 """
 
 from __future__ import annotations
@@ -13,12 +14,14 @@ from constat.cli.verdict_text import conflict_text
 from constat.evaluation import Verdict
 from constat.logic import display_value
 from constat.session import Settled
+from constat.session.answers import Computed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from constat.cli.row_formats import Shown
     from constat.session import AnswerRow, Answers
+    from constat.session.answers import RowCheck, RowVerdict
 
 _MOST_REASONS: Final = 8
 _MOST_ASSUMPTIONS: Final = 20
@@ -30,7 +33,7 @@ class Cells:
     def __init__(self, shown: Shown) -> None:
         self._shown = shown
         answers = shown.answers
-        self._verdicts = bool(answers.weak)
+        self._verdicts = not answers.alike
         self._numbers = {one: place for place, one in enumerate(answers.assumptions, start=1)}
         names = [column.name for column in shown.columns]
         extra = dict(zip(("verdict", "confidence"), shown.extra(), strict=False))
@@ -56,14 +59,21 @@ class Cells:
         return tuple(cells)
 
     def _verdict(self, row: AnswerRow) -> str:
-        if row.verdict is not Verdict.PROVED_UNDER:
+        if row.verdict not in {Verdict.PROVED_UNDER, Computed.UNDER}:
             return str(row.verdict.value)
         known = [self._numbers[one] for one in row.assumptions if one in self._numbers]
-        return f"PROVED UNDER {', '.join(map(str, known))}".rstrip()
+        word = row.verdict.value.replace("_", " ")
+        return f"{word} {', '.join(map(str, known))}".rstrip()
 
 
 def ground_text(answers: Answers) -> str:
     """Say what became of a query without variables, and how to see why."""
+    if answers.in_bulk and not len(answers):
+        return (
+            f"COMPUTED not to hold, not checked: {answers.query}\n"
+            "A query without variables: `constat prove` decides it."
+        )
+    verdict: RowVerdict
     if len(answers):
         verdict = answers.rows[0].verdict
     elif answers.settled is Settled.UNDER:
@@ -80,6 +90,8 @@ def summary(shown: Shown, left_out: int) -> Iterator[str]:
     answers = shown.answers
     if answers.columns:
         yield f"{_counts(answers)}. {_whole(answers)}"
+    if answers.check is not None:
+        yield from _checked(answers.check, len(answers))
     if left_out:
         yield f"{left_out:,} of them {'is' if left_out == 1 else 'are'} not shown"
     yield from _assumptions(answers)
@@ -87,13 +99,32 @@ def summary(shown: Shown, left_out: int) -> Iterator[str]:
     yield from _conflicts(answers)
 
 
+def _checked(check: RowCheck, total: int) -> Iterator[str]:
+    """Say what became of a check."""
+    for one in check.differences:
+        yield f"DIFFERENCE: {one.goal} was {one.said}, and {one.reason}; it is not shown"
+    if check.differences:
+        yield (
+            "bulk evaluation is wrong there, or a source was written in between; please report it "
+            "with the output of `constat prove`"
+        )
+    count = len(check.proved)
+    rest = total - count
+    noun = "row was" if count == 1 else "rows were"
+    yield f"checked: {count:,} {noun} proved, each by a certificate of its own" + (
+        f"; that says nothing of the other {rest:,}" if rest > 0 else ""
+    )
+
+
 def _counts(answers: Answers) -> str:
     total = len(answers)
     if not total:
         return "No answers"
-    kinds = (
+    kinds: tuple[tuple[RowVerdict, str], ...] = (
         (Verdict.PROVED, "proved"),
         (Verdict.PROVED_UNDER, "proved under assumptions"),
+        (Computed.CERTAIN, "computed, not checked"),
+        (Computed.UNDER, "computed under assumptions, not checked"),
         (Verdict.UNRESOLVED, "unresolved"),
     )
     parts = [(answers.count(verdict), words) for verdict, words in kinds]
@@ -105,13 +136,16 @@ def _counts(answers: Answers) -> str:
 
 
 def _whole(answers: Answers) -> str:
+    others = "no others were found" if answers.in_bulk else "there are no others"
     if answers.settled is Settled.FOR_CERTAIN:
-        return "There are no others." if len(answers) else "There is none."
+        if len(answers):
+            return f"{others.capitalize()}."
+        return "None was found." if answers.in_bulk else "There is none."
     if answers.settled is Settled.UNDER:
-        return "Under the assumptions below there are no others."
+        return f"Under the assumptions below {others}."
     if answers.open_shapes or answers.stopped:
         return "There may be more answers."
-    return "There are no others, but not all of these are decided."
+    return f"{others.capitalize()}, but not all of these are decided."
 
 
 def _assumptions(answers: Answers) -> Iterator[str]:

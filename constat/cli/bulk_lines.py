@@ -1,7 +1,7 @@
 """CSV and JSON lines of very many rows, written by DuckDB.
 
 In: rows that lie in a DuckDB. Out: the same pieces of text as `row_formats` gives. Invariant: a row
-is written here only where it is proved and its texts are plain letters and digits, which need no
+is written here only where it is certain and its texts are plain letters and digits, which need no
 quotes in CSV, JSON and goals; DuckDB leaves every other row, and every float and structure, to
 Python. Example: of ten million customer numbers none becomes a Python value by itself.
 """
@@ -17,6 +17,7 @@ from operator import and_
 from typing import TYPE_CHECKING, Final
 
 from constat.cli.row_formats import csv_cells, csv_line, json_line
+from constat.evaluation import Verdict
 from constat.logic import Kind
 from constat.session.stored_rows import StoredRows
 
@@ -41,6 +42,9 @@ def stored_rows(shown: Shown) -> StoredRows | None:
     rows = shown.rows.values
     kinds = {column.kind for column in shown.answers.columns}
     if shown.confidence or not kinds or kinds & _BY_HAND or not isinstance(rows, StoredRows):
+        return None
+    if shown.answers.check is not None and shown.answers.check.proved:
+        # Rows that were proved one by one are called otherwise than those beside them.
         return None
     return rows if rows.unproved or not shown.answers.weak else None
 
@@ -74,13 +78,14 @@ class _LineWriter:
         self._shown = shown
         self._rows = rows
         self._kinds = [column.kind for column in shown.answers.columns]
+        self._verdict = shown.answers.unchecked(Verdict.PROVED).value
 
     def csv(self, by_hand: Callable[[Row], str]) -> Iterator[str]:
         """Yield the rows of CSV."""
         parts: list[duckdb.Expression] = []
         for place in self._shown.places:
             parts += [self._text(place), self._word(",")]
-        yield from self._lines([*parts, self._word("PROVED,\r\n")], by_hand)
+        yield from self._lines([*parts, self._word(f"{self._verdict},\r\n")], by_hand)
 
     def json_lines(self, by_hand: Callable[[Row], str]) -> Iterator[str]:
         """Yield one JSON object for each row."""
@@ -89,7 +94,7 @@ class _LineWriter:
         for column, place in zip(self._shown.columns, self._shown.places, strict=True):
             parts += [self._word(f"{before}{json.dumps(column.name)}: "), self._json(place)]
             before = ", "
-        parts += [self._word('}, "verdict": "PROVED", "goals": '), *self._goals()]
+        parts += [self._word(f'}}, "verdict": "{self._verdict}", "goals": '), *self._goals()]
         yield from self._lines([*parts, self._word(', "assumptions": []}\n')], by_hand)
 
     def _goals(self) -> Iterator[duckdb.Expression]:
@@ -125,7 +130,7 @@ class _LineWriter:
             )
 
     def _is_plain(self) -> duckdb.Expression | None:
-        """Tell whether a row is proved and its texts are plain; nothing where all rows are."""
+        """Tell whether a row is certain and its texts are plain; nothing where all rows are."""
         tests = [
             self._call("regexp_full_match", self._column(place), self._word(_PLAIN))
             for place, kind in enumerate(self._kinds)

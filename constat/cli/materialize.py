@@ -34,7 +34,8 @@ def command(
 
     `constat query "is_vip(C001)" --materialized` then finds rows by key without asking a source; it
     refuses once rules, configuration, stated facts or a source have changed. A proof never uses
-    what is kept. Only answers that are settled for certain are kept.
+    what is kept, which is computed in bulk and not checked. Only answers that are settled for
+    certain are kept.
 
     Examples:
       constat materialize "is_vip(?c)"
@@ -80,7 +81,8 @@ def _require_sense(goal: str | None, *, listing: bool, dropping: bool) -> None:
 def _line(one: Materialized) -> str:
     result = one.result
     state = f"out of date: {one.stale}" if one.stale else "current"
-    return f"{result.query}: {counted(result.rows, 'row')}, {result.created}, {state}"
+    rows = counted(result.rows, "row")
+    return f"{result.query}: {rows} computed, not checked, {result.created}, {state}"
 
 
 def _json(one: Materialized) -> dict[str, object]:

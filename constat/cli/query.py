@@ -34,6 +34,7 @@ from constat.cli.tables import Table
 from constat.diagnostics import ConstatError, Diagnostic, nearest
 from constat.evaluation import Verdict
 from constat.session import Session
+from constat.session.answers import Computed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,6 +46,8 @@ _FORMATS: Final = ("table", "csv", "json", "jsonl", "parquet", "arrow")
 _VERDICTS: Final = (
     ("proved", Verdict.PROVED),
     ("under", Verdict.PROVED_UNDER),
+    ("computed", Computed.CERTAIN),
+    ("under", Computed.UNDER),
     ("unresolved", Verdict.UNRESOLVED),
 )
 _NEEDING_VERDICTS: Final = (
@@ -58,6 +61,7 @@ _NEEDING_VERDICTS: Final = (
     "trace_calls",
     "explained",
     "materialized",
+    "check",
 )
 _BINARY: Final = MappingProxyType({"parquet": write_parquet, "arrow": write_arrow})
 _ENGINES: Final = ("auto", "reference", "forward", "pydatalog")
@@ -76,6 +80,7 @@ class _Wanted:
     confidence: bool
     spreadsheet: bool
     explained: str | None
+    check: int
     materialized: bool
     trace_calls: bool
     anew: bool
@@ -100,7 +105,7 @@ class _Wanted:
     "--verdict",
     "verdicts",
     multiple=True,
-    type=click.Choice([name for name, _ in _VERDICTS]),
+    type=click.Choice(list(dict.fromkeys(name for name, _ in _VERDICTS))),
     help="Write only rows with this verdict; may be given twice.",
 )
 @click.option("--confidence", is_flag=True, help="Find the confidence of each proved row.")
@@ -117,6 +122,13 @@ class _Wanted:
     "explained",
     metavar="VALUES",
     help="Prove one row of the answers, given as in a goal: C001, 150; by a proof of least height.",
+)
+@click.option(
+    "--check",
+    type=click.IntRange(min=0),
+    default=0,
+    metavar="N",
+    help="Prove N of the rows one by one, and have their certificates checked.",
 )
 @click.option(
     "--engine",
@@ -137,7 +149,10 @@ def command(goal: str, *, engine: str, project: str | None, **given: object) -> 
     is not supported here: write a rule and ask for its head.
 
     Each row is PROVED, PROVED_UNDER assumptions, or UNRESOLVED (possible, and not decided); what is
-    disproved is not listed. `constat prove` shows why for any row; for an UNRESOLVED one, which it
+    disproved is not listed. Rows that were computed in bulk are COMPUTED or COMPUTED_UNDER: nothing
+    has checked them. --check N proves N of the rows, spread over those that are written: these are
+    PROVED then, and that says nothing of any other. A row that does not prove is reported as a
+    difference and not shown. `constat prove` shows why for any row; for an UNRESOLVED one, which it
     asks about by itself, it may know more. Rows are in the order of their values; numbers are
     ordered as numbers, texts by code points.
 
@@ -157,11 +172,13 @@ def command(goal: str, *, engine: str, project: str | None, **given: object) -> 
       constat query "owns(?a, ?b, ?share)" --format parquet --output owns.parquet
       constat query "controls(C001, ?b)" --engine pydatalog --format json
       constat query "customer_revenue(?c, ?r)" --engine forward --format csv
+      constat query "customer_revenue(?c, ?r)" --engine forward --limit 5 --check 3
       constat query "is_vip(?c)" --explain-row C001
       constat query "may_leave(?c)" --require-approved            # exits with 4
 
     Exit codes: 0 the answers are settled, 3 settled under assumptions, 4 there may be other
-    answers or some are not decided, 2 bad usage, configuration or rules. With --engine pydatalog:
+    answers or some are not decided, 7 a row of --check did not prove, 2 bad usage, configuration or
+    rules. With --engine pydatalog:
     0 rows without proofs, 4 no answer, 78 a construct it lacks. --explain-row: those of `prove`.
     """
     wanted = _Wanted(**given)  # type: ignore[arg-type]  # click gives the options declared above
@@ -195,8 +212,19 @@ def _give(answers: Answers, wanted: _Wanted, models: dict[str, object] | None) -
 def _answers(session: Session, goal: str, wanted: _Wanted, engine: str) -> Answers:
     if wanted.materialized:
         return session.materialized.query(goal)
+
+    def among(answers: Answers) -> Rows:
+        return _ordered(answers, answers.rows, wanted)[: wanted.limit]
+
     with watching() as observe:
-        return session.query(goal, confidence=wanted.confidence, engine=engine, observe=observe)
+        return session.query(
+            goal,
+            confidence=wanted.confidence,
+            engine=engine,
+            check=wanted.check,
+            among=among,
+            observe=observe,
+        )
 
 
 def _require_sense(wanted: _Wanted, engine: str) -> None:
@@ -206,7 +234,7 @@ def _require_sense(wanted: _Wanted, engine: str) -> None:
     if wanted.confidence and engine == _ENGINES[2]:
         message = "`--engine forward` keeps no proofs, from which confidences are found"
         found.append(Diagnostic("C0432", message, help="leave `--engine` out"))
-    if wanted.materialized and (wanted.confidence or wanted.explained is not None):
+    if wanted.materialized and (wanted.confidence or wanted.explained is not None or wanted.check):
         message = "`--materialized` gives kept rows, without confidences and proofs"
         found.append(Diagnostic("C0432", message, help="leave `--materialized` out"))
     terminal = wanted.form == "arrow" and sys.stdout.isatty()
@@ -224,15 +252,20 @@ def _chosen(answers: Answers, wanted: _Wanted) -> tuple[Rows, int]:
     rows = answers.rows
     if wanted.verdicts:
         rows = rows.only(verdict for name, verdict in _VERDICTS if name in wanted.verdicts)
+    rows = _ordered(answers, rows, wanted)
+    if wanted.limit is None or len(rows) <= wanted.limit:
+        return rows, 0
+    return rows[: wanted.limit], len(rows) - wanted.limit
+
+
+def _ordered(answers: Answers, rows: Rows, wanted: _Wanted) -> Rows:
     for part in reversed([one.strip() for one in wanted.order.split(",") if one.strip()]):
         name, _, way = part.partition(":")
         if way not in {"", "asc", "desc"}:
             message = f"`{way}` is no way to sort"
             raise ConstatError([Diagnostic("C0431", message, help=f"write `{name}:desc`")])
         rows = rows.ordered(_column(answers, name).name, descending=way == "desc")
-    if wanted.limit is None or len(rows) <= wanted.limit:
-        return rows, 0
-    return rows[: wanted.limit], len(rows) - wanted.limit
+    return rows
 
 
 def _columns(answers: Answers, wanted: _Wanted) -> tuple[AnswerColumn, ...]:

@@ -17,12 +17,14 @@ from constat.cli.results import assumption_json, call_json
 from constat.evaluation import Verdict
 from constat.logic import Kind, display_value
 from constat.proof.render import defused
+from constat.session.answers import Computed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from constat.logic import Value
+    from constat.logic import Row, Value
     from constat.session import AnswerColumn, AnswerRow, Answers, Rows
+    from constat.session.answers import RowCheck
 
 _SAFE_INTEGER: Final = (1 << 53) - 1
 
@@ -125,6 +127,8 @@ def answers_json(shown: Shown, left_out: int) -> dict[str, object]:
         "counts": {
             "proved": answers.count(Verdict.PROVED),
             "proved_under": answers.count(Verdict.PROVED_UNDER),
+            "computed": answers.count(Computed.CERTAIN),
+            "computed_under": answers.count(Computed.UNDER),
             "unresolved": answers.count(Verdict.UNRESOLVED),
             "excluded_under": answers.excluded,
             "shown": len(shown.rows),
@@ -148,6 +152,28 @@ def answers_json(shown: Shown, left_out: int) -> dict[str, object]:
         },
         "calls": [call_json(call) for call in answers.calls],
         "models": shown.models,
+        "check": None if answers.check is None else _check_json(answers, answers.check),
+    }
+
+
+def _check_json(answers: Answers, check: RowCheck) -> dict[str, object]:
+    def values(row: Row) -> dict[str, object]:
+        pairs = zip(answers.columns, row, strict=True)
+        return {column.name: value_json(value, column.kind) for column, value in pairs}
+
+    return {
+        "asked": check.asked,
+        "proved": len(check.proved),
+        "differences": [
+            {
+                "values": values(one.row),
+                "goal": one.goal,
+                "said": one.said,
+                "verdict": one.verdict or None,
+                "reason": one.reason,
+            }
+            for one in check.differences
+        ],
     }
 
 

@@ -50,7 +50,7 @@ def typed_answers(shown: Shown) -> Iterator[duckdb.DuckDBPyConnection]:
     """Give a DuckDB in which the rows are the table `answers`."""
     import duckdb  # noqa: PLC0415  heavy library, loaded on first use
 
-    plain = not shown.confidence and not shown.answers.weak
+    plain = not shown.confidence and shown.answers.alike
     if isinstance(shown.rows.values, StoredRows) and plain:
         # The DuckDB that holds the rows is locked down; it hands them to one that may write.
         with duckdb.connect() as connection:

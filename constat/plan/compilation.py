@@ -287,8 +287,8 @@ def expression_of(term: Term, slots: Mapping[str, int], kinds: Mapping[str, Kind
     match term:
         case Variable(name):
             return Slot(slots[name])
-        case Constant(value):
-            return Literally(value)
+        case Constant(value, kind):
+            return Literally(value, kind)
         case Apply(function, arguments):
             parameters = tuple(kind_of(one, kinds) for one in arguments)
             inner = tuple(expression_of(one, slots, kinds) for one in arguments)

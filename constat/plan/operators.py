@@ -30,9 +30,13 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class Literally:
-    """A constant inside an expression."""
+    """A constant inside an expression.
+
+    Its kind tells 1 from 1.0, which Python takes for equal.
+    """
 
     value: Value
+    kind: Kind
 
 
 @dataclass(frozen=True, slots=True)

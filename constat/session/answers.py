@@ -1,9 +1,10 @@
 """All answers of a query, and whether there can be more.
 
 In: what an evaluation found. Out: rows with a verdict each, in the order of their values; the
-settledness of the whole; where it is open, the reasons with their counts. Invariant: a row's
-verdict is that of proving it (asked by itself, more may be known of an UNRESOLVED one), and in a
-settled set every row that is not listed is disproved.
+settledness of the whole; where it is open, the reasons with their counts. Invariants: a row is
+called proved where the goal-directed engine says so, or a certificate of its own; one that bulk
+evaluation gives is *computed, not checked* (semantics 38). Asked by itself, more may be known of
+an UNRESOLVED row. In a settled set no row is possible that is not listed.
 
 Example::
 
@@ -58,6 +59,29 @@ class Settled(Enum):
         return _EXIT_CODES[self]
 
 
+class Computed(Enum):
+    """What a row is called that bulk evaluation gives and that nobody has checked.
+
+    The value is how JSON writes it.
+    """
+
+    CERTAIN = "COMPUTED"
+    UNDER = "COMPUTED_UNDER"
+
+    @property
+    def label(self) -> str:
+        """In words: `COMPUTED, not checked`."""
+        under = " UNDER assumptions" if self is Computed.UNDER else ""
+        return f"COMPUTED{under}, not checked"
+
+
+RowVerdict = Verdict | Computed
+_COMPUTED = MappingProxyType(
+    {Verdict.PROVED: Computed.CERTAIN, Verdict.PROVED_UNDER: Computed.UNDER}
+)
+DIFFERENT = 7
+"""The exit code where a row that was checked did not prove; as of `diff` and `replay`."""
+
 _EXIT_CODES = MappingProxyType({Settled.FOR_CERTAIN: 0, Settled.UNDER: 3, Settled.OPEN: 4})
 
 
@@ -103,7 +127,7 @@ class AnswerRow:
 
     columns: tuple[AnswerColumn, ...] = field(repr=False)
     values: Row
-    verdict: Verdict
+    verdict: RowVerdict
     notes: Notes = field(default=_NOTHING, repr=False)
     show: Callable[[Row], tuple[str, ...]] = field(default=lambda _: (), repr=False, compare=False)
 
@@ -131,6 +155,29 @@ class AnswerRow:
 
 
 @dataclass(frozen=True, slots=True)
+class RowDifference:
+    """A row that was computed and did not prove.
+
+    `said` is what it was called, `verdict` what proving it says, if it came to a verdict.
+    """
+
+    row: Row
+    goal: str
+    said: str
+    verdict: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class RowCheck:
+    """What came of proving some rows one by one; `asked` is how many were wished for."""
+
+    asked: int
+    proved: Mapping[Row, Verdict] = field(repr=False)
+    differences: tuple[RowDifference, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class SecondRows:
     """What another engine says: rows without verdicts, in the order of their values.
 
@@ -150,8 +197,9 @@ class Answers:
     `open_shapes` counts the shapes of rows that may exist besides, `excluded` the ground rows that
     only an assumption rules out. `assumptions` are those that the set as a whole rests on. `calls`
     are the demands that went outside. `stopped` names the limit that ended the search, if any.
-    `weighed` tells whether confidences were asked for. `usage` is what models have used for it;
-    `None` where the session has not come to any.
+    `weighed` tells whether confidences were asked for. `in_bulk` says that whole relations were
+    computed: such rows are not proved, except those that `check` has proved one by one. `usage` is
+    what models have used for it; `None` where the session has not come to any.
     """
 
     query: str
@@ -170,10 +218,14 @@ class Answers:
     notes: Mapping[Row, Notes] = field(repr=False)
     show: Callable[[Row], tuple[str, ...]] = field(repr=False, compare=False)
     usage: Usage | None = field(default=None, compare=False)
+    in_bulk: bool = field(default=False, compare=False)
+    check: RowCheck | None = None
 
     @property
     def exit_code(self) -> int:
-        """0 settled, 3 settled under assumptions, 4 open."""
+        """0 settled, 3 settled under assumptions, 4 open; 7 where a checked row did not prove."""
+        if self.check is not None and self.check.differences:
+            return DIFFERENT
         return self.settled.exit_code
 
     @property
@@ -194,15 +246,35 @@ class Answers:
 
     def row(self, values: Row) -> AnswerRow:
         """Give the row of these values."""
-        verdict = self.weak.get(values, Verdict.PROVED)
         notes = self.notes.get(values, _NOTHING)
-        return AnswerRow(self.columns, values, verdict, notes, self.show)
+        return AnswerRow(self.columns, values, self.verdict(values), notes, self.show)
 
-    def count(self, verdict: Verdict) -> int:
+    def verdict(self, values: Row) -> RowVerdict:
+        """Give what a row is called."""
+        held = self.weak.get(values, Verdict.PROVED)
+        if self.check is not None and values in self.check.proved:
+            return self.check.proved[values]
+        return self.unchecked(held)
+
+    def unchecked(self, held: Verdict) -> RowVerdict:
+        """Give what a row with this strength is called that nobody has proved by itself."""
+        return _COMPUTED.get(held, held) if self.in_bulk else held
+
+    @property
+    def alike(self) -> bool:
+        """Whether all rows are called the same, without a look at them."""
+        return not self.weak and not (self.in_bulk and self.check and self.check.proved)
+
+    def count(self, verdict: RowVerdict) -> int:
         """Count the rows with a verdict."""
-        if verdict is Verdict.PROVED:
-            return len(self.sure) - len(self.weak)
-        return sum(one is verdict for one in self.weak.values())
+        certain = len(self.sure) - len(self.weak)
+        found = certain if self.unchecked(Verdict.PROVED) is verdict else 0
+        found += sum(self.unchecked(one) is verdict for one in self.weak.values())
+        proved = {} if self.check is None else self.check.proved
+        for row, one in proved.items():
+            held = self.unchecked(self.weak.get(row, Verdict.PROVED))
+            found += (one is verdict) - (held is verdict)
+        return found
 
     def to_pandas(self) -> pd.DataFrame:
         """Give the rows as a data frame: a column for each variable, then `verdict`.
@@ -255,12 +327,12 @@ class Rows:
             return Rows(self.answers, self.values[place])
         return self.answers.row(self.values[place])
 
-    def only(self, verdicts: Iterable[Verdict]) -> Rows:
+    def only(self, verdicts: Iterable[RowVerdict]) -> Rows:
         """Give the rows with one of these verdicts."""
-        wanted, weak = frozenset(verdicts), self.answers.weak
-        if isinstance(self.values, StoredRows) and not weak:
-            return self if Verdict.PROVED in wanted else self[:0]
-        found = [one for one in self.values if weak.get(one, Verdict.PROVED) in wanted]
+        wanted, answers = frozenset(verdicts), self.answers
+        if isinstance(self.values, StoredRows) and answers.alike:
+            return self if answers.unchecked(Verdict.PROVED) in wanted else self[:0]
+        found = [one for one in self.values if answers.verdict(one) in wanted]
         return Rows(self.answers, found)
 
     def ordered(self, column: str, *, descending: bool = False) -> Rows:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from constat.model import Client, Usage
     from constat.project import Project
     from constat.proof.translation import Translation
-    from constat.session.answers import Answers, Settled
+    from constat.session.answers import Answers, RowVerdict, Settled
     from constat.session.log_as import LogAs
     from constat.session.result import Result
     from constat.store.drafts import Draft
@@ -61,7 +61,7 @@ class Listed:
     """
 
     columns: tuple[str, ...]
-    rows: tuple[tuple[tuple[str, ...], Verdict], ...]
+    rows: tuple[tuple[tuple[str, ...], RowVerdict], ...]
     total: int
     settled: Settled
 

@@ -1,11 +1,11 @@
 """Answer a large query by the forward engine; its rows stay where they were computed.
 
 In: a compiled query and the external predicates. Out: `Answers`, like those of the reference
-engine. Invariants: a closed query is settled for certain and all its rows are proved; in a graded
-one each row has its greatest strength, or over many rows at most that, with a reason where it may
-be more (see `forward.loosening`); an open one is told by the outcome of the reference engine;
-a limit that is reached leaves the query open, with the reason, and no rows that might not be all
-(semantics 15).
+engine, but that its rows are computed and not checked. Invariants: a closed query is settled for
+certain and all its rows are certain; in a graded one each row has its greatest strength, or over
+many rows at most that, with a reason where it may be more (see `forward.loosening`); an open one is
+told by the outcome of the reference engine; a limit that is reached leaves the query open, with the
+reason, and no rows that might not be all (semantics 15).
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def answer_in_bulk(asked: Asked, observe: Observer) -> Answers:
         with results:
             outcome = results.outcome(0)
             found = outcome_answers(compiled, outcome, created=asked.created, confidence=False)
-            return replace(found, calls=_calls_outside(asked, results, outcome))
+            return replace(found, calls=_calls_outside(asked, results, outcome), in_bulk=True)
     try:
         if results.grades(0):
             return _graded(asked, results, observe)
@@ -155,4 +155,5 @@ def _answers(
         weak={},
         notes={},
         show=row_goals(asked.compiled),
+        in_bulk=True,
     )

@@ -265,6 +265,7 @@ def _answers(compiled: Compiled, result: KeptResult, rows: list[Row]) -> Answers
         weak={},
         notes={},
         show=row_goals(compiled),
+        in_bulk=True,
     )
 
 

@@ -165,7 +165,7 @@ def _compare(
             complete = False
             break
         pair = (verdicts[0], verdicts[1])
-        if pair[0] != pair[1]:
+        if _decided(pair[0]) != _decided(pair[1]):
             counts[pair] += 1
             examples = shown.setdefault(pair, [])
             if len(examples) < _MOST_SHOWN:
@@ -175,6 +175,11 @@ def _compare(
         for pair, count in sorted(counts.items())
     )
     return found, complete
+
+
+def _decided(label: str) -> str:
+    """Leave out whether a row was proved or computed: which engine found it is no effect."""
+    return label.removesuffix(", not checked").replace("COMPUTED", "PROVED")
 
 
 def _merged(earlier: Answers | None, later: Answers) -> Iterator[tuple[Row, str, str]]:

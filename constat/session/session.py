@@ -12,6 +12,7 @@ from __future__ import annotations
 import importlib
 import json
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
@@ -46,7 +47,7 @@ from constat.syntax import parse_goal
 from constat.tiers import build_externals
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from types import ModuleType, TracebackType
 
     from constat.analysis import AnalysedProgram
@@ -56,7 +57,7 @@ if TYPE_CHECKING:
     from constat.project import Project
     from constat.proof.speech import Speech
     from constat.pydatalog import AnswerSet
-    from constat.session.answers import Answers, SecondRows
+    from constat.session.answers import Answers, Rows, SecondRows
     from constat.session.kept import KeptAnswers
     from constat.session.log_as import LogAs
     from constat.session.materializing import MaterializedResults
@@ -193,6 +194,8 @@ class Session(
         *,
         confidence: bool = False,
         engine: str = "auto",
+        check: int = 0,
+        among: Callable[[Answers], Rows] | None = None,
         observe: Observer | None = None,
     ) -> Answers:
         """Find all answers of a goal with variables, such as `is_vip(?c)`.
@@ -200,9 +203,13 @@ class Session(
         Also of a conjunction: `is_vip(?c), customer_revenue(?c, ?r), ?r > 100000`. With
         `confidence` each proved row has one. `engine` is `reference` (goal by goal), `forward`
         (whole relations, in bulk) or `auto`: forward where there is much to go through; the
-        answers are the same. Raises `ConstatError` as `prove` does.
+        answers are the same, but that rows of bulk are computed and not checked. So many of them
+        as `check` says are proved one by one, spread over those that `among` chooses: these are
+        proved then, and one that fails is a difference and no answer. Raises `ConstatError` as
+        `prove` does.
         """
         how: Any = {"confidence": confidence, "engine": engine, "observe": observe}
+        how |= {"check": check, "among": among}
         before = self._used
         found = self._sub_planned_rows(
             self._answers(query, **how), lambda other: other.query(query, **how), observe
@@ -210,9 +217,30 @@ class Session(
         return self._with_usage(found, before)
 
     def _answers(
-        self, query: str, *, confidence: bool, engine: str, observe: Observer | None
+        self,
+        query: str,
+        *,
+        confidence: bool,
+        engine: str,
+        check: int,
+        among: Callable[[Answers], Rows] | None,
+        observe: Observer | None,
     ) -> Answers:
-        querying, compiled = self._compiled(query)
+        _, compiled = self._compiled(query)
+        answers = self._computed(compiled, confidence=confidence, engine=engine, observe=observe)
+        if not check:
+            return answers
+        from constat.session.row_checks import check_rows, sample  # noqa: PLC0415  only checks need the checker
+
+        rows = sample(answers.rows if among is None else among(answers), check)
+        prove = partial(self._decide, program=compiled.program, exhaust=False, observe=observe)
+        return check_rows(answers, compiled, rows, prove, check)
+
+    def _computed(
+        self, compiled: Compiled, *, confidence: bool, engine: str, observe: Observer | None
+    ) -> Answers:
+        from constat.session import querying  # noqa: PLC0415  only queries need it
+
         created = now()
         with self._evaluating(observe) as tiers:
             asked = (self._engine, compiled, tiers.externals, self._limits())
@@ -357,13 +385,15 @@ class Session(
         *,
         exhaust: bool,
         minimal: str | None = None,
+        program: AnalysedProgram | None = None,
         observe: Observer | None = None,
     ) -> Result:
         created, before = now(), self._used
+        program = self.program if program is None else program
         with self._evaluating(observe) as tiers:
             decision = decide(
                 self._engine,
-                self.program,
+                program,
                 goal,
                 tiers.externals,
                 self._limits(),
@@ -371,7 +401,7 @@ class Session(
                 ranking=None if minimal is None else Ranking(minimal),
                 observe=self._tell,
             )
-        return self._with_usage(result_of(decision, self.program, created, self.speech), before)
+        return self._with_usage(result_of(decision, program, created, self.speech), before)
 
     @property
     def speech(self) -> Speech:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from constat.diagnostics import ConstatError, Diagnostic
-from constat.evaluation import Resources, StrategyError
+from constat.evaluation import Resources, StrategyError, Verdict
 from constat.logic import Atom, Kind, Variable
 from constat.plan.forward import Relation
 from constat.session.frames import free_name
@@ -52,7 +52,7 @@ def arrow_rows(rows: Rows, columns: Sequence[AnswerColumn]) -> ArrowRows:
 def _stored(rows: Rows) -> StoredRows:
     """Give the rows as they lie in a DuckDB, with the verdict as a last column where it varies."""
     answers = rows.answers
-    if isinstance(rows.values, StoredRows) and not answers.weak:
+    if isinstance(rows.values, StoredRows) and answers.alike:
         return rows.values
     kinds = (*(column.kind for column in answers.columns), Kind.SYMBOL, Kind.NUMBER)
     database = Database(Resources(), allowed=())
@@ -87,7 +87,8 @@ def _typed(
     ]
     width = len(answers.columns)
     plain = len(stored.kinds) == width
-    verdict = ConstantExpression("PROVED") if plain else ColumnExpression(f"v{width}")
+    alike = answers.unchecked(Verdict.PROVED).value
+    verdict = ConstantExpression(alike) if plain else ColumnExpression(f"v{width}")
     return stored.selected().select(*told, verdict.alias(free_name("verdict", taken)))
 
 

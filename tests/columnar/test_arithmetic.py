@@ -50,7 +50,7 @@ def test_the_lowest_integer_has_no_negative(values: list[int]) -> None:
 
 def test_an_unsigned_result_below_zero_is_refused() -> None:
     kinds = (Kind.UNSIGNED, Kind.UNSIGNED)
-    call = Call("-", (Slot(0), Literally(5)), kinds, Kind.UNSIGNED)
+    call = Call("-", (Slot(0), Literally(5, Kind.NUMBER)), kinds, Kind.UNSIGNED)
     batch = Batch(2, {0: np.array([5, 6])}, {})
     assert evaluate(call, batch, len).tolist() == [0, 1]
     with pytest.raises(StrategyError, match="unsigned"):

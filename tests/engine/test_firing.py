@@ -24,7 +24,7 @@ RULES = """
 .decl r(x: number)
 r(?x) :- p(?x).
 """
-HALF = Call("/", (Literally(6), Slot(0)), (Kind.NUMBER, Kind.NUMBER), Kind.NUMBER)
+HALF = Call("/", (Literally(6, Kind.NUMBER), Slot(0)), (Kind.NUMBER, Kind.NUMBER), Kind.NUMBER)
 
 
 def rule(
@@ -82,13 +82,17 @@ def test_an_assumed_rule_gives_rows_of_the_accepted_reading() -> None:
     ("expression", "value"),
     [
         (Slot(1), 7),
-        (Literally("a"), "a"),
+        (Literally("a", Kind.SYMBOL), "a"),
         (Call("-", (Slot(1), Slot(0)), (Kind.NUMBER, Kind.NUMBER), Kind.NUMBER), 4),
         (Call("neg", (Slot(0),), (Kind.NUMBER,), Kind.NUMBER), -3),
         (
             Call(
                 "cat",
-                (Literally("a"), Literally("b"), Literally("c")),
+                (
+                    Literally("a", Kind.SYMBOL),
+                    Literally("b", Kind.SYMBOL),
+                    Literally("c", Kind.SYMBOL),
+                ),
                 (Kind.SYMBOL,) * 3,
                 Kind.SYMBOL,
             ),

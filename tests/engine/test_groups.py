@@ -87,7 +87,9 @@ def test_a_value_that_is_not_known_leaves_the_aggregate_open() -> None:
 
 
 def test_an_error_is_told_and_leaves_the_aggregate_open() -> None:
-    quotient = Call("/", (Literally(1), AMOUNT), (Kind.NUMBER, Kind.NUMBER), Kind.NUMBER)
+    quotient = Call(
+        "/", (Literally(1, Kind.NUMBER), AMOUNT), (Kind.NUMBER, Kind.NUMBER), Kind.NUMBER
+    )
     values, failures = groups(Batch([(1, 1, 0)]), target=quotient)
     assert values == [(OPEN, POSSIBLE)]
     assert len(failures) == 1

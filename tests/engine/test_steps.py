@@ -40,7 +40,7 @@ RULES = """
 r(?x, ?y) :- p(?x, ?y), !q(?x).
 """
 NUMBERS = (Kind.NUMBER, Kind.NUMBER)
-QUOTIENT = Call("/", (Literally(6), Slot(0)), NUMBERS, Kind.NUMBER)
+QUOTIENT = Call("/", (Literally(6, Kind.NUMBER), Slot(0)), NUMBERS, Kind.NUMBER)
 WEAK = (ACCEPTED, POSSIBLE, CONCEIVABLE)
 RULE = RulePlan(0, (), (), (), (), (), (), assumed=False, variables={"x": 0, "y": 1})
 
@@ -85,7 +85,9 @@ def opened(found: dict[Binding, int], strength: int) -> dict[Binding, int]:
 @pytest.mark.parametrize("strength", [CERTAIN, *WEAK])
 def test_a_comparison_keeps_what_holds_and_what_may_hold(strength: int) -> None:
     known = state()
-    out, _ = execute(known, Filter("=", QUOTIENT, Literally(3), Kind.NUMBER), every(strength))
+    out, _ = execute(
+        known, Filter("=", QUOTIENT, Literally(3, Kind.NUMBER), Kind.NUMBER), every(strength)
+    )
     assert strengths(out) == opened({(2,): strength, (0,): min(strength, POSSIBLE)}, strength)
     assert [(one.rule, one.bindings) for one in known.failures] == [(0, {"x": "0"})]
 
@@ -245,7 +247,7 @@ def test_an_aggregate_that_fails_is_told_by_its_rule_alone() -> None:
     known = state()
     known.served("p").add((), [()])
     known.add("p", [(1, 0)], [])
-    inverse = Call("/", (Literally(1), Slot(1)), NUMBERS, Kind.NUMBER)
+    inverse = Call("/", (Literally(1, Kind.NUMBER), Slot(1)), NUMBERS, Kind.NUMBER)
     fold = Fold("sum", Kind.NUMBER, (0,), (), SUM.steps, inverse, (1,))
     out, _ = execute(known, fold, Batch([(1,)]))
     assert strengths(out) == {(1, OPEN): POSSIBLE}

@@ -180,7 +180,7 @@ def test_a_summand_that_errs_is_unknown_and_told() -> None:
     told: list[str] = []
     beyond = Beyond(">", Slot(BOUND), proven=True)
     kinds = (Kind.NUMBER, Kind.NUMBER)
-    ratio = Call("/", (Literally(10), Slot(2)), kinds, Kind.NUMBER)
+    ratio = Call("/", (Literally(10, Kind.NUMBER), Slot(2)), kinds, Kind.NUMBER)
     step = Fold("sum", Kind.NUMBER, (GROUP,), (), (), ratio, (0, 1, 2), beyond)
     found = Totals(step, beyond, lambda _, reason: told.append(reason), Texts())
     found.wait(sure(("g", 50)))
@@ -246,7 +246,7 @@ def test_one_more_than_the_bound_is_enough_at_every_strength(strength: int) -> N
 def test_a_bound_that_errs_is_perhaps_exceeded_and_told() -> None:
     told: list[str] = []
     kinds = (Kind.NUMBER, Kind.NUMBER)
-    ratio = Call("/", (Literally(10), Slot(BOUND)), kinds, Kind.NUMBER)
+    ratio = Call("/", (Literally(10, Kind.NUMBER), Slot(BOUND)), kinds, Kind.NUMBER)
     beyond = Beyond(">", ratio, proven=True)
     step = Fold("sum", Kind.NUMBER, (GROUP,), (), (), Slot(2), (0, 1, 2), beyond)
     found = Totals(step, beyond, lambda _, reason: told.append(reason), Texts())

@@ -19,6 +19,7 @@ from constat.session.graded_rows import Verdicts
 from constat.session.querying import Compiled, answer_query, compile_query
 from constat.session.stored_rows import StoredRows
 from constat.syntax import parse_goal
+from tests.forward.called import held
 from tests.forward.doubtful_worlds import CLOSED, doubtful_cases
 from tests.forward.test_graded import Given
 from tests.property.running import LIMITS
@@ -31,7 +32,7 @@ SOME = settings(max_examples=max(1, settings().max_examples // 2))
 
 
 def told(answers: Answers) -> tuple[object, ...]:
-    rows = [(row.values, row.verdict, row.assumptions, row.goals) for row in answers]
+    rows = [(row.values, held(row), row.assumptions, row.goals) for row in answers]
     whole = (answers.settled, answers.assumptions, answers.open_shapes, answers.excluded)
     # Which of several demands left a key open may differ where more was asked at once.
     return rows, whole, reasons_of(answers), answers.stopped
@@ -82,7 +83,7 @@ def require_same(found: Answers, expected: Answers, case: Case) -> None:
     # Among several assumptions each proof has its own.
     assert without_assumptions(found) == without_assumptions(expected)
     for row in found:
-        assert bool(row.assumptions) == (row.verdict is Verdict.PROVED_UNDER)
+        assert bool(row.assumptions) == (held(row) is Verdict.PROVED_UNDER)
         assert set(row.assumptions) <= assumptions_of(case)
 
 
@@ -106,7 +107,7 @@ def reasons_of(answers: Answers) -> set[tuple[str, str, str]]:
 
 
 def without_assumptions(answers: Answers) -> tuple[object, ...]:
-    rows = [(row.values, row.verdict, row.goals) for row in answers]
+    rows = [(row.values, held(row), row.goals) for row in answers]
     _, whole, reasons, stopped = told(answers)
     return rows, whole[:1], whole[2:], reasons, stopped  # type: ignore[index]  # a tuple of four
 

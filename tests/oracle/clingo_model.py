@@ -7,7 +7,10 @@ program has exactly one answer set, and that is checked.
 
 from __future__ import annotations
 
+import operator
+from decimal import Decimal
 from fractions import Fraction
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import clingo
@@ -16,6 +19,8 @@ from clingo import Function, Number, String, Symbol, SymbolType
 from tests.oracle.clingo_program import program_text, relation_name
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from constat.analysis import AnalysedProgram
     from constat.logic import Row, Value
     from tests.oracle.naive import World
@@ -25,6 +30,17 @@ LONGEST = 48
 
 LARGEST = 1 << 13
 """Integers are of 32 bits there; beyond this a product or a sum of products may wrap."""
+
+_ARITHMETIC: Mapping[str, Callable[..., Value]] = MappingProxyType(
+    {
+        "+": operator.add,
+        "-": operator.sub,
+        "*": operator.mul,
+        "neg": operator.neg,
+        "min": min,
+        "max": max,
+    }
+)
 
 
 def model(program: AnalysedProgram, world: World) -> dict[str, set[Row]] | None:
@@ -50,7 +66,16 @@ def _value(symbol: Symbol) -> Value:
         return symbol.number
     if symbol.type is SymbolType.String:
         return symbol.string
-    return float.fromhex(symbol.arguments[0].string)
+    text = symbol.arguments[0].string
+    return float.fromhex(text) if symbol.name == "float" else Decimal(text)
+
+
+def _symbol(value: Value) -> Symbol:
+    """The term of a float or a Decimal, each with one zero and no trailing ones."""
+    if isinstance(value, float):
+        return Function("float", [String((value or 0.0).hex())])
+    plain = Decimal(value).normalize() if value else Decimal(0)
+    return Function("decimal", [String(f"{plain:f}")])
 
 
 def _plain(value: Symbol) -> list[int]:
@@ -79,6 +104,15 @@ class Terms:
     def mean(self, total: Symbol, count: Symbol) -> Symbol:
         exact = Fraction(total.number, count.number)
         return Function("float", [String(float(exact).hex())])
+
+    def order(self, left: Symbol, right: Symbol) -> Symbol:
+        one, other = Fraction(_value(left)), Fraction(_value(right))
+        return Number((one > other) - (one < other))
+
+    def compute(self, name: Symbol, *values: Symbol) -> Symbol:
+        """Arithmetic of fractions, exact or as floats have it."""
+        found = _ARITHMETIC[name.string](*map(_value, values))
+        return _symbol(found)
 
     def key(self, text: Symbol) -> Symbol:
         """A tuple in which shorter texts come first, as no character is smaller than none."""

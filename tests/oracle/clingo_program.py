@@ -2,8 +2,9 @@
 
 In: an analysed program and a ``World`` without openings.  Out: the text of a logic program with the
 same least model, stratum by stratum.  Shares nothing with our engines: clingo grounds, negates and
-aggregates by itself, and here only syntax changes.  Integers are integers; texts are strings; a
-float is opaque, ``float("0x1p-1")``; what clingo has no function for is a function of ``terms``.
+aggregates by itself, and here only syntax changes.  Integers are integers; texts, dates and
+structures are strings, and what takes structures apart is out of scope; a float and a Decimal are
+opaque, ``float("0x1p-1")``; what clingo has no function for is a function of ``terms``.
 
 Example: ``p(?x) :- q(?x), !r(?x).`` becomes ``r_p(V_x) :- r_q(V_x), not r_r(V_x).``
 """
@@ -39,12 +40,15 @@ if TYPE_CHECKING:
     from constat.analysis import AnalysedProgram
     from tests.oracle.naive import World
 
-_COMPUTED = frozenset({Kind.NUMBER, Kind.SYMBOL})
+_INTEGERS = frozenset({Kind.NUMBER, Kind.UNSIGNED})
+_TEXTS = frozenset({Kind.SYMBOL, Kind.DATE, Kind.TIMESTAMP, Kind.BOOL})
+_FRACTIONS = frozenset({Kind.FLOAT, Kind.DECIMAL})
 _NATIVE = {"+": "+", "-": "-", "*": "*", "/": "/", "%": "\\"}
 _NATIVE |= {"band": "&", "bor": "?", "bxor": "^"}
 _PREFIXES = {"neg": "0 - ", "bnot": "~"}
 _CALLED = {"cat": "@cat", "strlen": "@size", "to_string": "@text"}
 _CALLED |= {"min": "@least", "max": "@greatest"}
+_FRACTIONAL = frozenset({"+", "-", "*", "neg", "min", "max"})
 
 
 class OutOfScopeError(ValueError):
@@ -70,7 +74,7 @@ def program_text(program: AnalysedProgram, world: World) -> str:
 
 def relation_name(predicate: str) -> str:
     """Give the name that a predicate has in the text."""
-    return f"r_{predicate}"
+    return f"r_{predicate.replace('.', '__')}"
 
 
 def _applied(predicate: str, terms: Iterable[str]) -> str:
@@ -80,15 +84,15 @@ def _applied(predicate: str, terms: Iterable[str]) -> str:
 
 def _value(value: Value, kind: Kind) -> str:
     match kind:
-        case Kind.NUMBER:
+        case Kind.NUMBER | Kind.UNSIGNED:
             return str(value)
-        case Kind.SYMBOL:
+        case Kind.SYMBOL | Kind.DATE | Kind.TIMESTAMP | Kind.BOOL | Kind.STRUCTURE:
             text = str(value).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
             return f'"{text}"'
         case Kind.FLOAT:
             return f'float("{float(value).hex()}")'
-        case _:
-            raise OutOfScopeError(kind.value)
+        case Kind.DECIMAL:
+            return f'decimal("{value:f}")'
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,29 +151,37 @@ class _RuleText:
 
     def comparison(self, literal: Comparison) -> str:
         left, right = self.term(literal.left), self.term(literal.right)
-        if literal.operator in {"=", "!="} or self.computed(literal.left) is Kind.NUMBER:
+        kind = self.kind(literal.left)
+        if literal.operator in {"=", "!="} or kind in _INTEGERS:
             return f"{left} {literal.operator} {right}"
         if literal.operator not in {"<", "<=", ">", ">="}:
             raise OutOfScopeError(literal.operator)
+        if kind in _FRACTIONS:
+            return f"@order({left}, {right}) {literal.operator} 0"
         # clingo orders strings by length first; tuples of code points it orders as we do.
         return f"@key({left}) {literal.operator} @key({right})"
 
     def term(self, term: Term) -> str:
-        if isinstance(term, Apply):
-            for one in (term, *term.arguments):
-                self.computed(one)
         match term:
             case Variable(name):
                 return f"V_{name}"
             case Constant(value, kind):
                 return _value(value, kind)
+            case Apply(function, arguments) if self.kind(term) in _FRACTIONS:
+                if function not in _FRACTIONAL or {*map(self.kind, arguments)} != {self.kind(term)}:
+                    raise OutOfScopeError(function)
+                return f'@compute("{function}", {", ".join(map(self.term, arguments))})'
             case Apply(function, (inner,)) if function in _PREFIXES:
+                self.computed(term)
                 return f"({_PREFIXES[function]}{self.term(inner)})"
             case Apply(function, (left, right)) if function in _NATIVE:
+                self.computed(term)
                 return f"({self.term(left)} {_NATIVE[function]} {self.term(right)})"
             case Apply(function, arguments):
                 if function not in _CALLED:
                     raise OutOfScopeError(function)
+                for one in (term, *arguments):
+                    self.computed(one)
                 return f"{_CALLED[function]}({', '.join(map(self.term, arguments))})"
 
     def kind(self, term: Term) -> Kind:
@@ -178,9 +190,9 @@ class _RuleText:
         return found
 
     def computed(self, term: Term) -> Kind:
-        """Give the kind of a term that something is computed from; floats are opaque here."""
+        """Give the kind of a term that something is computed from."""
         kind = self.kind(term)
-        if kind not in _COMPUTED:
+        if kind not in _INTEGERS | _TEXTS:
             raise OutOfScopeError(kind.value)
         return kind
 
@@ -213,7 +225,7 @@ class _RuleText:
                 yield f"{result} = @mean({fresh}s, {fresh}n)"
             case function:
                 bound = {"min": "#sup", "max": "#inf"}[function]
-                text = kind is Kind.SYMBOL
+                text = kind in _TEXTS
                 weight = f"@key({target})" if text else target
                 yield f"{fresh} = #{function} {{ {weight}{rest} : {body} }}, {fresh} != {bound}"
                 yield f"{result} = " + (f"@unkey({fresh})" if text else fresh)

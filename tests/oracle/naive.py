@@ -242,7 +242,7 @@ class Body:
             case Positive():
                 return True
             case Negative(atom):
-                return self.absent(self.row(atom, binding), self.relations[atom.predicate])
+                return self.denied(atom, binding)
             case Comparison(left=left, right=right):
                 if left in self.thresholds or right in self.thresholds:
                     return True
@@ -262,6 +262,21 @@ class Body:
         if not all(map(agree, instance, row)):
             return False
         return True if instance == row and self.relations[atom.predicate][row] else None
+
+    def denied(self, atom: Atom, binding: Binding) -> bool | None:
+        """Tell whether no row is that of an atom; what nothing binds may have any value."""
+        relation = self.relations[atom.predicate]
+        known = [
+            place
+            for place, term in enumerate(atom.terms)
+            if all(variable.name in binding for variable in term_variables(term))
+        ]
+        instance = tuple(self.slot(atom.terms[place], binding) for place in known)
+        shown: Relation = {}
+        for row, certain in relation.items():
+            part = tuple(row[place] for place in known)
+            shown[part] = certain or shown.get(part, False)
+        return self.absent(instance, shown)
 
     def absent(self, row: OpenRow, relation: Relation) -> bool | None:
         """Tell whether a row is absent: certain iff not possible, possible iff not certain."""

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from constat.evaluation import Evidence
     from constat.logic import OpenRow, Row, Term
     from constat.session import Answers
+    from constat.session.answers import RowVerdict
 
 CLOSED = Assumption("closure", "project", "the project declares it complete")
 SAID = Assumption("fact", "p(2)", "alice says so")
@@ -65,7 +66,7 @@ def ask(
     )
 
 
-def verdicts(answers: Answers) -> dict[object, Verdict]:
+def verdicts(answers: Answers) -> dict[object, RowVerdict]:
     return {row.values[0]: row.verdict for row in answers}
 
 

@@ -172,7 +172,7 @@ def test_a_constructor_is_compared_as_in_python(
     """Structures of other branches are told apart by how they begin."""
     wanted = constructor_of(str(other))
     told = Call(CONSTRUCTOR_OF, (Slot(0),), (Kind.STRUCTURE,), Kind.SYMBOL)
-    sides: tuple[Expression, Expression] = (told, Literally(wanted))
+    sides: tuple[Expression, Expression] = (told, Literally(wanted, Kind.SYMBOL))
     for one in (structure, other, f"$Other({other})", f"[{other}]"):
         rows = bound(database, table_of(database, (Kind.STRUCTURE,), [(one,)]))
         compared = rows.comparison("=", *(sides[::-1] if turned else sides), Kind.SYMBOL)

@@ -38,11 +38,11 @@ def encode_columns(draft: Draft) -> None:
         for framing, pipelines in ((loose, stage.base), (strict, stage.recursive)):
             for pipeline in pipelines:
                 number = pipeline.plan.rule
-                rule, kinds = draft.program.rules[number], draft.program.variable_kinds[number]
+                rule = draft.program.rules[number]
                 for literal in rule.body:
                     for name in predicates_of(literal):
                         columns.declare(name)
-                frames[id(pipeline)] = framing.of_rule(pipeline.plan, rule, kinds)
+                frames[id(pipeline)] = framing.of_rule(pipeline.plan, rule)
     for wanted in draft.wanted:
         columns.declare(wanted.relation)
     encoded = columns.encoded()

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from constat.logic import (
+    Apply,
     Atom,
     Column,
     Comparison,
@@ -22,6 +23,7 @@ from constat.logic import (
     Rule,
     Variable,
     literal_variables,
+    term_variables,
 )
 from constat.plan.forward.draft import TypedRule
 
@@ -98,12 +100,22 @@ def names_of(literal: Literal) -> set[str]:
     return {variable.name for variable in literal_variables(literal)}
 
 
+def computes(atom: Atom) -> bool:
+    """Whether an atom computes from variables, which other literals then have to bind."""
+    return any(
+        isinstance(one, Apply) and any(True for _ in term_variables(one)) for one in atom.terms
+    )
+
+
 def is_safe(literals: Iterable[Literal]) -> bool:
-    """Whether positive atoms bind every variable of the other literals, none an aggregate."""
+    """Whether positive atoms bind every variable of the other literals, none an aggregate.
+
+    An atom that computes binds nothing here: what it computes from may be its own variable.
+    """
     body = tuple(literals)
     bound: set[str] = set()
     for one in body:
-        if isinstance(one, Positive):
+        if isinstance(one, Positive) and not computes(one.atom):
             bound.update(term.name for term in one.atom.terms if isinstance(term, Variable))
     return all(
         isinstance(one, Positive | Negative | Comparison) and names_of(one) <= bound for one in body

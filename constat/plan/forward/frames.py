@@ -7,12 +7,11 @@ are kept apart by kind, as `compile_rule` lays them out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from constat.logic import (
     Aggregate,
-    Comparison,
     Constant,
     Kind,
     Literal,
@@ -70,26 +69,25 @@ class Framing:
     column: Column
     strict: bool
 
-    def of_rule(self, plan: RulePlan, rule: Rule, kinds: Mapping[str, Kind]) -> Frame:
+    def of_rule(self, plan: RulePlan, rule: Rule) -> Frame:
         """Build the frame of a rule."""
         frame = Frame()
         atoms = (rule.head.terms, *_atoms(rule.body))
         for constant in distinct_constants(term for terms in atoms for term in terms):
             frame.add(constant.kind, self.classes.new())
-        names = {slot: kinds[name] for name, slot in plan.variables.items()}
         folds = (rule.body[place] for place in plan.order)
         aggregates = iter([one for one in folds if isinstance(one, Aggregate)])
         for number, step in enumerate(plan.steps):
             if isinstance(step, Fold):
                 self._fold(frame, number, step, next(aggregates))
             else:
-                self._step(frame, step, names)
+                self._step(frame, step)
         for column, expression in enumerate(plan.head):
             _, place = self.column(rule.head.predicate, column)
             self._equal(frame, expression, place)
         return frame
 
-    def _step(self, frame: Frame, step: Step, names: Mapping[int, Kind]) -> None:
+    def _step(self, frame: Frame, step: Step) -> None:
         match step:
             case Join(predicate=predicate, columns=columns, key=key, kept=kept, same=same):
                 self._keys(frame, predicate, columns, key)
@@ -104,7 +102,7 @@ class Framing:
             case Filter():
                 self._filter(frame, step)
             case Compute(expression=expression):
-                kind = self._kind(frame, expression, names.get(len(frame.kinds)))
+                kind = _kind(frame, expression)
                 place = self.classes.new()
                 self._equal(frame, expression, place)
                 frame.add(kind, place)
@@ -155,12 +153,8 @@ class Framing:
             term for terms in _atoms(literal.body) for term in terms
         ):
             inner.add(constant.kind, self.classes.new())
-        written = constant_kinds(literal.body)
         for one in step.steps:
-            named: dict[int, Kind] = {}
-            if isinstance(one, Compute) and isinstance(one.expression, Literally):
-                named[len(inner.kinds)] = written[one.expression.value]
-            self._step(inner, one, named)
+            self._step(inner, one)
         if step.target is not None:
             # The result is text again, and so would be what it is compared with.
             self._spoil(inner, slots_of(step.target))
@@ -170,17 +164,15 @@ class Framing:
         self.classes.spoil(result)
         frame.add(aggregate_kind(step.function, step.kind) or Kind.NUMBER, result)
 
-    @staticmethod
-    def _kind(frame: Frame, expression: Expression, named: Kind | None) -> Kind:
-        match expression:
-            case Slot(slot):
-                return frame.kinds[slot]
-            case Call(result=result):
-                return result
-            case Literally():
-                if named is None:
-                    raise AssertionError("only a variable is computed from a constant")
-                return named
+
+def _kind(frame: Frame, expression: Expression) -> Kind:
+    match expression:
+        case Slot(slot):
+            return frame.kinds[slot]
+        case Call(result=result):
+            return result
+        case Literally(kind=kind):
+            return kind
 
 
 def distinct_constants(terms: Iterable[Term]) -> Iterator[Constant]:
@@ -190,12 +182,6 @@ def distinct_constants(terms: Iterable[Term]) -> Iterator[Constant]:
         if isinstance(term, Constant) and (term.kind, term.value) not in seen:
             seen.add((term.kind, term.value))
             yield term
-
-
-def constant_kinds(body: Iterable[Literal]) -> dict[Value, Kind]:
-    """The kinds of the constants that the comparisons of a body name."""
-    sides = (side for one in body if isinstance(one, Comparison) for side in (one.left, one.right))
-    return {side.value: side.kind for side in sides if isinstance(side, Constant)}
 
 
 def _atoms(body: Iterable[Literal]) -> Iterator[tuple[Term, ...]]:

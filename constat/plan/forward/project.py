@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from constat.logic import Comparison, Literal, Positive, Rule, Variable, term_variables
 from constat.plan.forward.draft import Draft
-from constat.plan.forward.extract import Cut, Extracts, names_of
+from constat.plan.forward.extract import Cut, Extracts, computes, names_of
 from constat.plan.forward.frames import TEXTS
 from constat.plan.forward.pipelines import compile_pipelines
 from constat.plan.forward.suitability import INTEGERS
@@ -99,8 +99,7 @@ def _project(draft: Draft, component: Component, change: _Change) -> None:
             if isinstance(literal, Positive) and literal.atom.predicate not in members:
                 predicate = draft.program.program.predicates[literal.atom.predicate]
                 # What an atom computes from other literals cannot leave them.
-                own = names_of(literal) <= set(_order(literal.atom))
-                if own and not _holds(predicate):
+                if not computes(literal.atom) and not _holds(predicate):
                     found = _projected(draft, change.rules[number][0], literal, kinds, change)
                     change.rules[number] = (found, kinds)
 

@@ -77,6 +77,17 @@ def test_a_few_nodes_reached_over_many_edges_read_them_in_place() -> None:
     assert stage_of(plan, "p").strategy is Strategy.CTE
 
 
+def test_an_atom_that_computes_from_its_own_variable_stays_where_that_is_bound() -> None:
+    rules = """.decl g(x: number, w: float, y: number)
+.input g
+p(?x, ?y) :- e(?x, ?y, _).
+p(?x, ?z) :- p(?x, ?y), p(?y, ?z), e(?x, ?z, ?w), g(?x, ?w, -(?x)).
+p(?z, ?x) :- p(?x, ?y), p(?y, ?z), g(?x, _, -(?x)).
+"""
+    plan = agree(HEAD + rules, "p(?x, ?y)", {"e": [(1, 2, 0.5), (2, 1, 1.0)], "g": [(1, 0.5, -1)]})
+    assert "g" not in notes(plan, NAME)
+
+
 def test_a_weight_that_a_later_step_reads_stays() -> None:
     rules = "p(?x, ?y) :- e(?x, ?y, _)."
     rules += "p(?x, ?z) :- p(?x, ?y), p(?y, ?z), e(?x, ?y, ?w), e(?y, ?z, ?w)."

@@ -1,0 +1,361 @@
+"""Evaluates a random program in every way there is, and says where two ways differ.
+
+The truth is what the goal-directed engine says of each relation, and where nothing errs the naive
+oracle has to say the same; then clingo and pyDatalog, where they can express it. Bulk evaluation
+runs with each strategy asked for, over sizes that are claimed: a plan for a million rows is another
+plan, and has to give the same rows.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import permutations
+from random import Random
+from typing import TYPE_CHECKING, Final
+
+from constat.analysis import analyse
+from constat.diagnostics import ConstatError, Severity
+from constat.engine import LazyEngine
+from constat.evaluation import (
+    CERTAIN,
+    CONCEIVABLE,
+    Limits,
+    ResourceError,
+    Resources,
+    ignore_event,
+)
+from constat.forward import Options, Outside, evaluate
+from constat.forward.reference import Bounds, OpenStageError
+from constat.forward.stages import StageRun
+from constat.forward.stored import StoredRelations
+from constat.logic import Atom, Constant, Variable
+from constat.plan.forward import PlanOptions, Sizes, Strategy, plan_forward
+from constat.sql import Database
+from constat.syntax import Mode, parse_text
+from constat.syntax.lowering import lower
+from constat.syntax.parser import parse_file
+from tests.oracle import clingo_model, forward_plan, naive
+from tests.oracle.clingo_program import OutOfScopeError
+from tests.property.coverage import uncovered, under
+from tests.property.tables import tables
+from tests.random_programs.drawing import KINDS, RandomProgram
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from constat.analysis import AnalysedProgram
+    from constat.diagnostics import Diagnostic
+    from constat.logic import OpenRow, Row
+    from constat.plan.forward import ForwardPlan
+    from constat.pydatalog import PyDatalogEngine
+
+    Relations = dict[str, set[Row]]
+
+LIMITS: Final = Limits(seconds=120.0)
+RESOURCES: Final = Resources(seconds=120.0, memory=256 << 20, threads=1)
+CLAIMED: Final = (0.0, 3.0, 20_000.0, 5_000_000.0)
+"""Sizes of inputs that plans are made for, whatever there is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Where two ways of evaluating one program say different things."""
+
+    way: str
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.way}: {self.what}"
+
+
+@dataclass(slots=True)
+class Read:
+    """A program that analysis accepts, and what is outside."""
+
+    program: AnalysedProgram
+    world: naive.World
+    goal: Atom
+    wanted: tuple[Atom, ...]
+
+
+@dataclass(slots=True)
+class Judge:
+    """Evaluates programs; `told` counts what became of them and which ways were taken."""
+
+    pydatalog: PyDatalogEngine | None = None
+    told: Counter[str] = field(default_factory=Counter)
+
+    def difference(self, drawn: RandomProgram, seed: int) -> Difference | None:
+        """Give the first difference, if there is one."""
+        read = read_program(drawn)
+        if read is None:
+            self.told["refused"] += 1
+            return None
+        self.told["programs"] += 1
+        self.told["errs"] += drawn.errs
+        self.told.update(f"has {one}" for one in drawn.marks)
+        try:
+            return self._difference(read, Random(seed), errs=drawn.errs)
+        except ResourceError:
+            # A busy machine is no difference; how often that was is told.
+            self.told["stopped"] += 1
+            return None
+        except ConstatError as problem:
+            return Difference("refused while it runs", str(problem))
+        except Exception as problem:  # noqa: BLE001  an internal error is a difference
+            return Difference("internal error", f"{type(problem).__name__}: {problem}")
+
+    def _difference(self, read: Read, random: Random, *, errs: bool = False) -> Difference | None:
+        truth = self._truth(read)
+        if isinstance(truth, Difference):
+            return truth
+        if truth is None or errs:
+            # Something errs: then strengths are compared, by the whole evaluation.
+            self.told["open"] += 1
+            return self._graded(read, random)
+        for way in (self._whole, self._planned, self._interpreted, self._clingo, self._pydatalog):
+            found = way(read, truth, random)
+            if found is not None:
+                return found
+        return None
+
+    # ---------------------------------------------------------------------------- the truth
+
+    def _truth(self, read: Read) -> Relations | Difference | None:
+        """Give every relation; nothing where something errs."""
+        found: Relations = {}
+        for atom in read.wanted:
+            outcome = LazyEngine().evaluate(
+                read.program, atom, tables(read.program, read.world), LIMITS, exhaust=True
+            )
+            if outcome.stopped:
+                self.told["stopped"] += 1
+                return None
+            certain = set(outcome.rows(atom.predicate, CERTAIN))
+            if outcome.failures or certain != set(outcome.rows(atom.predicate, CONCEIVABLE)):
+                return None
+            found[atom.predicate] = certain  # type: ignore[assignment]  # nothing is open
+        oracle = naive.evaluate(read.program, read.world, accepted=False)
+        for name, rows in found.items():
+            self.told["rows"] += len(rows)
+            if oracle[name].keys() != rows:
+                return Difference("naive oracle", _told(name, oracle[name], rows))
+        return found
+
+    # --------------------------------------------------------------------------------- bulk
+
+    def _whole(self, read: Read, truth: Relations, random: Random) -> Difference | None:
+        """Evaluate as a query does, with a bound goal too."""
+        strategy, magic = random.choice([None, *Strategy]), random.choice([None, True, False])
+        inputs = {n: Outside(one) for n, one in tables(read.program, read.world).items()}
+        options = Options(RESOURCES, strategy=strategy, magic=magic, graded=True)
+        way = f"evaluate(strategy={strategy}, magic={magic})"
+        wanted = [*read.wanted, read.goal]
+        if random.random() < 0.5:
+            wanted = [read.goal]
+        with evaluate(read.program, wanted, inputs, options) as results:
+            for place, atom in enumerate(wanted):
+                if not results.is_in_bulk(place):
+                    return Difference(way, f"{atom.predicate} is open")
+                rows = {row for batch in results.batches(place) for row in batch}
+                expected = _matching(atom, truth[atom.predicate])
+                if rows != expected:
+                    return Difference(way, _told(atom.predicate, rows, expected))
+        return None
+
+    def _planned(self, read: Read, truth: Relations, random: Random) -> Difference | None:
+        """Evaluate a plan for claimed sizes by each strategy that a stage of it can be done by."""
+        plan, way = self._plan(read, random)
+        recursive = [one.choices for one in plan.stages if one.is_recursive]
+        strategies = sorted({one for choices in recursive for one in choices}, key=str)
+        if not recursive:
+            strategies = [Strategy.STATEMENT]
+        elif random.randrange(3):
+            # The goal-directed engine in place of a strategy is slow, and has told the truth.
+            strategies.remove(Strategy.REFERENCE)
+        for strategy in strategies:
+            found = self._computed(read, truth, plan, strategy)
+            if found:
+                return Difference(f"{strategy} of {way}", found)
+        return None
+
+    def _computed(self, read: Read, truth: Relations, plan: ForwardPlan, strategy: Strategy) -> str:
+        """Compute a plan; say what is wrong with its relations."""
+        bounds = Bounds(time.monotonic() + 120, 1 << 20, 1 << 20, ignore_event, 1 << 20)
+        with Database(RESOURCES) as database:
+            options = Options(RESOURCES, strategy)
+            run = StageRun(plan, database, StoredRelations(database), options, bounds)
+
+            def load() -> None:
+                for relation in plan.relations.values():
+                    database.declare(relation)
+                for name in plan.inputs:
+                    database.load_rows(name, [row for row, _ in read.world.rows.get(name, ())])
+
+            database.guarded(load)
+            try:
+                run.run()
+            except OpenStageError as problem:
+                return repr(problem)
+            self.told.update(f"by {one.strategy}" for one in run.reports)
+            for one in plan.wanted:
+                rows = {row for batch in database.rows(one.relation) for row in batch}
+                found = _wrong(one.atom, rows, truth)
+                if found:
+                    return found
+        return ""
+
+    def _plan(self, read: Read, random: Random) -> tuple[ForwardPlan, str]:
+        counts = {name: random.choice(CLAIMED) for name in sorted(read.program.external)}
+        magic = random.choice([None, None, True, False])
+        options = PlanOptions(magic=magic, rewrite=bool(random.randrange(10)))
+        wanted = list(random.choice([read.wanted, read.wanted, (read.goal,)]))
+        plan = plan_forward(read.program, wanted, Sizes(counts), options)
+        self.told.update({f"plan: {one.name}" for one in plan.rewritings if one.applied})
+        return plan, f"plan(sizes={counts}, magic={magic}, rewrite={options.rewrite})"
+
+    def _interpreted(self, read: Read, truth: Relations, random: Random) -> Difference | None:
+        """Interpret plans slowly: what differs here is the plan's, not a strategy's."""
+        for _ in range(2):
+            plan, way = self._plan(read, random)
+            given = {name: [row for row, _ in rows] for name, rows in read.world.rows.items()}
+            relations = forward_plan.evaluate(plan, given)
+            for one in plan.wanted:
+                found = _wrong(one.atom, relations[one.relation], truth)
+                if found:
+                    return Difference(f"interpreted {way}", found)
+        return None
+
+    def _graded(self, read: Read, random: Random) -> Difference | None:
+        """Hold ways against each other where an instance errs.
+
+        One may decide less than another (semantics 7), by the order in which literals are looked
+        at; what one calls certain no other may call impossible.
+        """
+        oracle = naive.evaluate(read.program, read.world, accepted=False)
+        for goal in (read.goal, *read.wanted):
+            known = under(goal, oracle[goal.predicate])
+            sure = {row for row in known if oracle[goal.predicate].get(row)}
+            ways = {"naive oracle": (sure, known)}
+            outcome = LazyEngine().evaluate(
+                read.program, goal, tables(read.program, read.world), LIMITS, exhaust=True
+            )
+            if outcome.stopped:
+                return None
+            ways["reference engine"] = _levels(goal, partial(outcome.rows, goal.predicate))
+            strategy, magic = random.choice([None, *Strategy]), random.choice([None, True, False])
+            options = Options(RESOURCES, strategy=strategy, magic=magic, graded=True)
+            inputs = {n: Outside(one) for n, one in tables(read.program, read.world).items()}
+            with evaluate(read.program, [goal], inputs, options) as results:
+                if results.is_in_bulk(0):
+                    certain: set[OpenRow] = {row for batch in results.batches(0) for row in batch}
+                    weak = {row for row, _ in results.weak_rows(0)}
+                    self.told["graded in bulk"] += 1
+                    ways[f"evaluate({strategy}, magic={magic})"] = (certain, certain | weak)
+            for (one, (sure, _)), (other, (_, possible)) in permutations(ways.items(), 2):
+                wrong = uncovered(sure, possible)
+                if wrong:
+                    what = f"{goal.predicate}{wrong[:3]} is certain, and impossible for {other}"
+                    return Difference(f"graded: {one}", what)
+        return None
+
+    # ---------------------------------------------------------------------- engines of others
+
+    def _clingo(self, read: Read, truth: Relations, random: Random) -> Difference | None:
+        try:
+            found = clingo_model.model(read.program, read.world)
+        except OutOfScopeError:
+            return None
+        if found is None:
+            return None
+        self.told["clingo"] += 1
+        for name, expected in truth.items():
+            if found[name] != expected:
+                return Difference("clingo", _told(name, found[name], expected))
+        return None
+
+    def _pydatalog(self, read: Read, truth: Relations, random: Random) -> Difference | None:
+        if self.pydatalog is None or random.randrange(5):
+            return None
+        goal = random.choice([*read.wanted, read.goal])
+        try:
+            found = self.pydatalog.answers(
+                read.program, goal, tables(read.program, read.world), Limits(seconds=5.0)
+            )
+        except ConstatError:
+            return None
+        if found.stopped:
+            self.told["pyDatalog stopped"] += 1
+            return None
+        self.told["pyDatalog"] += 1
+        expected = _matching(goal, truth[goal.predicate])
+        if found.rows != expected:
+            return Difference("pyDatalog", _told(goal.predicate, found.rows, expected))
+        return None
+
+
+def read_program(drawn: RandomProgram) -> Read | None:
+    """Analyse a program; nothing where analysis refuses it."""
+    diagnostics: list[Diagnostic] = []
+    if drawn.mode is Mode.STRICT:
+        parsed = parse_text(drawn.text, "random.dl", diagnostics)
+    else:
+        surface = parse_file(drawn.text, "random.dl", diagnostics, drawn.mode)
+        parsed = lower(surface.items, diagnostics, drawn.mode)
+    if any(one.severity is Severity.ERROR for one in diagnostics):
+        return None
+    program = analyse(parsed, diagnostics, drawn.mode)
+    if program is None:
+        return None
+    rows = {name: tuple((row, None) for row in found) for name, found in drawn.rows.items()}
+    derived = dict.fromkeys(rule.head.predicate for rule in program.rules)
+    name, values = drawn.goal
+    letters = next(one.letters for one in drawn.relations if one.name == name)
+    terms = tuple(
+        Variable(f"g{place}") if value is None else Constant(value, KINDS[letter])
+        for place, (value, letter) in enumerate(zip(values, letters, strict=True))
+    )
+    wanted = tuple(_free(program, one) for one in derived)
+    if name not in derived:
+        return None
+    return Read(program, naive.World(rows), Atom(name, terms), wanted)
+
+
+def refusals(drawn: RandomProgram) -> list[Diagnostic]:
+    """Say why analysis refuses a program."""
+    diagnostics: list[Diagnostic] = []
+    surface = parse_file(drawn.text, "random.dl", diagnostics, drawn.mode)
+    if drawn.mode is Mode.STRICT:
+        analyse(parse_text(drawn.text, "random.dl", diagnostics), diagnostics)
+    else:
+        analyse(lower(surface.items, diagnostics, drawn.mode), diagnostics, drawn.mode)
+    return [one for one in diagnostics if one.severity is Severity.ERROR]
+
+
+def _free(program: AnalysedProgram, name: str) -> Atom:
+    arity = program.program.predicates[name].arity
+    return Atom(name, tuple(Variable(f"v{place}") for place in range(arity)))
+
+
+def _matching(atom: Atom, rows: Iterable[OpenRow]) -> set[OpenRow]:
+    return {row for row in rows if naive.unify(atom, row, {}) is not None}
+
+
+def _levels(
+    goal: Atom, rows: Callable[[int], Iterable[OpenRow]]
+) -> tuple[set[OpenRow], set[OpenRow]]:
+    return under(goal, rows(CERTAIN)), under(goal, rows(CONCEIVABLE))
+
+
+def _wrong(atom: Atom, rows: Iterable[OpenRow], truth: Relations) -> str:
+    found, expected = _matching(atom, rows), _matching(atom, truth[atom.predicate])
+    return "" if found == expected else _told(atom.predicate, found, expected)
+
+
+def _told(name: str, found: Iterable[OpenRow], expected: Iterable[OpenRow]) -> str:
+    found, expected = set(found), set(expected)
+    more, fewer = sorted(found - expected, key=repr)[:5], sorted(expected - found, key=repr)[:5]
+    return f"{name} has {more} besides, lacks {fewer}"

@@ -1,0 +1,225 @@
+"""Rows of bulk evaluation are computed; those with a certificate of their own are proved."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from constat import Session, Verdict
+from constat.check import check_certificate
+from constat.check.report import Report
+from constat.plan.forward import project as projection
+from constat.plan.forward.extract import Cut
+from constat.session import row_checks
+from constat.session.answers import Computed
+from tests.cli.running import run
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from constat.logic import Kind
+
+# The rows 5 and 15 hold; 105 came of a projection that two rules shared by mistake.
+RULES = """
+.pragma "constat" "0.1"
+.decl w(a: number, f: float)
+.decl v(a: number)
+.decl s(x: number)
+.decl p(x: number)
+.decl doubted(x: number)
+.input doubted
+.decl sure(x: number)
+w(1, 1.5).
+v(2).
+s(5).
+p(?x) :- s(?x).
+p(?b + 10) :- p(?b), p(?c), w(?a, ?f), ?f > 1.0, ?a > 0, ?b < 7, ?c < 7.
+p(?b + 100) :- p(?b), p(?c), w(?a, ?f), ?f > 1.0, ?a > 0, v(?a), ?b < 7, ?c < 7.
+sure(?x) :- p(?x), !doubted(?x).
+"""
+GIVEN = "rules: [rules.dl]\nclosed: [doubted]\n"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "rules.dl").write_text(RULES, encoding="utf-8")
+    (tmp_path / "constat.yaml").write_text(GIVEN, encoding="utf-8")
+    return tmp_path
+
+
+@pytest.fixture
+def session(project: Path) -> Iterator[Session]:
+    with Session(project) as found:
+        yield found
+
+
+class LiteralsOnly(Cut):
+    """The mistake as it was: what is shared is known by its literals alone."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Cut) and self.literals == other.literals
+
+    def __hash__(self) -> int:
+        return hash(self.literals)
+
+    @classmethod
+    def of(cls, literals: object, kept: object, kinds: Mapping[str, Kind]) -> Cut:
+        found = Cut.of(literals, kept, kinds)  # type: ignore[arg-type]  # handed through
+        return cls(found.literals, found.kept, found.kinds)
+
+
+@pytest.fixture
+def wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let bulk evaluation give a row that does not hold."""
+    monkeypatch.setattr(projection, "Cut", LiteralsOnly)
+
+
+def test_rows_of_bulk_are_computed_and_not_checked(session: Session) -> None:
+    answers = session.query("p(?x)", engine="forward")
+    assert [(row["x"], row.verdict) for row in answers] == [
+        (5, Computed.CERTAIN),
+        (15, Computed.CERTAIN),
+    ]
+    assert (answers.count(Verdict.PROVED), answers.count(Computed.CERTAIN)) == (0, 2)
+    assert list(answers.to_pandas()["verdict"]) == ["COMPUTED", "COMPUTED"]
+    assert {row.verdict for row in session.query("p(?x)", engine="reference")} == {Verdict.PROVED}
+
+
+def test_what_rests_on_a_closure_is_computed_under_it(session: Session) -> None:
+    answers = session.query("sure(?x)", engine="forward")
+    assert {row.verdict for row in answers} == {Computed.UNDER}
+    checked = session.query("sure(?x)", engine="forward", check=1)
+    assert [row.verdict for row in checked] == [Verdict.PROVED_UNDER, Computed.UNDER]
+    assert [checked.count(one) for one in (Verdict.PROVED_UNDER, Computed.UNDER)] == [1, 1]
+
+
+def test_a_sample_proves_its_rows_and_no_other(session: Session) -> None:
+    answers = session.query("p(?x)", engine="forward", check=1)
+    assert [row.verdict for row in answers] == [Verdict.PROVED, Computed.CERTAIN]
+    assert [row["x"] for row in answers.rows.only([Verdict.PROVED])] == [5]
+    assert [row["x"] for row in answers.rows.only([Computed.CERTAIN])] == [15]
+    every = session.query("p(?x)", engine="forward", check=50)
+    assert {row.verdict for row in every} == {Verdict.PROVED}
+    assert (every.count(Verdict.PROVED), every.count(Computed.CERTAIN)) == (2, 0)
+
+
+def test_a_row_of_a_conjunction_is_proved_as_a_whole(session: Session) -> None:
+    answers = session.query("p(?x), ?x > 5, !v(?x)", engine="forward", check=3)
+    assert [(row["x"], row.verdict) for row in answers] == [(15, Verdict.PROVED)]
+
+
+@pytest.mark.usefixtures("wrong")
+def test_a_row_that_does_not_prove_is_a_difference_and_no_answer(session: Session) -> None:
+    assert [row["x"] for row in session.query("p(?x)", engine="forward")] == [5, 15, 105]
+    answers = session.query("p(?x)", engine="forward", check=3)
+    assert [(row["x"], row.verdict) for row in answers] == [
+        (5, Verdict.PROVED),
+        (15, Verdict.PROVED),
+    ]
+    assert answers.check is not None
+    (difference,) = answers.check.differences
+    assert (difference.goal, difference.row, difference.verdict) == ("p(105)", (105,), "DISPROVED")
+    assert answers.exit_code == 7
+
+
+def test_a_certificate_that_the_checker_rejects_proves_nothing(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def rejects(data: bytes) -> Report:
+        assert check_certificate(data).accepted
+        return Report(False, 1, code="digest", reason="not that of this text")
+
+    monkeypatch.setattr(row_checks, "check_certificate", rejects)
+    answers = session.query("p(?x)", engine="forward", check=1)
+    assert [row["x"] for row in answers] == [15]
+    assert answers.check is not None
+    assert "the checker rejects its certificate" in answers.check.differences[0].reason
+
+
+def test_a_row_that_rests_on_more_than_was_said_is_a_difference(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(row_checks, "_ACCEPTED", (Verdict.PROVED,))
+    answers = session.query("sure(?x)", engine="forward", check=1)
+    assert answers.check is not None
+    assert [one.verdict for one in answers.check.differences] == ["PROVED_UNDER"]
+
+
+def asked(project: Path, *more: str) -> tuple[str, ...]:
+    return ("query", "p(?x)", "--engine", "forward", *more, "--project", str(project))
+
+
+def test_the_command_says_what_was_checked(project: Path) -> None:
+    ran = run(*asked(project))
+    assert ran.out.endswith("2 answers, all computed, not checked. No others were found.\n")
+    assert ran.code == 0
+    ran = run(*asked(project, "--check", "1"))
+    assert "2 answers: 1 proved, 1 computed, not checked. No others were found.\n" in ran.out
+    assert ran.out.endswith("a certificate of its own; that says nothing of the other 1\n")
+    assert ran.code == 0
+
+
+@pytest.mark.usefixtures("wrong")
+@pytest.mark.parametrize("form", ["table", "csv", "jsonl"])
+def test_the_command_tells_a_difference_loudly(project: Path, form: str) -> None:
+    ran = run(*asked(project, "--check", "5", "--format", form))
+    assert ran.code == 7
+    assert "DIFFERENCE: p(105) was COMPUTED, not checked, and proving it says DISPROVED" in (
+        ran.out + ran.err
+    )
+    assert "105" not in ran.out.replace("DIFFERENCE: p(105)", "")
+
+
+@pytest.mark.usefixtures("wrong")
+def test_json_has_the_differences(project: Path) -> None:
+    told = run(*asked(project, "--check", "5", "--format", "json")).json
+    assert (told["exit_code"], told["counts"]["proved"], told["counts"]["computed"]) == (7, 2, 0)
+    assert told["check"]["proved"] == 2
+    assert told["check"]["differences"] == [
+        {
+            "values": {"x": 105},
+            "goal": "p(105)",
+            "said": "COMPUTED, not checked",
+            "verdict": "DISPROVED",
+            "reason": "proving it says DISPROVED",
+        }
+    ]
+
+
+@pytest.mark.parametrize(
+    ("verdict", "rows"), [("proved", ["15"]), ("computed", ["5"]), ("unresolved", [])]
+)
+def test_rows_are_chosen_by_what_they_are_called(
+    project: Path, verdict: str, rows: list[str]
+) -> None:
+    common = ("--format", "csv", "--order", "x:desc", "--check", "1", "--verdict", verdict)
+    ran = run(*asked(project, *common))
+    assert [line.split(",")[0] for line in ran.out.splitlines()[1:]] == rows
+
+
+def test_the_rows_that_are_written_are_those_that_are_checked(project: Path) -> None:
+    ran = run(*asked(project, "--limit", "1", "--order", "x:desc", "--check", "1"))
+    assert ran.out.splitlines()[1].split() == ["15", "PROVED"]
+
+
+def test_a_goal_without_variables_is_not_called_decided(project: Path) -> None:
+    def said(goal: str, *more: str) -> str:
+        common = ("--engine", "forward", *more, "--project", str(project))
+        return run("query", goal, *common).out.splitlines()[0]
+
+    assert said("p(5)") == "COMPUTED, not checked: p(5)"
+    assert said("p(6)") == "COMPUTED not to hold, not checked: p(6)"
+    assert said("p(5)", "--check", "1") == "PROVED: p(5)"
+
+
+def test_what_was_kept_is_computed_too(project: Path) -> None:
+    where = ("--project", str(project))
+    assert run("materialize", "p(?x)", *where).code == 0
+    ran = run("query", "p(15)", "--materialized", *where)
+    assert ran.out.splitlines()[0] == "COMPUTED, not checked: p(15)"
+    ran = run("query", "p(?x)", "--materialized", "--check", "1", *where)
+    assert (ran.code, "C0432" in ran.err) == (2, True)
