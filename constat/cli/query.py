@@ -178,10 +178,14 @@ def command(goal: str, *, engine: str, project: str | None, **given: object) -> 
 
     Exit codes: 0 the answers are settled, 3 settled under assumptions, 4 there may be other
     answers or some are not decided, 7 a row of --check did not prove, 2 bad usage, configuration or
-    rules. With --engine pydatalog:
-    0 rows without proofs, 4 no answer, 78 a construct it lacks. --explain-row: those of `prove`.
+    rules. With --engine pydatalog: 0 rows without proofs, 4 no answer, 78 a construct it lacks.
+    --explain-row: those of `prove`.
     """
-    wanted = _Wanted(**given)  # type: ignore[arg-type]  # click gives the options declared above
+    # click gives the options declared above.
+    return _run(goal, engine, project, _Wanted(**given))  # type: ignore[arg-type]
+
+
+def _run(goal: str, engine: str, project: str | None, wanted: _Wanted) -> int:
     _require_sense(wanted, engine)
     own = Session(project, cache=not wanted.anew)
     with answering(own, wanted.counting, goal) as session:
