@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from constat.analysis import kind_mistakes as mistakes
 from constat.analysis import structure_mistakes
+from constat.analysis.aliases import typed_apart
 from constat.analysis.calls import Call, check_call, result_kind, sum_of_texts
 from constat.analysis.constants import fit, folded
 from constat.analysis.constructions import Constructions, makes_structure
@@ -50,6 +51,10 @@ def infer_kinds(draft: Draft) -> None:
     """Fill `Draft.rules` and `Draft.variable_kinds`."""
     for rule in draft.program.rules:
         typed, kinds = infer_rule(draft, rule)
+        if draft.mode is Mode.SOUFFLE:
+            quiet = replace(draft, diagnostics=[])
+            apart = typed_apart(rule, typed, lambda one: infer_rule(quiet, one)[0])  # noqa: B023  used at once
+            draft.diagnostics.extend(apart)
         draft.rules.append(typed)
         draft.variable_kinds.append(kinds)
 

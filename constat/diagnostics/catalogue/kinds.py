@@ -1,4 +1,4 @@
-"""Codes C0215 to C0228: kinds of terms, types of columns."""
+"""Codes C0215 to C0229: kinds of terms, types of columns."""
 
 from __future__ import annotations
 
@@ -135,5 +135,16 @@ KINDS: Final[tuple[Entry, ...]] = (
         "own dialect, where every `/` means this.",
         _TIER + "score(?c, ?n / 12) :- level(?c, ?n).\n",
         _TIER + "@[floor]\nscore(?c, ?n / 12) :- level(?c, ?n).\n",
+    ),
+    Entry(
+        "C0229",
+        "a number that Souffle takes for two types",
+        "Souffle puts the value of `x = 5` in the place of `x` before it types the rule, and types "
+        "each place by itself; where only numbers stand together there, it computes with signed "
+        "integers. Here a variable has one type. A suffix or a point makes both the same. It is a "
+        "warning of souffle mode.",
+        ".decl o(x: unsigned)\no(x) :- x = 5, x - 6 > 0.",
+        ".decl o(x: unsigned)\no(x) :- x = 5u, x - 6 > 0.",
+        kind="text",
     ),
 )
