@@ -2,7 +2,9 @@
 
 In: a target. Out: a `Connection`. Invariants: every transaction is REPEATABLE READ READ ONLY and is
 rolled back; queries go by the extended protocol, which takes one statement; a query that fails
-leaves the transaction and its snapshot usable (savepoint); rows are streamed, never collected.
+leaves the transaction and its snapshot usable (savepoint); rows are streamed, never collected; a
+table that was emptied, dropped or renamed after the snapshot is a failure, because PostgreSQL then
+gives no rows of it, or those of another one. A database with foreign tables has no one state.
 Example of a state's name: `cluster 7312..., database 16384, snapshot 751:753:752`. Reference:
 https://www.postgresql.org/docs/current/transaction-iso.html
 """
@@ -23,6 +25,7 @@ from constat.catalog.alchemy_postgresql_types import Names, families, teach
 from constat.catalog.alchemy_postgresql_words import is_lost, meaning
 from constat.catalog.alchemy_reading import ServerConnection, Trouble
 from constat.catalog.connection import SourceColumn, SourceTable
+from constat.catalog.failure import SourceFailureError
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping, Sequence
@@ -35,6 +38,7 @@ _BATCH: Final = 1_000
 # So many rows come from the server's socket at once; fewer are lost when a query is stopped.
 _CHUNK: Final = 100
 _CANCEL_SECONDS: Final = 2.0
+_CHANGED: Final = "a table was emptied, replaced or renamed while its state was read"
 _ATTEMPTS: Final = 3
 # What decides how literals are read and values are spelled is not left to the account's settings.
 _SESSION: Final = """
@@ -49,7 +53,26 @@ _BEGIN: Final = """
 """
 _STATE: Final = """
     SELECT pg_current_snapshot()::text,
-           (SELECT oid::text FROM pg_database WHERE datname = current_database())
+           (SELECT oid::text FROM pg_database WHERE datname = current_database()),
+           EXISTS (SELECT FROM pg_class WHERE relkind = 'f')
+"""
+# Names stand for what they are now; `pg_class` is read as it was at the snapshot. What queries have
+# read stays locked, so that it can be compared: TRUNCATE and ALTER TABLE heed no snapshot.
+# Reference: https://www.postgresql.org/docs/current/mvcc-caveats.html
+_REPLACED: Final = """
+    SELECT EXISTS (
+        SELECT FROM pg_locks l
+        LEFT JOIN pg_class c ON c.oid = l.relation
+        LEFT JOIN pg_namespace n ON n.oid = c.relnamespace
+        WHERE l.locktype = 'relation' AND l.pid = pg_backend_pid() AND (
+            c.oid IS NULL
+            OR (c.relkind IN ('r', 'm') AND c.relfilenode <> 0
+                AND c.relfilenode IS DISTINCT FROM pg_relation_filenode(c.oid))
+            OR (c.relkind IN ('r', 'm', 'p', 'v') AND l.relation::regclass::text
+                NOT IN (quote_ident(c.relname),
+                        quote_ident(n.nspname) || '.' || quote_ident(c.relname)))
+        )
+    )
 """
 _CLUSTER: Final = "SELECT system_identifier::text FROM pg_control_system()"
 _TABLES: Final = """
@@ -82,6 +105,7 @@ class PostgresqlConnection(ServerConnection[_Link]):
         self._cluster: str | None = None
         self._names = Names()
         self._in_force: float | None = None
+        self._compared: set[str] = set()
         super().__init__(target, seconds)
 
     def _open(self) -> _Link:
@@ -109,9 +133,11 @@ class PostgresqlConnection(ServerConnection[_Link]):
 
     def _start(self) -> None:
         self._in_force = None
+        self._compared.clear()
         self._link.execute(_BEGIN)
-        snapshot, database = self._link.execute(_STATE).fetchone() or ("", "")
-        self.snapshot = f"cluster {self._cluster}, database {database}, snapshot {snapshot}"
+        snapshot, database, foreign = self._link.execute(_STATE).fetchone() or ("", "", True)
+        name = f"cluster {self._cluster}, database {database}, snapshot {snapshot}"
+        self.snapshot = None if foreign else name
 
     def _end(self) -> None:
         self._link.execute("ROLLBACK")
@@ -132,8 +158,17 @@ class PostgresqlConnection(ServerConnection[_Link]):
                     yield batch
                     raise
                 if not batch:
-                    return
+                    break
                 yield batch
+        self._compare(question.text)
+
+    def _compare(self, query: str) -> None:
+        """Raise `SourceFailureError` where a table is not the one of the snapshot any more."""
+        if query in self._compared:
+            return
+        if (self._link.execute(_REPLACED).fetchone() or (True,))[0]:
+            raise SourceFailureError(_CHANGED, "C0542")
+        self._compared.add(query)
 
     @staticmethod
     def _streamed(
@@ -152,6 +187,8 @@ class PostgresqlConnection(ServerConnection[_Link]):
         found: dict[str, SourceTable] = {}
         columns: dict[str, list[SourceColumn]] = {}
         for schema, name, kind, visible, column, declared, required in self._link.execute(_TABLES):
+            if visible is None:
+                raise SourceFailureError(_CHANGED, "C0542")
             full = f"{schema}.{name}".lower()
             told = columns.setdefault(full, [])
             if column is not None:
@@ -190,6 +227,8 @@ class PostgresqlConnection(ServerConnection[_Link]):
     def _recover(self) -> None:
         """Roll back to where the state had just begun; a cancel that comes late may hit this."""
         self._in_force = None
+        # What was locked behind the savepoint is locked no more.
+        self._compared.clear()
         for _ in range(_ATTEMPTS):
             if self._link.closed:
                 break

@@ -166,13 +166,15 @@ class Stream:
     """All rows: how many, the query that gives them, and what runs it.
 
     `holes` are the rows that it leaves out, because a cell is NULL and is to be called unknown:
-    each with its number, and with cells in canonical form.
+    each with its number, and with cells in canonical form. `changed` is asked when all is read:
+    what was read may then be of two states.
     """
 
     rows: int
     query: str
     open: Callable[[], object]
     holes: tuple[tuple[int, Sequence[object]], ...] = ()
+    changed: Callable[[], bool] = lambda: False
 
 
 @runtime_checkable

@@ -10,6 +10,7 @@ identity, size and time, and those of its write-ahead log. Example:
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from constat.catalog.connection import SourceColumn, SourceTable
@@ -94,9 +95,13 @@ class DuckConnection(DuckReading):
         """Give all rows as an Arrow stream; `None` where they have to be read cell by cell."""
         found = super().stream(whole, bounds)
         self._check_locked()
-        return found
+        return None if found is None else replace(found, changed=self._changed)
 
     def _check_locked(self) -> None:
+        if self._changed():
+            raise SourceFailureError("its file changed while it was read", "C0542")
+
+    def _changed(self) -> bool:
         """Find out a writer who came in because somebody broke the lock.
 
         Whoever opens and closes the file in this process does, by whatever name.
@@ -104,10 +109,9 @@ class DuckConnection(DuckReading):
         try:
             present = _marks(self._path)
         except SourceFailureError:
-            return
+            return False
         # A file that lies at the path instead is another one: what is open stays as it is.
-        if present[0][:2] == self._opened[0][:2] and present != self._opened:
-            raise SourceFailureError("its file changed while it was read", "C0542")
+        return present[0][:2] == self._opened[0][:2] and present != self._opened
 
     def tables(self) -> Mapping[str, SourceTable]:
         """Give tables and views: by `schema.name` and, in the schema `main`, by name."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _WILD: Final = frozenset("*?[")
 _MOST_FILES: Final = 10_000
+_ATTEMPTS: Final = 3
 _TICK_SECONDS: Final = 0.02
 
 Mark = tuple[int, int, int, int, int]
@@ -40,20 +41,36 @@ class FileTable:
 
 
 def find_tables(patterns: Mapping[str, str], folder: Path) -> dict[str, FileTable]:
-    """Look at all files, and again where one was written just now."""
-    found = {name: find_table(pattern, folder) for name, pattern in patterns.items()}
-    if not settle([mark for table in found.values() for mark in table.marks]):
-        return found
+    """Look at all files, and again where one was written just now.
+
+    A file that is written all the time has no state: its table gets no marks, and is like no other.
+    """
+    found = _looked(patterns, folder)
+    for _ in range(_ATTEMPTS):
+        if not settle([mark for table in found.values() for mark in table.marks]):
+            return found
+        found = _looked(patterns, folder)
+    return {
+        name: replace(table, marks=()) if _is_recent(table.marks) else table
+        for name, table in found.items()
+    }
+
+
+def _looked(patterns: Mapping[str, str], folder: Path) -> dict[str, FileTable]:
     return {name: find_table(pattern, folder) for name, pattern in patterns.items()}
 
 
 def settle(marks: Sequence[Mark]) -> bool:
     """Wait where a file was written so lately that a second writing could leave the same time."""
-    newest = max((mark[4] for mark in marks), default=0)
-    recent = 0 <= time.time() - newest / 1e9 < _TICK_SECONDS
+    recent = _is_recent(marks)
     if recent:
         time.sleep(_TICK_SECONDS)
     return recent
+
+
+def _is_recent(marks: Sequence[Mark]) -> bool:
+    newest = max((mark[4] for mark in marks), default=0)
+    return 0 <= time.time() - newest / 1e9 < _TICK_SECONDS
 
 
 def find_table(pattern: str, folder: Path) -> FileTable:

@@ -10,6 +10,7 @@ types of later files into those of the first. Example: `files: {orders: "data/or
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -100,7 +101,8 @@ class FilesConnection(DuckReading):
     def stream(self, whole: Whole, bounds: ReadBounds) -> Stream | None:
         """Give all rows as an Arrow stream; a file that has changed meanwhile is a failure."""
         with self._held_against_beginning():
-            return super().stream(whole, bounds)
+            found = super().stream(whole, bounds)
+        return None if found is None else replace(found, changed=self._changed)
 
     def _columns(self, query: str) -> tuple[DuckColumn, ...]:
         if query not in self._described:
@@ -160,6 +162,13 @@ class FilesConnection(DuckReading):
             self._check_unchanged()
             raise
         self._check_unchanged()
+
+    def _changed(self) -> bool:
+        try:
+            self._check_unchanged()
+        except SourceFailureError:
+            return True
+        return False
 
     def _check_unchanged(self) -> None:
         """Compare what is read where it lies; what was loaded cannot change any more."""

@@ -256,5 +256,7 @@ def _widen(
 
 def drop(session: DuckSession, table: str) -> None:
     """Take away what was loaded before a failure."""
-    with suppress(SourceFailureError, QueryMistakeError):
-        session.own(f"DROP TABLE IF EXISTS {named(table)}")
+    for kind in ("TABLE", "VIEW"):
+        # Of a table that is a view DuckDB says so, and the other way round.
+        with suppress(SourceFailureError, QueryMistakeError):
+            session.own(f"DROP {kind} IF EXISTS {named(table)}")

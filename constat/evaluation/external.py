@@ -242,6 +242,8 @@ class Readable:
     """Whether equal rows are no mistake, so that `rows` may be more than there are."""
     openings: tuple[Opening, ...] = ()
     """The rows besides, of which not every column is known."""
+    changed: Callable[[], bool] = field(default=lambda: False, compare=False, repr=False)
+    """Asked when all rows are read: whether they may be of two states of the source."""
 
 
 @runtime_checkable

@@ -34,6 +34,9 @@ def load_stream(database: Database, name: str, readable: Readable) -> None:
         database.connection.run(changes.create(staging, query))
     finally:
         database.connection.unregister(_SOURCE)
+    if readable.changed():
+        database.connection.run(changes.drop(staging))
+        raise StrategyError(f"the source of {name} changed while it was read")
     try:
         storing.take_staged(database, stored, staging)
     finally:

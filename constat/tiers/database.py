@@ -166,7 +166,8 @@ class DatabaseTier:
         self._observe(QueryRun(name, stream.query, 0, stream.rows, seconds))
         holes = RowReader(predicate, name).holes(stream.holes)
         return Readable(
-            predicate, stream.rows, evidence, stream.open, _is_distinct(predicate), holes
+            predicate,
+            *(stream.rows, evidence, stream.open, _is_distinct(predicate), holes, stream.changed),
         )
 
     def _bulk(self, predicate: Predicate) -> tuple[BulkConnection, Guarded] | None:
