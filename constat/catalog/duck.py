@@ -10,6 +10,7 @@ identity, size and time, and those of its write-ahead log. Example:
 from __future__ import annotations
 
 import hashlib
+import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
     from constat.project import Database
 
 _ATTEMPTS: Final = 5
+# Programs that keep a file open for writing keep it for long: who waits longer waits in vain.
+_PATIENCE_SECONDS: Final = 0.5
+_PAUSE_SECONDS: Final = 0.005
 _COLUMNS: Final = """
     SELECT schema_name, table_name, column_name, data_type, NOT is_nullable FROM duckdb_columns()
     WHERE NOT internal AND database_name = current_database() ORDER BY table_oid, column_index
@@ -64,7 +68,7 @@ class DuckConnection(DuckReading):
         for _ in range(_ATTEMPTS):
             before = _marks(self._path)
             settle(before)
-            self._session = DuckSession(self._path)
+            self._session = self._unlocked()
             self._opened = _marks(self._path)
             if before == self._opened:
                 break
@@ -79,6 +83,17 @@ class DuckConnection(DuckReading):
         self._tables = _tables(self._session)
         self._last = self.snapshot
         return True
+
+    def _unlocked(self) -> DuckSession:
+        """Open the file, once whoever writes it lets go of it for a moment."""
+        until = time.monotonic() + _PATIENCE_SECONDS
+        while True:
+            try:
+                return DuckSession(self._path)
+            except SourceFailureError as problem:
+                if "another program" not in problem.reason or time.monotonic() > until:
+                    raise
+                time.sleep(_PAUSE_SECONDS)
 
     def release(self) -> None:
         """Close the file, so that it can be written."""

@@ -29,6 +29,7 @@ def result_json(result: Result, tree: object) -> dict[str, object]:
         "confidence_is_exact": result.exact,
         "created": result.created,
         "as_of": result.as_of,
+        "snapshot": result.snapshot,
         "assumptions": [assumption_json(one) for one in result.assumptions],
         "missing": list(result.missing),
         "conflicts": list(result.conflicts),

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from constat.session import Result
 
 _MOST_CONFLICTS: Final = 8
+NOT_ONE: Final = "not one snapshot"
 
 
 def print_result(
@@ -36,6 +37,8 @@ def print_verdict(result: Result, goal: str = "") -> None:
     """Print the verdict, on the goal of the result or the one it is an instance of."""
     shown = f"{result.verdict.label}: {goal or result.goal}{conflict_text(result.conflicts)}"
     write_heading(shown, _style(result.verdict))
+    if result.verdict is not Verdict.UNRESOLVED and result.snapshot == NOT_ONE:
+        write(f"{NOT_ONE}: the sources were read one after the other, and may have changed between")
 
 
 def tell_conflicts(conflicts: Sequence[str]) -> None:

@@ -7,11 +7,13 @@ sources do.
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from constat import __version__
+from constat.evaluation import Origin
 from constat.proof import build_certificate, proof_tree
 from constat.proof.overlay import UNAPPROVED
 from constat.proof.speech import PLAIN, Speech
@@ -88,6 +90,18 @@ class Result:
         """Rules whose approval would decide the goal, where only approved rules count."""
         missing = self.decision.missing
         return tuple(str(row[0]) for name, row in missing if name == UNAPPROVED)
+
+    @cached_property
+    def snapshot(self) -> str | None:
+        """Whether what was read of databases is of one state: as the certificate's header says."""
+        asked = [one.answer for one in self.calls]
+        evidence = [one for answer in asked for one in answer.authorities]
+        evidence += [portion.evidence for answer in asked for portion in answer.portions]
+        read = {(one.source, one.snapshot) for one in evidence if one.origin is Origin.DATABASE}
+        if len(read) <= 1 and all(state is not None for _, state in read):
+            return "one" if read else None
+        found: str | None = json.loads(self.certificate)["header"]["snapshot"]
+        return found
 
     @cached_property
     def tree(self) -> Tree:

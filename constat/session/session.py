@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import importlib
 import json
+import time
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 from constat.analysis import check_goal
 from constat.diagnostics import ConstatError, Diagnostic, Severity
@@ -64,6 +65,11 @@ if TYPE_CHECKING:
     from constat.session.plan_explaining import ExplainedPlan, PlanQuestion
     from constat.session.querying import Compiled
     from constat.tiers import Tiers
+
+_Found = TypeVar("_Found")
+# A source that changed while it was read is read again, as long as little time has gone.
+_ATTEMPTS: Final = 4
+_SHARE_TO_START_ANEW: Final = 0.1
 
 
 class Session(
@@ -242,7 +248,8 @@ class Session(
     ) -> Answers:
         querying = importlib.import_module("constat.session.querying")
         created = now()
-        with self._evaluating(observe) as tiers:
+
+        def answered(tiers: Tiers) -> Answers:
             asked = (self._engine, compiled, tiers.externals, self._limits())
             if confidence or engine == "reference":
                 found: Answers = querying.answer_query(
@@ -261,7 +268,9 @@ class Session(
             bulk = importlib.import_module("constat.session.bulk")
             large = bulk.Asked(compiled, tiers.externals, self._limits(), created)
             in_bulk: Answers = bulk.answer_in_bulk(large, self._tell)
-        return in_bulk
+            return in_bulk
+
+        return self._evaluated(observe, answered)
 
     def prove_row(
         self, query: str, row: str, *, observe: Observer | None = None
@@ -379,6 +388,17 @@ class Session(
         finally:
             tiers.release()
 
+    def _evaluated(self, observe: Observer | None, evaluate: Callable[[Tiers], _Found]) -> _Found:
+        """Evaluate, and anew where a source changed meanwhile, which leaves open what it says."""
+        until = time.monotonic() + self._limits().seconds * _SHARE_TO_START_ANEW
+        for _ in range(_ATTEMPTS - 1):
+            with self._evaluating(observe) as tiers:
+                found = evaluate(tiers)
+                if not tiers.changed() or time.monotonic() > until:
+                    return found
+        with self._evaluating(observe) as tiers:
+            return evaluate(tiers)
+
     def _decide(
         self,
         goal: Atom,
@@ -389,19 +409,21 @@ class Session(
         observe: Observer | None = None,
     ) -> Result:
         created, before = now(), self._used
-        program = self.program if program is None else program
-        with self._evaluating(observe) as tiers:
-            decision = decide(
+        chosen = self.program if program is None else program
+        decision = self._evaluated(
+            observe,
+            lambda tiers: decide(
                 self._engine,
-                program,
+                chosen,
                 goal,
                 tiers.externals,
                 self._limits(),
                 exhaust=exhaust,
                 ranking=None if minimal is None else Ranking(minimal),
                 observe=self._tell,
-            )
-        return self._with_usage(result_of(decision, program, created, self.speech), before)
+            ),
+        )
+        return self._with_usage(result_of(decision, chosen, created, self.speech), before)
 
     @property
     def speech(self) -> Speech:

@@ -52,6 +52,7 @@ class Tiers:
     Answers stay remembered as long as their source has not changed, and kept as long as `max_age`
     says; `forget` drops what is remembered. `cancel` stops the queries that run, from any thread.
     While `anew` lasts nothing is served and nothing kept. `close` closes all connections.
+    `changed` tells whether a source was found to change while it was read, since `start`.
     `troubles` tells what was wrong with the kept answers, as pairs of code and reason.
     """
 
@@ -63,6 +64,7 @@ class Tiers:
     close: Callable[[], None]
     anew: Callable[[], AbstractContextManager[None]] = nullcontext
     troubles: Callable[[], tuple[tuple[str, str], ...]] = tuple
+    changed: Callable[[], bool] = lambda: False
 
 
 def build_externals(  # noqa: PLR0913  what a session hands down
@@ -98,22 +100,17 @@ def build_externals(  # noqa: PLR0913  what a session hands down
     shared = _Shared(project, tiers, UserFacts(store), connections, cache, proved, observe)
     chains = {predicate.name: _chain(predicate, shared) for predicate in external}
     kept = () if cache is None else (cache,)
+    forgetting = [chain.forget for chain in chains.values()] + [one.forget for one in _some(told)]
     return Tiers(
         chains,
         connections.start if told is None else partial(_started, connections, told),
         partial(_each, (connections.release, *(one.release for one in (*kept, *_some(told))))),
         connections.cancel,
-        partial(
-            _each,
-            (
-                database.forget,
-                *(one.forget for one in _some(told)),
-                *(chain.forget for chain in chains.values()),
-            ),
-        ),
+        partial(_each, (database.forget, *forgetting)),
         partial(_each, (connections.close, *(one.close for one in kept))),
         nullcontext if cache is None else cache.anew,
         tuple if cache is None else lambda: tuple(cache.troubles),
+        lambda: bool(connections.changed),
     )
 
 

@@ -37,6 +37,8 @@ class Connections:
         self._generations: dict[str, int] = {}
         self._failed: dict[str, tuple[float, SourceFailureError]] = {}
         self._begun_names: set[str] = set()
+        self.changed: set[str] = set()
+        """The sources that changed while they were read, since the last `release`."""
         self._until = math.inf
         self.evaluation = 0
 
@@ -54,6 +56,11 @@ class Connections:
             self._failed[name] = (time.monotonic() + rest, problem)
             self._forget(name)
             raise
+
+    def note(self, name: str, problem: SourceFailureError) -> None:
+        """Remember that a source changed while it was read, if that is the problem."""
+        if problem.code == "C0542":
+            self.changed.add(name)
 
     def generation(self, name: str) -> int:
         """Give a number that grows when the source's state changes, or it cannot be read."""
@@ -103,6 +110,7 @@ class Connections:
         self.evaluation += 1
         self._failed.clear()
         self._begun_names.clear()
+        self.changed.clear()
         self._until = math.inf
         for name, connection in list(self._open.items()):
             try:

@@ -113,6 +113,7 @@ class DatabaseTier:
                 guarded = self._prepared(demand.predicate, connection, generation)
             return self._asked(demand, guarded, connection, generation)
         except SourceFailureError as problem:
+            self._connections.note(name, problem)
             return failed(demand, f"database {name}: {problem.reason} [{problem.code}]")
 
     def state(self, predicate: Predicate) -> str | None:
@@ -225,6 +226,7 @@ class DatabaseTier:
             for batch in connection.read(question, self._connections.bounds(name)):
                 reader.take(batch, fetched)
         except SourceFailureError as problem:
+            self._connections.note(name, problem)
             raising = self._connections.raising(name, problem.code)
             fetched.failure = f"{problem.reason} [{problem.code}]{raising}"
         except QueryMistakeError as problem:

@@ -67,6 +67,7 @@ def test_the_json_of_a_verdict_has_the_documented_keys(
         "exit_code": int,
         "confidence": str,
         "confidence_is_exact": bool,
+        "snapshot": str,
         "created": str,
         "as_of": type(None),
         "supersedes": type(None),

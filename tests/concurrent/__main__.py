@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.concurrent.rounds import prove, prove_with_commands, writers
-from tests.concurrent.worlds import KINDS, POSTGRESQL, SERVED, TABLES, make
+from tests.concurrent.worlds import ALONE, KINDS, POSTGRESQL, SERVED, TABLES, make
 from tests.servers import keeper
 from tests.servers.leasing import leased
 
@@ -45,7 +45,7 @@ def main() -> int:
 def _tried(kind: str, rounds: int, count: int) -> Counter[str]:
     with tempfile.TemporaryDirectory() as folder, _address(kind, Path(folder)) as address:
         world = make(kind, Path(folder) / "project", address)
-        with writers(world, count):
+        with writers(world, 1 if kind in ALONE else count):
             commands = rounds // 20
             found = prove(world, (rounds - commands) // 2, sessions=2)
             return found + prove_with_commands(world, rounds - (rounds - commands) // 2 * 2)

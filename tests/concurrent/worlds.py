@@ -22,6 +22,10 @@ MARIADB: Final = ("mariadb", "mariadb-swap", "mariadb-myisam")
 MANY: Final = "two-sources"
 KINDS: Final = (*SQLITE, "duckdb", *FILES, MANY)
 SERVED: Final = (*POSTGRESQL, *MARIADB)
+# Written less often: while a file is being written, or all tables made anew, there is no state.
+SLOW: Final = frozenset({*FILES, "postgresql-truncate", "postgresql-swap", "mariadb-swap"})
+# Two programs that do this at once would mix what they write.
+ALONE: Final = frozenset({*FILES, "mariadb-swap"})
 # Here a verdict may be of no state at all, and has to say so.
 SAYS_SO: Final = frozenset({MANY, "mariadb-myisam"})
 

@@ -14,12 +14,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
-from tests.concurrent.worlds import FILE_ROWS, FILES, MANY, POSTGRESQL, write_file
+from tests.concurrent.worlds import FILE_ROWS, FILES, MANY, POSTGRESQL, SLOW, write_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 PAUSE: Final = 0.0005
+# Of what changes faster than that no state is ever seen.
+LONG_PAUSE: Final = 0.1
 RICH: Final = ("UPDATE orders SET amount = 1000 WHERE id = 2",)
 POOR: Final = ("UPDATE orders SET amount = 1 WHERE id = 2",)
 BLOCK: Final = ("DELETE FROM blocked", "INSERT INTO blocked VALUES ('C1')")
@@ -31,13 +33,14 @@ STATES: Final = ((*POOR, *FREE), (*BLOCK, *RICH))
 def main(kind: str, place: str) -> None:
     """Write until stdin ends."""
     step, count = _steps(kind, place), 0
+    pause = LONG_PAUSE if kind in SLOW else PAUSE
     while not select.select([sys.stdin], [], [], 0)[0]:
         step(count % 2)
         count += 1
         if count == 1:
             sys.stdout.write("writing\n")
             sys.stdout.flush()
-        time.sleep(PAUSE)
+        time.sleep(pause)
     sys.stdout.write(f"{count}\n")
 
 
