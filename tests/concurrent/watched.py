@@ -18,7 +18,9 @@ def watch(event: str, arguments: tuple[object, ...]) -> None:
     """Write where such a file is opened; an audit hook."""
     if event != "open" or not isinstance(arguments[0], str | bytes):
         return
-    if os.fsdecode(arguments[0]).endswith(_ENDINGS):
+    path = os.fsdecode(arguments[0])
+    # What is still being made lies in a folder of its own, where nobody else opens it.
+    if path.endswith(_ENDINGS) and "/.constat-" not in path:
         sys.stderr.write(f"OPENED {arguments[0]!r}\n{''.join(traceback.format_stack(limit=6))}\n")
 
 
