@@ -277,7 +277,8 @@ class _Drafting:
     def show(self, arguments: Json) -> str:
         """Answer `show_predicate`."""
         name = arguments["name"]
-        shown = show_predicate(self.desk.ground.program, name) if isinstance(name, str) else None
+        program, values = self.desk.ground.program, self.setting.facts
+        shown = show_predicate(program, name, values=values) if isinstance(name, str) else None
         return "there is no such predicate" if shown is None else as_data(shown)
 
     def failed(self) -> ConstatError:

@@ -181,8 +181,11 @@ def _names(groups: Sequence[tuple[str, Sequence[Predicate]]]) -> str:
     return "\n".join(lines)
 
 
-def show_predicate(program: AnalysedProgram, name: str) -> str | None:
-    """Describe a predicate with its rules and its query; `None` where there is none."""
+def show_predicate(program: AnalysedProgram, name: str, *, values: bool) -> str | None:
+    """Describe a predicate with its rules and its query; `None` where there is none.
+
+    Its facts in rule files are rows: only how many there are is told without leave for `values`.
+    """
     predicate = program.program.predicates.get(name)
     if predicate is None:
         return None
@@ -190,7 +193,11 @@ def show_predicate(program: AnalysedProgram, name: str) -> str | None:
     if predicate.source is not None:
         given = sorted(predicate.source.parameters.items())
         lines.append("from: " + ", ".join(f"{key} = {value}" for key, value in given))
-    lines += [print_rule(rule) for rule in program.program.rules_for(name)]
+    rules = program.program.rules_for(name)
+    lines += [print_rule(rule) for rule in rules if rule.body or values]
+    facts = sum(not rule.body for rule in rules)
+    if facts and not values:
+        lines.append(f"facts in rule files, which are not shown: {facts:,}")
     shown = "\n".join(lines)
     return shown if len(shown) <= _MOST_SHOWN else shown[:_MOST_SHOWN] + "\n(shortened)"
 

@@ -68,7 +68,8 @@ def _held_against(
         return [refused(predicate, reason, f"select one column for each of {wanted}")]
     guess = _estimate(guarded, connection)
     if guess is not None and guess > most_rows:
-        reason = f"it reads about {guess:,.0f} rows, more than `authoring: query_rows` allows"
+        # How many rows a condition lets through tells of values: the number goes to a model.
+        reason = f"it reads more rows than the {most_rows:,} that `authoring: query_rows` allows"
         return [refused(predicate, reason, "narrow it with WHERE, or read a smaller table")]
     return []
 

@@ -48,7 +48,8 @@ def fit_rows(
         count += 1
         if count > most:
             message = f"it gives more than {most:,} rows"
-            raise StepFailureError(StepFailure("limit", message, hint="sum up, or rank, earlier"))
+            hint = "sum up, or rank, earlier"
+            raise StepFailureError(StepFailure("limit", message, hint=hint, public=message))
         if len(row) != len(kinds):
             raise _mistake(output, f"it gives {len(row)} columns, and {len(kinds)} are declared")
         cells = zip(row, kinds, output.columns, strict=True)
@@ -77,8 +78,9 @@ def fit_table(
     missing = [name for name in names if name not in table.names]
     if missing:
         given = ", ".join(table.names) or "none"
-        message = f"the table `{output.name}` has no column `{missing[0]}`; it has {given}"
-        raise _mistake(output, message)
+        public = f"the table `{output.name}` has no column `{missing[0]}`"
+        # What columns a table has may come from cells: a pivot names them after values.
+        raise _mistake(output, f"{public}; it has {given}", public)
     chosen = [table.columns[table.names.index(name)] for name in names]
     whole = [one.kind for one in chosen] == [one.value for one in kinds]
     if many <= table.rows <= most and whole and not any(one.missing for one in chosen):
@@ -102,7 +104,7 @@ def check_structures(relation: Relation, columns: Sequence[Column]) -> Relation:
                 column = columns[place]
                 message = f"a cell of the column `{column.name}` is no {column.type_name}"
                 hint = "hand on structures as they were read, or make them by rules"
-                raise StepFailureError(StepFailure(RESULT, message, hint=hint))
+                raise StepFailureError(StepFailure(RESULT, message, hint=hint, public=message))
     return relation
 
 
@@ -114,7 +116,8 @@ def _value(cell: Cell, kind: Kind, name: str) -> Value:
         hint = "cast it, or declare the column as what it is"
         if cell is None:
             hint = "leave such rows out, or put a value in its place that says so"
-        raise StepFailureError(StepFailure(RESULT, message, hint=hint)) from None
+        failure = StepFailure(RESULT, message, hint=hint, public=message)
+        raise StepFailureError(failure) from None
 
 
 def _distinct(
@@ -128,10 +131,10 @@ def _check_distinct(again: int, count: int) -> None:
     if again:
         message = f"{again:,} of its {count:,} rows are there twice"
         hint = "add the column that tells them apart, or write SELECT DISTINCT if they are one fact"
-        raise StepFailureError(StepFailure(RESULT, message, hint=hint))
+        public = "some of its rows are there twice"
+        raise StepFailureError(StepFailure(RESULT, message, hint=hint, public=public))
 
 
-def _mistake(output: Output, message: str) -> StepFailureError:
-    return StepFailureError(
-        StepFailure(RESULT, message, hint=f"give exactly `{output.declaration}`")
-    )
+def _mistake(output: Output, message: str, public: str = "") -> StepFailureError:
+    hint = f"give exactly `{output.declaration}`"
+    return StepFailureError(StepFailure(RESULT, message, hint=hint, public=public or message))

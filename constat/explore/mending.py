@@ -1,9 +1,10 @@
 """Have a model write a step anew after a failure.
 
 In: a chain, the step, its failure with trace and variables, what its inputs are. Out: the chain
-with the step mended, or nothing. Invariants: only the step's text changes, never its name, outputs
-or kind of work; the mended chain passes the same checks as the first one, and a correction that
-does not is told so once. Example: `sum(revnue)` becomes `sum(revenue)`.
+with the step mended, or nothing. Invariants: without leave no value of data is told, and messages
+of errors are made of them; only the step's text changes, never its name, outputs or kind of work;
+the mended chain passes the same checks as the first one, and a correction that does not is told so
+once. Example: `sum(revnue)` becomes `sum(revenue)`.
 """
 
 from __future__ import annotations
@@ -55,9 +56,10 @@ class Mended:
 
 @dataclass(frozen=True, slots=True)
 class Mending:
-    """Writes steps anew."""
+    """Writes steps anew; with `values` a model is shown errors and variables as they are."""
 
     client: Client
+    values: bool = False
 
     def mend(self, chain: Chain, link: Link, failure: StepFailure) -> Mended | None:
         """Give the chain with the step corrected; `None` where nothing fitting came back."""
@@ -66,7 +68,7 @@ class Mending:
         prompt = Prompt(
             Task.CODE,
             mending_prompt(),
-            (Turn("user", mending_turn(chain, link, failure)),),
+            (Turn("user", mending_turn(chain, link, failure, values=self.values)),),
             (_TOOL,),
             must_call=REWRITE,
         )
@@ -101,18 +103,23 @@ def with_step(chain: Chain, link: Link, step: Step) -> Chain:
     return compile_chain(chain.base, steps, first=first)
 
 
-def mending_turn(chain: Chain, link: Link, failure: StepFailure) -> str:
+def mending_turn(chain: Chain, link: Link, failure: StepFailure, *, values: bool) -> str:
     """Tell the step, its error, and what it may read."""
     step = link.step
     source = f" on the database {step.source}" if step.source else ""
+    inputs = _declared(chain, _inputs(link))
+    outputs = [one.declaration for one in step.outputs]
+    wrong = (
+        failure.told() if values else failure.told_without_values([step.text, *inputs, *outputs])
+    )
     return "\n".join(
         [
             f"Step {link.number}, `{step.name}`, by {step.work.value}{source}.",
             f"Goal:\n{fenced(step.goal)}",
-            "Outputs: " + "; ".join(one.declaration for one in step.outputs),
-            "Inputs: " + ("; ".join(_declared(chain, _inputs(link))) or "none"),
+            "Outputs: " + "; ".join(outputs),
+            "Inputs: " + ("; ".join(inputs) or "none"),
             f"Its text:\n{fenced(step.text)}",
-            f"What went wrong:\n{fenced(failure.told())}",
+            f"What went wrong:\n{fenced(wrong)}",
         ]
     )
 

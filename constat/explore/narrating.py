@@ -1,6 +1,6 @@
 """Say an answer in a sentence.
 
-In: a question and its relation. Out: a sentence. The first one is made from the result alone; a
+In: a question and its relation, whose rows may be told. Out: a sentence. The first one is ours; a
 model may word a better one, which is used only if each of its numbers is accounted for. Invariants:
 there is always a sentence; it holds no number that is not in the result or computed from it; texts
 of data are shown without control characters. Example: `top customers by revenue: 5 rows, first

@@ -104,7 +104,8 @@ class Earlier:
     """What earlier questions of the exploration left: their steps, and what these found.
 
     `authors` names for each step the model that drafted it, or nobody. `said` tells what was said
-    in the exploration so far, in place of its questions.
+    in the exploration so far, in place of its questions. `notes` hold values of data: there are
+    none where these may not be told.
     """
 
     steps: tuple[Step, ...] = ()
@@ -118,7 +119,8 @@ class Earlier:
 class PlanningDesk:
     """What planning works with; `today` is the day that counts as today.
 
-    `check` raises `ConstatError` for what is wrong with a plan's chain beyond its rules.
+    `check` raises `ConstatError` for what is wrong with a plan's chain beyond its rules. With
+    `values` facts that stand in rule files may be told.
     """
 
     program: AnalysedProgram
@@ -132,6 +134,7 @@ class PlanningDesk:
     rounds: int = 3
     most_lookups: int = 20
     check: Callable[[Chain, Plan], None] = field(default=lambda _chain, _plan: None)
+    values: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,7 +261,8 @@ class Planning:
 
     def _show(self, arguments: Json) -> str:
         name = arguments.get("name")
-        shown = show_predicate(self._desk.program, name) if isinstance(name, str) else None
+        program, values = self._desk.program, self._desk.values
+        shown = show_predicate(program, name, values=values) if isinstance(name, str) else None
         return "there is no such relation" if shown is None else fenced(shown)
 
     def _failed(self) -> ConstatError:
@@ -313,8 +317,9 @@ def question_turn(question: str, today: str, earlier: Earlier) -> str:
             for number, step in enumerate(earlier.steps, start=1)
             for output in step.outputs
         ]
-        notes = "\n".join(quoted(one, _LONGEST_NOTE) for one in earlier.notes)
-        lines.append(f"What they found:\n{fenced(notes)}")
+        if earlier.notes:
+            notes = "\n".join(quoted(one, _LONGEST_NOTE) for one in earlier.notes)
+            lines.append(f"What they found:\n{fenced(notes)}")
         lines.append(f"Your steps are numbered from {len(earlier.steps) + 1}.")
     return "\n".join(lines)
 

@@ -197,7 +197,9 @@ def _guarded(text: str) -> str:
     try:
         return guard(text, DIALECT).text
     except QueryMistakeError as problem:
-        raise StepFailureError(StepFailure("syntax", problem.reason, hint=problem.help)) from None
+        # The guard sees the text and nothing of the data.
+        failure = StepFailure("syntax", problem.reason, hint=problem.help, public=problem.reason)
+        raise StepFailureError(failure) from None
 
 
 def _outside(predicate: Predicate, relation: Relation, name: str) -> ExternalPredicate:

@@ -35,6 +35,7 @@ from constat.session.conversing import (
     Exchange,
     result_json,
     told_before,
+    verdict_json,
 )
 from constat.session.drafted import (
     PLAN_OF,
@@ -163,7 +164,8 @@ class _Answering:
         """Have the exchange in the conversation, however the question ends."""
         values = self.conversation.tells_values
         listed = self.listed if values else None
-        self.remarked += self.conversation.keep(exchange_of(self.transcript, listed))
+        exchange = exchange_of(self.transcript, listed, values=values)
+        self.remarked += self.conversation.keep(exchange)
 
     def save(self) -> None:
         keep_record(self.records, self.transcript)
@@ -335,8 +337,11 @@ def _goal(drafted: Drafted) -> Atom:
     return goal
 
 
-def exchange_of(transcript: Transcript, listed: Listed | None) -> Exchange:
-    """Give what was exchanged about a question; `listed` are answers that may be told."""
+def exchange_of(transcript: Transcript, listed: Listed | None, *, values: bool) -> Exchange:
+    """Give what was exchanged about a question; `listed` are answers that may be told.
+
+    Without `values` neither the verdict is in it nor messages of errors, which may quote cells.
+    """
     looked_up = [one for one in transcript.entries if one["kind"] == "lookup"]
     done = [
         Done(one["call"]["name"], one["call"]["arguments"] or {}, one["text"], one["failed"])
@@ -344,12 +349,16 @@ def exchange_of(transcript: Transcript, listed: Listed | None) -> Exchange:
     ]
     outcome = transcript.outcome
     if "goal" in outcome:
-        columns = () if listed is None else listed.columns
-        rows = () if listed is None else [row for row, _ in listed.rows[:MOST_ROWS]]
-        given = result_json(outcome["verdict"], columns, rows)
+        given = verdict_json(outcome["verdict"], values=values)
+        if listed is not None:
+            rows = [row for row, _ in listed.rows[:MOST_ROWS]]
+            given = result_json(outcome["verdict"], listed.columns, rows)
         done.append(Done(PROVE, {"goal": outcome["goal"]}, given))
     else:
-        done.append(Done(PROVE, {}, json.dumps(outcome), failed=True))
+        told = outcome.get("error")
+        if not values and isinstance(told, list):
+            told = [{"code": one["code"]} for one in told]
+        done.append(Done(PROVE, {}, json.dumps({"error": told}), failed=True))
     return Exchange(transcript.question, tuple(done))
 
 

@@ -6,15 +6,18 @@ longer than the question. Example: `bench.evaluating(observe)` gives the tiers f
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from constat.logic import Constant
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
 
     from constat.analysis import AnalysedProgram
     from constat.evaluation import Engine, Limits, Observer
+    from constat.logic import Atom, Value
     from constat.project import Project
     from constat.proof.speech import Speech
     from constat.session.models import Models
@@ -34,3 +37,15 @@ class Bench:
     texts: dict[str, str]
     speech: Speech
     models: Callable[[], Models]
+    said: set[Value] = field(default_factory=set)
+    """Values that goals have named: these need not come from a row."""
+
+    def mention(self, goal: Atom) -> Atom:
+        """Have the constants of a goal among what was said; gives the goal."""
+        self.said.update(values_of(goal))
+        return goal
+
+
+def values_of(goal: Atom) -> Iterator[Value]:
+    """Yield the constants of a goal."""
+    return (term.value for term in goal.terms if isinstance(term, Constant))

@@ -26,7 +26,7 @@ from constat.explore.writing import write_plan
 from constat.library.reviewing.confirmations import Confirmations
 from constat.model import Task
 from constat.session.confirmation import plan_reading, require_goal
-from constat.session.conversing import told_before
+from constat.session.conversing import tells_values, told_before
 from constat.session.exploring_approvals import PlanApprovals
 from constat.session.exploring_checks import check_sources
 from constat.session.exploring_exchanges import conversation_of, exchange_of, failed_exchange
@@ -107,7 +107,8 @@ class Exploring:
         try:
             explored = self._runs.run(asked, wish, started)
         except ConstatError as problem:
-            conversation.keep(failed_exchange(asked, problem))
+            told = failed_exchange(asked, problem, values=conversation.tells_values)
+            conversation.keep(told)
             raise
         exchange = exchange_of(explored, values=conversation.tells_values)
         unkept = tuple(one.message for one in conversation.keep(exchange))
@@ -252,6 +253,7 @@ class Exploring:
             rounds=self._project.authoring.rounds,
             most_lookups=self._project.authoring.lookups,
             check=self._check,
+            values=self._project.authoring.facts,
         )
 
     def _compiled(self, plan: Plan, earlier: Earlier) -> Chain:
@@ -269,7 +271,8 @@ class Exploring:
         if exploration is None:
             return Earlier()
         plans = [_plan_of(one) for one in exploration.questions]
-        notes = self._runs.tables(exploration.identity).notes() if plans else ()
+        told = plans and tells_values(self._project, self._session.program)
+        notes = self._runs.tables(exploration.identity).notes() if told else ()
         return Earlier(
             tuple(step for plan in plans for step in plan.steps),
             tuple(plan.author for plan in plans for _ in plan.steps),

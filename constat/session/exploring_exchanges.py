@@ -1,7 +1,8 @@
 """What an exploration leaves in its conversation: the questions, what was explored, what came out.
 
-In: a question that has been run, or why it was not. Out: exchanges. Invariants: rows and sentences
-hold values of data, so they are kept there only where these may be told to a model; the sentence is
+In: a question that has been run, or why it was not. Out: exchanges. Invariants: rows, sentences,
+assumptions and messages of errors hold values of data, and a count of rows may be one that a value
+filtered: they are kept there only where values may be told to a model; the sentence is
 what a model said where a model worded it, and else part of what the exploration gave. Example:
 `conversation_of(project, "4f2a").before("And by region?").text`.
 """
@@ -11,8 +12,14 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from constat.diagnostics import to_json
-from constat.session.conversing import EXPLORE, MOST_ROWS, Conversation, Done, Exchange
+from constat.session.conversing import (
+    EXPLORE,
+    MOST_ROWS,
+    Conversation,
+    Done,
+    Exchange,
+    told_mistakes,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,12 +38,10 @@ def conversation_of(project: Project, exploration: str) -> Conversation:
 def exchange_of(explored: Explored, *, values: bool) -> Exchange:
     """Give what was exchanged about an answered question; `values` are told only where wanted."""
     relation = explored.relation
-    given: dict[str, object] = {
-        "settled": explored.settlement.value,
-        "rows in all": len(explored.rows),
-        "assumptions": [one.text for one in explored.assumptions],
-    }
+    given: dict[str, object] = {"settled": explored.settlement.value}
     if values:
+        given["rows in all"] = len(explored.rows)
+        given["assumptions"] = [one.text for one in explored.assumptions]
         cells = explored.cells()[:MOST_ROWS]
         given["rows"] = [dict(zip(relation.names, one, strict=True)) for one in cells]
         if not explored.narrated:
@@ -46,9 +51,9 @@ def exchange_of(explored: Explored, *, values: bool) -> Exchange:
     return Exchange(explored.question, (_done(asked, given),), said)
 
 
-def failed_exchange(asked: Asked, problem: ConstatError) -> Exchange:
+def failed_exchange(asked: Asked, problem: ConstatError, *, values: bool) -> Exchange:
     """Give what was exchanged about a question whose steps came to no answer."""
-    told = {"error": to_json(problem.diagnostics)}
+    told = {"error": told_mistakes(problem.diagnostics, values=values)}
     return Exchange(asked.text, (_done({"answer": asked.plan.answer}, told, failed=True),))
 
 

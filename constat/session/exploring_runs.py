@@ -30,6 +30,7 @@ from constat.explore.writing import write_plan
 from constat.library.reviewing.confirmations import Confirmations
 from constat.model import Task
 from constat.session.confirmation import translate_plan
+from constat.session.conversing import tells_values
 from constat.session.exploring_approvals import PlanApprovals
 from constat.session.exploring_proofs import Proofs, keep_certificate, kept_proof
 from constat.session.solving_code import CodeSteps
@@ -248,7 +249,9 @@ class Runs:
             # What an earlier question was answered by is not this one's to change.
             return None
         self._models.begin(link.number, "correction")
-        found = Mending(self._models.client(wish, Task.CODE)).mend(chain, link, failure)
+        values = tells_values(self._project, chain.base)
+        mending = Mending(self._models.client(wish, Task.CODE), values)
+        found = mending.mend(chain, link, failure)
         self._models.end()
         if found is not None:
             plan = _plan_now(asked, found.chain, asked.plan.author or found.author)
@@ -257,8 +260,9 @@ class Runs:
         return found
 
     def _said(self, asked: Asked, wish: Wish, relation: Relation) -> Said:
-        """Say the answer; a model words it only where it planned, too."""
-        if not asked.plan.author or not self._models.has(wish, Task.NARRATE):
+        """Say the answer; a model words it only where it planned, too, and may see the rows."""
+        shown = tells_values(self._project, asked.chain.base)
+        if not asked.plan.author or not shown or not self._models.has(wish, Task.NARRATE):
             return Said(plain_sentence(asked.plan, relation))
         self._models.begin(0, "sentence")
         try:

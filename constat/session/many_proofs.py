@@ -110,7 +110,7 @@ def find_proofs(
     write: Callable[[Result], Result],
 ) -> FoundProofs:
     """Evaluate a goal to the end and give its proofs."""
-    atom = check_goal(parse_goal(goal, bench.program.program), bench.program)
+    atom = bench.mention(check_goal(parse_goal(goal, bench.program.program), bench.program))
     created = now()
     with bench.evaluating(observe) as tiers:
         proofs = decide_many(

@@ -108,7 +108,7 @@ def missing_facts(
 ) -> MissingFacts:
     """Find what would prove a goal. Raises `ConstatError` as `prove` does."""
     program = bench.program
-    atom = check_goal(parse_goal(goal, program.program), program)
+    atom = bench.mention(check_goal(parse_goal(goal, program.program), program))
     costs = _allowed(program, asked)
     created = now()
     with bench.evaluating(observe) as tiers, tiers.anew():

@@ -25,7 +25,7 @@ from constat.session.conversing import (
     Done,
     Exchange,
     new_name,
-    result_json,
+    verdict_json,
 )
 from constat.session.drafted import JoinedProgram, OtherSession
 from constat.session.query_text import parse_query
@@ -306,7 +306,8 @@ class Notebook:
 
         Gives a warning where that failed. Without a model nobody is told of it.
         """
-        done = Done(PROVE, {"goal": said}, result_json(verdict, (), ()))
+        values = self.base.project.authoring.facts
+        done = Done(PROVE, {"goal": said}, verdict_json(verdict, values=values))
         return self.keep(Exchange(said, (done,)))
 
     def keep(self, exchange: Exchange) -> tuple[Diagnostic, ...]:

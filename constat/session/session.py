@@ -23,12 +23,13 @@ from constat.diagnostics import ConstatError, Diagnostic, Severity
 from constat.engine import LazyEngine
 from constat.evaluation import Limits
 from constat.library import check_rules, load_rules
+from constat.logic import Positive
 from constat.project import find_project, load_project
 from constat.proof import decide
 from constat.proof.speech import speech_in
 from constat.proof.topk import Ranking
 from constat.session.asking import Asking
-from constat.session.bench import Bench
+from constat.session.bench import Bench, values_of
 from constat.session.catalog_questions import Catalogued
 from constat.session.comparing import Comparing
 from constat.session.model_asking import ModelAsking
@@ -54,7 +55,7 @@ if TYPE_CHECKING:
     from constat.analysis import AnalysedProgram
     from constat.evaluation import Externals, Observer
     from constat.library import Checked
-    from constat.logic import Atom
+    from constat.logic import Atom, Value
     from constat.project import Project
     from constat.proof.speech import Speech
     from constat.pydatalog import AnswerSet
@@ -103,6 +104,7 @@ class Session(
         self._store: FactStore | None = None
         self._serve = cache
         self._locale = locale
+        self._said: set[Value] = set()
         self.facts = StatedFacts(lambda: self.program, self._facts, self._evaluating)
 
     @property
@@ -319,6 +321,8 @@ class Session(
         reading = importlib.import_module("constat.session.query_text")
         querying = importlib.import_module("constat.session.querying")
         read = reading.parse_query(query, self.program.program)
+        for literal in read.literals:
+            self._said.update(values_of(literal.atom) if isinstance(literal, Positive) else ())
         return querying, querying.compile_query(read, self.program)
 
     def second_opinion(self, goal: str, *, observe: Observer | None = None) -> AnswerSet:
@@ -328,6 +332,7 @@ class Session(
         """
         analysed = self.program
         atom = check_goal(parse_goal(goal, analysed.program), analysed)
+        self._said.update(values_of(atom))
         # Goals are proved without it: it is loaded where somebody asks for it.
         other = importlib.import_module("constat.pydatalog")
         with self._evaluating(observe) as tiers:
@@ -409,6 +414,7 @@ class Session(
         observe: Observer | None = None,
     ) -> Result:
         created, before = now(), self._used
+        self._said.update(values_of(goal))
         chosen = self.program if program is None else program
         decision = self._evaluated(
             observe,
@@ -433,7 +439,7 @@ class Session(
     def _bench(self) -> Bench:
         parts = (self._tell, self._texts, self.speech, lambda: self.models)
         around = (self._engine, self._limits(), self._evaluating, *parts)
-        return Bench(self.project, self.program, *around)
+        return Bench(self.project, self.program, *around, self._said)
 
     def _facts(self) -> FactStore:
         if self._store is None:
@@ -442,6 +448,11 @@ class Session(
 
     def _opened(self) -> Tiers:
         if self._tiers is None:
+            if self.project.models.named:
+                # Only what models are asked needs to know what was said.
+                said = importlib.import_module("constat.authoring.constants")
+                rules = (one for one in self.program.rules if one.body)
+                self._said.update(one.value for one in said.constants_of(rules).values())
             self._tiers = build_externals(
                 self.project,
                 self.program,
@@ -450,6 +461,7 @@ class Session(
                 observe=self._tell,
                 checker=checked,
                 models=lambda: self.models,
+                said=self._said,
             )
         return self._tiers
 

@@ -107,7 +107,7 @@ class CodeSteps:
         if table is None:
             hint = f"leave it by `store.put({output.name!r}, frame)`"
             message = f"it left no table `{output.name}`"
-            raise StepFailureError(StepFailure(RESULT, message, hint=hint))
+            raise StepFailureError(StepFailure(RESULT, message, hint=hint, public=message))
         return fit_table(output, kinds, table, self._project.explore.rows)
 
 

@@ -104,6 +104,7 @@ def what_if(
     overlay = read_suppositions(supposed, changed.program, bench.project)
     overlay = Overlay(overlay.added, overlay.removed, changed.dropped)
     real = _goal(bench.program, goal, query=query)
+    bench.mention(real[1])
     other = _goal(changed.program, goal, query=query)
     with bench.evaluating(observe) as tiers, tiers.anew():
         before = _Side(bench, *real, tiers.externals)

@@ -68,7 +68,7 @@ class WhyNotResult:
 
 def why_not(bench: Bench, goal: str, *, most: int, observe: Observer | None = None) -> WhyNotResult:
     """Say why a goal does not hold. Raises `ConstatError` as `prove` does."""
-    atom = check_goal(parse_goal(goal, bench.program.program), bench.program)
+    atom = bench.mention(check_goal(parse_goal(goal, bench.program.program), bench.program))
     created = now()
     with bench.evaluating(observe) as tiers:
         externals = tiers.externals

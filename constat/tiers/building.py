@@ -31,11 +31,11 @@ from constat.tiers.reading import DATABASE
 from constat.tiers.user import UserFacts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from constat.analysis import AnalysedProgram
     from constat.evaluation import Externals, Observer
-    from constat.logic import Predicate
+    from constat.logic import Predicate, Value
     from constat.project import Project
     from constat.store import FactStore
     from constat.tiers.cache import AnswerCache
@@ -76,12 +76,13 @@ def build_externals(  # noqa: PLR0913  what a session hands down
     observe: Observer = ignore_event,
     checker: Checker | None = None,
     models: Callable[[], ModelAccess] | None = None,
+    said: Collection[Value] = frozenset(),
 ) -> Tiers:
     """Build a chain for each external predicate.
 
     With `serve` what `max_age` allows is kept and served; where it is false, it is only kept.
     The checker is asked about certificates that facts are taken from; without one none is. The
-    models are made where a predicate lets one be asked.
+    models are made where a predicate lets one be asked; `said` are values that people have said.
     """
     predicates = analysed.program.predicates
     external = [predicates[name] for name in sorted(analysed.external) if name in predicates]
@@ -95,7 +96,7 @@ def build_externals(  # noqa: PLR0913  what a session hands down
         cache = caching.AnswerCache(project, connections, observe)
         cache.reading = serve
     proved = _certificate_tier(project, external, checker)
-    told = _model_tier(project, external, models)
+    told = _model_tier(project, external, models, said)
     tiers = _ordered(project, configured, (database, told), proved)
     shared = _Shared(project, tiers, UserFacts(store), connections, cache, proved, observe)
     chains = {predicate.name: _chain(predicate, shared) for predicate in external}
@@ -157,13 +158,16 @@ def _certificate_tier(
 
 
 def _model_tier(
-    project: Project, external: Sequence[Predicate], models: Callable[[], ModelAccess] | None
+    project: Project,
+    external: Sequence[Predicate],
+    models: Callable[[], ModelAccess] | None,
+    said: Collection[Value],
 ) -> ModelTier | None:
     """Give the tier where a predicate lets a model be asked."""
     if models is None or not any(asks_model(one, project) for one in external):
         return None
     telling = importlib.import_module("constat.tiers.model")
-    found: ModelTier = telling.ModelTier(project, models())
+    found: ModelTier = telling.ModelTier(project, models(), said)
     return found
 
 

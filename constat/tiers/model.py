@@ -28,16 +28,22 @@ from constat.tiers.model_telling import Telling, tellings
 from constat.tiers.tier import TierAnswer, failed
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from decimal import Decimal
 
-    from constat.logic import Predicate, Row
+    from constat.logic import Predicate, Row, Value
     from constat.model import Prompt, Reply, Task
     from constat.project import ModelSetting, Project
     from constat.store.model_answers import ModelAnswers, Told
 
 # After these nothing else will be answered either: the other keys are not tried.
 _HOPELESS: Final = frozenset({"C0821", "C0822", "C0823", "C0824", "C0825", "C0828", "C0829"})
+
+
+_KEPT_BACK: Final = (
+    "the key is a value of data, and is not sent to a model without `authoring: {facts: true}`, or "
+    "`samples` of all databases [C0842]"
+)
 
 
 class TimedClient(Protocol):
@@ -94,9 +100,15 @@ class ModelTier:
     name = MODEL
     cost = 1000
 
-    def __init__(self, project: Project, models: ModelAccess) -> None:
+    def __init__(
+        self, project: Project, models: ModelAccess, said: Collection[Value] = frozenset()
+    ) -> None:
+        """`said` are values that stand in goals and rules, and need not come from a row."""
         self._project = project
         self._models = models
+        self._said = said
+        sampled = bool(project.databases) and project.catalog.shows_all(project.databases)
+        self._tells_all = project.authoring.facts or (sampled and not project.facts)
         self._known: dict[tuple[str, str], _Known] = {}
         self._until: float | None = None
         self._question = ExitStack()
@@ -159,7 +171,9 @@ class ModelTier:
         if missing and self._models.remembers:
             self._recall(predicate, scope, {texts[key]: key for key in missing})
             missing = [key for key in missing if (scope, texts[key]) not in self._known]
-        problems: dict[Row, str] = {}
+        # A key that comes from a row is a value of data, which needs leave to go to a provider.
+        problems = {key: _KEPT_BACK for key in missing if not self._may_tell(key)}
+        missing = [key for key in missing if key not in problems]
         size = self._project.models.batch
         for start in range(0, len(missing), size):
             batch = missing[start : start + size]
@@ -175,6 +189,9 @@ class ModelTier:
                 if hopeless:
                     break
         return problems
+
+    def _may_tell(self, key: Row) -> bool:
+        return self._tells_all or all(value in self._said for value in key)
 
     def _ask(self, predicate: Predicate, scope: str, keys: Sequence[Row]) -> None:
         prompt = facts_prompt(predicate, keys)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -217,7 +218,9 @@ def test_a_query_that_reads_too_much_is_refused(ground: Ground, still_shop: Path
     assert check_query(predicate, connection, 1_000_000) == []
     (refused,) = check_query(predicate, connection, 100)
     connection.close()
-    assert (refused.code, "about 6," in refused.message) == ("C0865", True)
+    assert (refused.code, "more rows than the 100 that" in refused.message) == ("C0865", True)
+    # How many they are tells of values where a condition filters them: the number stays here.
+    assert not re.search("6,?[0-9]{3}", refused.message)
 
 
 def test_a_project_may_want_no_queries(ground: Ground) -> None:

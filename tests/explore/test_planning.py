@@ -85,8 +85,11 @@ def test_the_providers_library_asks_and_its_reply_is_checked_and_mended(
         assert "sk-planted-key" not in str(request.body)
 
 
-def test_the_prompt_holds_what_there_is_and_nothing_of_this_machine(session: Session) -> None:
-    _, client = solved(session, proposed(GOOD), "The regions are listed.")
+def test_the_prompt_holds_what_there_is_and_nothing_of_this_machine(regions: Path) -> None:
+    with (regions / "constat.yaml").open("a") as file:
+        file.write("authoring: {facts: true}\n")
+    with Session(regions) as session:
+        _, client = solved(session, proposed(GOOD), "The regions are listed.")
     [plan_prompt, wording] = client.asked
     system = plan_prompt.system
     assert "sale(id: number, region: symbol, product: symbol, day: Date, amount: Decimal)" in system
@@ -97,16 +100,24 @@ def test_the_prompt_holds_what_there_is_and_nothing_of_this_machine(session: Ses
     assert "East" in wording.turns[0].text
 
 
-def test_a_follow_up_is_told_what_was_found(session: Session) -> None:
-    solved(session, proposed(GOOD), "The regions are listed.")
+@pytest.mark.parametrize("leave", [False, True])
+def test_a_follow_up_is_told_what_was_found(
+    regions: Path,
+    leave: bool,  # noqa: FBT001
+) -> None:
+    if leave:
+        with (regions / "constat.yaml").open("a") as file:
+            file.write("authoring: {facts: true}\n")
     after = step("best(region: symbol)", rank={"of": "revenue", "by": "revenue desc", "top": 1})
     client = Scripted.of(
         call("propose_plan", steps=[after], answer="best"), "The best one is listed."
     )
-    explored = session.follow_up("Which was the best?", client=client)
+    with Session(regions) as session:
+        solved(session, proposed(GOOD), "The regions are listed.")
+        explored = session.follow_up("Which was the best?", client=client)
     said = client.asked[0].turns[0].text
     assert "step 1: revenue(region: symbol, revenue: Decimal)" in said
-    assert "revenue: 4 rows" in said
+    assert ("revenue: 4 rows" in said, len(client.asked)) == (leave, 1 + leave)
     assert "numbered from 2" in said
     # What was said comes from the memory of the exploration.
     assert f"person: {QUESTION}" in said

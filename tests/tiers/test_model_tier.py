@@ -89,7 +89,9 @@ def place(folder: Path, rules: str = INDUSTRY, config: str = "", rest: str = "")
         (folder / "r.dl").write_text(rules)
         (folder / "constat.yaml").write_text(
             f"rules: [r.dl]\nmodels:\n  named:\n    m: {{model: big, key: A_KEY, base_url: "
-            f'"{server.address}", answers_as: [written-answers]}}\n{config}\n{rest}'
+            f'"{server.address}", answers_as: [written-answers]}}\n{config}\n{rest}\n'
+            # Keys out of rows may be sent; `tests/session/test_privacy.py` is about leave.
+            "authoring: {facts: true}\n"
         )
         yield known[0]
 
