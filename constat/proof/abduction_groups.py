@@ -2,8 +2,8 @@
 
 In: an aggregate whose group has values, in a state.  Out: states in which its result is bound: to
 what it is, to what it is with rows supposed besides (a sum is then linear in the value to be
-chosen), or without rows taken away.  Invariant: the present value is the engine's, in the state's
-world.
+chosen), or after rows came or went that are known.  Invariant: the present value is the engine's,
+in the state's world.
 
 Example: over orders of 400 in all, one more order of ``x`` makes the sum ``400 + x``.
 """
@@ -18,12 +18,14 @@ from constat.logic import (
     Aggregate,
     Constant,
     Kind,
+    Negative,
     Positive,
     Variable,
     literal_variables,
     local_names,
 )
 from constat.proof.abduction_state import (
+    Deny,
     Equate,
     Show,
     State,
@@ -37,13 +39,13 @@ from constat.proof.symbolic import Hole, UnsolvedError, is_value
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from constat.logic import Row, Term, Value
+    from constat.logic import Literal, Row, Term, Value
     from constat.proof.abducibles import Abducibles
     from constat.proof.symbolic import Binding
     from constat.proof.worlds import Worlds
 
 MOST_COUNTED: Final = 8
-_MOST_REMOVED: Final = 16
+_MOST_CHANGED: Final = 16
 
 
 class Searching(Protocol):
@@ -71,9 +73,13 @@ def is_group_bound(literal: Aggregate, env: Mapping[str, int], binding: Binding)
 def grouped(searching: Searching, literal: Aggregate, task: Show, state: State) -> Iterator[State]:
     """Yield the states in which an aggregate has its value, now or with other rows."""
     group = _Group(searching, literal, task, state)
-    yield from group.as_it_is()
-    yield from group.with_rows()
-    yield from group.without_rows()
+    if task.empty and group.now is None:
+        yield state
+    elif not task.empty:
+        if not task.fresh:
+            yield from group.as_it_is()
+        yield from group.with_rows()
+    yield from group.changed()
 
 
 class _Group:
@@ -119,11 +125,7 @@ class _Group:
             if not isinstance(inner, Positive):
                 continue
             name = inner.atom.predicate
-            if name in self.searching.relevant:
-                self.searching.unsolved.add(
-                    f"more rows of {name} in an aggregate of {self.rule.id}"
-                )
-            if name in self.searching.costs.added:
+            if name in self.searching.costs.added or name in self.searching.relevant:
                 most = MOST_COUNTED if self.literal.function == "count" else 1
                 self.searching.bounded.add(
                     f"more than {most} more rows of {name} in an aggregate of {self.rule.id}"
@@ -133,15 +135,15 @@ class _Group:
 
     def with_fresh(self, place: int, count: int) -> Iterator[State]:
         """Suppose so many rows of one literal of the body."""
-        state, env = self.state, self.task.env
+        state, env, above = self.state, self.task.env, self.task.above
         tasks: list[Show | Equate] = []
         for _ in range(count):
             holes, state = with_holes(state, {name: self.kinds[name] for name in self.locals})
             env = {**self.task.env, **holes}
             # The new row first: the rest of the body then speaks about it.
-            tasks.append(Show(self.literal.body[place], env, self.task.rule, fresh=True))
+            tasks.append(Show(self.literal.body[place], env, self.task.rule, above, fresh=True))
             tasks += [
-                Show(inner, env, self.task.rule, self.task.above)
+                Show(inner, env, self.task.rule, above)
                 for at, inner in enumerate(self.literal.body)
                 if at != place
             ]
@@ -180,31 +182,39 @@ class _Group:
         rows = self.searching.worlds.group(counting, kinds, self.state.delta)
         return int(rows[0][0]) if rows else 0
 
-    def without_rows(self) -> Iterator[State]:
-        """Take one row away, then look again; rows are taken in one order, each set once."""
-        for inner in self.ground.body:
-            if not isinstance(inner, Positive):
-                continue
-            name = inner.atom.predicate
-            cost = self.searching.costs.removed.get(name)
-            if cost is None:
-                continue
-            last = max(
-                (row for one, row in self.state.removed if one == name), key=str, default=None
-            )
-            for row in self.removable(inner):
-                if last is not None and str(row) <= str(last):
-                    continue
-                yield replace(
-                    self.state,
-                    cost=self.state.cost + cost,
-                    removed=self.state.removed | {(name, row)},
-                    tasks=(self.task, *self.state.tasks),
-                )
+    def changed(self) -> Iterator[State]:
+        """Let one row that is known come or go, then look again; each set in one order."""
+        changes: dict[str, Show | Deny] = {}
+        for place, inner in enumerate(self.ground.body):
+            if isinstance(inner, Positive | Negative):
+                changes.update(self.changes(place, inner))
+        for key, change in sorted(changes.items()):
+            if key > self.task.beyond:
+                again = replace(self.task, fresh=False, beyond=key)
+                yield replace(self.state, tasks=(change, again, *self.state.tasks))
 
-    def removable(self, inner: Positive) -> list[Row]:
-        """Return rows of one literal that take part in the group."""
+    def changes(self, place: int, inner: Positive | Negative) -> Iterator[tuple[str, Show | Deny]]:
+        """Yield what changes the assignments by one literal: a row of it that comes or goes."""
+        name, costs = inner.atom.predicate, self.searching.costs
+        goes = name in costs.removed or name in self.searching.relevant
+        comes = name in costs.added or name in self.searching.relevant
         body = self.ground.body
+        if goes and isinstance(inner, Positive):
+            for row in self.rows_of(inner, body):
+                yield f"{name}{row}", Deny(name, row)
+        elif goes:
+            held: tuple[Literal, ...] = (*body[:place], Positive(inner.atom), *body[place + 1 :])
+            for row in self.rows_of(inner, held):
+                yield f"{name}{row}", Deny(name, row)
+        if comes and isinstance(inner, Negative):
+            kinds = self.program.program.predicates[name].kinds
+            for row in self.rows_of(inner, body):
+                terms = tuple(map(Constant, row, kinds))
+                shown = Positive(replace(inner.atom, terms=terms))
+                yield f"{name}{row}", Show(shown, {}, self.task.rule, self.task.above)
+
+    def rows_of(self, inner: Positive | Negative, body: tuple[Literal, ...]) -> list[Row]:
+        """Return the rows of one literal in the assignments of a body."""
         rows = self.searching.worlds.assignments(body, self.locals, self.kinds, self.state.delta)
         found: dict[Row, None] = {}
         for values in rows:
@@ -213,16 +223,20 @@ class _Group:
             row = tuple(cell for cell in cells if cell is not None)
             if len(row) == len(cells):
                 found[row] = None
+            else:
+                self.searching.unsolved.add(
+                    f"calculated rows of {inner.atom.predicate} in an aggregate of {self.rule.id}"
+                )
         listed = sorted(found, key=str)
-        if len(listed) > _MOST_REMOVED:
+        if len(listed) > _MOST_CHANGED:
             self.searching.unsolved.add(
-                f"rows of {inner.atom.predicate} beyond the first {_MOST_REMOVED} of a group"
+                f"rows of {inner.atom.predicate} beyond the first {_MOST_CHANGED} of a group"
             )
-        return listed[:_MOST_REMOVED]
+        return listed[:_MOST_CHANGED]
 
 
 def _cell_of(term: Term, known: Mapping[str, Value]) -> Value | None:
-    """Return the value of a term; ``None`` for a calculation, whose row another literal tells."""
+    """Return the value of a term; ``None`` for a calculation."""
     match term:
         case Constant(value=value):
             return value

@@ -41,8 +41,10 @@ Conclusion = tuple[str, tuple[object, ...]]
 class Show:
     """A literal of a rule to show, with the holes of its variables.
 
-    ``above`` are the conclusions it serves, so that recursion ends. With ``fresh`` the row of a
-    positive literal has to be supposed.
+    ``above`` are the conclusions it serves, so that recursion ends. With ``fresh`` it must not
+    hold yet: a row has to be supposed, or one premise of its rule is new. ``beyond`` is the last
+    change that was made for an aggregate, so that each set of changes is made in one order; with
+    ``empty`` the aggregate must have no value.
     """
 
     literal: Literal
@@ -50,14 +52,20 @@ class Show:
     rule: int = -1
     above: tuple[Conclusion, ...] = ()
     fresh: bool = False
+    beyond: str = ""
+    empty: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Deny:
-    """A row that must not hold."""
+    """A row that must not hold.
+
+    With ``late`` that is looked at once everything else is shown, with values for what is open.
+    """
 
     predicate: str
     row: Row
+    late: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ Example: ``!blocked(C004)``, where the row is there and removable, gives the sta
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, assert_never
 
 from constat.evaluation import ABSENT, CONCEIVABLE, RuleDerivation
@@ -19,10 +20,13 @@ from constat.logic import (
     Aggregate,
     Apply,
     Comparison,
+    Constant,
     Negative,
     Positive,
     Variable,
     is_constructor,
+    literal_variables,
+    term_variables,
 )
 from constat.proof.abduction_groups import grouped, is_group_bound
 from constat.proof.abduction_state import (
@@ -50,6 +54,7 @@ from constat.proof.symbolic import (
     kind_of,
     scaled,
 )
+from constat.proof.witnesses import witnesses
 from constat.proof.written import as_written, pattern_sides
 from constat.syntax import print_literal
 
@@ -57,7 +62,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from constat.analysis import AnalysedProgram
-    from constat.logic import Atom, Literal, OpenRow, Row, Structures, Term
+    from constat.logic import Atom, Literal, OpenRow, Rule, Structures, Term
     from constat.proof.abducibles import Abducibles
     from constat.proof.abduction_state import Conclusion
     from constat.proof.worlds import Worlds
@@ -67,6 +72,11 @@ MOST_DEPTH: Final = 30
 
 # Ranks of tasks: what tests or binds comes first, what has many answers late.
 _TEST, _BINDING, _ABSENCE, _ATOM, _UNBOUND, _CONDITION, _GROUP, _LATE = 0, 1, 2, 3, 20, 30, 40, 99
+_SETTLED: Final = 90
+
+_FAILING: Final = MappingProxyType(
+    {"<": ">=", "<=": ">", ">": "<=", ">=": "<", "=": "!=", "!=": "="}
+)
 
 
 @dataclass(slots=True)
@@ -103,7 +113,7 @@ class Expander:
     def done(self, task: Task, state: State) -> Iterator[State]:
         """Yield the states in which a task is done."""
         if isinstance(task, Deny):
-            yield from self.denied(task.predicate, task.row, state)
+            yield from self.denied(task, state)
             return
         if isinstance(task, Equate):
             yield from _only(self.equated(task, state))
@@ -112,13 +122,14 @@ class Expander:
             case Comparison() as literal:
                 yield from _only(self.compared(literal, task, state))
             case Negative(atom):
-                yield self.absent(atom, task.env, state)
+                if not task.fresh or self.holds(atom, task.env, state):
+                    yield self.absent(atom, task.env, state)
             case Aggregate() as literal:
                 yield from grouped(self, literal, task, state)
             case Positive(atom):
                 cells = _cells(atom, task.env, state)
                 if task.fresh:
-                    yield from _only(self.supposed(atom.predicate, cells, state))
+                    yield from self.anew(atom.predicate, cells, task, state)
                 else:
                     yield from self.shown(atom.predicate, cells, task, state)
             case _:
@@ -152,8 +163,8 @@ class Expander:
         """Rank a task; `_LATE` where it cannot be done yet."""
         binding = state.binding
         match task:
-            case Deny():
-                return _ABSENCE
+            case Deny(late=late):
+                return _SETTLED if late else _ABSENCE
             case Equate(target=target, env=env):
                 ready = target is None or _is_ready(evaluated(target, env, binding), binding)
                 return _TEST if ready else _LATE
@@ -228,6 +239,14 @@ class Expander:
         if name in self.relevant:
             yield from self.by_rules(name, cells, task, state)
 
+    def anew(self, name: str, cells: tuple[Cell, ...], task: Show, state: State) -> Iterator[State]:
+        """Suppose a row that is not there, or conclude it by a premise that is new."""
+        if all(map(is_value, cells)) and self.worlds.rows(name, _shape(cells), state.delta):
+            return
+        yield from _only(self.supposed(name, cells, state))
+        if name in self.relevant:
+            yield from self.by_rules(name, cells, task, state)
+
     def supposed(self, name: str, cells: tuple[Cell, ...], state: State) -> State | None:
         """Suppose a row; columns that nothing binds become values to be chosen."""
         cost = self.costs.added.get(name)
@@ -278,19 +297,39 @@ class Expander:
         if len(task.above) >= MOST_DEPTH:
             raise UnsolvedError(f"rules nested more than {MOST_DEPTH} deep")
         for number in self.worlds.program.rule_numbers(name):
-            env, opened = with_rule(state, self.worlds.program, number)
-            yield from _only(self.by_rule(number, (env, opened), cells, (*task.above, here)))
+            for anew in self.changing(number) if task.fresh else (None,):
+                env, opened = with_rule(state, self.worlds.program, number)
+                above = (*task.above, here)
+                yield from _only(self.by_rule(number, (env, opened, anew), cells, above))
+
+    def changing(self, number: int) -> Iterator[int]:
+        """Yield the places of a rule's body that may come to hold."""
+        for place, one in enumerate(as_written(self.worlds.program.rules[number].body)):
+            match one:
+                case Positive(atom):
+                    may = atom.predicate in self.costs.added or atom.predicate in self.relevant
+                case Negative(atom):
+                    may = atom.predicate in self.costs.removed or atom.predicate in self.relevant
+                case Aggregate():
+                    may = self.may_change(one)
+                case _:
+                    may = False
+            if may:
+                yield place
 
     def by_rule(
         self,
         number: int,
-        fresh: tuple[dict[str, int], State],
+        opening: tuple[dict[str, int], State, int | None],
         cells: tuple[Cell, ...],
         above: tuple[Conclusion, ...],
     ) -> State | None:
-        """Take over the body of one rule, its head joined with what is to be shown."""
+        """Take over the body of one rule, its head joined with what is to be shown.
+
+        The literal at the place that the opening names has to be new.
+        """
         rule = self.worlds.program.rules[number]
-        env, state = fresh
+        env, state, anew = opening
         kinds = self.worlds.program.program.predicates[rule.head.predicate].kinds
         # The head may calculate: then its value is compared once its variables are bound.
         named = {
@@ -307,7 +346,10 @@ class Expander:
         ]
         equal = [Comparison("=", Variable(name), rule.head.terms[int(name[1:])]) for name in heads]
         env = {**env, **heads, **others}
-        tasks = [Show(one, env, number, above) for one in (*equal, *body)]
+        tasks = [Show(one, env, number, above) for one in equal]
+        tasks += [
+            Show(one, env, number, above, fresh=place == anew) for place, one in enumerate(body)
+        ]
         joined = unified(state, sides, cells)
         return None if joined is None else replace(joined, tasks=(*joined.tasks, *tasks))
 
@@ -323,15 +365,25 @@ class Expander:
         denied = Deny(atom.predicate, tuple(cells))  # type: ignore[arg-type]  # values only
         return replace(state, tasks=(denied, *state.tasks))
 
-    def denied(self, name: str, row: Row, state: State) -> Iterator[State]:
+    def holds(self, atom: Atom, env: Mapping[str, int], state: State) -> bool:
+        """Tell whether a row holds that is known: one that is to be chosen is not there."""
+        row = tuple(evaluated(term, env, state.binding) for term in atom.terms)
+        if not all(cell is not None and is_value(cell) for cell in row):
+            return False
+        strength = self.worlds.strength(atom.predicate, row, state.delta)  # type: ignore[arg-type]  # values only
+        return strength not in {ABSENT, CONCEIVABLE}
+
+    def denied(self, task: Deny, state: State) -> Iterator[State]:
         """Take a row away, or one premise of its derivation, until nothing gives it."""
-        if (name, row) in state.delta.added:
+        name, row = task.predicate, task.row
+        delta = witnesses(state, self.worlds).delta if task.late else state.delta
+        if (name, row) in delta.added:
             return
-        if self.worlds.strength(name, row, state.delta) in {ABSENT, CONCEIVABLE}:
+        if self.worlds.strength(name, row, delta) in {ABSENT, CONCEIVABLE}:
             yield state
             return
-        again = replace(state, tasks=(Deny(name, row), *state.tasks))
-        derivation = self.worlds.derivation(name, row, state.delta)
+        again = replace(state, tasks=(task, *state.tasks))
+        derivation = self.worlds.derivation(name, row, delta)
         if isinstance(derivation, RuleDerivation):
             yield from self.broken(derivation, again)
         elif name in self.costs.removed and (name, row) not in state.removed:
@@ -350,18 +402,111 @@ class Expander:
                 if name in self.costs.removed or name in self.relevant:
                     yield replace(state, tasks=(Deny(name, premise), *state.tasks))
             elif isinstance(literal, Negative):
-                env, opened = with_rule(state, program, derivation.rule)
+                env, opened = with_rule(_late(state), program, derivation.rule)
                 bound = {env[one]: value for one, value in derivation.bindings.items()}
                 shown = Show(Positive(literal.atom), env, derivation.rule)
                 tasks = (shown, *opened.tasks)
                 yield replace(opened, bound={**opened.bound, **bound}, tasks=tasks)
             elif isinstance(literal, Aggregate) and self.may_change(literal):
-                self.unsolved.add(f"changing an aggregate of rule {rule.id} so that it fails")
+                yield from self.turned(literal, derivation, _late(state))
+
+    def turned(
+        self, literal: Aggregate, derivation: RuleDerivation, state: State
+    ) -> Iterator[State]:
+        """Give an aggregate another value, with which a comparison of its rule fails, or none."""
+        program, result = self.worlds.program, literal.result
+        rule = program.rules[derivation.rule]
+        depending, calculated, compared = _resting_on(result.name, rule)
+        ways: list[list[Literal]] = []
+        for one in compared:
+            if one.operator in _FAILING:
+                ways.append([*calculated, replace(one, operator=_FAILING[one.operator])])
+            else:
+                text = print_literal(one)
+                self.unsolved.add(f"an aggregate of {rule.id} with which `{text}` fails")
+        if _is_told(rule, depending):
+            kind = program.variable_kinds[derivation.rule][result.name]
+            now = Constant(derivation.bindings[result.name], kind)
+            ways.append([Comparison("!=", result, now)])
+        env, opened = with_rule(state, program, derivation.rule)
+        known = derivation.bindings.items()
+        bound = {env[name]: value for name, value in known if name not in depending}
+        opened = replace(opened, bound={**opened.bound, **bound})
+        if literal.function not in {"count", "sum"}:
+            empty = Show(literal, env, derivation.rule, empty=True)
+            yield replace(opened, tasks=(empty, *opened.tasks))
+        for way in ways:
+            shown = [Show(one, env, derivation.rule) for one in (literal, *way)]
+            yield replace(opened, tasks=(*shown, *opened.tasks))
 
     def may_change(self, literal: Aggregate) -> bool:
         """Tell whether what may be supposed can change an aggregate."""
         names = {one.atom.predicate for one in literal.body if not isinstance(one, Comparison)}
         return bool(names & {*self.costs.added, *self.costs.removed, *self.relevant})
+
+
+def _late(state: State) -> State:
+    """Look at the row that is denied, the first task, once what is shown for it has values."""
+    first, *rest = state.tasks
+    if not isinstance(first, Deny):
+        return state
+    return replace(state, tasks=(replace(first, late=True), *rest))
+
+
+def _resting_on(name: str, rule: Rule) -> tuple[set[str], list[Literal], list[Comparison]]:
+    """Follow a result through a body: what rests on it, how that is calculated, what tests it."""
+    told = {
+        one.name
+        for literal in rule.body
+        if isinstance(literal, Positive)
+        for one in literal_variables(literal)
+    }
+    depending = {name}
+    calculated: list[Literal] = []
+    tests = [one for one in rule.body if isinstance(one, Comparison)]
+    found = True
+    while found:
+        found = False
+        for one in tests:
+            made = None if one.operator != "=" else _made_of(one, depending, told)
+            if made is not None:
+                depending.add(made)
+                calculated.append(one)
+                tests.remove(one)
+                found = True
+                break
+    resting = [one for one in tests if _names(one.left, one.right) & depending]
+    return depending, calculated, resting
+
+
+def _made_of(literal: Comparison, depending: set[str], told: set[str]) -> str | None:
+    """Return the variable that an equation calculates from what rests on a result."""
+    for side, other in ((literal.left, literal.right), (literal.right, literal.left)):
+        if isinstance(side, Variable) and side.name not in depending | told:
+            return side.name if _names(other) & depending else None
+    return None
+
+
+def _is_told(rule: Rule, names: set[str]) -> bool:
+    """Tell whether values stand in the head or in another literal than a comparison."""
+    others = (
+        one.name
+        for literal in rule.body
+        if not isinstance(literal, Comparison | Aggregate)
+        for one in literal_variables(literal)
+    )
+    groups = (
+        one.name
+        for literal in rule.body
+        if isinstance(literal, Aggregate)
+        for one in literal_variables(literal)
+        if one.name != literal.result.name
+    )
+    return bool(names & {*_names(*rule.head.terms), *others, *groups})
+
+
+def _names(*terms: Term) -> set[str]:
+    return {one.name for term in terms for one in term_variables(term)}
 
 
 def _only(state: State | None) -> Iterator[State]:

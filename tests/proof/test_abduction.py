@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from decimal import Decimal
 
+import pytest
+
 from constat.analysis import check_goal
 from constat.engine import LazyEngine
 from constat.evaluation import Limits
@@ -92,12 +94,114 @@ def test_a_condition_between_two_choices_is_named() -> None:
 
 def test_a_part_that_is_enough_by_a_way_that_is_not_searched_is_seen() -> None:
     rules = """
-.decl has(x: symbol)
-has(?x) :- item(?x, _).
 .decl ok()
 ok() :- item("a", 1), off("a").
-ok() :- ?n = count : { has(_x) }, ?n >= 1.
+ok() :- item("a", ?n), ?n * ?n = 1.
 """
     found = searched(rules, "ok()", {}, added="item off")
     assert sets(found) == []
-    assert any("more rows of has" in one for one in found.unsolved)
+    assert found.unsolved
+
+
+HAS = """
+.decl has(x: symbol, n: number)
+has(?x, ?n) :- item(?x, ?n), ?n > 0.
+"""
+
+
+def test_rows_of_a_conclusion_are_supposed_in_an_aggregate() -> None:
+    counted = HAS + ".decl ok()\nok() :- ?n = count : { has(_x, _n) }, ?n >= 2.\n"
+    found = searched(counted, "ok()", {"item": Table((("a", 1),))}, added="item")
+    assert sets(found) == [([("item(?x, ?n)", ("?n > 0",))], ())]
+    assert found.unsolved == ()
+    summed = HAS + ".decl ok()\nok() :- ?s = sum ?n : { has(_x, ?n) }, ?s > 9.\n"
+    found = searched(summed, "ok()", {"item": Table((("a", 3),))}, added="item")
+    assert sets(found) == [([("item(?x, ?n)", ("?n > 6", "?n > 0"))], ())]
+
+
+def test_rows_of_a_conclusion_leave_an_aggregate_and_come_by_an_absence() -> None:
+    rules = HAS + ".decl ok()\nok() :- ?n = count : { has(_x, _n) }, ?n < 2.\n"
+    tables = {"item": Table((("a", 1), ("b", 2), ("c", 0)))}
+    found = searched(rules, "ok()", tables, removed="item")
+    assert sets(found) == [([], ("item(a, 1)",)), ([], ("item(b, 2)",))]
+    rules = """
+.decl free(x: symbol)
+free(?x) :- item(?x, _), !off(?x).
+.decl ok()
+ok() :- ?n = count : { free(_x) }, ?n >= 1.
+"""
+    tables = {"item": Table((("a", 1), ("b", 1))), "off": Table((("a",), ("b",)))}
+    found = searched(rules, "ok()", tables, removed="off")
+    assert sets(found) == [([], ("off(a)",)), ([], ("off(b)",))]
+
+
+@pytest.mark.parametrize(
+    ("bound", "off", "added", "removed", "expected"),
+    [
+        (">= 2", ("a", "b"), "", "off", [([], ("off(a)",))]),
+        ("< 2", (), "off", "", [([("off(a)", ())], ()), ([("off(b)", ())], ())]),
+    ],
+)
+def test_an_absence_in_an_aggregate_is_searched(
+    bound: str, off: tuple[str, ...], added: str, removed: str, expected: object
+) -> None:
+    # That no row of `off` is taken away was "none, every one was looked at" once.
+    rules = f"""
+.decl ok()
+ok() :- ?n = count : {{ item(?x, _n), !off(?x) }}, ?n {bound}.
+"""
+    rows = (("a", 1), ("a", 2), ("b", 3)) if off else (("a", 1), ("b", 3))
+    tables = {"item": Table(rows), "off": Table(tuple((x,) for x in off))}
+    found = searched(rules, "ok()", tables, added=added, removed=removed)
+    assert sets(found) == expected
+
+
+FAILING = [
+    ("sum ?n : { item(_x, ?n) }, ?v < 10", "item", "", [([("item(?x, ?n)", ("?n >= 1",))], ())]),
+    ("count : { item(_x, _n) }, ?v < 3", "item", "", [([("item(?x, ?n)", ())], ())]),
+    ("min ?n : { item(_x, ?n) }, ?v > 1", "item", "", [([("item(?x, ?n)", ("?n < 4", "?n <= 1"))], ())]),
+    ("max ?n : { item(_x, ?n) }, ?v = 5", "", "item", [([], ("item(b, 5)",))]),
+    ("max ?n : { item(_x, ?n) }, ?v < 9", "", "item", [([], ("item(a, 4)", "item(b, 5)"))]),
+    ("count : { item(_x, _n) }, ?w = ?v * 2, ?w > 3", "", "item", None),
+]
+
+
+@pytest.mark.parametrize(("condition", "added", "removed", "expected"), FAILING)
+def test_an_aggregate_is_made_to_fail(
+    condition: str, added: str, removed: str, expected: object
+) -> None:
+    rules = f"""
+.decl few()
+few() :- ?v = {condition}.
+.decl ok()
+ok() :- !few().
+"""
+    tables = {"item": Table((("a", 4), ("b", 5)))}
+    found = searched(rules, "ok()", tables, added=added, removed=removed)
+    wanted = [([], ("item(a, 4)",)), ([], ("item(b, 5)",))] if expected is None else expected
+    assert sets(found) == wanted
+    assert found.unsolved == ()
+
+
+def test_a_result_that_a_rule_passes_on_is_changed() -> None:
+    rules = """
+.decl total(n: number)
+total(?n) :- ?n = count : { item(_x, _n) }.
+.decl ok()
+ok() :- !total(2).
+"""
+    found = searched(rules, "ok()", {"item": Table((("a", 4), ("b", 5)))}, added="item")
+    assert sets(found) == [([("item(?x, ?n)", ())], ())]
+
+
+def test_an_absence_below_an_absence_is_reached() -> None:
+    # The row that was denied was looked at before anything was supposed, again and again.
+    rules = """
+.decl bad(x: symbol)
+bad(?x) :- item(?x, _), !off(?x).
+.decl good(x: symbol)
+good(?x) :- item(?x, _), !bad(?x).
+"""
+    found = searched(rules, "good(a)", {"item": Table((("a", 1),))}, added="off")
+    assert sets(found) == [([("off(a)", ())], ())]
+    assert (found.bound, found.stopped) == (None, "")
