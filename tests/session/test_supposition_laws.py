@@ -12,16 +12,20 @@ import sqlite3
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Final
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from constat import Session
 from constat.evaluation import Verdict
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
 YES = {Verdict.PROVED, Verdict.PROVED_UNDER}
-FEW = settings(max_examples=max(1, settings().max_examples // 4))
+# A seed names its world. These notice a key that is not looked at, a set of which a part is
+# enough, and a "none" that comes early; `test_many_worlds` takes many more.
+FEW: Final = range(14)
 NAMES = ("a", "b")
 NUMBERS = (1, 2)
 
@@ -59,12 +63,16 @@ LAYERS = {
         "q(?x) :- tier(?x, _), !p(?x).",
         "q(?x) :- p(?x), ?k = count : { link(?x, _y) }, ?k < 2.",
         'q(?x) :- r(?x, "b"), !flag(?x).',
+        "q(?x) :- tier(?x, _), ?k = count : { r(?x, _y) }, ?k >= 2.",
+        "q(?x) :- tier(?x, _), ?k = count : { link(?x, ?y), !flag(?y) }, ?k >= 1.",
+        "q(?x) :- tier(?x, _), ?k = count : { p(_y) }, ?k < 1.",
         "q(?x) :- mark(?x, ?n), ?n = max ?m : { tier(_z, ?m) }.",
     ),
     "s": (
         "s(?x) :- q(?x), p(?x).",
         "s(?x) :- flag(?x), !q(?x).",
         "s(?x) :- tier(?x, _), ?k = sum ?n : { mark(_y, ?n) }, ?k >= 2.",
+        "s(?x) :- tier(?x, 2), !p(?x).",
     ),
 }
 ROWS = {
@@ -96,32 +104,61 @@ class Place:
         (folder / "constat.yaml").write_text(self.configuration)
 
 
-def fact(name: str, row: tuple[object, ...]) -> str:
+def fact(name: str, row: Sequence[object]) -> str:
     return f"{name}({', '.join(map(str, row))})"
 
 
+def keyed(seed: int) -> Place:
+    """Draw a place where what would do has a key that another row has, in a source or stated."""
+    drawn = random.Random(seed)
+    has, wants = drawn.sample(NUMBERS, 2)
+    name, other = drawn.sample(("tier", "mark"), 2)
+    below = f"?n = {wants}" if drawn.random() < 0.5 else f"?n {'>' if wants > has else '<'} {has}"
+    more = drawn.choice(("", ", !flag(?x)", f", {other}(?x, _)", f", !{other}(?x, {has})"))
+    rules = DECLARED + f"p(?x) :- {name}(?x, ?n), {below}{more}.\n"
+    rules += drawn.choice(
+        ("s(?x) :- p(?x).", "q(?x) :- r(?x, _), !p(?x).\ns(?x) :- p(?x), !q(?x).")
+    )
+    rules += "\n" + drawn.choice(LAYERS["r"]) + "\n"
+    rows: dict[str, Sequence[Sequence[object]]] = {
+        name: [["a", has]],
+        other: [["a", drawn.choice(NUMBERS)]] * drawn.randint(0, 1),
+    }
+    return _place(drawn, rules, rows, drawn.choice(("p(a)", "s(a)")))
+
+
 def placed(seed: int) -> Place:
-    """Draw a place; the seed names it."""
+    """Draw a place; every second one is about keys."""
+    if seed % 2 == 0:
+        return keyed(seed)
     drawn = random.Random(seed)
     rules = DECLARED
     for one in LAYERS.values():
         rules += "\n".join(drawn.sample(one, drawn.randint(1, min(3, len(one))))) + "\n"
+    head = drawn.choice(list(LAYERS))
+    goal = fact(head, tuple(drawn.choice(NAMES) for _ in range(2 if head == "r" else 1)))
+    rows: dict[str, Sequence[Sequence[object]]] = {
+        name: drawn.sample(ROWS[name], drawn.randint(0, 3)) for name in ("tier", "link")
+    }
+    rows["mark"] = drawn.sample(ROWS["mark"], drawn.randint(0, 2))
+    return _place(drawn, rules, rows, goal)
+
+
+def _place(
+    drawn: random.Random, rules: str, rows: Mapping[str, Sequence[Sequence[object]]], goal: str
+) -> Place:
     script = "CREATE TABLE tiers (x, n); CREATE TABLE links (x, y);"
-    for table, name in (("tiers", "tier"), ("links", "link")):
-        for row in drawn.sample(ROWS[name], drawn.randint(0, 3)):
-            values = ", ".join(repr(one) for one in row)
-            script += f"INSERT INTO {table} VALUES ({values});"
-    marks = [list(row) for row in drawn.sample(ROWS["mark"], drawn.randint(0, 2))]
+    for name in ("tier", "link"):
+        for row in rows.get(name, ()):
+            script += f"INSERT INTO {name}s VALUES ({', '.join(map(repr, row))});"
     configuration = (
         'rules: rules.dl\ndatabases: {sales: {uri: "sqlite:///sales.sqlite"}}\n'
-        f"facts: {{limit: {drawn.choice(NUMBERS)}, mark: {marks}}}\n"
+        f"facts: {{limit: {drawn.choice(NUMBERS)}, mark: {[list(row) for row in rows['mark']]}}}\n"
         f"closed: [{', '.join(drawn.sample(['mark', 'flag'], drawn.randint(0, 2)))}]\n"
         f"conflicts: {drawn.choice(['source', 'source', 'user', 'unresolved'])}\n"
     )
-    every = [fact(name, row) for name, rows in ROWS.items() for row in rows]
+    every = [fact(name, row) for name, found in ROWS.items() for row in found]
     stated = tuple(drawn.sample(every, drawn.randint(0, 3)))
-    head = drawn.choice(list(LAYERS))
-    goal = fact(head, tuple(drawn.choice(NAMES) for _ in range(2 if head == "r" else 1)))
     return Place(rules, configuration, script, stated, goal, tuple(drawn.sample(every, 3)))
 
 
@@ -130,11 +167,7 @@ def told(texts: tuple[str, ...]) -> list[str]:
     return sorted(one.replace("supposed is", "user eve says") for one in texts)
 
 
-SEEDS = st.integers(0, 10**9)
-
-
-@FEW
-@given(SEEDS)
+@pytest.mark.parametrize("seed", FEW)
 def test_what_is_supposed_counts_as_what_is_stated(seed: int) -> None:
     place = placed(seed)
     with TemporaryDirectory() as name:
@@ -162,8 +195,7 @@ def parts(add: tuple[str, ...], remove: tuple[str, ...]) -> list[tuple[list[str]
     ]
 
 
-@FEW
-@given(SEEDS)
+@pytest.mark.parametrize("seed", FEW)
 def test_what_is_missing_does_it_and_none_is_none(seed: int) -> None:
     place = placed(seed)
     names = dict.fromkeys(ROWS, "1")
@@ -182,6 +214,8 @@ def test_what_is_missing_does_it_and_none_is_none(seed: int) -> None:
                     assert not proves(session, place.goal, *some), (proposed, some)
             if found.exit_code == 5:
                 assert found.exhausted
+            if not found.sets and not found.holds and not found.unsolved and found.bound is None:
+                # It looked at every set, of which some may have failed when they were tried.
                 every = [fact(one, row) for one, rows in ROWS.items() for row in rows]
                 removed = [one for one in every if one.startswith(("link(", "tier("))]
                 for more in ([], *([one] for one in every)):
@@ -197,5 +231,5 @@ def proves(session: Session, goal: str, add: list[str], remove: list[str]) -> bo
 @pytest.mark.slow
 def test_many_worlds() -> None:
     for seed in range(400):
-        test_what_is_supposed_counts_as_what_is_stated.hypothesis.inner_test(seed)  # type: ignore[attr-defined]
-        test_what_is_missing_does_it_and_none_is_none.hypothesis.inner_test(seed)  # type: ignore[attr-defined]
+        test_what_is_supposed_counts_as_what_is_stated(seed)
+        test_what_is_missing_does_it_and_none_is_none(seed)
