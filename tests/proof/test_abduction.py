@@ -159,7 +159,12 @@ ok() :- ?n = count : {{ item(?x, _n), !off(?x) }}, ?n {bound}.
 FAILING = [
     ("sum ?n : { item(_x, ?n) }, ?v < 10", "item", "", [([("item(?x, ?n)", ("?n >= 1",))], ())]),
     ("count : { item(_x, _n) }, ?v < 3", "item", "", [([("item(?x, ?n)", ())], ())]),
-    ("min ?n : { item(_x, ?n) }, ?v > 1", "item", "", [([("item(?x, ?n)", ("?n < 4", "?n <= 1"))], ())]),
+    (
+        "min ?n : { item(_x, ?n) }, ?v > 1",
+        "item",
+        "",
+        [([("item(?x, ?n)", ("?n < 4", "?n <= 1"))], ())],
+    ),
     ("max ?n : { item(_x, ?n) }, ?v = 5", "", "item", [([], ("item(b, 5)",))]),
     ("max ?n : { item(_x, ?n) }, ?v < 9", "", "item", [([], ("item(a, 4)", "item(b, 5)"))]),
     ("count : { item(_x, _n) }, ?w = ?v * 2, ?w > 3", "", "item", None),
