@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from constat.catalog.connection import Question
 from constat.catalog.deadline import Deadline
-from constat.catalog.failure import QueryMistakeError, SourceFailureError
+from constat.catalog.failure import QueryMistakeError, SourceFailureError, preparing
 from constat.catalog.typed import typed_pushes, typed_question, typed_whole
 
 if TYPE_CHECKING:
@@ -107,6 +107,7 @@ class ServerConnection(ABC, Generic[Link]):
         """Run a statement of Constat's own about the tables, for so long at most."""
         return self._timed(lambda: self._told(statement), seconds)
 
+    @preparing()
     def columns(self, query: str) -> tuple[str, ...]:
         """Give the column names; their types are remembered for `pushes`."""
         names, families = self._timed(lambda: self._describe(query))

@@ -53,6 +53,10 @@ class Deadline:
     def cancel(self) -> None:
         """Interrupt now; from any thread."""
         self.cancelled = True
+        self.end()
+
+    def end(self) -> None:
+        """Interrupt now, as if the time were up; from any thread."""
         self._wake.set()
 
     def _watch(self) -> None:

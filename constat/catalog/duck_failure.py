@@ -28,6 +28,7 @@ _NO_COLUMN: Final = re.compile(
 )
 _PATH: Final = re.compile(r"/|\\")
 _LONGEST: Final = 160
+NEEDS_MEMORY: Final = "it needs more memory than DuckDB is given here"
 
 
 def trouble(
@@ -42,7 +43,7 @@ def trouble(
     if kind == "PermissionException":
         return QueryMistakeError("the query does something that is not allowed", "C0516")
     if kind == "OutOfMemoryException":
-        return SourceFailureError("it needs more memory than DuckDB is given here")
+        return SourceFailureError(NEEDS_MEMORY)
     if "Failed to read file" in str(problem):
         return SourceFailureError("a file of it is damaged", "C0543")
     if kind in _ABOUT_VALUES:

@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from constat.catalog.connection import Single, Spelled
 from constat.catalog.deadline import Deadline
-from constat.catalog.duck_failure import cannot_open, stopped, trouble
+from constat.catalog.duck_failure import NEEDS_MEMORY, cannot_open, stopped, trouble
 from constat.catalog.duck_types import DuckColumn
-from constat.catalog.failure import QueryMistakeError, SourceFailureError
+from constat.catalog.failure import QueryMistakeError, SourceFailureError, preparing
+from constat.catalog.heap import Heap
 from constat.catalog.interruptible import StuckError, Worker
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 _Result = TypeVar("_Result")
 _BATCH: Final = 1_000
 _MEMORY: Final = "2GB"
+# Beside what DuckDB counts itself, the values that functions make while they run.
+_HEAP: Final = 5 << 29
 _MOST_THREADS: Final = 4
 _SECONDS_TO_PREPARE: Final = 5.0
 
@@ -49,7 +52,7 @@ class DuckSession:
         self._deadline: Deadline | None = None
         self._guard = threading.Lock()
         self._in_transaction = False
-        self._worker = Worker(self.cancel)
+        self._worker = Worker(self._stop, Heap(_HEAP))
         try:
             self._connection = duckdb.connect(
                 ":memory:" if database is None else str(database),
@@ -102,7 +105,7 @@ class DuckSession:
         try:
             with self.bounded(seconds) as connection:
                 try:
-                    return self._worker.run(lambda: connection.execute(statement).fetchall())
+                    return self._run(lambda: connection.execute(statement).fetchall())
                 except self._duckdb.Error as problem:
                     raise explain(str(problem)) or problem from None
         except QueryMistakeError as problem:
@@ -119,8 +122,9 @@ class DuckSession:
     def take(self, table: str, source: object, seconds: float) -> None:
         """Make a table of what an Arrow stream gives."""
         with self.bounded(seconds) as connection:
-            self._worker.run(lambda: connection.from_arrow(source).create(table))
+            self._run(lambda: connection.from_arrow(source).create(table))
 
+    @preparing()
     def columns(self, query: str) -> tuple[DuckColumn, ...]:
         """Give the output columns of a query by preparing it behind `LIMIT 0`."""
         self._check_kind(query)
@@ -137,6 +141,7 @@ class DuckSession:
         except self._duckdb.Error as problem:
             raise self._told(problem) from None
 
+    @preparing()
     def estimate(self, query: str) -> float | None:
         """Give the optimizer's guess of how many rows a query gives, which costs next to nothing.
 
@@ -146,7 +151,7 @@ class DuckSession:
         with self.bounded(_SECONDS_TO_PREPARE) as connection:
             # A query cannot close the parenthesis: it was parsed as one SELECT by itself.
             explained = f"EXPLAIN (FORMAT json) {query}"
-            told = self._worker.run(lambda: connection.execute(explained).fetchall())
+            told = self._run(lambda: connection.execute(explained).fetchall())
         guesses = re.findall(r'"Estimated Cardinality": "~?([0-9]+)"', str(told[0][-1]))
         return max(map(float, guesses), default=None)
 
@@ -177,6 +182,12 @@ class DuckSession:
         with self._guard:
             if self._deadline is not None:
                 self._deadline.cancel()
+
+    def _stop(self) -> None:
+        """Interrupt what runs, and nobody has cancelled: its time is up."""
+        with self._guard:
+            if self._deadline is not None:
+                self._deadline.end()
 
     def check_time(self) -> None:
         """Raise where a block of `bounded` ought to have ended, for what DuckDB does not run."""
@@ -213,6 +224,9 @@ class DuckSession:
         except self._duckdb.Error as problem:
             self._restart()
             raise trouble(problem, cancelled=deadline.cancelled, seconds=seconds) from None
+        except MemoryError:
+            self._restart()
+            raise SourceFailureError(NEEDS_MEMORY) from None
         except KeyboardInterrupt:
             self._restart()
             raise

@@ -7,6 +7,12 @@ holds no address, no password and no value of the data.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 
 class SourceFailureError(Exception):
     """A source did not answer; what it had given before is true but not all there is."""
@@ -25,3 +31,18 @@ class QueryMistakeError(Exception):
         self.code = code
         self.help = hint
         super().__init__(reason)
+
+
+_TO_DO: Final = "no limit raises that: shorten the query, and write a constant out, not computed"
+
+
+@contextmanager
+def preparing() -> Iterator[None]:
+    """Say of what takes too long in the block that it read no row yet, and what helps."""
+    try:
+        yield
+    except SourceFailureError as problem:
+        if problem.code != "C0521" or "finish" not in problem.reason:
+            raise
+        reason = problem.reason.replace("it did not finish", "preparing it did not end")
+        raise SourceFailureError(f"{reason}; {_TO_DO}", "C0521") from None

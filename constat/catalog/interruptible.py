@@ -10,15 +10,19 @@ from __future__ import annotations
 
 import math
 import threading
+import time
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from constat.catalog.heap import Heap
+
 _Result = TypeVar("_Result")
 _SECONDS_TO_END: Final = 1.0
 _LONGEST: Final = 1e6
+_SECONDS_BETWEEN_LOOKS: Final = 0.05
 
 
 class _Piece(Generic[_Result]):
@@ -60,9 +64,10 @@ class StuckError(Exception):
 class Worker:
     """One thread, started when there is work for it. `stuck` once its work would not end."""
 
-    def __init__(self, stop: Callable[[], None]) -> None:
+    def __init__(self, stop: Callable[[], None], heap: Heap | None = None) -> None:
         self.stuck = False
         self._stop = stop
+        self._heap = heap
         self._pieces: SimpleQueue[_Piece[object] | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
 
@@ -78,10 +83,10 @@ class Worker:
             return work()
         if self._thread is None:
             self._begin()
-        piece = _Piece(work)
+        piece = _Piece(work if self._heap is None else self._heap.bounded(work))
         try:
             self._pieces.put(piece)  # type: ignore[arg-type]  # its result is asked for here alone
-            done = piece.wait(max(0.0, seconds) + _SECONDS_TO_END if bounded else -1)
+            done = self._wait(piece, max(0.0, seconds) + _SECONDS_TO_END if bounded else math.inf)
         except BaseException:
             # Whether the piece had been handed over is unknown.
             self._end()
@@ -89,6 +94,17 @@ class Worker:
         if not done and not self._end():
             raise StuckError
         return piece.result()
+
+    def _wait(self, piece: _Piece[_Result], seconds: float) -> bool:
+        """Wait for a piece, and look after the memory meanwhile."""
+        if self._heap is None:
+            return piece.wait(seconds if seconds < _LONGEST else -1)
+        until = time.monotonic() + seconds
+        while (left := until - time.monotonic()) > 0:
+            if piece.wait(min(left, _SECONDS_BETWEEN_LOOKS)):
+                return True
+            self._heap.keep()
+        return False
 
     def _end(self) -> bool:
         """Stop what runs; tells whether it has ended, which what is handed over behind it shows."""

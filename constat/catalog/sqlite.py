@@ -28,7 +28,7 @@ from constat.catalog.connection import (
     Stream,
     Whole,
 )
-from constat.catalog.failure import QueryMistakeError, SourceFailureError
+from constat.catalog.failure import QueryMistakeError, SourceFailureError, preparing
 from constat.catalog.file_tables import settle
 from constat.catalog.interruptible import StuckError, Worker
 from constat.catalog.keyed import key_parameters, keyed_query, whole_query
@@ -249,6 +249,7 @@ class SqliteConnection:
         finally:
             self._deadline = float("inf")
 
+    @preparing()
     def columns(self, query: str) -> tuple[str, ...]:
         """Give the column names by preparing the query behind `LIMIT 0`."""
         self._seconds = _SECONDS_TO_PREPARE
