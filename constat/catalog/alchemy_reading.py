@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar
 from constat.catalog.connection import Question
 from constat.catalog.deadline import Deadline
 from constat.catalog.failure import QueryMistakeError, SourceFailureError, preparing
+from constat.catalog.heap import Heap
 from constat.catalog.typed import typed_pushes, typed_question, typed_whole
 
 if TYPE_CHECKING:
@@ -34,6 +35,11 @@ Link = TypeVar("Link")
 Trouble = SourceFailureError | QueryMistakeError
 
 LOST: Final = "the connection was lost while its state was read"
+_DEAF: Final = "the server did not end it when told to, and the connection was cut"
+_TOO_LONG: Final = "its values need more memory than a query is given here"
+# What the texts of a query may hold together, and what a single batch may take meanwhile.
+_MOST_LETTERS: Final = 1 << 30
+_ROOM: Final = 1 << 29
 SECONDS_TO_PREPARE: Final = 10.0
 LONGEST_WAIT: Final = 10.0
 _SECONDS_BETWEEN_INTERRUPTS: Final = 1.0
@@ -144,6 +150,12 @@ class ServerConnection(ABC, Generic[Link]):
             meaning = self._explained(problem, deadline)
             self._recover()
             raise meaning from None
+        except QueryMistakeError:
+            raise
+        except MemoryError:
+            self._interrupt()
+            self._recover()
+            raise SourceFailureError(_TOO_LONG) from None
         except BaseException:
             # Whoever reads has had enough, or was interrupted: the query may still be running.
             self._interrupt()
@@ -156,9 +168,12 @@ class ServerConnection(ABC, Generic[Link]):
         self, question: Question, bounds: ReadBounds, deadline: Deadline
     ) -> Generator[list[RawRow]]:
         """Yield what comes within the bounds, then fail if there is more."""
-        until, left = time.monotonic() + bounds.seconds, bounds.rows
+        until, left, letters = time.monotonic() + bounds.seconds, bounds.rows, 0
         with closing(self._rows(question, bounds)) as batches:
-            for batch in batches:
+            while (batch := Heap(_ROOM).bounded(lambda: next(batches, None))()) is not None:
+                letters += _letters(batch)
+                if letters > _MOST_LETTERS:
+                    raise SourceFailureError(_TOO_LONG)
                 if len(batch) > left:
                     yield batch[:left]
                     raise SourceFailureError(f"it gives more than {bounds.rows} rows", "C0522")
@@ -174,7 +189,9 @@ class ServerConnection(ABC, Generic[Link]):
             running.cancel()
 
     def close(self) -> None:
-        """Close the connection."""
+        """Close the connection; a query that another thread still waits for ends on the server."""
+        if self._running is not None:
+            self._interrupt()
         self._shut()
 
     # What a kind of server does in its own way.
@@ -259,6 +276,11 @@ class ServerConnection(ABC, Generic[Link]):
             meaning = self._explained(problem, deadline)
             self._recover()
             raise meaning from None
+        except BaseException:
+            # The server may still be computing what it was asked.
+            self._interrupt()
+            self._recover()
+            raise
         finally:
             self._running = None
 
@@ -293,7 +315,9 @@ class ServerConnection(ABC, Generic[Link]):
     def _explained(self, problem: Exception, deadline: Deadline) -> Trouble:
         if self._is_lost(problem):
             self._lost = True
-            return SourceFailureError(LOST, "C0555")
+            if not deadline.late:
+                return SourceFailureError(LOST, "C0555")
+            return SourceFailureError(f"{self._stopped(deadline).reason}; {_DEAF}", "C0555")
         meaning = self._meaning(problem)
         if meaning.code == "C0521":
             return self._stopped(deadline)
@@ -304,3 +328,8 @@ class ServerConnection(ABC, Generic[Link]):
         if deadline.cancelled:
             return SourceFailureError("it was cancelled", "C0521")
         return SourceFailureError(f"it did not finish within {deadline.seconds:g} s", "C0521")
+
+
+def _letters(batch: list[RawRow]) -> int:
+    """Count what the texts and bytes of some rows hold."""
+    return sum(len(cell) for row in batch for cell in row if isinstance(cell, str | bytes))
