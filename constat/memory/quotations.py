@@ -7,6 +7,7 @@ side: what looks like another's words is another's, and a paste without an end g
 from __future__ import annotations
 
 import re
+from collections import Counter
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
@@ -35,7 +36,6 @@ _HEADS: Final = re.compile(
     )""",
     re.VERBOSE,
 )
-# The headings of summaries that other designs of compaction write (`profiles`).
 # The headings of summaries that other designs of compaction write (`profiles`): these have no lines
 # that can be told from others, so all behind such a heading is theirs.
 _SUMMARIES: Final = re.compile(
@@ -82,6 +82,7 @@ _SUBJECT: Final = (
     r"|(?-i:\b(?!(?:I|We|Please|And|But|If|When|As|Never|Always|Do|Also|Then|What|How|Not|Only)\b)"
     r"[A-Z][\w'\u2019.-]+)\s+(?:\([^)\n]{0,60}\)\s+)?)"
 )
+_ANOTHER: Final = _SUBJECT.replace("it|you|", "it|")
 _ADVERBS: Final = (
     r"(?:(?:just|also|then|now|once|clearly|explicitly|has|have|had|literally|only|even)\s+)*"
 )
@@ -129,8 +130,77 @@ _REPORTED: Final = re.compile(
     r"|explained|texted|emailed|messaged)\b"
     r"|\b(?:according\s+to|(?-i:Per|per)\s+(?=the|his|her|their))\s*(?!me\b|us\b|my\b|our\b)"
     r"|\b(?:I|we)\s+(?:was|were|am|are|got)\s+(?:told|asked|warned|instructed|ordered)\b|\bquote\s*[,:]"
-    r"|\b(?:it|there)\s+(?:says|said|reads|is\s+written)\b)"
+    r"|\b(?:it|there)\s+(?:says|said|reads|is\s+written)\b"
+    # "She wants me to ...", "the vendor would like that ...", "her condition is that ..."
+    rf"|{_ANOTHER}{_ADVERBS}(?:wants?|wanted|needs?|needed|would\s+(?:like|love|prefer)|asks?|asked"
+    r"|expects?|expected|begs?|begged|urges?|urged|advises?|advised|orders?|requires?|required"
+    r"|requests?|requested|reminds?|reminded|forces?|forced|commands?|commanded|invites?|invited"
+    r"|encourages?|encouraged|pressures?|pressured|tells?)\s+"
+    rf"(?:me|us|you|him|her|them|everybody|everyone|people|all|{_WHOSE}{_FEW_WORDS}{{0,2}}?\w+"
+    r"|(?-i:[A-Z])[\w.-]+)\s+(?:(?:always|never|only|not|please)\s+)*to\b"
+    rf"|{_ANOTHER}{_ADVERBS}(?:wants?|wanted|asks?|asked|expects?|expected|requests?|requested"
+    r"|suggests?|suggested|recommends?|recommended|proposes?|proposed|thinks?|thought|believes?"
+    r"|believed|hopes?|wishes|wished|prefers?|preferred|argues?|argued|adds?|added|reports?|reported)\s+that\b"
+    r"|\b(?:his|her|their|(?-i:[A-Z])[\w.-]+['\u2019]s)\s+(?:\w+\s+)?(?:conditions?|demands?|orders?|rules?"
+    r"|requests?|wish(?:es)?|instructions?|advice|message|words)\s+(?:is|are|was|were)\b"
+    r"|\b(?:in|by)\s+(?:his|her|their|(?-i:[A-Z])[\w.-]+['\u2019]s)\s+(?:words?|view|opinion|orders?)\b)"
     rf"(?:[^.!?\n{HOLE}]|[.!?](?=[^\s{HOLE}]))*[.!?]*",
+    re.IGNORECASE,
+)
+_TAKEN: Final = (
+    r"(?:copied|copy|pasted?|quot(?:ed?|es|ations?)|taken|excerpts?|excerpted|extracts?|extracted"
+    r"|forwarded|snippets?|screenshot|verbatim|text|parts?|straight|lifted|cited|citation|auszug|extrait|extracto)"
+)
+# A sentence without a colon, with another's words at once behind it: "The following is from ...".
+_FOLLOWING: Final = re.compile(
+    r"\b(?:the\s+following|what\s+follows|everything\s+below|the\s+rest)\b[^.!?\n:]{0,30}"
+    r"\b(?:is|was|are|were|comes?|came|has\s+been|stands?)\b[^.!?\n:]{0,40}"
+    r"\b(?:from|by|in|on|copied|pasted|quoted|taken|written|sent|verbatim)\b[^.!?\n:]{0,60}(?:[.!?]+|$)",
+    re.IGNORECASE,
+)
+# Sentences and titles with another's words in the lines below: "* From the wiki *".
+_ABOVE: Final = re.compile(
+    "|".join(
+        (
+            rf"\bthe\s+following\b[^.!?\n:]{{0,40}}\b{_NOUNS}\b",
+            (
+                r"\b(?:below|here)\s+(?:is|are|comes?|follows?)\b[^.!?\n:]{0,60}"
+                rf"\b{_NOUNS}\b[^.!?\n:]{{0,60}}\b(?:from|by|I\s+(?:got|received|found|was\s+sent))\b"
+            ),
+            rf"\b{_NOUNS}\b[^.!?\n:]{{0,40}}\b(?:is|are|stands?|pasted|quoted|copied)\s+below\b",
+            rf"\b{_NOUNS}\s+below\b",
+            rf"\b{_NOUNS}\b[^.!?\n:]{{0,40}}\b(?:follows|as\s+follows)\b",
+            (
+                r"\b(?:past(?:ed?|ing)|quot(?:ed?|ing)|cop(?:ied|y|ying)|forward(?:ed|ing)?)\b"
+                r"[^.!?\n:]{0,60}\bbelow\b"
+            ),
+            (
+                r"\b(?:this|that|it|these)(?:\s+(?:is|was|are|were|comes?|came)|['\u2019]s)\s+"
+                rf"(?:(?:an?|{_TAKEN}|directly|all|just|sent)\s+){{0,3}}from\b"
+            ),
+            (
+                rf"\b{_TAKEN}\s+(?:(?:it|this|them|straight|directly)\s+){{0,2}}(?:from|out\s+of)\b"
+                rf"[^.!?\n:]{{0,40}}\b{_NOUNS}\b"
+            ),
+            (
+                r"\b(?:got|received|found|copied|pasted|quote|took)\s+(?:this|these|the\s+following)\s+"
+                r"(?:\w+\s+){0,3}?(?:from|in|on|by)\b"
+            ),
+            (
+                r"\b(?:here|this|that|below|following)(?:['\u2019]s|\s+is|\s+was|\s+are)?\s+(?:exactly\s+)?what\s+"
+                rf"(?!I\b|we\b|you\b)[^.!?\n:]{{1,60}}\b{_SAYS}\b"
+            ),
+            r"\b(?:sent|gave|mailed|texted|forwarded|wrote|told)\s+(?:me|us)\s+(?:this|these|the\s+following)\b",
+            r"\bthis\s+(?:just\s+)?(?:came\s+in|arrived)\b",
+            (
+                rf"^[\W_]*(?:(?:an?|the)\s+)?(?:{_TAKEN}\s+(?:from|of|by|in|on|out\s+of)|from|source|aus"
+                r"|tir\u00e9\s+d[eu])[\s:]+"
+                rf"(?:(?:the|my|our|his|her|their|this|that|your|an?|dem|der|du|la|le|el|del)\s+)?"
+                rf"(?:[\w.'\u2019#/-]+\s+){{0,3}}?{_NOUNS}"
+                r"(?:\s+(?:of|by|from|in|on|about)\s+[^.!?\n:]{1,40}|\s+[#\w-]{1,20})?[\W_]*$"
+            ),
+        )
+    ),
     re.IGNORECASE,
 )
 _SELF: Final = re.compile(
@@ -159,8 +229,106 @@ _ROLE: Final = re.compile(
     r"|^\s*<\|[^|\n]{1,40}\|>|^\s*<<\s*SYS|^\s*\[/?INST\]|^\s*(?:Human|Assistant):",
     re.IGNORECASE,
 )
+_CLOCK: Final = (
+    r"[0-9]{1,2}[:.h][0-9]{2}(?:[:.][0-9]{2})?(?:[\s\u00a0\u202f]?[AaPp]\.?[Mm]\b\.?)?"
+    r"(?:\s(?:Uhr|h)\b)?"
+)
+_DAY: Final = (
+    r"(?:(?:[^\W\d]{2,10}\.?,?\s)?(?:[0-9]{1,4}[./-]\s?[0-9]{1,2}[./-]\s?[0-9]{0,4}"
+    r"|[0-9]{1,2}\.?\s(?:de\s)?[^\W\d]{3,10}\.?,?(?:\s(?:de\s)?[0-9]{2,4})?"
+    r"|[^\W\d]{3,10}\.?\s[0-9]{1,2}(?:st|nd|rd|th)?,?(?:\s[0-9]{4})?)"
+    r"|[0-9]{4}\s?[\u5e74\ub144]\s?[0-9]{1,2}\s?[\u6708\uc6d4]\s?[0-9]{1,2}\s?[\u65e5\uc77c]"
+    r"|(?i:today|yesterday|(?:mon|tues|wednes|thurs|fri|satur|sun)day|heute|gestern|aujourd['\u2019]hui|hier"
+    r"|hoy|ayer|oggi|ieri))"
+)
+_WHEN: Final = rf"{_DAY}(?:,?\s(?:at|um|\u00e0|a\slas|alle|kl\.?|-|\u2013)\s|[,\s]\s?){_CLOCK}"
+_SOMEBODY: Final = r"[~@+]?\s?[^\W\d_][^\n:\uff1a<>|]{0,40}?"
+# A line of a chat as programs export it, with who said it and when.
+_CHAT: Final = re.compile(
+    rf"""^[\s\u200e\u200f>*\u2022-]{{0,8}}(?:
+      [\[(]?{_WHEN}[\])]?\s*[-\u2013\u2014:,|]?\s*<?{_SOMEBODY}(?:\s?[:\uff1a]|>\s)
+    | [\[(](?:{_WHEN}|{_CLOCK})[\])]\s*[-\u2013\u2014:]?\s*\S
+    | {_CLOCK}\s*[-\u2013\u2014|]\s*{_SOMEBODY}\s?[:\uff1a]\s
+    | (?:[\[(]?{_CLOCK}[\])]?\s+)?<[@+%&~\ ]?[A-Za-z][\w.|-]{{0,30}}>\s+\S
+    | {_CLOCK}\s+(?:-!-|\*)\s\S
+    | {_CLOCK}\s+From\s+\S[^\n:]{{0,60}}:
+    | From\s+\S[^\n:]{{0,40}}\sto\s+(?i:everyone|all|me|everybody)\b[^\n:]{{0,20}}:
+    | {_SOMEBODY},\s\[{_WHEN}\]
+    | (?:[0-9]{{1,2}}:)?[0-9]{{1,2}}:[0-9]{{2}}[.,][0-9]{{1,3}}\s+-->
+    )""",
+    re.VERBOSE,
+)
+# Who says the lines below, and when: "maria  10:01 AM", "Tom \u2014 Today at 10:02".
+_ENTRY: Final = re.compile(
+    r"^\s*[@~]?(?P<name>[^\W\d_][\w.'\u2019-]*(?:\s[\w.'\u2019-]+){0,2})(?:\s\(\w+\))?"
+    rf"(?:\s*[-\u2013\u2014\u2022|](?P<day>\s*{_WHEN})\s*|(?:\s*[-\u2013\u2014\u2022|,]\s*|\s+)"
+    rf"[\[(]?(?:{_WHEN}|{_CLOCK.replace(':.h', ':h')})[\])]?:?\s*)$"
+)
 _SPEAKER: Final = re.compile(
-    r"^\s*[-*\u2022]?\s*(?P<name>[A-Z][\w.'-]*(?:\s[A-Z][\w.'-]*)?)\s*(?:\([^)\n]{1,40}\)|\[[^\]\n]{1,40}\])?:\s+\S"
+    rf"^\s*(?:[-*\u2022]\s+)?(?:[\[(]?{_CLOCK}[\])]?\s*[-\u2013\u2014|]?\s*)?[*_]{{0,3}}"
+    r"(?P<name>[^\W\d_][\w.'\u2019-]*(?:\s(?:[A-Z][\w.'\u2019-]*|[0-9]{1,2}\b)){0,2})[*_]{0,3}"
+    r"\s*(?:\([^)\n]{1,40}\)|\[[^\]\n]{1,40}\])?[*_]{0,3}\s?[:\uff1a][*_]{0,3}(?:\s+|(?<=\uff1a))(?=\S)"
+)
+# Labels that are people: what stands behind one is what they say, if it speaks to somebody.
+_PEOPLE: Final = """
+adam ahmed aisha alan albert alex alexander ali alice alicia amanda amelia amy ana anders andrea
+andreas andrew angela anita ann anna anne anthony antonio aria arthur ashley barbara ben benjamin
+bernd bill bob brad brian bruce carl carla carlos carol caroline catherine charles charlie
+charlotte chen chloe chris christian christina christine christopher claire clara claudia craig
+cynthia dan daniel daniela dave david deborah dennis diana diane diego dieter dmitri donald donna
+doris dorothy doug ed eddie edward elena elizabeth ella ellen emily emma eric erik erin ethan eva
+eve evelyn fatima felix fiona frank fred gabriel gary george gerald gina giulia giovanni grace
+greg guy hannah hans harold harry heather heidi helen helga henry hugo ian igor ines ingrid irene
+isaac isabel ivan jack jacob jake james jan jane janet jason javier jean jeff jen jennifer jens
+jeremy jerry jesse jessica jim joan joe joel johan john jon jonas jonathan jorge jose joseph josh
+joshua juan judy julia julie jun juergen jürgen karen karl kate katherine kathy katie keith kelly
+ken kenji kevin kim klaus kyle larry laura lauren lars lee lena leo liam linda lisa lou louis
+louise lucas lucia lucy luis luke lukas lynn mallory marc marcel marco marcus margaret maria marie
+mario mark markus martha martin mary mateo matt matthew max megan melissa mei mia michael michelle
+miguel mike mila mohamed mohammed monica monika moritz nadia nancy natalie nathan nick nicolas
+nina noah nora olaf oleg oliver olivia omar oscar otto pablo pamela pat patricia patrick paul
+paula pedro peggy peter petra phil philip pierre priya rachel rainer raj ralph ray rebecca richard
+rob robert robin roger ron rosa rose ruth ryan sabine sally sam samantha samir samuel sandra sara
+sarah scott sean sergei sergio sharon sheila simon sofia sophia sophie stefan stella stephanie
+stephen steve steven sue susan susanne sven sybil tanya ted teresa terry theo theresa thomas tim
+timothy tina todd tom tomas tony trent trudy ulrich ursula uta ute valentina vera veronica victor
+victoria vincent wanda walter wei wendy werner will william wolfgang yuki yusuf yves zoe mr mrs ms
+dr prof herr frau sir madam monsieur madame señor señora agent attorney auditor boss brother buyer
+caller candidate ceo cfo chef client coach colleague counsel cto customer dad daughter dentist
+director doctor employee employer expert father friend guest guide host husband interviewee
+interviewer judge landlord landlady lawyer manager mama mom mother mum neighbour neighbor nurse
+officer owner papa partner patient person plumber professor recruiter reporter representative
+reviewer salesman seller sister speaker stranger student supplier support teacher technician
+tenant trainer vendor visitor wife witness arzt chef chefin kunde kundin kollege kollegin mieter
+vermieter client cliente patron médecin jefe
+"""
+# Labels of what people write themselves.
+_LABELS: Final = """
+answer api app approach area assumption audience author background backend budget bug case caveat
+check code color colour comment commit concern condition config context cost country criterion
+data database date deadline default deliverable dependency design destination detail docs domain
+edge environment example exception expected extra feature file final finally first focus folder
+format frontend fyi general goal hint idea important info input intent item job kind language last
+lastly layout length level limit location main maximum memory method minimum mode motto must name
+nb next note once only option order output overview path plan platform policy ps price priority
+problem process product project prompt purpose query question reason reminder repo report request
+result role rule schedule schema scope seat second security setup size source speed stack stage
+start state status step stop style subject summary table tag target task team tech test theme then
+third time tip title todo tone tool topic type ui update usage use user ux version warning wish
+"""
+_PEOPLE_WORDS: Final = frozenset(_PEOPLE.split())
+_LABEL_WORDS: Final = frozenset(_LABELS.split())
+_NOUN_ENDS: Final = re.compile(
+    r"(?:s|tions?|sions?|ments?|ings?|ity|ities|ness|[ae]nce|[ae]ncy|ures?|ship|ism|age|logy|ware|base|line)$"
+)
+_ADDRESSES: Final = re.compile(
+    r"\b(?:you|your|I|we|me|us|my|our|du|dich|dir|Sie|ich|wir|tu|vous|je|nous|usted|yo|debes)\b"
+    r"|^(?:(?-i:[A-Z])\S*)(?:\s+\S+){3,}",
+    re.IGNORECASE,
+)
+_GREETS: Final = re.compile(
+    r"(?:you|we|I|hi|hello|hey|okay|ok|sure|thanks|du|ihr|ich|wir|tu|vous|je|nous|yo)\b",
+    re.IGNORECASE,
 )
 _LOG: Final = re.compile(
     r"""^\s*(?:
@@ -190,6 +358,9 @@ _END: Final = re.compile(
     r"^\s*\W*(?:END|End|end|EOF|/)(?:\b|(?=\w))(?:\s+(?:of|OF|Of)\b)?[^.!?\n]{0,60}$"
     r"|^\s*\[/?(?:end|/quote|/email|/mail|/document|/page)\b[^\]\n]{0,60}\]\s*$"
 )
+# What programs begin and end a part of their own message with; who is quoted is in the first part.
+_SECTION: Final = re.compile(r"[A-Z][A-Z ]{2,30}:\s*$")
+_OWN_SECTION: Final = re.compile(r"(?:YOUR )?(?:INSTRUCTIONS|TASK):\s*$")
 _TAG: Final = re.compile(r"<(?P<name>[A-Za-z][\w:.-]{0,40})(?:\s[^<>\n]{0,300})?(?<!/)>")
 _QUOTE_TAG: Final = re.compile(
     r"\[(?P<name>quote|email|mail|code|document|page|spoiler)\b[^\]\n]{0,60}\]", re.IGNORECASE
@@ -397,14 +568,42 @@ class _Scan:
             if len(found) >= least:
                 self._mark_lines(found[0], self._paragraph_end(found[-1]))
         self._csv()
-        spoken = [
-            (at, speaker["name"])
-            for at, line in enumerate(self._lines)
-            if (speaker := _SPEAKER.match(line))
+        self._chats()
+
+    def _chats(self) -> None:
+        """Mark what has its speakers before it, from the first of them to its end."""
+        lines = self._lines
+        chats = [
+            at
+            for at, line in enumerate(lines)
+            if ((found := _CHAT.match(line)) and not _closes_tag(found.group(), self._text))
         ]
-        names = [name for _, name in spoken]
+        chats = sorted([*chats, *self._entries()])
+        if chats:
+            self._mark_lines(chats[0], self._until_end(chats[-1]))
+        spoken = [(at, one) for at, line in enumerate(lines) if (one := _SPEAKER.match(line))]
+        names = [name for _, one in spoken if not _is_label(name := one["name"].casefold())]
         if len(names) >= _FEW and len(set(names)) < len(names):
-            self._mark_lines(spoken[0][0], len(self._lines))
+            self._mark_lines(spoken[0][0], len(lines))
+        for at, one in spoken:
+            said = one.string[one.end() :].lstrip()
+            if _is_person(one["name"]) and _ADDRESSES.search(said):
+                self._mark_lines(at, self._until_end(at))
+            elif _may_speak(one["name"]) and _GREETS.match(said):
+                self._mark_lines(at, self._paragraph_end(at))
+
+    def _entries(self) -> list[int]:
+        """Find lines that name who says the lines below: one of somebody, two of anybody."""
+        lines = [*self._lines, ""]
+        found = [(at, one) for at, line in enumerate(lines) if (one := _ENTRY.match(line))]
+        above = [
+            (at, one)
+            for at, one in found
+            if lines[at + 1].strip() and not _ENTRY.match(lines[at + 1])
+        ]
+        named = any(one["day"] or _is_person(one["name"]) for _, one in above)
+        times = Counter(one["name"] for _, one in above)
+        return [at for at, _ in above] if named or any(n > 1 for n in times.values()) else []
 
     def _csv(self) -> None:
         at = 0
@@ -447,6 +646,13 @@ class _Scan:
     def _until_end(self, at: int) -> int:
         """Return where a paste ends: behind its last closing line, or at the end of the text."""
         ends = [n for n in range(at + 1, len(self._lines)) if _END.match(self._lines[n])]
+        if not ends and _SECTION.match(self._lines[at]):
+            ends = [
+                n - 1
+                for n in range(at + 3, len(self._lines))
+                if _OWN_SECTION.match(self._lines[n])
+                and not (self._lines[n - 1].strip() or self._lines[n - 2].strip())
+            ]
         return ends[-1] + 1 if ends else len(self._lines)
 
     def _after(self, at: int, closes: Callable[[str], bool]) -> int:
@@ -485,12 +691,40 @@ def _json_line(line: str) -> bool:
     )
 
 
+def _is_person(name: str) -> bool:
+    """Tell whether a label names somebody: a first name, a title, or what somebody is."""
+    return name.replace(".", " ").split()[0].casefold() in _PEOPLE_WORDS
+
+
+def _is_label(name: str) -> bool:
+    """Tell whether a label names a part of what somebody writes, in small letters."""
+    return any(one in _LABEL_WORDS or bool(_NOUN_ENDS.search(one)) for one in name.split()) and (
+        not _is_person(name)
+    )
+
+
+def _may_speak(name: str) -> bool:
+    """Tell whether a label may be a name that nobody knows: one word, and no common noun."""
+    return name[:1].isupper() and len(name.split()) == 1 and not _is_label(name.casefold())
+
+
+def _closes_tag(head: str, text: str) -> bool:
+    """Tell whether a name in brackets is a tag, which ends further on."""
+    named = re.search(r"<\W?([A-Za-z][\w.-]*)>", head)
+    return named is not None and f"</{named[1].casefold()}>" in text.casefold()
+
+
 def _cues(line: str) -> Iterator[int]:
     """Yield the places behind the colons that introduce another's words."""
     for found in _CUE.finditer(line):
         said = found.group()
         if _THEIRS.search(said) or not _MINE.search(line[: found.end()]):
             yield found.end()
+    for found in _FOLLOWING.finditer(line):
+        if not _MINE.search(found.group()):
+            yield found.end()
+    if (above := _ABOVE.search(line)) and not _MINE.search(above.group()):
+        yield len(line)
 
 
 def _opens(text: str) -> bool:
