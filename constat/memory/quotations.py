@@ -7,6 +7,7 @@ side: what looks like another's words is another's, and a paste without an end g
 from __future__ import annotations
 
 import re
+import string
 from collections import Counter
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
@@ -82,7 +83,14 @@ _SUBJECT: Final = (
     r"|(?-i:\b(?!(?:I|We|Please|And|But|If|When|As|Never|Always|Do|Also|Then|What|How|Not|Only)\b)"
     r"[A-Z][\w'\u2019.-]+)\s+(?:\([^)\n]{0,60}\)\s+)?)"
 )
-_ANOTHER: Final = _SUBJECT.replace("it|you|", "it|")
+# The same without whom it speaks to, and without a joint of two sentences in it.
+_ANOTHER: Final = (
+    r"(?:(?<!\bas\s)(?<!\bif\s)\b(?:the|my|our|his|her|their|an?|one|its)\s+"
+    r"(?:(?!(?:I|you|we|and|or|but|to|for|that|which|if|when|where)\b)[\w'\u2019-]+\s+){1,4}?"
+    r"|\b(?:he|she|they|someone|somebody|everyone)\s+"
+    r"|(?-i:\b(?!(?:I|We|You|This|That|It|Please|And|But|If|When|As|Never|Always|Do|Also|Then|What|How|Not|Only)\b)"
+    r"[A-Z][\w'\u2019.-]+)\s+)"
+)
 _ADVERBS: Final = (
     r"(?:(?:just|also|then|now|once|clearly|explicitly|has|have|had|literally|only|even)\s+)*"
 )
@@ -136,7 +144,7 @@ _REPORTED: Final = re.compile(
     r"|expects?|expected|begs?|begged|urges?|urged|advises?|advised|orders?|requires?|required"
     r"|requests?|requested|reminds?|reminded|forces?|forced|commands?|commanded|invites?|invited"
     r"|encourages?|encouraged|pressures?|pressured|tells?)\s+"
-    rf"(?:me|us|you|him|her|them|everybody|everyone|people|all|{_WHOSE}{_FEW_WORDS}{{0,2}}?\w+"
+    r"(?:me|us|you|him|her|them|everybody|everyone|people|all|(?:the|my|our|his|their)\s+\w+"
     r"|(?-i:[A-Z])[\w.-]+)\s+(?:(?:always|never|only|not|please)\s+)*to\b"
     rf"|{_ANOTHER}{_ADVERBS}(?:wants?|wanted|asks?|asked|expects?|expected|requests?|requested"
     r"|suggests?|suggested|recommends?|recommended|proposes?|proposed|thinks?|thought|believes?"
@@ -162,13 +170,13 @@ _FOLLOWING: Final = re.compile(
 _ABOVE: Final = re.compile(
     "|".join(
         (
-            rf"\bthe\s+following\b[^.!?\n:]{{0,40}}\b{_NOUNS}\b",
+            rf"\bthe\s+following\s+{_FEW_WORDS}{{0,2}}?{_NOUNS}\b",
             (
                 r"\b(?:below|here)\s+(?:is|are|comes?|follows?)\b[^.!?\n:]{0,60}"
                 rf"\b{_NOUNS}\b[^.!?\n:]{{0,60}}\b(?:from|by|I\s+(?:got|received|found|was\s+sent))\b"
             ),
             rf"\b{_NOUNS}\b[^.!?\n:]{{0,40}}\b(?:is|are|stands?|pasted|quoted|copied)\s+below\b",
-            rf"\b{_NOUNS}\s+below\b",
+            rf"\b{_NOUNS}\s+below\s*(?:[.!?,;]|$)",
             rf"\b{_NOUNS}\b[^.!?\n:]{{0,40}}\b(?:follows|as\s+follows)\b",
             (
                 r"\b(?:past(?:ed?|ing)|quot(?:ed?|ing)|cop(?:ied|y|ying)|forward(?:ed|ing)?)\b"
@@ -265,7 +273,7 @@ _ENTRY: Final = re.compile(
     rf"[\[(]?(?:{_WHEN}|{_CLOCK.replace(':.h', ':h')})[\])]?:?\s*)$"
 )
 _SPEAKER: Final = re.compile(
-    rf"^\s*(?:[-*\u2022]\s+)?(?:[\[(]?{_CLOCK}[\])]?\s*[-\u2013\u2014|]?\s*)?[*_]{{0,3}}"
+    rf"^\s*(?:[-*\u2022]\s+)?(?:[\[(]?{_CLOCK}[\])]?\s*[-\u2013\u2014|]?\s*)?(?P<bold>[*_]{{0,3}})"
     r"(?P<name>[^\W\d_][\w.'\u2019-]*(?:\s(?:[A-Z][\w.'\u2019-]*|[0-9]{1,2}\b)){0,2})[*_]{0,3}"
     r"\s*(?:\([^)\n]{1,40}\)|\[[^\]\n]{1,40}\])?[*_]{0,3}\s?[:\uff1a][*_]{0,3}(?:\s+|(?<=\uff1a))(?=\S)"
 )
@@ -582,9 +590,10 @@ class _Scan:
         if chats:
             self._mark_lines(chats[0], self._until_end(chats[-1]))
         spoken = [(at, one) for at, line in enumerate(lines) if (one := _SPEAKER.match(line))]
-        names = [name for _, one in spoken if not _is_label(name := one["name"].casefold())]
+        many = [(at, one["name"].casefold()) for at, one in spoken if _may_be_one_of_many(one)]
+        names = [name for _, name in many]
         if len(names) >= _FEW and len(set(names)) < len(names):
-            self._mark_lines(spoken[0][0], len(lines))
+            self._mark_lines(many[0][0], len(lines))
         for at, one in spoken:
             said = one.string[one.end() :].lstrip()
             if _is_person(one["name"]) and _ADDRESSES.search(said):
@@ -701,6 +710,16 @@ def _is_label(name: str) -> bool:
     return any(one in _LABEL_WORDS or bool(_NOUN_ENDS.search(one)) for one in name.split()) and (
         not _is_person(name)
     )
+
+
+def _may_be_one_of_many(found: re.Match[str]) -> bool:
+    """Tell whether a line may be one of a transcript: lists have bold labels, or small ones."""
+    name = found["name"]
+    if found["bold"]:
+        return _is_person(name)
+    if name[0] in string.ascii_uppercase:
+        return True
+    return not found.string[0].isspace() and not _is_label(name.casefold())
 
 
 def _may_speak(name: str) -> bool:
