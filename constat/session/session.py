@@ -241,7 +241,8 @@ class Session(
         # Only this needs the checker.
         checks = importlib.import_module("constat.session.row_checks")
         rows = checks.sample(answers.rows if among is None else among(answers), check)
-        prove = partial(self._decide, program=compiled.program, exhaust=False, observe=observe)
+        decide_row = partial(self._decide, program=compiled.program, typed=False)
+        prove = partial(decide_row, exhaust=False, observe=observe)
         checked: Answers = checks.check_rows(answers, compiled, rows, prove, check)
         return checked
 
@@ -411,10 +412,13 @@ class Session(
         exhaust: bool,
         minimal: str | None = None,
         program: AnalysedProgram | None = None,
+        typed: bool = True,
         observe: Observer | None = None,
     ) -> Result:
         created, before = now(), self._used
-        self._said.update(values_of(goal))
+        if typed:
+            # The values of a goal that is made of a row are data.
+            self._said.update(values_of(goal))
         chosen = self.program if program is None else program
         decision = self._evaluated(
             observe,

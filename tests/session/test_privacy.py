@@ -81,6 +81,9 @@ nickname("Jx1Wexl", "Vorpalbex").
 smith(?i) :- person(?i, ?n, _, _), trade(?n, "smith").
 .decl perhaps(id: symbol)
 perhaps(?i) :- person(?i, ?n, _, _), guess(?n, "smith").
+.decl placed(name: symbol)
+placed(?n) :- person(?i, ?n, _, _), office(?i, _).
+placed(?n) :- person(_, ?n, _, _), trade(?n, "smith").
 .decl rich(id: symbol)
 rich(?i) :- person(?i, _, ?s, _), ?s > 7000.0.
 .decl paid(t: Decimal)
@@ -377,6 +380,8 @@ def asks_models_for_facts(world: World) -> None:
     with Session(world.folder) as session:
         session.query("smith(?id)")
         session.query("perhaps(?id)")
+        # A goal that is made of a row was typed by nobody.
+        session.query("placed(?n)", check=100)
         # A name that a person has said need not come from a row.
         session.prove('trade("Ada", "smith")')
 
