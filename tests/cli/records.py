@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 STATE = "state-with-a-log"
 EXPLORED = "state-with-an-exploration"
+PLANNED = "state-with-a-plan-for-the-library"
 REMEMBERED = "state-with-a-conversation"
 
 
@@ -32,26 +33,30 @@ def make_records(where: Path, project: Path) -> None:
     anchor = ("--key", where / "key.pem", "-o", where / "head.dsse")
     done("log", "anchor", *anchor, "--project", project)
     shutil.copytree(project / ".constat", where / STATE)
-    plan = ("solve", "--plan", project / "plans" / "top5.yaml", "--today", "2025-11-21")
-    shutil.rmtree(project / ".constat")
-    proof = ("--certificate", where / "top5.json")
-    done(*plan, *proof, "--events", "none", "--project", project)
-    shutil.copytree(project / ".constat", where / EXPLORED)
+    for name, code, state in (("top5", 0, EXPLORED), ("sizes", 3, PLANNED)):
+        plan = ("--plan", project / "plans" / f"{name}.yaml", "--today", "2025-11-21")
+        proof = ("--certificate", where / f"{name}.json", "--events", "none")
+        shutil.rmtree(project / ".constat")
+        # A SELECT over steps, as in `sizes`, stands on the word of what ran it.
+        done("solve", *plan, *proof, "--project", project, code=code)
+        shutil.copytree(project / ".constat", where / state)
     log = where / "examples" / "memory" / "refund.json"
     done("memory", "compact", log, "--session", "refund", "--store", where / REMEMBERED)
 
 
-def done(*arguments: str | Path) -> None:
+def done(*arguments: str | Path, code: int = 0) -> None:
     ran = run(*arguments)
-    assert ran.code == 0, ran.err
+    assert ran.code == code, ran.err
 
 
 def restore(where: Path, project: Path, command: str) -> None:
     """Bring back what examples of a command start from; the state folder has been removed."""
     if command == "log":
         shutil.copytree(where / STATE, project / ".constat")
-    if command in {"resume", "history", "plan"}:
+    if command in {"resume", "history"}:
         shutil.copytree(where / EXPLORED, project / ".constat")
+    if command == "plan":
+        shutil.copytree(where / PLANNED, project / ".constat")
     if command == "memory":
         shutil.copytree(where / REMEMBERED, project / ".constat")
     if command == "keygen":

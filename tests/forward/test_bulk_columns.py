@@ -51,7 +51,10 @@ def test_arrow_has_the_types_of_the_kinds_and_the_order_of_the_rows(
         *("TIMESTAMP WITH TIME ZONE", "BOOLEAN", "VARCHAR"),
     ]
     assert [row[0] for row in rows] == sorted(thing[0] for thing in THINGS)
-    assert found["forward"] == found["reference"]
+    assert {row[-1] for row in rows} == {"COMPUTED"}
+    types, rows = found["reference"]
+    assert {row[-1] for row in rows} == {"PROVED"}
+    assert (types, [(*row[:-1], "COMPUTED") for row in rows]) == found["forward"]
 
 
 def test_arrow_can_be_read_twice(thing_session: Session) -> None:
@@ -79,7 +82,9 @@ def test_parquet_files_hold_the_same(things: Path, tmp_path: Path, more: tuple[s
             named = connection.execute(f"DESCRIBE SELECT * FROM '{target}'").fetchall()
             casts = ", ".join(f"CAST({row[0]} AS VARCHAR)" for row in named)
             rows = connection.execute(f"SELECT {casts} FROM '{target}'").fetchall()
-        found[engine] = ([row[:2] for row in named], rows)
+        called = {"reference": "PROVED", "forward": "COMPUTED"}[engine]
+        assert {row[-2] for row in rows} == {called}
+        found[engine] = ([row[:2] for row in named], [(*row[:-2], row[-1]) for row in rows])
     assert found["forward"] == found["reference"]
     assert len(found["forward"][1]) == (3 if "--limit" in more else len(THINGS))
 

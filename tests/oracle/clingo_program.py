@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from constat.logic import (
     Aggregate,
@@ -51,6 +51,10 @@ _CALLED |= {"min": "@least", "max": "@greatest"}
 _FRACTIONAL = frozenset({"+", "-", "*", "neg", "min", "max"})
 
 
+_WIDEST: Final = (1 << 31) - 1
+"""Integers are of 32 bits there."""
+
+
 class OutOfScopeError(ValueError):
     """clingo has no counterpart for it."""
 
@@ -85,6 +89,8 @@ def _applied(predicate: str, terms: Iterable[str]) -> str:
 def _value(value: Value, kind: Kind) -> str:
     match kind:
         case Kind.NUMBER | Kind.UNSIGNED:
+            if abs(int(value)) > _WIDEST:
+                raise OutOfScopeError(f"{value} does not fit into 32 bits")
             return str(value)
         case Kind.SYMBOL | Kind.DATE | Kind.TIMESTAMP | Kind.BOOL | Kind.STRUCTURE:
             text = str(value).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
@@ -202,6 +208,8 @@ class _RuleText:
         names = dict.fromkeys(
             variable.name for inner in aggregate.body for variable in literal_variables(inner)
         )
+        if aggregate.target is not None:
+            self.computed(aggregate.target)
         target = "1" if aggregate.target is None else self.term(aggregate.target)
         rest = "".join(f", V_{name}" for name in names)
         return f"{{ {target}{rest} : {body} }}"

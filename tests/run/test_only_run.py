@@ -20,6 +20,7 @@ ROOT = Path(constat.__file__).parent
 READERS = {
     "analysis/aggregation.py",
     "analysis/analysis.py",
+    "analysis/divisions.py",
     "analysis/kinds.py",
     "analysis/singletons.py",
     "analysis/type_names.py",

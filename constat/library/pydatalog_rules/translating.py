@@ -61,7 +61,7 @@ class Translation:
             one = _One(clause, number, self._names, self._kinds, self._diagnostics)
             if clause.fold is None:
                 for head, body in one.rules():
-                    self._add(head, body)
+                    self._add(head, body, floors=one.floors)
             else:
                 self._fold(clause, number, one)
 
@@ -76,10 +76,14 @@ class Translation:
             self._warn(message, atom.span)
         self.predicates[name] = _predicate(name, [kind or Kind.SYMBOL for kind in kinds])
 
-    def _add(self, head: logic.Atom, body: Sequence[logic.Literal]) -> None:
+    def _add(
+        self, head: logic.Atom, body: Sequence[logic.Literal], *, floors: bool = False
+    ) -> None:
         self._numbers[head.predicate] += 1
         number = self._numbers[head.predicate]
-        self.rules.append(logic.Rule(f"{head.predicate}.{number}", head, tuple(body)))
+        attributes = {"floor": "true"} if floors else {}
+        rule = logic.Rule(f"{head.predicate}.{number}", head, tuple(body), attributes=attributes)
+        self.rules.append(rule)
 
     def _fold(self, clause: Clause, number: int, one: _One) -> None:
         """Translate an aggregate: the rows it ranges over, then the aggregate over them."""
@@ -100,7 +104,7 @@ class Translation:
         kinds += [by_name[variable.name] or Kind.SYMBOL for variable in told]
         self.predicates[rows] = _predicate(rows, kinds)
         for _, body in one.rules():
-            self._add(logic.Atom(rows, (*group, *told)), body)
+            self._add(logic.Atom(rows, (*group, *told)), body, floors=one.floors)
         self._add(
             *_aggregate(
                 head, rows, group, told, logic.Variable(one.names[fold.target.name]), fold.function
@@ -148,6 +152,8 @@ class _One:
         diagnostics: list[Diagnostic],
     ) -> None:
         self.names = variable_names(clause)
+        # Whoever wrote `//` meant it; that it differs for negative numbers is told.
+        self.floors = False
         self._clause = clause
         self._number = number
         self._predicates = names
@@ -253,6 +259,7 @@ class _One:
                 f"`{function}` rounds down there and towards zero here: negative numbers differ"
             )
             self._warn(message, found.span)
+        self.floors = self.floors or function == "//"
         return logic.Apply("/" if function == "//" else function, operands)
 
     def _refuse(self, message: str, span: Span, hint: str = "") -> None:
