@@ -13,7 +13,7 @@ from typing import TypedDict
 import click
 
 from constat.cli.ask_text import print_answered, print_record
-from constat.cli.asking import asked, project_option
+from constat.cli.asking import asked, note_warned, project_option
 from constat.cli.confirming_options import Confirming, asker, confirming_options
 from constat.cli.files import write_file
 from constat.cli.helping import PlainCommand, format_option
@@ -130,6 +130,8 @@ def command(
         else:
             print_answered(found, depth=wanted.depth, quiet=wanted.quiet, told=wanted.told)
         _put_away(session, found, wanted.certificate, keep=wanted.keep)
+        if not wanted.quiet:
+            note_warned(session)
         return found.exit_code
 
 

@@ -6,12 +6,14 @@ about, and the exit code. Invariant: `constat.yaml` is never quoted, because it 
 
 from __future__ import annotations
 
+import os
+import shlex
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
 
-from constat.cli.output import note, show_error
+from constat.cli.output import counted, note, show_error
 from constat.diagnostics import ConstatError, render
 
 if TYPE_CHECKING:
@@ -52,3 +54,11 @@ def _note_models(session: Session) -> None:
         note(line)
     if session.warnings:
         note(render(session.warnings, {}, colour=False).rstrip("\n"))
+
+
+def note_warned(session: Session) -> None:
+    """Say once that the rules have warnings, and how they are read."""
+    found = session.rule_warnings
+    if found:
+        files = " ".join(shlex.quote(os.path.relpath(one)) for one in session.project.rules)
+        note(f"{counted(len(found), 'warning')} in the rules: `constat rules check {files}`")

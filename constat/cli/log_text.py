@@ -6,10 +6,12 @@ as a decision without a goal.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from constat.store.decision_log import Record
+
+_MOST_TARGETS: Final = 20
 
 
 def record_line(record: Record) -> str:
@@ -25,7 +27,10 @@ def record_line(record: Record) -> str:
             targets = ", ".join(map(str, entry.targets))
             text = f"{start}  {targets}  for {body['matter']}  by {body['who']}"
         case "expire":
-            text = f"{start}  {', '.join(map(str, entry.targets[:20]))}  by {body['who']}"
+            more = len(entry.targets) - _MOST_TARGETS
+            targets = ", ".join(map(str, entry.targets[:_MOST_TARGETS]))
+            targets += f" and {more:,} more" if more > 0 else ""
+            text = f"{start}  {targets}  by {body['who']}"
         case "snapshot":
             text = f"{start}  {body['predicate']} of {body['executed']}  by {body['who']}"
         case "repair":

@@ -11,7 +11,7 @@ import json
 
 import click
 
-from constat.cli.asking import project_option
+from constat.cli.asking import note_warned, project_option
 from constat.cli.draft_options import (
     RulesThatCount,
     answering,
@@ -109,6 +109,7 @@ def _prove_one(session: Session, goal: str, search: Search, shown: Shown, log: L
         note(line)
     if not shown.quiet:
         note_unapproved(result)
+        note_warned(session)
     return result.exit_code
 
 

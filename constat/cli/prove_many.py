@@ -13,6 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from constat.cli.asking import note_warned
 from constat.cli.files import write_file
 from constat.cli.output import counted, note, write, write_json
 from constat.cli.progress import watching
@@ -51,6 +52,8 @@ def prove_many(session: Session, goal: str, search: Search, shown: Shown, log: L
             _print(results, proofs, shown)
     for line in () if shown.quiet else told:
         note(line)
+    if not shown.quiet:
+        note_warned(session)
     return results[0].exit_code
 
 

@@ -18,7 +18,7 @@ import click
 
 from constat.cli.answer_text import Cells, ground_text, summary
 from constat.cli.arrow import write_arrow
-from constat.cli.asking import project_option
+from constat.cli.asking import note_warned, project_option
 from constat.cli.bulk_lines import bulk_csv_pieces, bulk_json_line_pieces, stored_rows
 from constat.cli.draft_options import RulesThatCount, answering, draft_options
 from constat.cli.engines import refuse_with_another
@@ -198,6 +198,7 @@ def _run(goal: str, engine: str, project: str | None, wanted: _Wanted) -> int:
         _give(answers, wanted, session.model_usage)
         if wanted.trace_calls:
             note(calls_text(answers.calls))
+        note_warned(session)
     return answers.exit_code
 
 

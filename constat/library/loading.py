@@ -24,11 +24,14 @@ if TYPE_CHECKING:
 
 
 def load_rules(
-    project: Project, texts: dict[str, str], places: dict[str, Path] | None = None
+    project: Project,
+    texts: dict[str, str],
+    places: dict[str, Path] | None = None,
+    warnings: list[Diagnostic] | None = None,
 ) -> AnalysedProgram:
     """Load and analyse; `texts` receives what was read, by the names that diagnostics use.
 
-    `places` receives the files by these names.
+    `places` receives the files by these names, `warnings` what is wrong and no error.
     """
     diagnostics: list[Diagnostic] = []
     files, roots = project.rules, project.rule_roots
@@ -36,6 +39,8 @@ def load_rules(
     if analysed is None:
         errors = [one for one in diagnostics if one.severity is Severity.ERROR]
         raise ConstatError(errors, exit_code=exit_code(errors))
+    if warnings is not None:
+        warnings[:] = diagnostics
     return analysed
 
 

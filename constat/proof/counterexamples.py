@@ -58,10 +58,11 @@ class Counterexample:
 
 @dataclass(frozen=True, slots=True)
 class Counterexamples:
-    """The first of them, and how many were met in all."""
+    """The first of them, and how many were met in all: at least so many with `at_least`."""
 
     shown: tuple[Counterexample, ...] = ()
     count: int = 0
+    at_least: bool = False
 
 
 def counterexamples(walker: Slice, code: RuleCode, place: int, binding: Binding) -> Counterexamples:
@@ -72,7 +73,7 @@ def counterexamples(walker: Slice, code: RuleCode, place: int, binding: Binding)
         shown = tuple(finder.shown(*one) for one in found[:MOST_SHOWN])
     except (TooLargeError, ValueError):
         return Counterexamples()
-    return Counterexamples(shown, len(found))
+    return Counterexamples(shown, len(found), finder.at_least)
 
 
 class _Finder:
@@ -82,6 +83,7 @@ class _Finder:
         self.walker = walker
         self.program = walker.program
         self.predicates = walker.program.program.predicates
+        self.at_least = False
 
     def against(self, code: RuleCode, place: int, binding: Binding) -> Iterator[Found]:
         """Yield each counterexample of a literal once."""
@@ -104,6 +106,8 @@ class _Finder:
         if predicate not in self.walker.derived:
             return
         ground = is_ground(pattern)
+        # Of a conclusion that is asked for by itself, the engine stops at the first rule.
+        self.at_least |= ground and len(self.program.rule_numbers(predicate)) > 1
         for number in self.program.rule_numbers(predicate):
             code = self.walker.code(number)
             for binding in self.instances(code, pattern):

@@ -74,7 +74,8 @@ class RuleAttempt:
     ``others`` what fails besides behind it.  ``candidates`` are the nearest, ``tried`` counts all
     that got there.  ``level`` says what the "no" rests on.  ``below`` are numbers of conclusions
     that are lacking, ``because`` numbers of proofs of what must not be there, of ``unproved`` more
-    there is none.  ``counterexamples`` are the first of ``counted`` that contradict an "every".
+    there is none.  ``counterexamples`` are the first of ``counted`` that contradict an "every",
+    or of more, with ``at_least``.
     """
 
     rule: str
@@ -94,6 +95,7 @@ class RuleAttempt:
     codes: tuple[str, ...] = ()
     counterexamples: tuple[Counterexample, ...] = ()
     counted: int = 0
+    at_least: bool = False
     unproved: int = 0
 
 
@@ -375,6 +377,7 @@ class _Looking:
             because=because,
             counterexamples=against.shown,
             counted=against.count,
+            at_least=against.at_least,
             unproved=unproved,
         )
 

@@ -268,6 +268,7 @@ def _attempt_json(attempt: RuleAttempt) -> dict[str, object]:
             for one in attempt.counterexamples
         ],
         "counterexamples_in_all": attempt.counted,
+        "counterexamples_at_least": attempt.at_least,
     }
 
 

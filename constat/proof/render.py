@@ -124,6 +124,11 @@ class Against(Protocol):
         """How many there are."""
         ...
 
+    @property
+    def at_least(self) -> bool:
+        """Whether there may be more: the engine stopped when one was enough."""
+        ...
+
 
 class _Writer:
     """Collects lines; a step that is met again is only named."""
@@ -334,7 +339,8 @@ def counterexample_lines(attempt: Against, level: int, moment: str) -> list[str]
     """Write the rows that contradict an "every", with their sources; of many the first."""
     if not attempt.counted:
         return []
-    lines = [(level, f"counterexamples: {attempt.counted:,}")]
+    least = "at least " if attempt.at_least else ""
+    lines = [(level, f"counterexamples: {least}{attempt.counted:,}")]
     told: tuple[SourceShown, ...] = ()
     for one in attempt.counterexamples:
         because = f", because {' and '.join(one.because)}" if one.because else ""

@@ -62,6 +62,7 @@ class Attempt:
     tried: int = 0
     counterexamples: tuple[Counterexample, ...] = ()
     counted: int = 0
+    at_least: bool = False
 
 
 def attempts_at(decision: Decision) -> tuple[Attempt, ...]:
@@ -111,6 +112,7 @@ def _attempt(walker: Slice, halt: Halt) -> Attempt:
         tried=halt.tried,
         counterexamples=against.shown,
         counted=against.count,
+        at_least=against.at_least,
     )
 
 

@@ -46,12 +46,15 @@ def state_findings(project: Project) -> Iterator[Finding]:
         yield _unwritable(project)
         return
     yield from _space(folder)
-    found = sorted(folder.glob("*.sqlite"))[:_MOST_LISTED]
+    every = sorted(folder.glob("*.sqlite"))
+    found = every[:_MOST_LISTED]
     damaged = [problem for one in found if (problem := _damage(one)) is not None]
     yield from damaged
     yield from (one for path in found for one in _rights(path))
     if not damaged:
-        yield Finding(_STATE, OK, f"looked at {counted(len(found), 'file')}: nothing is damaged")
+        others = f" of {len(every):,}" if len(every) > len(found) else ""
+        told = f"looked at {counted(len(found), 'file')}{others}: nothing is damaged"
+        yield Finding(_STATE, OK, told)
 
 
 def key_findings(project: Project) -> Iterator[Finding]:

@@ -172,6 +172,11 @@ class Based(Protocol):
         ...
 
     @property
+    def rule_warnings(self) -> tuple[Diagnostic, ...]:
+        """What is wrong with its rules and no error."""
+        ...
+
+    @property
     def texts(self) -> Mapping[str, str]:
         """The rule files by name."""
         ...
@@ -194,6 +199,7 @@ class OtherSession(Session):
         self._project = _without_plans(base.project, joined)
         self._program = joined.program
         self._texts = {**base.texts, **joined.texts}
+        self._rule_warnings = list(base.rule_warnings)
         self.joined = joined
 
     def _opened(self) -> Tiers:

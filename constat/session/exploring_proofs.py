@@ -261,7 +261,8 @@ def _other_rows(link: Link, name: str) -> ConstatError:
 def _not_proved(decision: Decision) -> ConstatError:
     if decision.limit or decision.outcome.stopped:
         return _unproved(decision.limit or f"the proof stopped: {decision.outcome.stopped}")
-    missing = "; ".join(f"{one.predicate}" for one in decision.gaps[:3])
+    names = list(dict.fromkeys(one.predicate for one in decision.gaps))
+    missing = "; ".join(names[:3]) + (f"; and {len(names) - 3:,} more" if names[3:] else "")
     why = f" (open: {missing})" if missing else ""
     return _unproved(f"its sources do not give these rows, and only these, any more{why}")
 

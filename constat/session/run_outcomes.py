@@ -8,6 +8,7 @@ gives its row. Example: a division by zero is C0608, with the rule and the value
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import ConstatError, Diagnostic
@@ -26,7 +27,11 @@ def whole(outcome: Outcome, predicate: str) -> list[Row]:
     """Give the rows of an outcome, sorted; raise where it is not the whole relation."""
     rows: set[Row] = set(outcome.rows(predicate, ACCEPTED))  # type: ignore[arg-type]  # what is accepted has values
     if any(row not in rows for row in outcome.rows(predicate, CONCEIVABLE)) and outcome.failures:
-        raise ConstatError([_failed(outcome, one) for one in outcome.failures[:_MOST_SHOWN]])
+        found = [_failed(outcome, one) for one in outcome.failures[:_MOST_SHOWN]]
+        more = len(outcome.failures) - len(found)
+        if more > 0:
+            found[-1] = replace(found[-1], note=f"and {more:,} more instances of rules err")
+        raise ConstatError(found)
     if outcome.stopped:
         raise stopped(outcome.stopped, ())
     return sorted(rows)

@@ -98,6 +98,7 @@ class Session(
         self._start = None if project is None else Path(project)
         self._engine = LazyEngine()
         self._texts: dict[str, str] = {}
+        self._rule_warnings: list[Diagnostic] = []
         self._project: Project | None = None
         self._program: AnalysedProgram | None = None
         self._tiers: Tiers | None = None
@@ -122,8 +123,14 @@ class Session(
     def program(self) -> AnalysedProgram:
         """The rules of the project; raises `ConstatError` with their mistakes."""
         if self._program is None:
-            self._program = load_rules(self.project, self._texts)
+            self._program = load_rules(self.project, self._texts, warnings=self._rule_warnings)
         return self._program
+
+    @property
+    def rule_warnings(self) -> tuple[Diagnostic, ...]:
+        """What is wrong with the rules and no error, as `check_rules` says it."""
+        self.program  # noqa: B018  reads the rules, where nobody has
+        return tuple(self._rule_warnings)
 
     @property
     def texts(self) -> Mapping[str, str]:

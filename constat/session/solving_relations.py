@@ -149,6 +149,8 @@ class ChainRelations:
             f"{one.reason} ({one.goal})" if one.goal else one.reason
             for one in answers.reasons[:_MOST_REASONS]
         )
+        more = len(answers.reasons) - _MOST_REASONS
+        reasons += (f"and {more:,} more reasons",) if more > 0 else ()
         return Relation(
             output,
             kinds,  # type: ignore[arg-type]  # kinds of columns

@@ -167,3 +167,25 @@ def test_a_rule_over_all_customers_makes_a_handful_of_calls(still_shop: Path) ->
         "json",
     ).json
     assert len(told["calls"]) <= 12
+
+
+def test_rules_with_warnings_say_so_once_on_stderr(tmp_path: Path) -> None:
+    rules = '.pragma "constat" "0.1"\n.decl n(x: number)\nn(1).\n.decl h(x: number)\n'
+    (tmp_path / "rules.dl").write_text(rules + "h(?y) :- n(?x), ?y = ?x / 2.\n")
+    (tmp_path / "constat.yaml").write_text("rules: rules.dl\n")
+    told = "1 warning in the rules: `constat rules check "
+    for asked in (
+        ["prove", "h(0)"],
+        ["prove", "h(0)", "--all"],
+        ["prove", "h(0)", "--format", "json"],
+        ["query", "h(?x)"],
+    ):
+        ran = run(*asked, "--project", tmp_path)
+        assert ran.code == 0, ran.err
+        assert ran.err.count(told) == 1, asked
+        assert told not in ran.out
+        assert ran.err.rstrip().endswith("rules.dl`")
+    for asked in (["prove", "h(0)"], ["prove", "h(0)", "--all"]):
+        assert told not in run(*asked, "--quiet", "--project", tmp_path).err
+    (tmp_path / "rules.dl").write_text(rules + "h(?x) :- n(?x).\n")
+    assert told not in run("prove", "h(1)", "--project", tmp_path).err

@@ -10,6 +10,8 @@ import pytest
 
 from constat import Session
 from constat.check import check_certificate
+from constat.proof.export.markdown import to_markdown
+from constat.proof.report.page import to_html
 from tests.cli.running import run
 
 if TYPE_CHECKING:
@@ -147,3 +149,20 @@ def test_many_conflicts_are_counted_where_not_all_are_shown(project: Path) -> No
         assert len(session.prove("tiers(2)").conflicts) == 3
     ran = run("prove", "tiers(2)", "--project", project, "--quiet")
     assert ran.out.rstrip().endswith(", and 2 more)")
+
+
+def test_a_conflict_is_seen_in_every_document(project: Path) -> None:
+    with Session(project) as session:
+        session.facts.add("tier(C1, gold)", author="alice")
+        certificate = session.prove("tier(C1, silver)").certificate
+    told = TOLD.removeprefix("conflict: ")
+    page = to_html(certificate)
+    opening = page[: page.index("</section>")]
+    assert f"<dt>Conflicts</dt><dd><ul><li>{told}</ul></dd>" in opening
+    # Nothing rests on it, so it is not told as a word that nobody accepted.
+    assert f"<strong>conflict: {told}</strong></ol>" in page
+    assert f"- Conflicts:\n  - {told}" in to_markdown(certificate).replace("\\", "")
+    with Session(project) as session:
+        certificate = session.prove("tier(C2, silver)").certificate
+    assert "Conflicts" not in to_html(certificate)
+    assert "Conflicts" not in to_markdown(certificate)

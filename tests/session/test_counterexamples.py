@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from typing import TYPE_CHECKING
 
@@ -34,6 +35,11 @@ untrained(?d) :- member(?d, ?m), !trained(?m).
 all_trained(?d) :- dept(?d), !untrained(?d).
 .decl none_untrained(d: symbol)
 none_untrained(?d) :- dept(?d), ?n = count : { member(?d, ?m), !trained(?m) }, ?n = 0.
+.decl unready(d: symbol)
+unready(?d) :- member(?d, ?m), !trained(?m).
+unready(?d) :- member(?d, "m1").
+.decl all_ready(d: symbol)
+all_ready(?d) :- dept(?d), !unready(?d).
 .decl few(d: symbol)
 few(?d) :- dept(?d), count : { member(?d, _m) } <= 1.
 .decl many(d: symbol)
@@ -106,3 +112,19 @@ def test_a_counterexample_is_certain(project: Path) -> None:
         tree = session.prove("all_paid(C1)").tree
     (attempt,) = tree.attempts
     assert attempt.counted == 6, "what alice says is only assumed, and six are known"
+
+
+def test_where_the_engine_stopped_at_the_first_rule_there_are_at_least_so_many(
+    project: Path,
+) -> None:
+    # `m1` is trained: only the second rule counts it, and nobody had to try that one.
+    ran = run("prove", "all_ready(sales)", "--project", project)
+    assert ran.code == 5
+    assert "counterexamples: at least " in ran.out
+    assert (
+        "counterexamples: at least " in run("why-not", "all_ready(sales)", "--project", project).out
+    )
+    told = run("why-not", "all_ready(sales)", "--project", project, "--format", "json").json
+    assert '"counterexamples_at_least": true' in json.dumps(told)
+    told = run("why-not", "all_trained(sales)", "--project", project, "--format", "json").json
+    assert '"counterexamples_at_least": false' in json.dumps(told)

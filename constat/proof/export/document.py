@@ -11,6 +11,7 @@ import json
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from constat.evaluation import CONFLICT
 from constat.proof.decoding import decode_program
 from constat.proof.render import printable
 from constat.syntax import print_rule
@@ -59,6 +60,12 @@ class Document:
     def rule_texts(self) -> list[str]:
         """The rules as text, printed from what a checker checks."""
         return [print_rule(rule) for rule in self.program.rules]
+
+    @cached_property
+    def conflicts(self) -> list[str]:
+        """Who says another value for a key: assumptions that nothing names (decision 0050)."""
+        texts = (one["text"] for one in self.assumptions if one["kind"] == "fact")
+        return [one.removeprefix(CONFLICT) for one in texts if one.startswith(CONFLICT)]
 
     def goal(self) -> str:
         """Return the goal as text."""

@@ -72,6 +72,9 @@ def _head(account: Account) -> str:
     lines += [
         f"  - {escaped(one['text'])} (confidence {escaped(one['confidence'])})" for one in taken
     ]
+    if account.document.conflicts:
+        lines.append("- Conflicts:")
+        lines += [f"  - {escaped(one)}" for one in account.document.conflicts]
     return "\n".join(lines)
 
 
@@ -84,7 +87,7 @@ def _rests(account: Account) -> str:
         when = f", read {escaped(time)}" if time else ""
         who = f", stated by {escaped(source['author'])}" if source["author"] else ""
         query = " ".join((source["query"] or "").split())
-        asked = f": {_code(query[:300])}" if query else ""
+        asked = f": {_code(shortened(query, 300))}" if query else ""
         kind = escaped(origin_of(source))
         name = escaped(source["name"] or source["tier"])
         lines.append(

@@ -12,6 +12,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
+from constat.evaluation import CONFLICT
 from constat.proof.export.wording import counted
 from constat.proof.report.markup import listed, moment, source_kind, step_link, text
 
@@ -110,6 +111,10 @@ def _assumptions(account: Account) -> str:
     items = []
     for place, assumption in enumerate(document.assumptions):
         steps = resting.get(place, [])
+        if assumption["text"].startswith(CONFLICT):
+            # It is no word that anything rests on: two tiers say different values.
+            items.append(f'<li id="as{place}"><strong>{text(assumption["text"])}</strong>')
+            continue
         accepted = "accepted" if place in document.header["under"] else "not accepted"
         kind = _KINDS.get(assumption["kind"], "an assumption")
         links = f" Steps: {_links(account, steps)}." if steps else ""

@@ -1,7 +1,7 @@
 """The first screen of a report: the question, the verdict, and what it rests on.
 
 In: an ``Account``.  Out: HTML.  Invariant: verdict, confidence, every accepted assumption, every
-source with its time, and whether the page has verified itself are on it.
+source with its time, conflicts, and whether the page has verified itself are on it.
 
 Example: "Is it true that C001 is a VIP?", PROVED, confidence 1, sales (database), 4 readings.
 """
@@ -16,6 +16,7 @@ from constat.proof.report.markup import (
     assumption_link,
     capital,
     code,
+    listed,
     moment,
     source_kind,
     source_name,
@@ -36,6 +37,7 @@ LABELS: Final = MappingProxyType(
     }
 )
 _MOST_WEAK: Final = 5
+_MOST_CONFLICTS: Final = 8
 
 
 def opening(account: Account, *, paper: bool = False) -> str:
@@ -47,9 +49,11 @@ def opening(account: Account, *, paper: bool = False) -> str:
         for name, said in (
             ("Confidence", _confidence(account)),
             ("Assumptions", _assumptions(account)),
+            ("Conflicts", _conflicts(account)),
             ("Rests on", _sources(account)),
             ("Verification", _state(paper=paper)),
         )
+        if said
     )
     return (
         f'<section class="opening {tone}" aria-labelledby="question">'
@@ -70,14 +74,14 @@ def _confidence(account: Account) -> str:
     sure = header["search"] == "exhausted" or value == "1"
     shown = f"<b>{text(value)}</b>" if sure else f"at least <b>{text(value)}</b>"
     links = _weakest(account) if value != "1" else []
-    where = f" It is that of step {', '.join(links)}." if links else ""
+    where = f" It is that of step {listed(links, _MOST_WEAK)}." if links else ""
     return f"{shown}, the weakest link: no step is weaker. It is not a probability.{where}"
 
 
 def _weakest(account: Account) -> list[str]:
     """Return links to the steps at which the confidence comes in."""
     value = account.document.header["confidence"]
-    found = [
+    return [
         step_link(account, place)
         for place in account.order
         if account.steps[place].confidence == value
@@ -85,7 +89,6 @@ def _weakest(account: Account) -> list[str]:
             account.steps[one.step].confidence == value for one in account.steps[place].premises
         )
     ]
-    return found[:_MOST_WEAK]
 
 
 def _assumptions(account: Account) -> str:
@@ -95,6 +98,14 @@ def _assumptions(account: Account) -> str:
     items = "".join(f"<li>{assumption_link(account, place)}" for place in under)
     many = "this holds" if len(under) == 1 else f"these {len(under):,} hold"
     return f"The verdict stands if {many}:<ul>{items}</ul>"
+
+
+def _conflicts(account: Account) -> str:
+    """List who says another value for a key, and what counts."""
+    told = account.document.conflicts
+    items = "".join(f"<li>{text(one)}" for one in told[:_MOST_CONFLICTS])
+    more = len(told) - _MOST_CONFLICTS
+    return f"<ul>{items}{f'<li>and {more:,} more' if more > 0 else ''}</ul>" if told else ""
 
 
 def _sources(account: Account) -> str:
