@@ -19,7 +19,7 @@ from constat.proof.report.opening import opening
 from constat.proof.report.page import sections, to_html
 from tests.check.catalog import GOOD
 from tests.check.catalog import good as good_certificate
-from tests.proof.asking import Table
+from tests.proof.asking import Table, analysed, ask, certificate
 from tests.report.certificates import (
     PAYLOADS,
     VERDICTS,
@@ -321,3 +321,12 @@ def test_each_absence_and_each_fold_is_explained_with_its_level(name: str) -> No
     account = account_of(good()[name])
     levels = sorted(step.level for step in account.steps if step.level)
     assert sorted(re.findall(r"Completeness (C[0-4])\.", to_html(good()[name]))) == levels
+
+
+def test_the_weakest_links_that_are_left_out_are_counted() -> None:
+    body = ", ".join(f"item({number})" for number in range(7))
+    program = analysed(f".decl item(n: number)\n.decl full()\nfull() :- {body}.\n")
+    said = Table(said=tuple(((number,), "0.9") for number in range(7)))
+    page = to_html(certificate(ask(program, "full()", {"item": said})))
+    where = page[page.index("It is that of step") :]
+    assert where[: where.index("</dd>")].endswith(" and 2 more.")

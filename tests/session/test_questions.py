@@ -333,3 +333,72 @@ def test_what_cannot_be_abducible_is_refused(
     with pytest.raises(ConstatError) as problem:
         session.missing_facts("is_vip(C002)", **asked)  # type: ignore[arg-type]  # as parametrised
     assert [one.code for one in problem.value.diagnostics] == [code]
+
+
+NEGATED_TWICE = """\
+.pragma "constat" "0.1"
+.decl placed(c: symbol)
+.decl blocked(c: symbol)
+.decl excused(c: symbol)
+.decl lifted(c: symbol)
+lifted(?c) :- excused(?c).
+.decl bad(c: symbol)
+bad(?c) :- blocked(?c), !lifted(?c).
+.decl good(c: symbol)
+good(?c) :- placed(?c), !bad(?c).
+.decl vip(c: symbol)
+vip(?c) :- good(?c).
+"""
+
+
+@pytest.mark.parametrize(
+    ("named", "facts", "expected"),
+    [
+        # Fewer `bad` is fewer `blocked` or, below a second absence, more `excused`.
+        (
+            {"removable": {"bad": "1"}},
+            "placed: [a], blocked: [a], excused: []",
+            [([], ["blocked(a)"]), (["excused(a)"], [])],
+        ),
+        (
+            {"abducible": {"good": "1"}},
+            "placed: [], blocked: [], excused: []",
+            [(["placed(a)"], [])],
+        ),
+        (
+            {"abducible": {"vip": "2"}},
+            "placed: [a], blocked: [a], excused: []",
+            [([], ["blocked(a)"]), (["excused(a)"], [])],
+        ),
+        # More of `lifted` is what helps here, and fewer of it never does.
+        ({"removable": {"lifted": "1"}}, "placed: [a], blocked: [a], excused: []", []),
+        (
+            {"abducible": {"lifted": "1"}},
+            "placed: [a], blocked: [a], excused: []",
+            [(["excused(a)"], [])],
+        ),
+    ],
+)
+def test_missing_looks_through_a_conclusion_that_is_named(
+    tmp_path: Path,
+    named: dict[str, dict[str, str]],
+    facts: str,
+    expected: list[tuple[list[str], list[str]]],
+) -> None:
+    (tmp_path / "rules.dl").write_text(NEGATED_TWICE)
+    closed = "closed: [placed, blocked, excused]"
+    (tmp_path / "constat.yaml").write_text(f"rules: rules.dl\nfacts: {{{facts}}}\n{closed}\n")
+    with Session(tmp_path) as session:
+        found = session.missing_facts(
+            "vip(a)",
+            abducible=named.get("abducible", {}),
+            removable=named.get("removable", {}),
+        )
+        sets = [([fact.fact for fact in one.add], list(one.remove)) for one in found.sets]
+        assert sorted(sets) == sorted(expected)
+        for one in found.sets:
+            add = [fact.tried for fact in one.add]
+            assert session.what_if("vip(a)", add=add, remove=list(one.remove)).after.verdict in {
+                Verdict.PROVED,
+                Verdict.PROVED_UNDER,
+            }
