@@ -98,7 +98,11 @@ class Witnesses:
         if plan is None:
             columns = tuple(range(len(rule.head.terms)))
             kinds = self._evaluation.program.variable_kinds[number]
-            plan = compile_rule(number, rule, columns, kinds, self._costs, keep_all=True)
+            # An aggregate has to ask what it asked during evaluation: its own order stays.
+            asked = self._evaluation.plan.costs
+            plan = compile_rule(
+                number, rule, columns, kinds, self._costs, keep_all=True, inside=asked
+            )
             self._plans[number] = plan
         return plan
 

@@ -51,7 +51,7 @@ from constat.plan.operators import (
 from constat.plan.order import Rank, order_body
 
 
-def compile_rule(
+def compile_rule(  # noqa: PLR0913  costs may differ inside of aggregates
     number: int,
     rule: Rule,
     columns: Columns,
@@ -59,9 +59,13 @@ def compile_rule(
     costs: Mapping[str, int] | Rank,
     *,
     keep_all: bool = False,
+    inside: Mapping[str, int] | None = None,
 ) -> RulePlan:
-    """Plan one rule for the head columns that are bound; `costs` as `order_body` takes them."""
-    body = _Body(rule, kinds, costs, keep_all=keep_all)
+    """Plan one rule for the head columns that are bound; `costs` as `order_body` takes them.
+
+    `inside` are the costs inside of aggregates, where they differ.
+    """
+    body = _Body(rule, kinds, costs if inside is None else inside, keep_all=keep_all)
     checks = body.start(columns, rule)
     bound = set(body.slots)
     order = order_body(rule.body, bound, set(outer_names(rule)), costs)

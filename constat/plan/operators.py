@@ -185,13 +185,15 @@ class Procedure:
 class Plan:
     """All procedures a goal can need.
 
-    `component[p]` numbers the strongly connected component of a derived predicate.
+    `component[p]` numbers the strongly connected component of a derived predicate; `costs` are
+    those of all predicates, by which bodies are ordered.
     """
 
     goal: ProcedureKey
     procedures: Mapping[ProcedureKey, Procedure]
     component: Mapping[str, int]
     recursive: frozenset[int]
+    costs: Mapping[str, int]
 
 
 def slots_of(expression: Expression) -> tuple[int, ...]:

@@ -37,4 +37,4 @@ def plan_program(analysed: AnalysedProgram, goal: Atom, costs: Mapping[str, int]
         for predicate in one.predicates
     }
     recursive = frozenset(n for n, one in enumerate(analysed.components) if one.recursive)
-    return Plan(key, adorn(analysed, key, every), component, recursive)
+    return Plan(key, adorn(analysed, key, every), component, recursive, every)

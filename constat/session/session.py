@@ -459,11 +459,6 @@ class Session(
 
     def _opened(self) -> Tiers:
         if self._tiers is None:
-            if self.project.models.named:
-                # Only what models are asked needs to know what was said.
-                said = importlib.import_module("constat.authoring.constants")
-                rules = (one for one in self.program.rules if one.body)
-                self._said.update(one.value for one in said.constants_of(rules).values())
             self._tiers = build_externals(
                 self.project,
                 self.program,
@@ -472,9 +467,16 @@ class Session(
                 observe=self._tell,
                 checker=checked,
                 models=lambda: self.models,
-                said=self._said,
+                said=self._spoken,
             )
         return self._tiers
+
+    def _spoken(self) -> set[Value]:
+        """Give the values that goals and rules name; of the rules only a model's tier asks."""
+        reading = importlib.import_module("constat.authoring.constants")
+        rules = (one for one in self.program.rules if one.body)
+        self._said.update(one.value for one in reading.constants_of(rules).values())
+        return self._said
 
     def _limits(self) -> Limits:
         bounds = self.project.limits

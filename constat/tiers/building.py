@@ -76,7 +76,7 @@ def build_externals(  # noqa: PLR0913  what a session hands down
     observe: Observer = ignore_event,
     checker: Checker | None = None,
     models: Callable[[], ModelAccess] | None = None,
-    said: Collection[Value] = frozenset(),
+    said: Callable[[], Collection[Value]] = frozenset,
 ) -> Tiers:
     """Build a chain for each external predicate.
 
@@ -161,13 +161,13 @@ def _model_tier(
     project: Project,
     external: Sequence[Predicate],
     models: Callable[[], ModelAccess] | None,
-    said: Collection[Value],
+    said: Callable[[], Collection[Value]],
 ) -> ModelTier | None:
     """Give the tier where a predicate lets a model be asked."""
     if models is None or not any(asks_model(one, project) for one in external):
         return None
     telling = importlib.import_module("constat.tiers.model")
-    found: ModelTier = telling.ModelTier(project, models(), said)
+    found: ModelTier = telling.ModelTier(project, models(), said())
     return found
 
 

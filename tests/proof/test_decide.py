@@ -341,3 +341,26 @@ d2(?w) :- e(?y, ?x), k(?y), d(?x, ?w), !d1(?y), ?x != ?y.
     declared = Assumption("closure", "k", "a person declares k complete", Decimal(1))
     tables = {"e": Gone(), "k": Table((("c",),), closed=declared, cost=1)}
     assert ask(rules, 'd2("b")', tables).verdict is Verdict.UNRESOLVED
+
+
+def test_an_aggregate_asks_for_a_proof_what_it_asked_in_evaluation() -> None:
+    # A proof looks at recursive relations last; inside of an aggregate that asks for other rows.
+    rules = analysed(
+        """
+.decl boss(e: symbol, m: symbol)
+.input boss(source="s", query="q")
+.decl serves(c: symbol, e: symbol)
+.input serves(source="s", query="q")
+.decl under(e: symbol, m: symbol)
+under(?e, ?m) :- boss(?e, ?m).
+under(?e, ?t) :- under(?e, ?m), boss(?m, ?t).
+.decl served(m: symbol, n: number)
+served(?m, ?n) :- boss(_, ?m), ?n = count : { under(?e, ?m), serves(_c, ?e) }.
+"""
+    )
+    tables = {
+        "boss": Table((("bob", "ann"), ("cleo", "bob"))),
+        "serves": Table((("x", "cleo"), ("y", "bob"))),
+    }
+    assert ask(rules, "served(ann, 2)", tables).verdict is Verdict.PROVED
+    assert ask(rules, "served(ann, 1)", tables).verdict is Verdict.DISPROVED

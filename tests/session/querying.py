@@ -23,6 +23,7 @@ RULES = """\
 reach(?a, ?b) :- pair(?a, ?b).
 reach(?a, ?c) :- reach(?a, ?b), pair(?b, ?c).
 .decl ratio(name: symbol, r: number)
+@[floor]
 ratio(?name, 10 / ?n) :- thing(?name, ?n, _, _, _, _, _, _).
 .decl listed(x: symbol)
 .decl query(x: symbol)
