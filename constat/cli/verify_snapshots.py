@@ -17,7 +17,7 @@ from constat.session.checking_openings import (
     read_openings,
 )
 from constat.session.logging_decisions import Decisions
-from constat.session.signing_snapshots import newer_snapshots, read_snapshot
+from constat.session.signing_snapshots import newer_snapshots, read_snapshot, unlogged_snapshots
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,5 +43,8 @@ def verify_openings(
     else:
         opened = read_openings(read_file(asked.openings, MOST_BYTES))
         found = check_openings(certificate, read, opened)
-    newer = newer_snapshots(read, Decisions(lambda: project).records() if project else ())
-    return demanding(found, newer, opened=asked.require_opened, newest=asked.require_newest)
+    records = Decisions(lambda: project).records() if project else ()
+    newer, unlogged = newer_snapshots(read, records), unlogged_snapshots(read, records)
+    return demanding(
+        found, newer, unlogged, opened=asked.require_opened, newest=asked.require_newest
+    )

@@ -76,14 +76,27 @@ class OpeningReport:
 
 
 def demanding(
-    report: OpeningReport, newer: tuple[str, ...], *, opened: bool, newest: bool
+    report: OpeningReport,
+    newer: tuple[str, ...],
+    unlogged: tuple[str, ...],
+    *,
+    opened: bool,
+    newest: bool,
 ) -> OpeningReport:
-    """Let a report hold only where everything is opened, and in the newest snapshots there are."""
+    """Let a report hold only where everything is opened, and in the newest snapshots there are.
+
+    Of what is `unlogged` the log of decisions knows no snapshot, so none can be called the newest.
+    """
     reason = report.reason
     if not reason and opened and report.not_opened:
         reason = f"not everything is opened: {', '.join(report.not_opened)}"
     if not reason and newest and newer:
         reason = newer[0]
+    if not reason and newest and unlogged:
+        reason = (
+            f"the log of decisions knows no snapshot of {', '.join(unlogged)}, so nothing tells"
+            " whether there is a newer one; `constat snapshot --log` writes them down"
+        )
     return replace(report, reason=reason, newer=newer)
 
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 REJECTED: Final = 1
 _DIGITS: Final = 16
 _RULES: Final = "rules"
+_LEAVES: Final = "leaves"
 _NOT_READ: Final = "leaves were not re-read"
 
 
@@ -65,12 +66,26 @@ class LeafReport:
     @property
     def exit_code(self) -> int:
         """The verdict's own code; 1 for other rules, a leaf that has changed, or a rejection."""
-        return REJECTED if self.drift or self.reason else self.report.exit_code
+        return REJECTED if self.reason else self.report.exit_code
+
+    @property
+    def place(self) -> str:
+        """What a verdict that the checker accepts fails at: the rules, the leaves, or nothing."""
+        if not self.report.accepted:
+            return ""
+        if self.rules and not self.allows_other_rules:
+            return _RULES
+        return _LEAVES if self.drift else ""
 
     @property
     def reason(self) -> str:
-        """Why a verdict that the checker accepts is not shown: it is one of other rules."""
-        if not self.report.accepted or not self.rules or self.allows_other_rules:
+        """Why a verdict that the checker accepts is not shown: other rules, or other rows."""
+        if self.place == _LEAVES:
+            return (
+                f"{len(self.drift)} of {len(self.leaves)} are not as the certificate shows them, so"
+                " its verdict is one of other data"
+            )
+        if not self.place:
             return ""
         return (
             f"the rules are not those of the project now: {'; '.join(self.rules)}; "
@@ -90,7 +105,7 @@ class LeafReport:
         """Give the report as a JSON object."""
         told = json.loads(self.report.to_json())
         if self.reason:
-            told |= {"accepted": False, "verdict": None, "code": _RULES, "place": _RULES}
+            told |= {"accepted": False, "verdict": None, "code": self.place, "place": self.place}
             told |= {"reason": self.reason}
         return {
             **told,
@@ -109,7 +124,7 @@ class LeafReport:
         """Give the report for people."""
         if not self.report.accepted:
             return self.report.to_text()
-        lines = [f"REJECTED at {_RULES}: {self.reason}"]
+        lines = [f"REJECTED at {self.place}: {self.reason}"]
         if not self.reason:
             lines = replace(self.report, notes=tuple(self.notes)).to_text().splitlines()
         lines.append(f"leaves: {len(self.leaves)} read again, {len(self.drift)} changed")

@@ -204,19 +204,31 @@ def _committed(statement: Statement, finding: Finding) -> Committed:
     )
 
 
+def unlogged_snapshots(
+    snapshots: Sequence[Committed], records: Sequence[Record]
+) -> tuple[str, ...]:
+    """Name the predicates of whose snapshots the log of decisions knows none."""
+    unknown = (one.predicate for one in snapshots if not _logged(one, records))
+    return tuple(dict.fromkeys(unknown))
+
+
+def _logged(one: Committed, records: Sequence[Record]) -> list[str]:
+    """Give when the snapshots of a predicate that the log of decisions knows were taken."""
+    return [
+        record.entry.body["executed"]
+        for record in records
+        if record.entry.kind == SNAPSHOT
+        and record.entry.body is not None
+        and record.entry.body["predicate"] == one.predicate
+        and record.entry.body["source"] == one.source
+    ]
+
+
 def newer_snapshots(snapshots: Sequence[Committed], records: Sequence[Record]) -> tuple[str, ...]:
     """Say of which snapshots the log of decisions knows newer ones, and of when."""
     found: dict[str, None] = {}
     for one in snapshots:
-        known = [
-            record.entry.body["executed"]
-            for record in records
-            if record.entry.kind == SNAPSHOT
-            and record.entry.body is not None
-            and record.entry.body["predicate"] == one.predicate
-            and record.entry.body["source"] == one.source
-        ]
-        newest = max(known, default="")
+        newest = max(_logged(one, records), default="")
         if newest > one.executed:
             told = f"{one.predicate} is shown as of {one.executed}, and the log of decisions knows"
             found[f"{told} a newer one of {newest}; --require-newest demands the newest"] = None

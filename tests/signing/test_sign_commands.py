@@ -398,22 +398,24 @@ def test_an_older_snapshot_is_told_from_a_newer_one_that_the_log_knows(
         return run("verify", folder / "c001.json", *options, "--project", shop)
 
     assert "older snapshot" not in verified(*asked).out
-    assert verified(*asked, "--require-newest").code == 0
-    newer = folder / "newer.dsse"
-    taken = ("snapshot", "customer", "--key", folder / "s.pem", "-o", newer, "--project", shop)
-    ran = run(*taken, "--log", "--by", "Sales")
-    assert ran.code == 0, ran.err
+    ran = verified(*asked, "--require-newest")
+    assert (ran.code, "knows no snapshot of customer, blocked" in ran.out) == (1, True)
+    newest = list(asked)
+    for name in ("customer", "blocked"):
+        newer = folder / f"newer-{name}.dsse"
+        taken = ("snapshot", name, "--key", folder / "s.pem", "-o", newer, "--project", shop)
+        ran = run(*taken, "--log", "--by", "Sales")
+        assert ran.code == 0, ran.err
+        newest[newest.index(str(folder / f"{name}.dsse"))] = str(newer)
     listed = run("log", "list", "--all", "--project", shop).out
     assert "  snapshot  customer of " in listed
     assert run("log", "verify", "--project", shop).code == 0
     ran = verified(*asked)
     assert ran.code == 0, ran.out
-    (line,) = (one for one in ran.out.splitlines() if one.startswith("older snapshot: "))
+    line, other = (one for one in ran.out.splitlines() if one.startswith("older snapshot: "))
     assert line.startswith("older snapshot: customer is shown as of ")
+    assert other.startswith("older snapshot: blocked is shown as of ")
     assert line.endswith("--require-newest demands the newest")
     ran = verified(*asked, "--require-newest")
     assert (ran.code, ran.out.startswith("REJECTED at snapshots: customer is shown")) == (1, True)
-    # The newest itself passes, and so does a relation of which the log knows none.
-    index = asked.index(str(folder / "customer.dsse"))
-    newest = [*asked[:index], str(newer), *asked[index + 1 :]]
     assert verified(*newest, "--require-newest").code == 0
