@@ -114,8 +114,14 @@ class DuckSession:
     def append(self, table: str, rows: Sequence[tuple[str | None, ...]]) -> None:
         """Add rows to a table of ours."""
         try:
-            with self._connection.appender(f'"{table}"') as appender:
-                appender.append_rows(rows)
+            appender = self._connection.appender(f'"{table}"')
+            try:
+                with appender:
+                    appender.append_rows(rows)
+            except BaseException:
+                # What was ended in the middle would warn of the rows that it drops.
+                appender.clear()
+                raise
         except self._duckdb.Error as problem:
             raise self._told(problem) from None
 

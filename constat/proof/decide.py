@@ -55,6 +55,11 @@ _NOT_SHOWN = (
     "belong together, and these leave it open; answer what is missing, or bind more of the goal"
 )
 
+_WITHHELD = (
+    "evaluation leaves the goal open, although what it looked at would decide it; "
+    "answer what is missing, or ask for what the goal rests on by itself"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Decision:
@@ -299,6 +304,12 @@ def _nothing_claimed(outcome: Outcome) -> Proof:
     proof = Proof(hard_reading(UnknownOutcome(outcome)), outcome.goal)
     proof.show((), bounded=True)
     return proof
+
+
+def withheld(decision: Decision) -> Decision:
+    """Leave a goal open without a claim, where what was shown for that would decide it."""
+    outcome = decision.outcome
+    return _undecided(outcome, _nothing_claimed(outcome), limit=_WITHHELD)
 
 
 def _undecided(

@@ -10,14 +10,16 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from constat import __version__
-from constat.evaluation import Origin
+from constat.evaluation import Origin, Verdict
 from constat.proof import build_certificate, proof_tree
+from constat.proof.decide import withheld
 from constat.proof.overlay import UNAPPROVED
 from constat.proof.speech import PLAIN, Speech
 from constat.proof.translation import Translation, goal_words
+from constat.session.nested import checked
 from constat.session.spelling import shown_goal
 from constat.syntax import print_row
 
@@ -25,9 +27,13 @@ if TYPE_CHECKING:
     from decimal import Decimal
 
     from constat.analysis import AnalysedProgram
-    from constat.evaluation import Assumption, Call, Verdict
+    from constat.evaluation import Assumption, Call
     from constat.model import Usage
     from constat.proof import Decision, Tree
+
+
+# Open goals with longer certificates are given out unchecked: checking them would take seconds.
+_MOST_CHECKED: Final = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -124,7 +130,23 @@ class Result:
 def result_of(
     decision: Decision, program: AnalysedProgram, created: str, speech: Speech = PLAIN
 ) -> Result:
-    """Make the result of a decision about a goal of a program."""
+    """Make the result of a decision about a goal of a program.
+
+    A goal is open only where what is shown leaves it open, which is what the checker says: where
+    it sees more than the engine does, nothing is shown.
+    """
+    result = _made(decision, program, created, speech)
+    if decision.verdict is not Verdict.UNRESOLVED:
+        return result
+    if len(result.certificate) > _MOST_CHECKED:
+        return result
+    report = checked(result.certificate, None, ())
+    if report.accepted or report.place != "header.verdict":
+        return result
+    return _made(withheld(decision), program, created, speech)
+
+
+def _made(decision: Decision, program: AnalysedProgram, created: str, speech: Speech) -> Result:
     predicates = program.program.predicates
     predicate = predicates[decision.goal.predicate]
     goal = shown_goal(predicate, decision.goal)

@@ -127,8 +127,14 @@ class Connection:
         """Add rows of Python to a table."""
 
         def work() -> None:
-            with self.driver.appender(table) as appender:
-                appender.append_rows(rows)
+            appender = self.driver.appender(table)
+            try:
+                with appender:
+                    appender.append_rows(rows)
+            except BaseException:
+                # What was ended in the middle would warn of the rows that it drops.
+                appender.clear()
+                raise
 
         self.guarded(work)
 
