@@ -1,8 +1,9 @@
 """What a question says and its goal does not is noticed, on pairs that were written for it.
 
 `translations.yaml` was written before the detector, `translations_later.yaml` after it and with
-other words on purpose; the 64 questions were written for something else. The figures stand in
-tests/bench/README.md: a change may make them better, and then they are written down anew.
+other words on purpose; the 64 questions were written for something else; `translations_blind.yaml`
+was written by somebody who had seen no code. The figures stand in tests/bench/README.md: a change
+may make them better, and then they are written down anew.
 """
 
 from __future__ import annotations
@@ -36,6 +37,11 @@ MISSED: Final = {
 }
 ALARMED: Final = {"Did C001 order something in May or June 2025?"}
 SHORTEST: Final = 60
+BLIND: Final = "translations_blind"
+PRELUDE: Final = '.pragma "constat" "0.1"\n.include "constat/prelude.dl"\n.once\n'
+BLIND_EACH: Final = 40
+BLIND_NOTICED: Final = 34
+BLIND_ALARMED: Final = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +57,38 @@ class Pair:
 
 def pairs(name: str) -> list[Pair]:
     return [Pair(**one) for one in yaml.safe_load((FOLDER / f"{name}.yaml").read_text("utf-8"))]
+
+
+@dataclass(frozen=True, slots=True)
+class Blind:
+    """A pair with a project of its own: `people` declares what the rules stand on."""
+
+    pair: Pair
+    people: str
+
+
+def blind() -> list[Blind]:
+    entries = yaml.safe_load((FOLDER / f"{BLIND}.yaml").read_text("utf-8"))
+    return [
+        Blind(
+            Pair(one["id"], one["question"], one["goal"], one.get("rules", ""), one["lost"]),
+            one["people"],
+        )
+        for one in entries
+    ]
+
+
+@pytest.fixture(scope="module")
+def blindly(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[str, ...]]:
+    """What is noticed of each pair of the blind half, by its question."""
+    found: dict[str, tuple[str, ...]] = {}
+    for one in blind():
+        folder = tmp_path_factory.mktemp("blind")
+        (folder / "constat.yaml").write_text("project: blind\nrules: blind.dl\n")
+        (folder / "blind.dl").write_text(f"{PRELUDE}{one.people}")
+        with Session(folder) as session:
+            found[one.pair.question] = noticed({one.pair.schema: session}, one.pair)
+    return found
 
 
 @pytest.fixture(scope="module")
@@ -92,6 +130,20 @@ def test_where_nothing_is_lost_there_is_no_alarm(sessions: dict[str, Session]) -
         Pair(one.schema, one.text, one.reference.goal, one.reference.rules) for one in questions()
     ]
     assert {one.question for one in clean if noticed(sessions, one)} == ALARMED
+
+
+def test_of_the_blind_half_so_much_is_noticed(blindly: dict[str, tuple[str, ...]]) -> None:
+    lossy = [one.pair.question for one in blind() if one.pair.lost]
+    assert len(lossy) == BLIND_EACH
+    missed = [one for one in lossy if not blindly[one]]
+    assert len(lossy) - len(missed) >= BLIND_NOTICED, missed
+
+
+def test_of_the_blind_half_so_few_are_false_alarms(blindly: dict[str, tuple[str, ...]]) -> None:
+    clean = [one.pair.question for one in blind() if not one.pair.lost]
+    assert len(clean) == BLIND_EACH
+    alarmed = [one for one in clean if blindly[one]]
+    assert len(alarmed) <= BLIND_ALARMED, alarmed
 
 
 @pytest.mark.parametrize(
