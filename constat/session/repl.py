@@ -10,7 +10,8 @@ the session `notebook.session` answers `p(C001)`.
 from __future__ import annotations
 
 import re
-from contextlib import suppress
+import time
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Final, Self
@@ -64,6 +65,14 @@ class Kind(Enum):
     RULES = "rules"
     GOAL = "goal"
     QUESTION = "question"
+
+
+@dataclass(frozen=True, slots=True)
+class Lacking:
+    """Goals with the facts that they lack, and those that a limit kept from being tried again."""
+
+    goals: tuple[tuple[str, tuple[str, ...]], ...]
+    untried: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,19 +326,28 @@ class Notebook:
             Conversation(project, self.conversation).keep(exchange) if project.models.named else ()
         )
 
-    def unresolved(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    def unresolved(self) -> Lacking:
         """Give the goals that lack facts now, with those facts as goals.
 
         Each that lacked one is tried again: what was stated meanwhile counts. One that can be asked
-        no longer lacks nothing.
+        no longer lacks nothing. All of them share the time that one evaluation has in this project.
         """
-        found = []
+        found, left_out = [], []
+        until = time.monotonic() + self.base.project.limits.seconds
         for goal in dict.fromkeys(one.goal for one in self.results if one.missing):
-            with suppress(ConstatError):
+            left = until - time.monotonic()
+            if left <= 0:
+                left_out.append(goal)
+                continue
+            with suppress(ConstatError), ExitStack() as stack:
+                for one in {id(one): one for one in (self.base, self.session)}.values():
+                    stack.enter_context(one.within(left))
                 result = self._again(goal)
-                if result.missing:
+                if result.decision.outcome.stopped not in {"", "settled"}:
+                    left_out.append(goal)
+                elif result.missing:
                     found.append((goal, tuple(result.missing)))
-        return tuple(found)
+        return Lacking(tuple(found), tuple(left_out))
 
     def close(self) -> None:
         """End what was opened; the project's own session is whoever opened it to close."""

@@ -13,6 +13,7 @@ import importlib
 import json
 import time
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -477,6 +478,17 @@ class Session(
         rules = (one for one in self.program.rules if one.body)
         self._said.update(one.value for one in reading.constants_of(rules).values())
         return self._said
+
+    @contextmanager
+    def within(self, seconds: float) -> Iterator[None]:
+        """Bound each evaluation meanwhile by so many seconds, if the project allows it more."""
+        before = self.project
+        bounds = replace(before.limits, seconds=min(seconds, before.limits.seconds))
+        self._project = replace(before, limits=bounds)
+        try:
+            yield
+        finally:
+            self._project = before
 
     def _limits(self) -> Limits:
         bounds = self.project.limits

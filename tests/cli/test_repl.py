@@ -8,6 +8,8 @@ import signal
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -21,7 +23,9 @@ from constat.cli.repl.looping import coloured
 from constat.cli.repl.offering import constants, offers
 from constat.cli.repl.starting import entries
 from constat.cli.solve_options import plan_file
+from constat.session import repl
 from constat.session.repl import Kind, Notebook, is_complete, kind_of
+from constat.session.result import Result
 from constat.session.suppositions import Suppositions
 from tests.authoring.scripted import Scripted, proposed
 from tests.cli.running import Ran, run
@@ -292,13 +296,53 @@ def test_a_fact_that_the_last_question_lacks_is_stated_and_it_is_tried_again(
         told = capsys.readouterr().out
         assert "added: insured(C001), stated by ada" in told
         assert "PROVED UNDER assumptions: covered(C001)" in told
-        assert notebook.unresolved() == ()
+        assert notebook.unresolved().goals == ()
         assert enter(desk, "/undo")
-        assert notebook.unresolved() == (("covered(C001)", ("insured(C001)",)),)
+        assert notebook.unresolved().goals == (("covered(C001)", ("insured(C001)",)),)
         # Once something else was asked the draft is not meant any more.
         assert enter(desk, "is_vip(C001)")
         assert not enter(desk, "/facts insured(C001)")
-        assert notebook.unresolved() == (("covered(C001)", ("insured(C001)",)),)
+        assert notebook.unresolved().goals == (("covered(C001)", ("insured(C001)",)),)
+
+
+def test_goals_that_are_tried_again_share_one_limit_of_time(
+    shop: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Session(shop) as session, Notebook(session) as notebook:
+        goals = ["is_strategic(C009)", "is_strategic(C008)", "is_strategic(C007)"]
+        for goal in goals:
+            notebook.prove(goal)
+        allowed = session.project.limits.seconds
+        tried: list[float] = []
+        prove = Session.prove
+
+        def watched(asked: Session, goal: str) -> Result:
+            tried.append(asked.project.limits.seconds)
+            return prove(asked, goal)
+
+        clock = iter([0.0, 0.0, allowed - 30, allowed + 1])
+        with monkeypatch.context() as patched:
+            patched.setattr(Session, "prove", watched)
+            patched.setattr(repl, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+            found = notebook.unresolved()
+        assert tried == [allowed, 30]
+        assert [goal for goal, _ in found.goals] == goals[:2]
+        assert found.untried == (goals[2],)
+        assert session.project.limits.seconds == allowed
+        with session.within(0):
+            assert enter(Desk(notebook, "ada"), "/unresolved")
+    told = capsys.readouterr().out
+    assert told.startswith("not tried again to the end within the limits of the project")
+    assert all(f"\n  {goal}\n" in told for goal in goals)
+
+
+def test_a_goal_that_a_limit_cut_off_is_told(shop: Path) -> None:
+    with Session(shop) as session, Notebook(session) as notebook:
+        notebook.prove("is_strategic(C009)")
+        bounds = replace(session.project.limits, calls=0)
+        session._project = replace(session.project, limits=bounds)
+        found = notebook.unresolved()
+    assert (found.goals, found.untried) == ((), ("is_strategic(C009)",))
 
 
 def test_what_is_unresolved_is_never_stale(shop: Path, entered: Entered) -> None:

@@ -108,12 +108,17 @@ def missing(desk: Desk, goal: str) -> None:
 def unresolved(desk: Desk, _: str) -> None:
     """List the goals that lack facts, with those facts."""
     found = desk.notebook.unresolved()
-    if not found:
+    if not (found.goals or found.untried):
         note("nothing that was asked lacks a fact")
-    for goal, facts in found:
+    for goal, facts in found.goals:
         write(goal)
         for fact in facts:
             write(f"  missing: {fact}")
+    if found.untried:
+        allowed = f"{desk.session.project.limits.seconds:g} seconds"
+        write(f"not tried again to the end within the limits of the project ({allowed}):")
+        for goal in found.untried:
+            write(f"  {goal}")
 
 
 def what_if(desk: Desk, rest: str) -> None:
