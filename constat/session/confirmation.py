@@ -95,7 +95,10 @@ def translate(reading: Reading, speech: Speech, project: Project, *, required: b
         words,
         Status.UNCONFIRMED,
         reading.question,
-        losses(reading.question, reading.goal, reading.program, reading.base),
+        losses(
+            *(reading.question, reading.goal, reading.program, reading.base),
+            today=today(),
+        ),
         day=present_day(reading),
         below=_below(reading),
         required=required,
@@ -166,6 +169,7 @@ def translate_plan(
             *(question, reading.goal, chain.analysed, chain.base),
             texts=[_ran(one) for one in links],
             besides=sorted(known),
+            today=day,
         ),
         day=day if dated else "",
         below=sha256(

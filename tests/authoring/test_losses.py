@@ -39,9 +39,10 @@ ALARMED: Final = {"Did C001 order something in May or June 2025?"}
 SHORTEST: Final = 60
 BLIND: Final = "translations_blind"
 PRELUDE: Final = '.pragma "constat" "0.1"\n.include "constat/prelude.dl"\n.once\n'
+TODAY: Final = "2026-11-23"
 BLIND_EACH: Final = 40
-BLIND_NOTICED: Final = 34
-BLIND_ALARMED: Final = 6
+BLIND_NOTICED: Final = 40
+BLIND_ALARMED: Final = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +108,7 @@ def noticed(sessions: dict[str, Session], pair: Pair) -> tuple[str, ...]:
     assert checked.goal is not None
     drafts = [kept(checked.text)] if checked.text else []
     program = join_drafts(session.program, drafts).program
-    return losses(pair.question, checked.goal, program, session.program)
+    return losses(pair.question, checked.goal, program, session.program, today=TODAY)
 
 
 def test_there_are_enough_pairs_of_each_kind() -> None:
@@ -154,6 +155,13 @@ def test_of_the_blind_half_so_few_are_false_alarms(blindly: dict[str, tuple[str,
         ("Is C010 a VIP?", "is_vip(C001)", "the question does not say “C001”, and the goal does"),
         ("Is only C001 a VIP?", "is_vip(C001)", "“only”: neither goal nor rules exclude anything"),
         ("Are all customers VIPs?", "is_vip(?c)", "“all”: one of them is enough for the goal"),
+        ("Which customers always pay?", "is_vip(?c)", "“always”: one of them is enough"),
+        ("Which customers are unpaid?", "is_vip(?c)", "“unpaid”: neither goal nor rules deny"),
+        ("Who was the last VIP?", "is_vip(?c)", "“last”: nothing is compared with all others"),
+        ("Does C001 order more often than most?", "is_vip(C001)", "“more often than”: nothing"),
+        ("Do more than two thirds of VIPs pay?", "is_vip(?c)", "“two thirds”: not this part"),
+        ("Did a VIP order forty-two items?", "is_vip(?c)", "“forty-two”: not this number"),
+        ("Did a VIP order twice?", "is_vip(?c)", "“twice”: not this number"),
     ],
 )
 def test_it_is_said_what_is_lost(
@@ -161,6 +169,65 @@ def test_it_is_said_what_is_lost(
 ) -> None:
     found = noticed(sessions, Pair("shop", question, goal))
     assert any(one.startswith(told) for one in found), found
+
+
+DATED: Final = """
+.decl ordered(c: CustomerId)
+ordered(?c) :- placed_order(?c, _, _, ?d), ?d >= "{}", ?d <= "{}".
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "first", "last", "lost"),
+    [
+        ("last month", "2026-10-01", "2026-10-31", False),
+        ("last month", "2026-10-23", "2026-11-23", False),
+        ("last month", "2026-09-01", "2026-09-30", True),
+        ("last month", "2025-10-01", "2025-10-31", True),
+        ("last year", "2025-01-01", "2025-12-31", False),
+        ("last year", "2024-01-01", "2024-12-31", True),
+        ("this quarter", "2026-10-01", "2026-12-31", False),
+        ("this quarter", "2026-07-01", "2026-09-30", True),
+        ("last week", "2026-11-16", "2026-11-22", False),
+        ("last week", "2026-11-09", "2026-11-15", True),
+        ("in the last 30 days", "2026-10-24", "2026-11-23", False),
+        ("in the last 30 days", "2026-09-24", "2026-11-23", True),
+        ("yesterday", "2026-11-22", "2026-11-22", False),
+        ("yesterday", "2026-11-20", "2026-11-20", True),
+    ],
+)
+def test_days_are_reckoned_from_today(
+    sessions: dict[str, Session], words: str, first: str, last: str, *, lost: bool
+) -> None:
+    pair = Pair("shop", f"Did C001 order {words}?", "ordered(C001)", DATED.format(first, last))
+    assert bool(noticed(sessions, pair)) == lost
+
+
+AMOUNT: Final = """
+.decl large(c: CustomerId)
+large(?c) :- customer_revenue(?c, ?t), ?t {}.
+"""
+
+
+@pytest.mark.parametrize(
+    ("question", "condition", "lost"),
+    [
+        ("Which customers have a revenue over thirty-five thousand?", "> 35000", False),
+        ("Which customers have a revenue over thirty-five thousand?", "> 30000", True),
+        ("Which customers have a revenue of two hundred at the most?", "<= 200", False),
+        ("Which customers have a revenue of two hundred at the most?", ">= 200", True),
+        ("I only need customers with a revenue over 200.", "> 200", False),
+        ("Which customers have only a revenue over 200?", "> 200", True),
+        ("Can't you tell me which customers have a revenue over 200?", "> 200", False),
+        ("Which customers can't have a revenue over 200?", "> 200", True),
+        ("Show me all customers with a revenue over 200", "> 200", False),
+    ],
+)
+def test_what_is_only_said_otherwise_is_not_lost(
+    sessions: dict[str, Session], question: str, condition: str, *, lost: bool
+) -> None:
+    pair = Pair("shop", question, "large(?c)", AMOUNT.format(condition))
+    assert bool(noticed(sessions, pair)) == lost
 
 
 def test_a_draft_that_repeats_the_question_hides_nothing(sessions: dict[str, Session]) -> None:
