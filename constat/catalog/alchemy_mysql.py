@@ -3,34 +3,39 @@
 In: a target. Out: a `Connection`. Invariants: every transaction is REPEATABLE READ, READ ONLY, with
 its snapshot taken at once, and is rolled back; the server's mode decides nothing about how a query
 is read; rows are streamed, never collected. InnoDB's tables alone have snapshots: where a database
-has others, the state has no name. Example of a name: `repeatable read since 2026-01-31T10:00:00Z`.
+has others, the state has no name. Names stand for what they are now, and a table that took a name
+after it was filled behind the snapshot reads as empty: what a query has read stays locked, and is
+compared with what its name stood for before. An account that may not see that keeps all names from
+being changed, from before the snapshot on. Where neither can be, each query is read as of its own
+moment, and the state has no name. Example: `repeatable read since 2026-01-31T10:00:00Z`.
 Reference: https://dev.mysql.com/doc/refman/8.4/en/innodb-consistent-read.html
 """
 
 from __future__ import annotations
 
+import re
 import socket
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import islice
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import pymysql
 from pymysql.constants import ER
 from pymysql.cursors import Cursor, SSCursor
 
 from constat.catalog.alchemy_mysql_types import DECODERS, families, is_single
-from constat.catalog.alchemy_mysql_words import is_lost, meaning
+from constat.catalog.alchemy_mysql_words import is_lost, meaning, number_of
 from constat.catalog.alchemy_parameters import driver_text
 from constat.catalog.alchemy_reading import ServerConnection, Trouble
 from constat.catalog.connection import Single, SourceColumn, SourceTable
-from constat.catalog.failure import QueryMistakeError
+from constat.catalog.failure import QueryMistakeError, SourceFailureError
 from constat.catalog.keyed import Comparand
 from constat.catalog.typed import typed_question, typed_whole
 from constat.store.clock import now
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping, Sequence
+    from collections.abc import Generator, Iterator, Mapping, Sequence
 
     from constat.catalog.alchemy_addresses import Target
     from constat.catalog.connection import Question, RawRow, ReadBounds
@@ -57,18 +62,59 @@ _SESSION: Final = f"""
 """
 _ISOLATION: Final = "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY"
 _BEGIN: Final = "START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY"
+_EACH_ALONE: Final = "SET TRANSACTION ISOLATION LEVEL READ COMMITTED"
+_BEGIN_LATER: Final = "START TRANSACTION READ ONLY"
+_CHANGED: Final = "a table was emptied, replaced or renamed while its state was read"
 _TABLES: Final = """
     SELECT t.table_schema, t.table_name, t.table_type, t.engine,
            c.column_name, c.column_type, c.is_nullable, c.character_set_name
     FROM information_schema.tables t
     LEFT JOIN information_schema.columns c
         ON c.table_schema = DATABASE() AND c.table_name = t.table_name
-    WHERE t.table_schema = DATABASE() ORDER BY t.table_name, c.ordinal_position
+    WHERE t.table_schema = DATABASE() AND t.table_type <> 'SEQUENCE'
+    ORDER BY t.table_name, c.ordinal_position
 """
 _ENGINES: Final = """
     SELECT count(*) FROM information_schema.tables
-    WHERE table_schema = DATABASE() AND table_type = 'BASE TABLE' AND engine <> 'InnoDB'
+    WHERE table_schema = DATABASE() AND engine <> 'InnoDB'
 """
+# A table's number is its own as long as it lives; only who has the right PROCESS sees it.
+_NUMBERS: Final = """
+    SELECT lower(substring_index(name, '/', -1)), CAST(table_id AS CHAR)
+    FROM information_schema.{table} WHERE name LIKE concat(DATABASE(), '/%') ORDER BY 1, 2
+"""
+# A table that a transaction has opened keeps its name until the end; the snapshot is not taken
+# before a row is read, of which there is none here.
+_OPEN_ALL: Final = "SET STATEMENT lock_wait_timeout = 1 FOR {tables}"
+_OPEN_ONE: Final = "(SELECT 1 FROM {name} LIMIT 0)"
+_MOST_OPENED: Final = 1_000
+_REFUSED: Final = frozenset({
+    ER.TABLEACCESS_DENIED_ERROR, ER.COLUMNACCESS_DENIED_ERROR, ER.NO_SUCH_TABLE, 1356,
+})  # fmt: skip
+_LISTED: Final = """
+    SELECT table_name, DATABASE() FROM information_schema.tables WHERE table_schema = DATABASE()
+"""
+_VIEWS: Final = """
+    SELECT lower(table_name), view_definition, DATABASE() FROM information_schema.views
+    WHERE table_schema = DATABASE() ORDER BY 1
+"""
+# What a view reads, as the server spells it, and functions of a database's own.
+_VIEW_READS: Final = re.compile(r"\b(?:from|join)\s*\(*`((?:[^`]|``)+)`\.`", re.IGNORECASE)
+_OWN_FUNCTION: Final = re.compile(r"`\.`(?:[^`]|``)+`\(")
+
+
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """What names stand for: tables by what tells them apart, views by their definitions."""
+
+    tables: Mapping[str, tuple[object, ...]]
+    views: Mapping[str, object]
+
+    def of(self, asked: frozenset[str] | None) -> object:
+        """Give what some names stand for; all, where one is a view or is not known."""
+        if asked is None or not asked <= self.tables.keys():
+            return self.tables, self.views
+        return {name: self.tables[name] for name in asked}
 
 
 def connect(target: Target, seconds: float) -> MysqlConnection:
@@ -85,6 +131,10 @@ class MysqlConnection(ServerConnection[_Link]):
         self._in_force: tuple[float, int] | None = None
         self._narrow = False
         self._types: dict[str, tuple[bool, ...]] = {}
+        self._held: _Names | None = None
+        self._kept: frozenset[str] | None = None
+        self._unclear: frozenset[str] = frozenset()
+        self._compared: set[frozenset[str] | None] = set()
         super().__init__(target, seconds)
 
     def keyed(
@@ -100,7 +150,8 @@ class MysqlConnection(ServerConnection[_Link]):
 
     def whole(self, guarded: Guarded, arity: int) -> Question:
         """Ask for all rows."""
-        return typed_whole(guarded, arity, outputs=self._outputs(guarded, arity))
+        outputs = self._outputs(guarded, arity)
+        return typed_whole(guarded, arity, outputs=outputs)
 
     def _outputs(self, guarded: Guarded, arity: int) -> Sequence[str]:
         """Have the server widen floats of 32 bits, which it would spell with six digits."""
@@ -147,12 +198,97 @@ class MysqlConnection(ServerConnection[_Link]):
         return link
 
     def _start(self) -> None:
-        with self._link.cursor() as cursor:
-            cursor.execute(_BEGIN)
+        self._compared.clear()
+        self._kept, self._held = None, self._stood_for(at_first=True)
+        with self._unlimited() as cursor:
+            if self._held is not None:
+                cursor.execute(_BEGIN)
+            elif not self._keep_names(cursor):
+                self._link.rollback()
+                cursor.execute(_EACH_ALONE)
+                cursor.execute(_BEGIN_LATER)
             since = now()
             cursor.execute(_ENGINES)
             ((others,),) = cursor.fetchall()
-        self.snapshot = None if others else f"repeatable read since {since}"
+        unnamed = others or (self._held is None and self._kept is None)
+        self.snapshot = None if unnamed else f"repeatable read since {since}"
+
+    def _stood_for(self, *, at_first: bool = False) -> _Names | None:
+        """Tell what names stand for now; at first `None` where a change could not be seen."""
+        with self._unlimited() as cursor:
+            cursor.execute(_VIEWS)
+            views = cursor.fetchall()
+            rows = self._numbers(cursor)
+        if rows is None or (at_first and not all(map(_is_plain, views))):
+            return None
+        tables: dict[str, tuple[object, ...]] = {}
+        for name, told in rows:
+            # A table in parts has a number for each.
+            whole = str(name).partition("#p#")[0]
+            tables[whole] = (*tables.get(whole, ()), name, told)
+        return _Names(tables, {name: definition for name, definition, _ in views})
+
+    def _keep_names(self, cursor: Cursor) -> bool:
+        """Begin, with all tables and views open before the snapshot; tells whether they are."""
+        if not self._is_mariadb(self._link):
+            return False
+        cursor.execute(_LISTED)
+        listed = list(cursor.fetchall())
+        if len(listed) > _MOST_OPENED:
+            return False
+        problem = self._opened(cursor, listed)
+        if problem in _REFUSED:
+            # What is broken, or not for this account, is left out: it cannot be read either.
+            listed = [one for one in listed if self._opened(cursor, [one]) not in _REFUSED]
+            problem = self._opened(cursor, listed)
+        if problem:
+            return False
+        cursor.execute(_VIEWS)
+        self._kept = frozenset(_spelled(listed))
+        unclear = [(view[0], view[2]) for view in cursor.fetchall() if not _is_plain(view)]
+        self._unclear = frozenset(_spelled(unclear))
+        return True
+
+    def _opened(self, cursor: Cursor, listed: Sequence[tuple[Any, ...]]) -> int:
+        """Begin, and open tables in one statement; gives the number of the error, or 0."""
+        self._link.rollback()
+        cursor.execute(_BEGIN_LATER)
+        names = ["`" + str(name).replace("`", "``") + "`" for name, _ in listed]
+        tables = " UNION ALL ".join(_OPEN_ONE.format(name=name) for name in names)
+        try:
+            cursor.execute(_OPEN_ALL.format(tables=tables or "SELECT 1"))
+        except self.errors as problem:
+            if self._is_lost(problem):
+                raise
+            return number_of(problem)
+        return 0
+
+    def _numbers(self, cursor: Cursor) -> Sequence[tuple[Any, ...]] | None:
+        table = "innodb_sys_tables" if self._is_mariadb(self._link) else "innodb_tables"
+        try:
+            cursor.execute(_NUMBERS.format(table=table))
+        except pymysql.err.OperationalError as problem:
+            if problem.args[:1] == (ER.SPECIFIC_ACCESS_DENIED_ERROR,):
+                return None
+            raise
+        # A database whose name is spelled in another way there shows nothing.
+        return cursor.fetchall() or None
+
+    def _compare(self, asked: frozenset[str] | None) -> None:
+        """Raise `SourceFailureError` where a name stands for something else than at first."""
+        if self._kept is not None:
+            if asked is None:
+                asked = frozenset(_spelled(self._told(_LISTED)))
+            if not asked <= self._kept:
+                raise SourceFailureError(_CHANGED, "C0542")
+            if asked & self._unclear:
+                self.snapshot = None
+        if self._held is None or asked in self._compared:
+            return
+        found = self._stood_for()
+        if found is None or found.of(asked) != self._held.of(asked):
+            raise SourceFailureError(_CHANGED, "C0542")
+        self._compared.add(asked)
 
     def _end(self) -> None:
         self._link.rollback()
@@ -181,6 +317,7 @@ class MysqlConnection(ServerConnection[_Link]):
         if cut:
             # The rows that came may be false: nothing of them is used.
             raise QueryMistakeError(_CUT, hint="cast to types that hold every value")
+        self._compare(question.tables)
 
     def _cut_short(self) -> bool:
         """Tell whether the server warns that what it gave is not what was asked for."""
@@ -219,6 +356,10 @@ class MysqlConnection(ServerConnection[_Link]):
             self._narrow = self._narrow or letters not in {None, "utf8mb4"}
             table = SourceTable(name, tuple(told), kind == "BASE TABLE")
             found[name.lower()] = found[f"{schema}.{name}".lower()] = table
+        for name in self._held.tables.keys() - found.keys() if self._held else ():
+            # While a table gets another name the list lacks both; the query itself will tell.
+            self._narrow = True
+            found[name] = SourceTable(name, (), plain=False)
         return found
 
     def _told(self, statement: str) -> list[tuple[object, ...]]:
@@ -279,11 +420,34 @@ class MysqlConnection(ServerConnection[_Link]):
         return not self._link.open or is_lost(problem)
 
     def _meaning(self, problem: Exception) -> Trouble:
+        if problem.args[:1] == (ER.TABLE_DEF_CHANGED,):
+            return SourceFailureError(_CHANGED, "C0542")
+        if problem.args[:1] == (ER.NO_SUCH_TABLE,) and self._reading:
+            self._compared.discard(None)
+            try:
+                self._bounded(lambda: self._compare(None))
+            except SourceFailureError as changed:
+                return changed
+            except self.errors:
+                return meaning(problem)
         return meaning(problem)
 
     def _shut(self) -> None:
         with suppress(*self.errors):
             self._cut()
+
+
+def _spelled(listed: Sequence[tuple[Any, ...]]) -> Iterator[str]:
+    """Give the names of tables as a query may name them."""
+    for name, database in listed:
+        yield from (str(name).lower(), f"{database}.{name}".lower())
+
+
+def _is_plain(view: tuple[Any, ...]) -> bool:
+    """Tell whether a view can be seen to read tables of its own database alone."""
+    _, definition, database = view
+    text = str(definition or "")
+    return set(_VIEW_READS.findall(text)) == {database} and not _OWN_FUNCTION.search(text)
 
 
 def _widened(batch: list[RawRow], singles: frozenset[int]) -> list[RawRow]:

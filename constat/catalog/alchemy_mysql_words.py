@@ -57,19 +57,20 @@ _MISTAKES: Final = frozenset({
 })  # fmt: skip
 
 
-def _number(problem: Exception) -> int:
+def number_of(problem: Exception) -> int:
+    """Give the number of an error; 0 where it has none."""
     found = problem.args[0] if problem.args else 0
     return found if isinstance(found, int) else 0
 
 
 def is_lost(problem: Exception) -> bool:
     """Tell whether the server, or the way to it, is gone."""
-    return isinstance(problem, pymysql.err.InterfaceError) or _number(problem) in _CLOSED
+    return isinstance(problem, pymysql.err.InterfaceError) or number_of(problem) in _CLOSED
 
 
 def meaning(problem: Exception) -> Trouble:
     """Give the error to raise."""
-    number = _number(problem)
+    number = number_of(problem)
     told = f"the server says: error {number}"
     if number in _STOPPED:
         return SourceFailureError("the query was stopped", "C0521")

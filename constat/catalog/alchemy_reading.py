@@ -35,6 +35,7 @@ Link = TypeVar("Link")
 Trouble = SourceFailureError | QueryMistakeError
 
 LOST: Final = "the connection was lost while its state was read"
+_KILLED: Final = "somebody else, or the server for reasons of its own, stopped the query"
 _DEAF: Final = "the server did not end it when told to, and the connection was cut"
 _TOO_LONG: Final = "its values need more memory than a query is given here"
 # What the texts of a query may hold together, and what a single batch may take meanwhile.
@@ -320,7 +321,7 @@ class ServerConnection(ABC, Generic[Link]):
             return SourceFailureError(f"{self._stopped(deadline).reason}; {_DEAF}", "C0555")
         meaning = self._meaning(problem)
         if meaning.code == "C0521":
-            return self._stopped(deadline)
+            return self._stopped(deadline) if deadline.late else SourceFailureError(_KILLED)
         return meaning
 
     @staticmethod

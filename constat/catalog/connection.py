@@ -69,12 +69,13 @@ class Question:
     """A query with what stands for its placeholders, in their order.
 
     `spelled` are the output columns that the source is asked to spell as text; their cells are
-    read as `Spelled`.
+    read as `Spelled`. `tables` are those that it names, where that is known.
     """
 
     text: str
     parameters: tuple[Parameter, ...] = ()
     spelled: frozenset[int] = frozenset()
+    tables: frozenset[str] | None = None
 
 
 class Connection(Protocol):

@@ -64,6 +64,7 @@ class DuckConnection(DuckReading):
     def begin(self) -> bool:
         """Open the file and start a transaction; tells whether another state may be read."""
         if self._session is not None:
+            self._session.check_lost()
             return False
         for _ in range(_ATTEMPTS):
             before = _marks(self._path)

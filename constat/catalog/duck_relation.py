@@ -2,10 +2,10 @@
 
 In: a guarded query, the declared columns, their null policies. Out: a `Stream` of rows in canonical
 form, or nothing. Invariant: a stream is handed out only where the query, read cell by cell, would
-have given these rows, all of them, and nothing to complain of: no NULL but those to skip or to call
-unknown, no value without canonical form, no key twice. Rows with an unknown cell are given apart.
-Whether a row comes twice is left to whoever loads them. Example: a Parquet file of five million
-orders goes from DuckDB to DuckDB in half a second.
+have given these rows, all of them, and nothing to complain of: no NULL but those to skip and those
+that a row may hold, no value without canonical form, no key twice. Rows with such a cell are given
+apart. Whether a row comes twice is left to whoever loads them. Example: a Parquet file of five
+million orders goes from DuckDB to DuckDB in half a second.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from constat.catalog.duck_canonical import spelling
 from constat.catalog.keyed import query_prefix
+from constat.logic import NullPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,15 +25,16 @@ if TYPE_CHECKING:
     from constat.catalog.duck_types import DuckColumn
 
 
-MOST_HOLES: Final = 1_000
-"""With more of them a source is read cell by cell, and says that there are many."""
+_HELD: Final = frozenset(policy.value for policy in NullPolicy)
+MOST_HOLES: Final = 1_000_000
+"""With more of them a source is read cell by cell."""
 
 
 @dataclass(frozen=True, slots=True)
 class WholeQueries:
     """The query that looks at all rows first, the one that gives them, and the one for holes.
 
-    A hole is a row with a NULL that is to be called unknown; it comes with its number, and NULL.
+    A hole is a row with a NULL that it may hold; it comes with its number, and NULL.
     """
 
     look: str
@@ -63,17 +65,17 @@ def whole_queries(whole: Whole, columns: Sequence[DuckColumn]) -> WholeQueries |
 
 
 def _hole(whole: Whole) -> str:
-    """Write the condition of a row with an unknown cell; nothing where no cell may be unknown."""
-    unknown = [f"c{n} IS NULL" for n, one in enumerate(whole.policies) if one == "unknown"]
-    # Of repeated rows, and of keys, only reading them one by one tells which count.
-    return f"({' OR '.join(unknown)})" if unknown and not whole.key and not whole.distinct else ""
+    """Write the condition of a row with a null cell; nothing where no row may hold one."""
+    unknown = [f"c{n} IS NULL" for n, one in enumerate(whole.policies) if one in _HELD]
+    # Of repeated rows only reading them one by one tells which count.
+    return f"({' OR '.join(unknown)})" if unknown and not whole.distinct else ""
 
 
 def _look(whole: Whole, spellings: Sequence[Spelling], kept: str, hole: str) -> str:
     """Count rows, see whether a cell is wrong, count the keys and the holes, in one pass."""
     wrong = " OR ".join(
         f"(c{n} IS NOT NULL AND {one.wrong})"
-        if hole and policy == "unknown"
+        if hole and policy in _HELD and n not in whole.key
         else f"c{n} IS NULL OR {one.wrong}"
         for n, (one, policy) in enumerate(zip(spellings, whole.policies, strict=True))
     )

@@ -21,7 +21,7 @@ from constat.catalog.connection import Single, Spelled
 from constat.catalog.deadline import Deadline
 from constat.catalog.duck_failure import NEEDS_MEMORY, cannot_open, stopped, trouble
 from constat.catalog.duck_types import DuckColumn
-from constat.catalog.failure import QueryMistakeError, SourceFailureError, preparing
+from constat.catalog.failure import LEFT_BEHIND, QueryMistakeError, SourceFailureError, preparing
 from constat.catalog.heap import Heap
 from constat.catalog.interruptible import StuckError, Worker
 
@@ -52,7 +52,7 @@ class DuckSession:
         self._deadline: Deadline | None = None
         self._guard = threading.Lock()
         self._in_transaction = False
-        self._worker = Worker(self._stop, Heap(_HEAP))
+        self._worker = Worker(self._stop, self._leave, Heap(_HEAP))
         try:
             self._connection = duckdb.connect(
                 ":memory:" if database is None else str(database),
@@ -92,6 +92,8 @@ class DuckSession:
         """Run a statement of ours and give its rows."""
         try:
             return self._worker.run(lambda: self._connection.execute(statement).fetchall())
+        except StuckError:
+            raise SourceFailureError(LEFT_BEHIND, "C0555") from None
         except self._duckdb.Error as problem:
             raise self._told(problem) from None
 
@@ -195,6 +197,26 @@ class DuckSession:
             if self._deadline is not None:
                 self._deadline.end()
 
+    def _interrupt(self) -> None:
+        # What was left behind may have ended, and be closed.
+        with suppress(self._duckdb.Error):
+            self._connection.interrupt()
+
+    def _leave(self) -> None:
+        """Close behind a query that was left behind: an open file keeps writers out."""
+        self._roll_back()
+        self._connection.close()
+
+    @property
+    def lost(self) -> bool:
+        """Whether a query was left behind: nothing can be asked here any more."""
+        return self._worker.stuck
+
+    def check_lost(self) -> None:
+        """Raise where a query was left behind: nothing can be asked here any more."""
+        if self.lost:
+            raise SourceFailureError(LEFT_BEHIND, "C0555")
+
     def check_time(self) -> None:
         """Raise where a block of `bounded` ought to have ended, for what DuckDB does not run."""
         deadline = self._deadline
@@ -203,9 +225,8 @@ class DuckSession:
 
     def close(self) -> None:
         """End the transaction and close, unless a query is still running."""
-        if not self._worker.stuck:
-            self._roll_back()
-            self._connection.close()
+        if not self.lost:
+            self._leave()
         self._worker.close()
 
     def _run(self, work: Callable[[], _Result]) -> _Result:
@@ -221,7 +242,7 @@ class DuckSession:
     @contextmanager
     def bounded(self, seconds: float) -> Iterator[duckdb.DuckDBPyConnection]:
         """Give the connection for a block that may take that long; errors are told as ours."""
-        deadline = Deadline(seconds, self._connection.interrupt)
+        deadline = Deadline(seconds, self._interrupt)
         with self._guard:
             self._deadline = deadline
         try:
@@ -260,7 +281,7 @@ class DuckSession:
 
     def _restart(self) -> None:
         """Begin anew after an error, which ends a transaction; nobody can have written since."""
-        if self._in_transaction and not self._worker.stuck:
+        if self._in_transaction and not self.lost:
             self._roll_back()
             self.begin()
 

@@ -127,14 +127,14 @@ def _skipped(port: Port, predicate: Predicate) -> frozenset[int]:
         policy = column.attributes.get("null", common)
         if column.kind is Kind.SYMBOL or policy == "error":
             continue
-        if policy == "unknown":
+        if policy != "skip":
             raise ConstatError(
                 [
                     Diagnostic(
                         "C0613",
-                        f"`{predicate.name}` leaves rows with an empty `{column.name}` unknown",
+                        f"`{predicate.name}` keeps rows with an empty `{column.name}`",
                         column.span or port.span,
-                        note="`run` writes what is there and has no way to write what may be",
+                        note="`run` writes values and has no way to write what may be one",
                         help=f"write `@[null = skip] {column.name}: {column.type_name}`, or ask "
                         "by `constat query`",
                     )

@@ -33,6 +33,7 @@ class QueryMistakeError(Exception):
         super().__init__(reason)
 
 
+LEFT_BEHIND: Final = "an earlier query did not end, and the state that it read is lost"
 _TO_DO: Final = "no limit raises that: shorten the query, and write a constant out, not computed"
 
 

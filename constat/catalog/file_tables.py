@@ -4,7 +4,8 @@ In: a table's file or pattern, and the project's folder. Out: `FileTable`: the f
 what tells their states apart, or why there are none. Invariants (semantics 29): every file lies in
 the project after resolving links; a missing file is a failure and never an empty table. A file that
 has just been written is looked at again a moment later, because a second writing within the same
-tick of the clock leaves the same time. Example: `data/orders-*.parquet` gives its files by name.
+tick of the clock leaves the same time. What files hold is not compared (decision 0060). Example:
+`data/orders-*.parquet` gives its files by name.
 """
 
 from __future__ import annotations
@@ -26,6 +27,11 @@ _WILD: Final = frozenset("*?[")
 _MOST_FILES: Final = 10_000
 _ATTEMPTS: Final = 3
 _TICK_SECONDS: Final = 0.02
+# Where times are whole seconds; some file systems count in twos.
+_LONG_TICK_SECONDS: Final = 2.0
+# What is later than that was written before somebody set the clock back.
+_MOST_AHEAD_SECONDS: Final = 60.0
+_NANOSECONDS: Final = 1_000_000_000
 
 Mark = tuple[int, int, int, int, int]
 """Device, inode, size, time and time of the last change of a file; the last nobody can choose."""
@@ -49,9 +55,11 @@ def find_tables(patterns: Mapping[str, str], folder: Path) -> dict[str, FileTabl
     for _ in range(_ATTEMPTS):
         if not settle([mark for table in found.values() for mark in table.marks]):
             return found
-        found = _looked(patterns, folder)
+        before, found = found, _looked(patterns, folder)
+        if found == before:
+            return found
     return {
-        name: replace(table, marks=()) if _is_recent(table.marks) else table
+        name: replace(table, marks=()) if _unsettled(table.marks) else table
         for name, table in found.items()
     }
 
@@ -62,15 +70,22 @@ def _looked(patterns: Mapping[str, str], folder: Path) -> dict[str, FileTable]:
 
 def settle(marks: Sequence[Mark]) -> bool:
     """Wait where a file was written so lately that a second writing could leave the same time."""
-    recent = _is_recent(marks)
-    if recent:
-        time.sleep(_TICK_SECONDS)
-    return recent
+    seconds = _unsettled(marks)
+    if seconds:
+        time.sleep(seconds)
+    return seconds > 0
 
 
-def _is_recent(marks: Sequence[Mark]) -> bool:
-    newest = max((mark[4] for mark in marks), default=0)
-    return 0 <= time.time() - newest / 1e9 < _TICK_SECONDS
+def _unsettled(marks: Sequence[Mark]) -> float:
+    """Give the seconds until whatever is written to these files must leave another time."""
+    return max((_seconds_left(mark[-1]) for mark in marks), default=0)
+
+
+def _seconds_left(changed: int) -> float:
+    tick = _TICK_SECONDS if changed % _NANOSECONDS else _LONG_TICK_SECONDS
+    ago = time.time() - changed / _NANOSECONDS
+    # A server's clock may be ahead of ours: then a tick has passed when we have waited for one.
+    return tick - max(ago, 0) if -_MOST_AHEAD_SECONDS < ago < tick else 0
 
 
 def find_table(pattern: str, folder: Path) -> FileTable:

@@ -64,10 +64,11 @@ class FilesConnection(DuckReading):
     def begin(self) -> bool:
         """Look at the files; where any has changed, everything is read anew."""
         if self._reads:
+            self._reading().check_lost()
             return False
         self._reads = True
         found = find_tables(self._patterns, self._folder)
-        if self._session is not None and found == self._found:
+        if self._session is not None and not self._session.lost and found == self._found:
             return False
         self.close()
         self._found = found

@@ -23,6 +23,7 @@ from constat.catalog.allowed import (
     Words,
     allowed_words,
 )
+from constat.catalog.base_columns import origins
 from constat.catalog.failure import QueryMistakeError
 
 if TYPE_CHECKING:
@@ -65,6 +66,8 @@ class Guarded:
     tables: frozenset[str]
     outputs: tuple[Output | None, ...] | None
     joined: bool
+    origins: tuple[str, ...] = ()
+    """What `base_columns.origins` says of the outputs."""
 
 
 def guard(query: str, dialect: str) -> Guarded:
@@ -83,7 +86,8 @@ def guard(query: str, dialect: str) -> Guarded:
         name = _table_name(node)
         if name is not None:
             tables.add(name)
-    return Guarded(text, dialect, frozenset(tables), _outputs(root), len(_sources(root)) != 1)
+    joined = len(_sources(root)) != 1
+    return Guarded(text, dialect, frozenset(tables), _outputs(root), joined, origins(root))
 
 
 def _check_text(query: str) -> None:

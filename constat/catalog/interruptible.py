@@ -3,7 +3,8 @@
 DuckDB looks for signals between its tasks, of which one may take minutes; SQLite never looks, and
 swallows an exception raised inside its callbacks. So their work is done in a thread, where no
 signal arrives. When an interruption comes out, the work has ended, or the worker is `stuck`: while
-one function of a query runs, neither looks whether it shall stop, and nobody waits for that.
+one function of a query runs, neither looks whether it shall stop, and nobody waits for that. When
+it ends after all, its thread closes what it worked on, which would keep its locks otherwise.
 """
 
 from __future__ import annotations
@@ -62,11 +63,20 @@ class StuckError(Exception):
 
 
 class Worker:
-    """One thread, started when there is work for it. `stuck` once its work would not end."""
+    """One thread, started when there is work for it. `stuck` once its work would not end.
 
-    def __init__(self, stop: Callable[[], None], heap: Heap | None = None) -> None:
+    `stop` tells the work to end; `leave` closes what it used, once work that was stuck has ended.
+    """
+
+    def __init__(
+        self,
+        stop: Callable[[], None],
+        leave: Callable[[], None] | None = None,
+        heap: Heap | None = None,
+    ) -> None:
         self.stuck = False
         self._stop = stop
+        self._leave = leave
         self._heap = heap
         self._pieces: SimpleQueue[_Piece[object] | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
@@ -112,6 +122,8 @@ class Worker:
         last = _Piece(_nothing)
         self._pieces.put(last)  # type: ignore[arg-type]  # as in `run`
         self.stuck = not last.wait(_SECONDS_TO_END)
+        if self.stuck and self._leave is not None:
+            self._pieces.put(_Piece(self._leave))
         return not self.stuck
 
     def close(self) -> None:

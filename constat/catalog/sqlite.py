@@ -20,6 +20,7 @@ from urllib.parse import quote
 
 from constat.catalog.allowed import FUNCTION_NAMES
 from constat.catalog.connection import (
+    Parameter,
     Question,
     RawRow,
     ReadBounds,
@@ -28,7 +29,7 @@ from constat.catalog.connection import (
     Stream,
     Whole,
 )
-from constat.catalog.failure import QueryMistakeError, SourceFailureError, preparing
+from constat.catalog.failure import LEFT_BEHIND, QueryMistakeError, SourceFailureError, preparing
 from constat.catalog.file_tables import settle
 from constat.catalog.interruptible import StuckError, Worker
 from constat.catalog.keyed import key_parameters, keyed_query, whole_query
@@ -51,7 +52,6 @@ _BATCH: Final = 1_000
 _STEPS_BETWEEN_CHECKS: Final = 20_000
 _LONGEST_VALUE: Final = 64 << 20
 _MOST_MEMORY: Final = 1 << 30
-_LOST: Final = "an earlier query did not end, and the state that it read is lost"
 _ATTEMPTS: Final = 5
 _PAUSE_SECONDS: Final = 0.01
 _LEAST_BYTES_A_ROW: Final = 16
@@ -95,7 +95,8 @@ class SqliteConnection:
         self._cancelled = False
         self._interrupted = False
         self._reading = False
-        self._worker = Worker(self._stop)
+        self._worker = Worker(self._stop, self._leave)
+        self._cursor: sqlite3.Cursor | None = None
         self._version: tuple[object, ...] | None = None
         self._tables: tuple[int, Mapping[str, SourceTable]] | None = None
         self.snapshot: str | None = None
@@ -163,7 +164,7 @@ class SqliteConnection:
     def begin(self) -> bool:
         """Start a read transaction; tells whether the file may have changed since the last one."""
         if self._worker.stuck:
-            raise SourceFailureError(_LOST, "C0555")
+            raise SourceFailureError(LEFT_BEHIND, "C0555")
         self._reading = True
         if self._connection.in_transaction:
             return False
@@ -256,12 +257,12 @@ class SqliteConnection:
         self._deadline = time.monotonic() + _SECONDS_TO_PREPARE
         try:
             statement = f"SELECT * FROM (\n{query}\n) LIMIT 0"  # noqa: S608  guarded
-            cursor = self._run(lambda: self._connection.execute(statement))
+            cursor = self._executed(statement)
+            return tuple(column[0] for column in cursor.description)
         except sqlite3.Error as problem:
             raise _trouble(problem, _SECONDS_TO_PREPARE) from None
         finally:
-            self._deadline = float("inf")
-        return tuple(column[0] for column in cursor.description)
+            self._end()
 
     def pushes(
         self, guarded: Guarded, demand: Demand, nulls_matter: Collection[int]
@@ -291,8 +292,7 @@ class SqliteConnection:
         left = bounds.rows
         batch: list[RawRow] = []
         try:
-            text, parameters = question.text, question.parameters
-            cursor = self._run(lambda: self._connection.execute(text, parameters))
+            cursor = self._executed(question.text, question.parameters)
             while True:
                 batch = []
                 # Unlike `fetchmany`, this keeps the rows that came before an interruption.
@@ -313,7 +313,7 @@ class SqliteConnection:
                 raise SourceFailureError("it was cancelled", "C0521") from None
             raise _trouble(problem, seconds=bounds.seconds) from None
         finally:
-            self._deadline = float("inf")
+            self._end()
 
     def _check_locked(self) -> None:
         """Tell of a program that writes the file without SQLite, past its locks."""
@@ -324,13 +324,26 @@ class SqliteConnection:
     def cancel(self) -> None:
         """Interrupt the running query."""
         self._cancelled = True
-        self._connection.interrupt()
+        if not self._worker.stuck:
+            self._connection.interrupt()
 
     def close(self) -> None:
         """Close the connection, unless a query is still running on it."""
         if not self._worker.stuck:
             self._connection.close()
         self._worker.close()
+
+    def _executed(self, text: str, parameters: Sequence[Parameter] = ()) -> sqlite3.Cursor:
+        cursor = self._cursor = self._connection.cursor()
+        self._run(lambda: cursor.execute(text, parameters))
+        return cursor
+
+    def _end(self) -> None:
+        """End a query, of which nothing more is read."""
+        self._deadline = float("inf")
+        if not self._worker.stuck and self._cursor is not None:
+            self._cursor.close()
+            self._cursor = None
 
     def _run(self, work: Callable[[], _Result]) -> _Result:
         """Let SQLite work where Ctrl-C cannot meet its callbacks, which would swallow it."""
@@ -350,6 +363,12 @@ class SqliteConnection:
         # Interrupted before it has begun, a statement runs: so the callback is told as well.
         self._interrupted = True
         self._connection.interrupt()
+
+    def _leave(self) -> None:
+        """Close behind a query that was left behind: its transaction would keep writers out."""
+        if self._cursor is not None:
+            self._cursor.close()
+        self._connection.close()
 
     def _is_late(self) -> int:
         return int(self._interrupted or time.monotonic() > self._deadline)

@@ -58,7 +58,8 @@ def typed_whole(
     spelled: frozenset[int] = frozenset(),
 ) -> Question:
     """Ask for all rows. `outputs` says how each column is selected, `spelled` which as text."""
-    return Question(query_prefix(guarded, arity) + _outer(arity, outputs), spelled=spelled)
+    text = query_prefix(guarded, arity) + _outer(arity, outputs)
+    return Question(text, spelled=spelled, tables=guarded.tables)
 
 
 def typed_question(
@@ -84,7 +85,8 @@ def typed_question(
     if nulls and len(operands) > 1 and len(keys) == 1:
         wanted = f"({wanted})"
     text = f"{query_prefix(guarded, arity)}{_outer(arity, outputs)} WHERE {wanted}{''.join(nulls)}"
-    return Question(text, tuple(_parameter(value) for key in keys for value in key), spelled)
+    sent = tuple(_parameter(value) for key in keys for value in key)
+    return Question(text, sent, spelled, guarded.tables)
 
 
 def _parameter(value: Value) -> Parameter:

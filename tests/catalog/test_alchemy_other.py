@@ -134,7 +134,7 @@ def test_what_a_dialect_cannot_tell_is_said_and_spoils_nothing_else(tmp_path: Pa
         (
             "get_columns",
             OperationalError("q", {}, sqlite3.OperationalError("interrupted")),
-            "finish",
+            "stopped the query",
         ),
         (
             "get_table_names",

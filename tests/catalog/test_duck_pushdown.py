@@ -60,7 +60,7 @@ def test_pushing_keys_finds_the_same_rows(
 ) -> None:
     folder = tmp_path_factory.mktemp("shop")
     write(folder, types, cells)
-    policy = {"null": "unknown", "distinct": "true"}
+    policy = {"distinct": "true"}
     signature = f"p(a: {kinds[0]}, b: {kinds[1]})"
     found = configured(
         folder,

@@ -75,7 +75,7 @@ def workbook(path: Path, *sheets: tuple[str, list[list[object]]]) -> Path:
 
 def sheets(folder: Path, named: str, query: str, declared: str) -> Setting:
     text = f'databases: {{sales: {{files: {{t: "{named}"}}}}}}'
-    return configured(folder, text, declare(declared, query, parameters={"null": "unknown"}))
+    return configured(folder, text, declare(declared, query, parameters={"null": "none"}))
 
 
 def test_cells_of_a_sheet_are_spelled_as_a_spreadsheet_shows_them(tmp_path: Path) -> None:

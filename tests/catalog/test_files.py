@@ -12,6 +12,7 @@ import pytest
 
 from constat.catalog import Question, ReadBounds, SourceFailureError, open_connection
 from constat.catalog.duck_session import DuckSession
+from constat.catalog.file_tables import find_table, find_tables
 from constat.catalog.files import FilesConnection
 from constat.diagnostics import ConstatError
 from constat.logic import OPEN
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from constat.catalog import Connection
+    from constat.catalog.file_tables import Mark
     from constat.evaluation import Answer
 
 pytestmark = pytest.mark.sampled(3)
@@ -40,7 +42,7 @@ def settle(
         path.write_bytes(content.encode() if isinstance(content, str) else content)
     named = table or next(iter(files))
     text = f'databases: {{sales: {{files: {{t: "{named}"}}}}}}'
-    return configured(folder, text, declare(PREDICATE, query, parameters={"null": "unknown"}))
+    return configured(folder, text, declare(PREDICATE, query))
 
 
 def told(folder: Path, name: str, content: bytes | str) -> Answer:
@@ -336,32 +338,89 @@ def test_a_damaged_file_harms_its_own_table_only(tmp_path: Path) -> None:
     assert rows(found.ask("b")) == {("1", "b")}
 
 
-@pytest.mark.parametrize("name", ["t.csv", "t.jsonl", "t.parquet"])
-def test_a_file_that_changes_while_it_is_read_is_a_failure(tmp_path: Path, name: str) -> None:
-    def write(number: int) -> None:
-        if name == "t.parquet":
-            parquet(tmp_path, name, f"SELECT '{number}' AS x, 'a' AS y")
-        elif name == "t.csv":
-            (tmp_path / name).write_text(f"x,y\n{number},a\n")
-        else:
-            (tmp_path / name).write_text(f'{{"x": {number}, "y": "a"}}\n')
+def one_row(path: Path, number: int) -> None:
+    """Write the row `number, a` into a file as it is; its size stays the same."""
+    if path.suffix == ".parquet":
+        aside = path.with_name("aside")
+        parquet(path.parent, aside.name, f"SELECT '{number}' AS x, 'a' AS y")
+        path.write_bytes(aside.read_bytes())
+    elif path.suffix == ".csv":
+        path.write_text(f"x,y\n{number},a\n")
+    else:
+        path.write_text(f'{{"x": {number}, "y": "a"}}\n')
 
-    write(1)
+
+@pytest.fixture(params=["t.csv", "t.jsonl", "t.parquet"])
+def two_files(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, Setting]:
+    """Give a file of each kind, and a project that reads it and another one."""
+    path = tmp_path / request.param
+    one_row(path, 1)
     (tmp_path / "other.csv").write_text("x,y\n1,a\n")
-    text = f"databases: {{sales: {{files: {{t: {name}, other: other.csv}}}}}}"
-    found = configured(
-        tmp_path,
-        text,
-        declare(PREDICATE, QUERY),
-        declare("o(x: symbol, y: symbol)", "SELECT x, y FROM other"),
-    )
+    other = declare("o(x: symbol, y: symbol)", "SELECT x, y FROM other")
+    text = f"databases: {{sales: {{files: {{t: {path.name}, other: other.csv}}}}}}"
+    return path, configured(tmp_path, text, declare(PREDICATE, QUERY), other)
+
+
+def test_a_file_that_changes_while_it_is_read_is_a_failure(two_files: tuple[Path, Setting]) -> None:
+    path, found = two_files
     assert rows(found.ask("o")) == {("1", "a")}
-    write(2)
+    one_row(path, 2)
     answer = found.ask("p")
     assert answer.answered == frozenset()
     assert "changed while it was read [C0542]" in reasons(answer)
     found.tiers.release()
     assert rows(found.ask("p")) == {("2", "a")}
+
+
+def test_a_file_whose_size_and_time_stay_the_same_is_seen_to_change(
+    two_files: tuple[Path, Setting],
+) -> None:
+    path, found = two_files
+    first = path.stat()
+
+    def rewrite(number: int) -> None:
+        one_row(path, number)
+        os.utime(path, ns=(first.st_atime_ns, first.st_mtime_ns))
+        present = path.stat()
+        for name in ("st_ino", "st_size", "st_mtime_ns"):
+            assert getattr(present, name) == getattr(first, name)
+
+    assert rows(found.ask("o")) == {("1", "a")}
+    rewrite(2)
+    answer = found.ask("p")
+    assert answer.answered == frozenset()
+    assert "changed while it was read [C0542]" in reasons(answer)
+    found.tiers.release()
+    assert rows(found.ask("p")) == {("2", "a")}
+    rewrite(3)
+    found.tiers.release()
+    assert rows(found.ask("p")) == {("3", "a")}
+
+
+@pytest.mark.parametrize("ahead", [0, 1])
+def test_where_times_are_whole_seconds_a_second_writing_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ahead: int
+) -> None:
+    def coarse(file: Path) -> Mark:
+        about = file.stat()
+        seconds = (about.st_ctime_ns // 10**9 + ahead) * 10**9
+        return about.st_dev, about.st_ino, about.st_size, 0, seconds
+
+    monkeypatch.setattr("constat.catalog.file_tables.mark_of", coarse)
+    (tmp_path / "t.csv").write_text("x,y\n1,a\n")
+    found = find_tables({"t": "t.csv"}, tmp_path)
+    assert found["t"].marks
+    (tmp_path / "t.csv").write_text("x,y\n2,a\n")
+    assert find_table("t.csv", tmp_path) != found["t"]
+
+
+def test_a_file_that_is_written_all_the_time_has_no_state(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("x,y\n1,a\n")
+    monkeypatch.setattr("time.sleep", lambda _: path.write_text("x,y\n2,a\n"))
+    assert find_tables({"t": "t.csv"}, tmp_path)["t"].marks == ()
 
 
 @pytest.mark.parametrize("how", ["changed", "gone"])

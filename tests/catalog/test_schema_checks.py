@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from constat import Session
-from constat.catalog.schema.checking import check
+from constat.catalog.schema.checking import _is_forest, check
 from constat.catalog.schema.deciding import decide
 from constat.catalog.schema.described import ColumnSchema
 from constat.catalog.schema.drafting import MOST_COLUMNS, identifier
@@ -234,7 +234,7 @@ def test_a_draft_is_accepted_and_its_rows_are_those_of_the_table(tmp_path: Path)
         "large(id: number, amount: Decimal)",
     )
     assert "@[key = id]\n.decl orders(" in found.text
-    assert '@[null = "unknown"] tier: symbol' in found.text
+    assert "@[null = maybe] tier: symbol" in found.text
     assert "Left out: note (it holds bytes)" in found.text
     config = (tmp_path / "constat.yaml").read_text(encoding="utf-8")
     (tmp_path / "constat.yaml").write_text(config + "rules: [drafted.dl]\n", encoding="utf-8")
@@ -246,6 +246,62 @@ def test_a_draft_is_accepted_and_its_rows_are_those_of_the_table(tmp_path: Path)
         ]
         # A name that the project has is not taken again.
         assert session.draft_tables(["orders"]).predicates[0].name == "sales_orders"
+
+
+TOP = """
+CREATE TABLE people (
+    id INTEGER PRIMARY KEY, boss INTEGER REFERENCES people (id), name TEXT NOT NULL, town TEXT,
+    deputy INTEGER REFERENCES people (id)
+);
+CREATE VIEW named AS SELECT id, name, town FROM people;
+INSERT INTO people VALUES (1, {}, 'Ann', NULL, 2), (2, 1, 'Bob', 'Ulm', 1), (3, {}, 'Cy', '', NULL);
+"""
+
+
+@pytest.mark.parametrize(
+    ("bosses", "policy"),
+    [
+        (("NULL", "2"), "none"),
+        (
+            ("NULL", "NULL"),
+            "maybe",
+        ),  # nobody is below the third: perhaps it is not known who is above
+        (("3", "NULL"), "none"),
+        (("NULL", "9"), "maybe"),  # there is no such person
+    ],
+)
+def test_a_column_that_is_null_at_the_top_has_none(
+    tmp_path: Path, bosses: tuple[str, str], policy: str
+) -> None:
+    sqlite_file(tmp_path / "shop.sqlite", TOP.format(*bosses))
+    managed(tmp_path)
+    with Session(tmp_path) as session:
+        text = session.draft_tables(["people"]).text
+    accepted(tmp_path, text)
+    assert f"@[null = {policy}]\n  boss: number" in text or f"@[null = {policy}] boss:" in text
+    assert ("// `boss` is none where nothing is above" in text) == (policy == "none")
+    # Two people are the deputies of each other, and the third has none: that shows no top.
+    assert "deputy` is none" not in text
+
+
+def test_rows_that_point_in_a_circle_have_no_top() -> None:
+    assert _is_forest([(1, None), (2, 1), (3, 2)])
+    assert not _is_forest([(1, None), (2, 1), (3, 4), (4, 3)])
+    assert not _is_forest([(1, 2), (2, 1)])
+    assert not _is_forest([(1, None), (1, 1)])
+    assert not _is_forest([])
+
+
+def test_what_may_be_null_is_drafted_as_such(tmp_path: Path) -> None:
+    """A table says it; of a view, which says nothing, the rows do."""
+    sqlite_file(tmp_path / "shop.sqlite", TOP.format("NULL", "2"))
+    managed(tmp_path)
+    with Session(tmp_path) as session:
+        table, view = (session.draft_tables([name]).text for name in ("people", "named"))
+    assert "@[null = maybe]\n  town: symbol" in table or "@[null = maybe] town" in table
+    assert "name: symbol" in table
+    assert "] name: symbol" not in table
+    assert ".decl named(id: number, name: symbol, @[null = maybe] town: symbol)" in view
 
 
 def test_chosen_columns_and_mistakes(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests import extras
 from tests.servers import keeper
 from tests.servers.leasing import ServedDatabase, Server, leased
 
@@ -22,6 +23,7 @@ def _place(factory: pytest.TempPathFactory) -> Path:
 
 
 def _server(kind: str, factory: pytest.TempPathFactory) -> Iterator[Server]:
+    extras.need("postgres" if kind == "postgresql" else kind)
     reason = keeper.missing(kind)
     if reason:
         pytest.skip(reason)

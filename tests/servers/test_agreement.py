@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from tests.servers.leasing import ServedDatabase
     from tests.tiers.building import Setting
 
+pytestmark = [pytest.mark.postgres, pytest.mark.mariadb]
+
 TEXTS = st.sampled_from(
     ["a", "A", "b", "1", "01", "", "é", "É", "💥", "%", "'", "\\", "x y", "x ", "ß", "ss"]
 )

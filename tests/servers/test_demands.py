@@ -9,7 +9,7 @@ import pytest
 
 from constat.catalog import Question
 from constat.diagnostics import ConstatError
-from constat.logic import OPEN
+from constat.logic import OPEN, has_null_cells
 from tests.servers.building import opened, read, served
 from tests.tiers.building import declare, open_rows, reasons, rows
 
@@ -141,14 +141,17 @@ def test_tables_without_snapshots_leave_the_state_without_a_name(
 # Null policies (semantics 26), equal rows (semantics 22).
 
 
-@pytest.mark.parametrize("policy", ["error", "skip", "unknown"])
+@pytest.mark.parametrize("policy", ["error", "skip", "none", "unknown"])
 def test_null_policies(source: ServedDatabase, tmp_path: Path, policy: str) -> None:
     found = orders(source, tmp_path, null=policy)
     source.run("INSERT INTO orders VALUES (4, 'C001', NULL), (5, NULL, 9)")
     answer = found.ask("orders", (1,), C1)
     assert answer.answered == {C1}
-    assert rows(answer) == {(n, "C001", Decimal("10.5")) for n in (1, 2)}
-    expected = set() if policy == "skip" else {(4, "C001", OPEN), (5, OPEN, Decimal(9))}
+    known = {row for row in rows(answer) if not has_null_cells(row)}
+    assert known == {(n, "C001", Decimal("10.5")) for n in (1, 2)}
+    held = {row[0] for row in rows(answer) if has_null_cells(row)}
+    assert held == {"none": {4}, "unknown": {4, 5}}.get(policy, set())
+    expected = {(4, "C001", OPEN), (5, OPEN, Decimal(9))} if policy == "error" else set()
     assert open_rows(answer) == expected
     assert ("C0524" in reasons(answer)) == (policy == "error")
     whole = found.ask("orders")

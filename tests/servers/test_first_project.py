@@ -55,6 +55,6 @@ def test_the_catalog_commands_tell_of_a_server(source: ServedDatabase, tmp_path:
     assert "3 tables" in told("refresh")
     draft = " ".join(told("draft", "orders", "customers").split())
     assert "@[key = id]" in draft
-    assert '@[null = "unknown"] customer_id: number' in draft
+    assert "@[null = maybe] customer_id: number" in draft
     assert ".input orders(" in draft
     assert "@[says" in draft

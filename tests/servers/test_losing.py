@@ -81,6 +81,32 @@ def test_a_query_without_end_is_stopped(source: ServedDatabase, tmp_path: Path) 
     assert later.answered == {()}
 
 
+def test_what_somebody_else_stops_did_not_take_too_long(source: ServedDatabase) -> None:
+    numbers(source, 3_000)
+    connection = opened(source)
+    connection.begin()
+    stopping = threading.Thread(target=_stop_all, args=(source,))
+    stopping.start()
+    with pytest.raises(SourceFailureError, match="somebody else") as caught:
+        read(connection, Question(ENDLESS), ReadBounds(60, 10))
+    # No limit of ours would have allowed more.
+    assert caught.value.code == "C0520"
+    stopping.join()
+    connection.close()
+
+
+def _stop_all(source: ServedDatabase) -> None:
+    """Stop the endless query, as soon as it runs."""
+    running = "SELECT pid FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%t b, t c%'"
+    running, stop = f"{running} AND pid <> pg_backend_pid()", "SELECT pg_cancel_backend({})"
+    if source.server.kind == "mariadb":
+        running = "SELECT id FROM information_schema.processlist WHERE info LIKE '%t b, t c%'"
+        running, stop = f"{running} AND id <> connection_id()", "KILL QUERY {}"
+    while not (found := source.rows(running)):
+        time.sleep(0.05)
+    source.run(*(stop.format(number) for (number,) in found))
+
+
 def test_the_server_alone_would_stop_it_too(source: ServedDatabase) -> None:
     numbers(source, 3_000)
     connection = opened(source)

@@ -65,9 +65,12 @@ def ask(connection: Connection, query: exp.Expr, seconds: float) -> list[RawRow]
     guarded = guard(written(query, connection.dialect), connection.dialect)
     # Files are loaded when a query is first described.
     connection.columns(guarded.text)
-    bounds = ReadBounds(seconds, _MOST_ROWS)
+    question, bounds = (
+        Question(guarded.text, tables=guarded.tables),
+        ReadBounds(seconds, _MOST_ROWS),
+    )
     rows: list[RawRow] = []
-    for batch in connection.read(Question(guarded.text), bounds):
+    for batch in connection.read(question, bounds):
         rows += batch
     return rows
 

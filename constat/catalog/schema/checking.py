@@ -32,7 +32,7 @@ from constat.catalog.schema.sampling import unanswered
 from constat.diagnostics import ConstatError, Diagnostic, Severity
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from sqlglot import exp
 
@@ -56,7 +56,8 @@ class Checked:
     """What was found. `rows` were read for the kinds, `every` where those are all there are.
 
     `repeated` tells whether some rows are equal in all columns that can be read; `None` where that
-    is not known.
+    is not known. `tops` are columns that point to rows of the same table, and are NULL in exactly
+    the rows that stand at the top.
     """
 
     table: TableSchema
@@ -65,6 +66,7 @@ class Checked:
     every: bool
     repeated: bool | None
     findings: tuple[Diagnostic, ...]
+    tops: frozenset[str] = frozenset()
 
 
 def check(
@@ -125,7 +127,9 @@ class _Checking:
             if one.target in targets:
                 self._check_relationship(one, targets[one.target])
         repeated = self._repeats(decided)
-        return Checked(self._table, decided, rows, rows < _ROWS, repeated, tuple(self._findings))
+        tops = frozenset(self._tops(decided))
+        findings = tuple(self._findings)
+        return Checked(self._table, decided, rows, rows < _ROWS, repeated, findings, tops)
 
     def _decide(self) -> tuple[tuple[Decided, ...], int]:
         readable = [one for one in self._columns if not is_bytes(one.declared)]
@@ -205,6 +209,21 @@ class _Checking:
                 f" {values:,} values are there",
             )
 
+    def _tops(self, decided: Sequence[Decided]) -> Iterator[str]:
+        """Give the columns whose NULL means that nothing is above, by what the rows show."""
+        holding = {one.column.name for one in decided if one.nulls}
+        for one in self._table.relationships:
+            plain = len(one.columns) == len(one.target_columns) == 1
+            if plain and one.target == self._table.label and one.columns[0] in holding:
+                query = beginning(self._table, [one.target_columns[0], one.columns[0]], _VALUES + 1)
+                try:
+                    rows = ask(self._connection, query, self._seconds)
+                except (SourceFailureError, QueryMistakeError):
+                    # Then it is not known, and nothing is said of it.
+                    continue
+                if len(rows) <= _VALUES and _is_forest(rows):
+                    yield one.columns[0]
+
     def _counts(self, one: Relationship, other: TableSchema, what: str) -> tuple[int, int] | None:
         """Count the first different values, and those of them that are there."""
         from sqlglot import exp  # noqa: PLC0415  heavy library, loaded on first use
@@ -260,6 +279,22 @@ class _Checking:
     def _find(self, code: str, message: str, note: str = "") -> None:
         said = f"{self._table.path}: {message}"
         self._findings.append(Diagnostic(code, said, note=note, severity=Severity.WARNING))
+
+
+def _is_forest(rows: Sequence[RawRow]) -> bool:
+    """Tell of keys, and what they point to, whether all lead to tops that have something below."""
+    above: dict[object, object] = {key: one for key, one in rows}  # noqa: C416  two cells each
+    pointed = {one for one in above.values() if one is not None}
+    tops = {key for key, one in above.items() if one is None}
+    if len(above) < len(rows) or None in above or not tops <= pointed <= above.keys():
+        return False
+    below: dict[object, list[object]] = {}
+    for key, one in above.items():
+        below.setdefault(one, []).append(key)
+    reached = list(tops)
+    for key in reached:
+        reached += below.get(key, ())
+    return bool(tops) and len(reached) == len(above)
 
 
 def _repeated(table: TableSchema, columns: Sequence[str], *, nulls: bool = False) -> exp.Select:

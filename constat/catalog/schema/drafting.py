@@ -18,7 +18,7 @@ from constat.catalog.schema.checking import row_keys
 from constat.catalog.schema.reserved import RESERVED_SQL
 from constat.catalog.schema.words import words_of
 from constat.diagnostics import ConstatError
-from constat.logic import Kind
+from constat.logic import Kind, NullPolicy
 from constat.syntax.formatting import format_text
 from constat.syntax.printing import print_text
 from constat.syntax.words import BASE_TYPES, DIRECTIVES, RESERVED
@@ -43,7 +43,8 @@ _HEADER: Final = """\
 .once
 
 // Drafted by `constat catalog draft` from the tables of `{0}`. Look it over: names and sentences
-// are those of the tables, kinds are those of the stored values.
+// are those of the tables, kinds are those of the stored values. A cell that is NULL has a value or
+// none: `maybe`. Where you know better write `none`, or `unknown` for a value that nobody knows.
 """
 
 
@@ -212,10 +213,15 @@ def _block(one: DraftedPredicate, dialect: str) -> Iterator[str]:
         yield f"// Left out: {len(one.left_out) - MOST_COLUMNS:,} further columns."
     for finding in one.checked.findings:
         yield f"// {finding.code}: {_comment(finding.message)}."
+    for column in one.columns:
+        if _null_word(one, column) == NullPolicy.NONE.value:
+            name = f"`{column.name}`"
+            yield f"// {name} is none where nothing is above: every row leads to one without."
     yield f"@[says = {print_text(_sentence(one))}]"
     if one.key:
         yield f"@[key = {one.key[0] if len(one.key) == 1 else print_text(', '.join(one.key))}]"
-    yield f".decl {one.name}({', '.join(map(_column, one.columns))})"
+    columns = (_column(column, _null_word(one, column)) for column in one.columns)
+    yield f".decl {one.name}({', '.join(columns)})"
     yield _input(one, dialect)
 
 
@@ -238,9 +244,22 @@ def _sentence(one: DraftedPredicate) -> str:
     return f"{text}: " + ", ".join(f"{name.replace('_', ' ').strip()} {{{name}}}" for name in rest)
 
 
-def _column(column: DraftedColumn) -> str:
-    policy = '@[null = "unknown"] ' if column.decided.nulls else ""
-    return f"{policy}{column.name}: {column.kind.value}"
+def _null_word(predicate: DraftedPredicate, column: DraftedColumn) -> str:
+    """Give the word for nulls: what the rows show, else what says least."""
+    decided, checked = column.decided, predicate.checked
+    if decided.column.name in checked.tops:
+        return NullPolicy.NONE.value
+    if column.name in predicate.key:
+        return ""
+    # Files and views declare nothing: there a NULL was seen, or not every row was looked at.
+    declares = checked.table.kind == "table"
+    possible = decided.column.nullable and (declares or not checked.every)
+    return NullPolicy.MAYBE.value if decided.nulls or possible else ""
+
+
+def _column(column: DraftedColumn, policy: str) -> str:
+    said = f"@[null = {policy}] " if policy else ""
+    return f"{said}{column.name}: {column.kind.value}"
 
 
 def _input(one: DraftedPredicate, dialect: str) -> str:
