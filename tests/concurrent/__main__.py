@@ -6,6 +6,7 @@ Prints, for each kind of source, what came of the proofs; exits with 1 where one
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 import tempfile
 import time
@@ -13,8 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.concurrent.rounds import prove, prove_with_commands, writers
-from tests.concurrent.worlds import ALONE, KINDS, POSTGRESQL, SERVED, TABLES, make
+from tests.concurrent.rounds import Effort, prove, prove_with_commands, writers
+from tests.concurrent.worlds import ALONE, KINDS, POSTGRESQL, SERVED, make, reader_of, tables
 from tests.servers import keeper
 from tests.servers.leasing import leased
 
@@ -27,13 +28,14 @@ def main() -> int:
     """Ask so many times for each kind."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--rounds", type=int, default=100, help="proofs for each kind")
+    parser.add_argument("--seconds", type=float, default=math.inf, help="at most, for each kind")
     parser.add_argument("--writers", type=int, default=2)
     parser.add_argument("kinds", nargs="*", metavar="KIND", help=", ".join((*KINDS, *SERVED)))
     asked = parser.parse_args()
     wrong = 0
     for kind in asked.kinds or (*KINDS, *SERVED):
         begun = time.monotonic()
-        found = _tried(kind, asked.rounds, asked.writers)
+        found = _tried(kind, asked)
         wrong += found["wrong"]
         told = ", ".join(f"{name} {count}" for name, count in sorted(found.items()))
         seconds = time.monotonic() - begun
@@ -42,33 +44,31 @@ def main() -> int:
     return int(wrong > 0)
 
 
-def _tried(kind: str, rounds: int, count: int) -> Counter[str]:
-    with tempfile.TemporaryDirectory() as folder, _address(kind, Path(folder)) as address:
-        world = make(kind, Path(folder) / "project", address)
-        with writers(world, 1 if kind in ALONE else count):
-            commands = rounds // 20
-            found = prove(world, (rounds - commands) // 2, sessions=2)
-            return found + prove_with_commands(world, rounds - (rounds - commands) // 2 * 2)
+def _tried(kind: str, asked: argparse.Namespace) -> Counter[str]:
+    rounds = asked.rounds
+    with tempfile.TemporaryDirectory() as folder, _address(kind, Path(folder)) as (one, other):
+        world = make(kind, Path(folder) / "project", one, place=other)
+        with writers(world, 1 if kind in ALONE else asked.writers):
+            commands, until = -(-rounds // 200), time.monotonic() + asked.seconds
+            effort = Effort(sessions=2, bulk_every=50, each=10, until=until)
+            found = prove(world, (rounds - commands) // 2, effort)
+            left = rounds - (rounds - commands) // 2 * 2
+            return found + prove_with_commands(world, left, until=until)
 
 
 @contextmanager
-def _address(kind: str, folder: Path) -> Iterator[str]:
-    """Give a server's database with the tables, or nothing for a file."""
+def _address(kind: str, folder: Path) -> Iterator[tuple[str, str]]:
+    """Give where a server's database is for who reads and who writes, or nothing for a file."""
     if kind not in SERVED:
-        yield ""
+        yield "", ""
         return
     server_kind = "postgresql" if kind in POSTGRESQL else "mariadb"
     reason = keeper.missing(server_kind)
     if reason:
         sys.exit(reason)
     with leased(server_kind, folder / "server") as server, server.fresh() as database:
-        database.run(*_tables(kind))
-        yield database.uri
-
-
-def _tables(kind: str) -> list[str]:
-    ending = " ENGINE = MyISAM" if kind == "mariadb-myisam" else ""
-    return [f"{one}{ending * one.startswith('CREATE')}" for one in TABLES]
+        database.run(*tables(kind))
+        yield reader_of(kind, database), database.uri
 
 
 if __name__ == "__main__":

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 import subprocess
 import sys
 import threading
+import time
 from collections import Counter
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -36,7 +39,6 @@ def writers(world: World, count: int) -> Iterator[None]:
                     cwd=ROOT,
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
-                    stderr=subprocess.DEVNULL,
                     text=True,
                 )
             )
@@ -52,26 +54,40 @@ def writers(world: World, count: int) -> Iterator[None]:
         assert all(int(end) > 1 for end in ends), ends
 
 
-def prove(world: World, rounds: int, *, sessions: int = 1, bulk_every: int = 4) -> Counter[str]:
-    """Ask so many times in each of some sessions at once; every few times for all rows in bulk.
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """How proofs are spread: so many sessions at once, each closed after so many proofs.
 
-    Sessions are closed and opened again all the time: closing a file drops locks of the others.
+    Closing a file drops the locks that others have on it. Every few proofs all rows are asked for
+    in bulk, too. After `until` no session is opened any more.
     """
+
+    sessions: int = 2
+    bulk_every: int = 4
+    each: int = 1
+    until: float = math.inf
+
+
+def prove(world: World, rounds: int, effort: Effort = Effort()) -> Counter[str]:
+    """Ask so many times in each of some sessions at once."""
     found: Counter[str] = Counter()
     guard = threading.Lock()
     problems: list[BaseException] = []
 
     def ask() -> None:
         try:
-            for number in range(rounds):
+            for first in range(0, rounds, effort.each):
+                if time.monotonic() > effort.until:
+                    break
                 with Session(world.folder, cache=False) as session:
-                    outcomes = _asked(world, session, bulk=number % bulk_every == 0)
-                with guard:
-                    found.update(outcomes)
+                    for number in range(first, min(first + effort.each, rounds)):
+                        outcomes = _asked(world, session, bulk=number % effort.bulk_every == 0)
+                        with guard:
+                            found.update(outcomes)
         except BaseException as problem:  # noqa: BLE001  raised again by whoever waits
             problems.append(problem)
 
-    threads = [threading.Thread(target=ask) for _ in range(sessions)]
+    threads = [threading.Thread(target=ask) for _ in range(effort.sessions)]
     for one in threads:
         one.start()
     for one in threads:
@@ -105,8 +121,8 @@ def _judged(world: World, certificate: dict[str, dict[str, str]]) -> str:
     return header["verdict"]
 
 
-def prove_with_commands(world: World, rounds: int) -> Counter[str]:
-    """Ask the command so many times, each in a process of its own."""
+def prove_with_commands(world: World, rounds: int, *, until: float = math.inf) -> Counter[str]:
+    """Ask the command so many times, each in a process of its own; at least once."""
     found: Counter[str] = Counter()
     kept = world.folder / "proof.json"
     for _ in range(rounds):
@@ -122,4 +138,6 @@ def prove_with_commands(world: World, rounds: int) -> Counter[str]:
         judged = _judged(world, json.loads(kept.read_text()))
         shown = judged == "UNRESOLVED" or (NOT_ONE in done.stdout) == (world.kind in SAYS_SO)
         found[judged if shown else "wrong"] += 1
+        if time.monotonic() > until:
+            break
     return found

@@ -15,17 +15,21 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from tests.servers.leasing import ServedDatabase
+
 SQLITE: Final = ("delete", "wal", "truncate", "persist", "memory")
 FILES: Final = ("csv", "csv-in-place", "jsonl", "parquet")
 POSTGRESQL: Final = ("postgresql", "postgresql-truncate", "postgresql-swap")
-MARIADB: Final = ("mariadb", "mariadb-swap", "mariadb-myisam")
+MARIADB: Final = ("mariadb", "mariadb-swap", "mariadb-plain", "mariadb-myisam")
 MANY: Final = "two-sources"
 KINDS: Final = (*SQLITE, "duckdb", *FILES, MANY)
 SERVED: Final = (*POSTGRESQL, *MARIADB)
 # Written less often: while a file is being written, or all tables made anew, there is no state.
-SLOW: Final = frozenset({*FILES, "postgresql-truncate", "postgresql-swap", "mariadb-swap"})
+SLOW: Final = frozenset(
+    {*FILES, "postgresql-truncate", "postgresql-swap", "mariadb-swap", "mariadb-plain"}
+)
 # Two programs that do this at once would mix what they write.
-ALONE: Final = frozenset({*FILES, "mariadb-swap"})
+ALONE: Final = frozenset({*FILES, "mariadb-swap", "mariadb-plain"})
 # Here a verdict may be of no state at all, and has to say so.
 SAYS_SO: Final = frozenset({MANY, "mariadb-myisam"})
 
@@ -72,12 +76,15 @@ class World:
         return "torn_up" if self.kind in FILES else "torn"
 
 
-def make(kind: str, folder: Path, address: str = "") -> World:
-    """Write a project; a server's database has its tables already (see `TABLES`)."""
+def make(kind: str, folder: Path, address: str = "", *, place: str = "") -> World:
+    """Write a project; a server's database has its tables already (see `TABLES`).
+
+    Who reads has the account of the `address`, and who writes that of the `place`, if there is one.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     ending = kind.partition("-")[0]
     if address:
-        databases, place = f'{{shop: {{uri: "{address}"}}}}', address
+        databases, place = f'{{shop: {{uri: "{address}"}}}}', place or address
     elif kind in FILES:
         listed = ", ".join(f"{name}: {name}.{ending}" for name in FILE_ROWS)
         databases, place = f"{{shop: {{type: files, files: {{{listed}}}}}}}", str(folder)
@@ -105,6 +112,20 @@ def make(kind: str, folder: Path, address: str = "") -> World:
         f"project: shop\nrules: [shop.dl]\ndatabases: {databases}\n"
     )
     return World(kind, folder, place)
+
+
+def tables(kind: str) -> list[str]:
+    """Give the statements that make the tables of a server."""
+    ending = " ENGINE = MyISAM" if kind == "mariadb-myisam" else ""
+    return [f"{one}{ending * one.startswith('CREATE')}" for one in TABLES]
+
+
+def reader_of(kind: str, database: ServedDatabase) -> str:
+    """Give the address for who reads; `mariadb-plain` has an account that may do nothing else."""
+    if kind != "mariadb-plain":
+        return database.uri
+    database.run(f"GRANT SELECT ON {database.name}.* TO plain@'127.0.0.1' IDENTIFIED BY 'word'")
+    return database.server.uri(database.name, "plain", "word")
 
 
 def write_file(path: Path, columns: Mapping[str, Sequence[object]]) -> None:

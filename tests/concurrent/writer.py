@@ -6,6 +6,7 @@ Prints a line when the first change is made, and at the end how many there were.
 from __future__ import annotations
 
 import os
+import random
 import select
 import sqlite3
 import sys
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 PAUSE: Final = 0.0005
-# Of what changes faster than that no state is ever seen.
-LONG_PAUSE: Final = 0.1
+# Of what changes faster than it is read no state is ever seen, and how fast that is nobody knows.
+LONGEST_PAUSE: Final = 0.6
 RICH: Final = ("UPDATE orders SET amount = 1000 WHERE id = 2",)
 POOR: Final = ("UPDATE orders SET amount = 1 WHERE id = 2",)
 BLOCK: Final = ("DELETE FROM blocked", "INSERT INTO blocked VALUES ('C1')")
@@ -33,14 +34,14 @@ STATES: Final = ((*POOR, *FREE), (*BLOCK, *RICH))
 def main(kind: str, place: str) -> None:
     """Write until stdin ends."""
     step, count = _steps(kind, place), 0
-    pause = LONG_PAUSE if kind in SLOW else PAUSE
+    seldom = random.Random(0) if kind in SLOW else None
     while not select.select([sys.stdin], [], [], 0)[0]:
         step(count % 2)
         count += 1
         if count == 1:
             sys.stdout.write("writing\n")
             sys.stdout.flush()
-        time.sleep(pause)
+        time.sleep(seldom.uniform(0, LONGEST_PAUSE) if seldom else PAUSE)
     sys.stdout.write(f"{count}\n")
 
 
@@ -62,9 +63,19 @@ def _steps(kind: str, place: str) -> Callable[[int], None]:
 
 def _sqlite(place: str, mode: str) -> sqlite3.Connection:
     connection = sqlite3.connect(place, timeout=60, isolation_level=None)
-    connection.execute(f"PRAGMA journal_mode = {mode}")
+    while _journal(connection, mode) != mode:
+        time.sleep(0.001)
     connection.execute("PRAGMA synchronous = OFF")
     return connection
+
+
+def _journal(connection: sqlite3.Connection, mode: str) -> str:
+    """Ask for a kind of journal; SQLite changes it at once or not at all, and waits for nobody."""
+    try:
+        found: tuple[str] = connection.execute(f"PRAGMA journal_mode = {mode}").fetchone()
+    except sqlite3.OperationalError:
+        return ""
+    return found[0]
 
 
 def _sqlite_steps(connection: sqlite3.Connection) -> Callable[[int], None]:
@@ -179,7 +190,7 @@ def _server_statements(kind: str, state: int) -> Sequence[str]:
                 "ALTER TABLE new_orders RENAME TO orders",
                 "ALTER TABLE new_blocked RENAME TO blocked",
             )
-        case "mariadb-swap":
+        case "mariadb-swap" | "mariadb-plain":
             renamed = (
                 "orders TO old_orders, new_orders TO orders",
                 "blocked TO old_blocked, new_blocked TO blocked",
