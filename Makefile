@@ -28,7 +28,7 @@ SEED ?= 1
 
 .PHONY: help
 help: ## Show this list.
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | \
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | \
 		awk -F'|' '{ printf "%-14s %s\n", $$1, $$2 }'
 
 .PHONY: install
@@ -86,10 +86,37 @@ scripts: browser ## Shorten the scripts of reports anew, after a change of their
 servers: $(STAMP) ## Fetch MariaDB's server into .venv/ for the tests of servers.
 	@$(BIN)/python -m tests.servers.install
 
+# The core needs neither a server nor a browser; P=sql takes the tests of one package.
 .PHONY: test
-test: install browser servers ## Run everything that must pass before a change goes in.
+test: install ## Run what must pass before a change goes in (P=sql: the tests of one package).
 	@$(MAKE) --no-print-directory -j 2 lint compiled
-	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal $(PYTEST_ARGS)
+	CONSTAT_ONLY_CORE=1 $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal \
+		$(if $(P),tests/$(P)) $(PYTEST_ARGS)
+
+EXTRA = $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal $(PYTEST_ARGS) -m
+
+.PHONY: test-postgres
+test-postgres: install ## Run the tests that need PostgreSQL.
+	$(EXTRA) "postgres and not mariadb and not slow"
+
+.PHONY: test-mariadb
+test-mariadb: install servers ## Run the tests that need MariaDB.
+	$(EXTRA) "mariadb and not slow"
+
+.PHONY: test-browser
+test-browser: install browser ## Run the tests that need a browser.
+	$(EXTRA) "browser and not slow"
+
+.PHONY: test-data
+test-data: install ## Run the tests on public databases (CONSTAT_DATA names their folder).
+	$(EXTRA) "data and not slow"
+
+.PHONY: test-extras
+test-extras: install browser servers ## Run the tests of all extras.
+	$(EXTRA) "(postgres or mariadb or browser or data) and not slow"
+
+.PHONY: test-all
+test-all: test test-extras ## Run the core, then all extras.
 
 .PHONY: slow
 slow: install ## Run the slow tests, with many more generated examples.

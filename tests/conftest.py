@@ -10,10 +10,15 @@ import socket
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from tests import extras
+
+if TYPE_CHECKING:
+    from _pytest.terminal import TerminalReporter
 
 Host = str | bytes | None
 Address = tuple[Any, ...] | str | bytes
@@ -43,9 +48,10 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave most cases of tests that are `sampled` to the slow ones."""
+    """Mark what needs an extra; leave most cases of tests that are `sampled` to the slow ones."""
     seen: Counter[str] = Counter()
     for item in items:
+        extras.mark(item)
         sampled = item.get_closest_marker("sampled")
         if sampled is None or not hasattr(item, "callspec"):
             continue
@@ -125,6 +131,7 @@ def _guard(patch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="session")
 def data_folder() -> Path:
     """Return the folder of public databases; skip the test where there is none."""
+    extras.need("data")
     named = os.environ.get("CONSTAT_DATA")
     if not named:
         pytest.skip("CONSTAT_DATA does not name a folder of public databases")
@@ -132,6 +139,12 @@ def data_folder() -> Path:
     if not folder.is_dir():
         pytest.skip("CONSTAT_DATA names a folder that does not exist")
     return folder
+
+
+def pytest_terminal_summary(terminalreporter: TerminalReporter) -> None:
+    """Say what was shown and what was not; who has workers tells for them."""
+    if not hasattr(terminalreporter.config, "workerinput"):
+        extras.tell(terminalreporter)
 
 
 def pytest_unconfigure() -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from playwright.sync_api import Error, sync_playwright
 
+from tests import extras
 from tests.browser.finding import HOW, find_browser
 from tests.browser.pages import Pages
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
+    extras.need("browser")
     found = find_browser()
     if found is None:
         pytest.skip(f"no browser was found: {HOW}")

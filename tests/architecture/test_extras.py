@@ -1,0 +1,59 @@
+"""Tests that need more than Python are marked, counted apart, and told of when they are skipped."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests import extras
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def report(why: str = "", **keywords: int) -> SimpleNamespace:
+    return SimpleNamespace(
+        keywords=keywords, longrepr=("file", 1, f"Skipped: {why}") if why else ""
+    )
+
+
+class Reporter:
+    """Holds reports as pytest does, and what was printed."""
+
+    def __init__(self, **stats: list[SimpleNamespace]) -> None:
+        self.stats = stats
+        self.lines: list[str] = []
+
+    def write_line(self, line: str) -> None:
+        self.lines.append(line)
+
+
+def test_runs_add_to_one_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = tmp_path / "shown.json"
+    shown.touch()
+    monkeypatch.setenv(extras.SHOWN, str(shown))
+    extras.tell(Reporter(passed=[report(), report()], skipped=[report("only root")]))  # type: ignore[arg-type]  # what of it is used
+    last = Reporter(passed=[report(browser=1)], failed=[report(mariadb=1)])
+    extras.tell(last)  # type: ignore[arg-type]  # what of it is used
+    assert last.lines == [
+        "",
+        "             passed   failed  skipped",
+        "core              2        0        1",
+        "postgres    not run                  ",
+        "mariadb           0        1        0",
+        "browser           1        0        0",
+        "data        not run                  ",
+        "  core: 1 skipped, not shown: only root",
+    ]
+
+
+def test_a_test_of_the_core_cannot_start_what_belongs_to_an_extra(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv(extras.ONLY_CORE, raising=False)
+    extras.need("mariadb")
+    monkeypatch.setenv(extras.ONLY_CORE, "1")
+    with pytest.raises(AssertionError, match=r"@pytest\.mark\.mariadb"):
+        extras.need("mariadb")

@@ -1,0 +1,104 @@
+"""Tests that need more than Python, and the table of what a run has shown.
+
+The core needs neither a server nor a browser nor public databases: `make test`. What needs one is
+marked by the fixtures and parameters it asks for, and runs by `make test-NAME`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+if TYPE_CHECKING:
+    from _pytest.terminal import TerminalReporter
+
+CORE: Final = "core"
+EXTRAS: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
+    {
+        "postgres": frozenset({"postgresql", "postgresql_server"}),
+        "mariadb": frozenset({"mariadb", "mariadb_server"}),
+        "browser": frozenset({"browser", "pages"}),
+        "data": frozenset({"data_folder"}),
+    }
+)
+"""The names of fixtures, and the values of parameters, that need an extra."""
+
+OUTCOMES: Final = ("passed", "failed", "skipped")
+SHOWN: Final = "CONSTAT_SHOWN"
+"""The variable that names a file in which several runs collect what they have shown."""
+
+ONLY_CORE: Final = "CONSTAT_ONLY_CORE"
+"""The variable that `make test` sets: a test that starts a server then lacks its mark."""
+
+
+def mark(item: pytest.Item) -> None:
+    """Mark a test with the extras it needs."""
+    names = set(getattr(item, "fixturenames", ()))
+    if hasattr(item, "callspec"):
+        names |= {value for value in item.callspec.params.values() if isinstance(value, str)}
+    for extra, needs in EXTRAS.items():
+        if names & needs:
+            item.add_marker(getattr(pytest.mark, extra))
+
+
+def need(extra: str) -> None:
+    """Fail where a test of the core is about to start what belongs to an extra."""
+    if os.environ.get(ONLY_CORE):
+        message = f"this test needs {extra}: mark it with @pytest.mark.{extra}"
+        raise AssertionError(message)
+
+
+def tell(reporter: TerminalReporter) -> None:
+    """Print what ran and what was skipped, with this run's tests and those before it."""
+    shown = _before()
+    for section, outcome, why in _outcomes(reporter):
+        counts = shown.setdefault(section, {})
+        counts[outcome] = counts.get(outcome, 0) + 1
+        if why:
+            reasons = shown.setdefault(f"{section} skipped", {})
+            reasons[why] = reasons.get(why, 0) + 1
+    if name := os.environ.get(SHOWN):
+        Path(name).write_text(json.dumps(shown), encoding="utf-8")
+        for line in table(shown):
+            reporter.write_line(line)
+
+
+def _before() -> dict[str, dict[str, int]]:
+    name = os.environ.get(SHOWN)
+    if not name or not Path(name).exists() or not Path(name).stat().st_size:
+        return {}
+    found: dict[str, dict[str, int]] = json.loads(Path(name).read_text(encoding="utf-8"))
+    return found
+
+
+def _outcomes(reporter: TerminalReporter) -> Iterator[tuple[str, str, str]]:
+    """Yield the section, the outcome and the reason of each test."""
+    kinds = {"error": "failed", "xfailed": "skipped"}
+    for kind in (*OUTCOMES, *kinds):
+        for report in reporter.stats.get(kind, ()):
+            section = next((one for one in EXTRAS if one in report.keywords), CORE)
+            why = report.longrepr[2] if isinstance(report.longrepr, tuple) else ""
+            yield section, kinds.get(kind, kind), why.removeprefix("Skipped: ")
+
+
+def table(shown: Mapping[str, Mapping[str, int]]) -> Iterator[str]:
+    """Yield the lines of the table: a section for each line, then why tests were skipped."""
+    rows: list[Sequence[object]] = [("", *OUTCOMES)]
+    for section in (CORE, *EXTRAS):
+        counts = shown.get(section)
+        rows.append((section, *(counts.get(one, 0) for one in OUTCOMES)) if counts else ())
+        if not counts:
+            rows[-1] = (section, "not run", "", "")
+    yield ""
+    for row in rows:
+        yield f"{row[0]!s:<10}" + "".join(f"{cell!s:>9}" for cell in row[1:])
+    for section in (CORE, *EXTRAS):
+        for why, count in Counter(shown.get(f"{section} skipped", {})).most_common():
+            yield f"  {section}: {count} skipped, not shown: {why}"
