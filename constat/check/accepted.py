@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from .printing import printable, show_row
+from .printing import printable, show_row, show_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,10 +36,17 @@ def _rows(certificate: Certificate, assumption: int) -> Iterator[str]:
             kinds = declarations[group.predicate].kinds
             for row in group.rows:
                 yield show_row(group.predicate, kinds, row)
-    for one in certificate.evidence.open:
+    for one in certificate.evidence.filled:
         if one.assumption == assumption:
-            kinds = declarations[one.predicate].kinds
-            yield f"nothing else matches {show_row(one.predicate, kinds, one.row)}"
+            group = certificate.evidence.facts[one.group]
+            kinds = declarations[group.predicate].kinds
+            whole = show_row(group.predicate, kinds, group.rows[one.row])
+            name = declarations[group.predicate].columns[one.column][0]
+            yield f"{name} of {whole} is {show_value(kinds[one.column], one.value)}"
+    for hole in certificate.evidence.open:
+        if hole.assumption == assumption:
+            kinds = declarations[hole.predicate].kinds
+            yield f"nothing else matches {show_row(hole.predicate, kinds, hole.row)}"
 
 
 def _rules(certificate: Certificate, assumption: int) -> Iterator[str]:

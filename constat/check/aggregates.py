@@ -18,14 +18,18 @@ from .functions import compare, round_to_places
 from .joins import Joins, is_assignment, search
 from .levels import CLOSING, RERUNNABLE, Lookups
 from .rejection import Rejected
+from .rows import is_starred
 from .rules import Aggregate, Binding, Comparison, Negative, Positive, Test, Variable
 from .shapes import MILLION
-from .values import DIGITS, Hole, Row, Value, parse, spell
+from .values import DIGITS, NONE, Hole, Null, OpenRow, Row, Value, is_known, parse, spell
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from .certificate import Certificate
     from .rows import Rows
     from .summaries import Summary
+    from .values import Cell
 
 _WIDE: Final = Context(prec=10**4)
 
@@ -58,9 +62,9 @@ class Aggregates:
         self.rows = rows
         self.absence = absence
         self.sources = certificate.evidence.sources
-        self.known: dict[tuple[int, int, Row], Exact] = {}
+        self.known: dict[tuple[int, int, OpenRow], Exact] = {}
         self.used_summaries: set[int] = set()
-        self.summaries: dict[tuple[int, int, Row], int] = {}
+        self.summaries: dict[tuple[int, int, OpenRow], int] = {}
         self.summary_list = certificate.summaries
         for position, summary in enumerate(certificate.summaries):
             key = (summary.rule, summary.literal, summary.group)
@@ -73,9 +77,10 @@ class Aggregates:
         group = tuple([binding[variable] for variable in literal.outer])
         if Hole.UNBOUND in group:
             raise Rejected("unbound", "an aggregate comes before what binds its group")
-        if any(isinstance(value, Hole) for value in group):
+        # Nobody knows which group it is where a label names it.
+        if not all(map(is_known, group)):
             return Exact(Hole.STAR, 0, frozenset(), Lookups())
-        key = (rule, position, tuple(map(str, group)))
+        key = (rule, position, group)
         known = self.known.get(key)
         if known is None:
             noted, self.rows.lookups = self.rows.lookups, Lookups()
@@ -89,7 +94,7 @@ class Aggregates:
         self.rows.lookups.add(known.lookups)
         return known
 
-    def start(self, key: tuple[int, int, Row], literal: Aggregate) -> Binding:
+    def start(self, key: tuple[int, int, OpenRow], literal: Aggregate) -> Binding:
         """Return the binding of a group: of a rule, a literal and the values of its variables."""
         # Only the group goes in: the value must not depend on what else is bound.
         binding: Binding = [Hole.UNBOUND] * len(self.rules[key[0]].variables)
@@ -103,7 +108,7 @@ class Aggregates:
         value = Hole.STAR if totals is None else fold(literal, totals)
         return Exact(value, group.confidence, frozenset(group.joins.consulted), self.rows.lookups)
 
-    def _summarised(self, key: tuple[int, int, Row], literal: Aggregate) -> Exact:
+    def _summarised(self, key: tuple[int, int, OpenRow], literal: Aggregate) -> Exact:
         position = self.summaries[key]
         summary = self.summary_list[position]
         self.used_summaries.add(position)
@@ -157,18 +162,20 @@ class Group:
         self.only_inline = joins.lookup == owner.rows.inline
 
     def assignments(self, start: Binding) -> list[Row] | None:
-        """Return the distinct assignments of the local variables, ``None`` if one has a hole."""
-        distinct = self.found(start)
-        if any(isinstance(value, Hole) for found in distinct for value in found):
+        """Return the distinct assignments, ``None`` if one has a hole or two may be one."""
+        found = list(self.found(start))
+        if any(isinstance(value, Hole) for one in found for value in one):
             return None
-        return sorted(tuple(map(str, found)) for found in distinct)
+        distinct: list[Row] = found  # type: ignore[assignment]  # no hole is left
+        # The least and the greatest are the same whether two are one or not.
+        counts = self.literal.function not in {"min", "max"}
+        return None if counts and some_may_be_one(distinct, self.rows.spend) else distinct
 
-    def found(self, start: Binding) -> set[tuple[Value, ...]]:
-        """Return the distinct values, or holes, of the local variables."""
-        distinct: set[tuple[Value, ...]] = set()
-        for binding in search(start, self.literal.body, self._choose, self.joins.extend):
-            distinct.add(tuple([binding[variable] for variable in self.literal.inner]))
-        return distinct
+    def found(self, start: Binding) -> dict[OpenRow, None]:
+        """Return the distinct cells of the local variables and of what is not read."""
+        inner = self.literal.inner
+        bindings = search(start, self.literal.body, self._choose, self.joins.extend)
+        return dict.fromkeys(tuple([one[variable] for variable in inner]) for one in bindings)
 
     def _choose(self, binding: Binding, left: tuple[Test, ...]) -> int:
         """Choose tests first, then the served atom with the fewest unbound columns."""
@@ -180,7 +187,7 @@ class Group:
                     return position
                 continue
             pattern = self.evaluator.instance(test.atom, binding)
-            unbound = sum(value is Hole.UNBOUND for value in pattern)
+            unbound = sum(value is Hole.UNBOUND or value is Hole.ANY for value in pattern)
             if (best < 0 or unbound < fewest) and self._can_match(test, binding):
                 best, fewest = position, unbound
         if best < 0:
@@ -205,7 +212,7 @@ class Group:
             if value is Hole.UNBOUND and not isinstance(term, Variable):
                 return False
         # A pattern with ⋆ is answered by a ⋆ row where nothing serves it.
-        if self.only_inline or Hole.STAR in pattern or Hole.ERROR in pattern:
+        if self.only_inline or is_starred(pattern):
             return True
         return self.rows.is_served(test.atom.predicate, pattern)
 
@@ -225,7 +232,7 @@ class Group:
                 certain &= self._holds(test, binding)
             if self.literal.target is not None:
                 target = self.evaluator.value(self.literal.target, binding)
-                certain &= not isinstance(target, Hole)
+                certain &= type(target) is str
                 targets.append(str(target))
         return self._added(len(assignments), targets) if certain else None
 
@@ -248,6 +255,45 @@ class Group:
             return Totals(count, None, None, None)
         kind = self.literal.target.kind
         return totals_of(kind, count, targets)
+
+
+def some_may_be_one(assignments: Sequence[Row], spend: Callable[[int], None]) -> bool:
+    """Tell whether two of these distinct assignments differ in nothing that is known."""
+    by_form: dict[tuple[object, ...], list[Row]] = {}
+    for one in assignments:
+        by_form.setdefault(tuple(map(_form, one)), []).append(one)
+    forms = list(by_form)
+    for number, form in enumerate(forms):
+        for other in forms[: number + 1]:
+            if form == other and all(cell is True or cell == NONE for cell in form):
+                continue
+            if _may_overlap(form, other, by_form, spend):
+                return True
+    return False
+
+
+def _form(cell: Cell) -> object:
+    """Return what tells rows of cells apart that are compared at once."""
+    return True if is_known(cell) else cell if cell == NONE else type(cell)
+
+
+def _may_overlap(
+    form: tuple[object, ...],
+    other: tuple[object, ...],
+    by_form: dict[tuple[object, ...], list[Row]],
+    spend: Callable[[int], None],
+) -> bool:
+    """Tell whether a row of one form and another of the other agree in all that both know."""
+    pairs = list(zip(form, other, strict=True))
+    # Nothing is what a value or a label stands for; what is perhaps none may be either.
+    if any(NONE in pair and Null not in pair and pair != (NONE, NONE) for pair in pairs):
+        return False
+    both = [column for column, pair in enumerate(pairs) if pair == (True, True)]
+    spend(len(by_form[form]) + len(by_form[other]))
+    keys = [tuple([row[column] for column in both]) for row in by_form[form]]
+    if form == other:
+        return len(set(keys)) < len(keys)
+    return not {tuple([row[column] for column in both]) for row in by_form[other]}.isdisjoint(keys)
 
 
 def totals_of(kind: str, count: int, targets: list[str]) -> Totals:
@@ -303,7 +349,11 @@ def _spell_float(exact: Fraction) -> str | None:
 
 def absence_confidence(certificate: Certificate) -> int:
     """Return what an absence is worth: the least confidence of what was accepted to close it."""
-    assumptions = certificate.evidence.assumptions
-    accepted = [assumptions[index] for index in certificate.header.under]
-    closing = [a.confidence for a in accepted if a.kind in CLOSING]
+    evidence = certificate.evidence
+    filling = {one.assumption for one in evidence.filled}
+    closing = [
+        evidence.assumptions[index].confidence
+        for index in certificate.header.under
+        if index in filling or evidence.assumptions[index].kind in CLOSING
+    ]
     return min(closing, default=MILLION)

@@ -10,7 +10,7 @@ Example: an approval whose rule had another threshold is rejected with the code 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from . import shapes
 from .canonical import canonical, sha256
@@ -18,6 +18,8 @@ from .rejection import Rejected, each
 
 if TYPE_CHECKING:
     from .canonical import Json
+
+_SAID: Final = ("id", "head", "body", "variables", "confidence", "says")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +45,10 @@ def read_approvals(value: Json, rules: Json) -> tuple[Approval, ...]:
 
 
 def rule_hash(rule: Json) -> str:
-    """Return the hash of what a rule says: whether it is assumed is no part of that."""
+    """Return the hash of what a rule says; whether it is assumed, and by whom, is no part of it."""
     if not isinstance(rule, dict):
         raise Rejected("schema", "an object is expected")
-    return sha256(canonical({name: one for name, one in rule.items() if name != "assumption"}))
+    return sha256(canonical({name: rule.get(name) for name in _SAID}))
 
 
 def _approval(value: Json, places: dict[str, int]) -> Approval:

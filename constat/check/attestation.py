@@ -28,6 +28,7 @@ _AGENT_OF: Final = (
     ("API", SERVICE),
 )
 _SUB_PLAN: Final = "SUB_PLAN"
+_ANYBODY: Final = frozenset({_SUB_PLAN, "DOCUMENT"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +92,11 @@ def _read_quote(value: Json) -> str:
     return _named(document)
 
 
+def check_quote(value: Json) -> None:
+    """Check the place of a row in a document, which is written as a quotation is."""
+    _read_quote(value)
+
+
 def _read_reviewer(value: Json) -> str:
     name, at = shapes.members(value, ("name", "at"))
     shapes.moment(at)
@@ -106,7 +112,7 @@ def _named(value: Json) -> str:
 
 def _check_agent(agent: Agent, origin: str, author: str | None) -> None:
     wanted = dict(_AGENT_OF).get(origin)
-    if wanted is None and origin != _SUB_PLAN:
+    if wanted is None and origin not in _ANYBODY:
         raise Rejected("attestation", f"rows of origin {origin} are not attested")
     if wanted not in {None, agent.kind}:
         raise Rejected("attestation", f"the word of a {wanted} is expected", "agent.kind")

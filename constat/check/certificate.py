@@ -17,19 +17,25 @@ from . import shapes
 from .approvals import read_approvals
 from .canonical import document_of
 from .evidence import Evidence, EvidenceReader, read_assumption, read_source
+from .ordering import check_sorted
 from .program import read_program
-from .records import RowReader, check_sorted
+from .records import RowReader
 from .rejection import Rejected, each, inside
-from .rules import free_positions, growing
+from .rules import free_positions, growing, unread_positions
+from .structures import Structures
 from .summaries import Summary, read_summary
-from .values import Hole, OpenRow, Row
+from .unknowns import LabelContent, read_values
+from .values import Hole, Label, OpenRow, Row
 
 if TYPE_CHECKING:
     from .approvals import Approval
     from .canonical import Document, Json
     from .rules import Aggregate, Declaration, Program, Rule
+    from .structures import Structure
+    from .values import Cell
 
-FORMAT: Final = "constat-cert/1"
+FIRST: Final = "constat-cert/1"
+SECOND: Final = "constat-cert/2"
 LEVELS: Final = ("C0", "C1", "C2", "C3", "C4")
 """The levels of completeness, the weakest first; as texts they compare as levels do."""
 VERDICTS: Final = ("PROVED", "PROVED_UNDER", "DISPROVED", "DISPROVED_UNDER", "UNRESOLVED")
@@ -53,6 +59,7 @@ _MEMBERS: Final = (
     "identity",
     "digest",
 )
+_MEMBERS_OF_SECOND: Final = ("values", "labels", "filled", "redaction")
 _HEADER: Final = (
     "goal",
     "verdict",
@@ -123,7 +130,7 @@ class RuleNode:
     predicate: str
     fact: Row
     rule: int
-    bind: tuple[str | None, ...]
+    bind: tuple[Cell | None, ...]
     premises: tuple[int | None, ...]
     listed: dict[int, tuple[Assignment, ...]]
     confidence: int
@@ -144,6 +151,7 @@ class Certificate:
     """All of it; ``nested`` are the certificates that its facts rest on."""
 
     identity: str
+    format: str
     header: Header
     program: Program
     evidence: Evidence
@@ -154,25 +162,29 @@ class Certificate:
     missing: tuple[Goal, ...]
     executed: tuple[str | None, ...]
     nested: tuple[Certificate, ...]
+    structures: Structures
+    labels: tuple[LabelContent, ...]
 
 
 def read_certificate(document: Document) -> Certificate:
-    """Read a canonical document and those nested in it; the hashes are compared first."""
-    parts = dict(zip(_MEMBERS, shapes.members(document.tree, _MEMBERS), strict=True))
-    if parts["format"] != FORMAT:
-        raise Rejected("schema", f"the format is not {FORMAT}", "format")
-    for name, computed in (("digest", document.digest), ("identity", document.identity)):
-        if parts[name] != computed:
-            raise Rejected(name, f"the {name} is not that of this text", name)
+    """Read a canonical document and those nested in it; the hashes are compared first.
+
+    What only the second format has is empty in one of the first.
+    """
+    parts = _members_of(document)
+    second = parts["format"] == SECOND
     assumptions = tuple(each("assumptions", shapes.array(parts["assumptions"]), read_assumption))
     count = len(assumptions)
     told = shapes.array(parts["sources"])
-    sources = tuple(each("sources", told, lambda value: read_source(value, count)))
+    sources = tuple(each("sources", told, lambda value: read_source(value, count, second=second)))
     kinds = [assumption.kind for assumption in assumptions]
-    program = read_program(parts["declarations"], parts["rules"], kinds)
-    reader = _Reader(program, parts["rules"])
+    structures = Structures()
+    program = read_program(parts["declarations"], parts["rules"], kinds, structures, second=second)
+    shared = read_values(parts.get("values", []), structures)
+    reader = _Reader(program, parts["rules"], RowReader(program, structures, shared, second=second))
+    reader.rows.read_labels(parts.get("labels", []))
     evidence = EvidenceReader(reader.rows, sources, assumptions).evidence(
-        parts["facts"], parts["open"], parts["coverage"]
+        parts["facts"], parts["open"], parts["coverage"], parts.get("filled", [])
     )
     header = inside("header", parts["header"], lambda v: reader.header(v, count))
     if header.program != document.program:
@@ -185,19 +197,55 @@ def read_certificate(document: Document) -> Certificate:
             lambda value: read_summary(value, program, sources, reader.rows),
         )
     )
+    nodes = tuple(each("nodes", shapes.array(parts["nodes"]), reader.node))
+    missing = tuple(each("missing", shapes.array(parts["missing"]), reader.missing))
+    _check_tables_used(shared, reader.rows, evidence)
     return Certificate(
         document.identity,
+        SECOND if second else FIRST,
         header,
         program,
         evidence,
-        tuple(each("nodes", shapes.array(parts["nodes"]), reader.node)),
+        nodes,
         entries,
         closure_rows,
         summaries,
-        tuple(each("missing", shapes.array(parts["missing"]), reader.goal)),
+        missing,
         inside("record", parts["record"], lambda value: _read_record(value, len(sources))),
         tuple(each("proofs", shapes.array(parts["proofs"]), _read_nested)),
+        structures,
+        tuple(reader.rows.labels),
     )
+
+
+def _members_of(document: Document) -> dict[str, Json]:
+    """Return the members of a certificate whose hashes are those of its text."""
+    second = document.tree.get("format") == SECOND
+    names = _MEMBERS + (_MEMBERS_OF_SECOND if second else ())
+    parts = dict(zip(names, shapes.members(document.tree, names), strict=True))
+    if parts["format"] not in (FIRST, SECOND):
+        raise Rejected("schema", f"the format is neither {FIRST} nor {SECOND}", "format")
+    if second:
+        inside("redaction", [parts["redaction"]], shapes.nothing)
+    for name, computed in (("digest", document.digest), ("identity", document.identity)):
+        if parts[name] != computed:
+            raise Rejected(name, f"the {name} is not that of this text", name)
+    return parts
+
+
+def _check_tables_used(
+    shared: tuple[Structure, ...], reader: RowReader, evidence: Evidence
+) -> None:
+    """Reject a shared value that stands nowhere, and a label that no row has."""
+    inner = {field.place for one in shared for field in one.fields if not isinstance(field, str)}
+    for place in range(len(shared)):
+        if place not in reader.used and place not in inner:
+            raise Rejected("unused", "nothing is this value", f"values[{place}]")
+    cells = (cell for group in evidence.facts for row in group.rows for cell in row)
+    found = {cell.number for cell in cells if isinstance(cell, Label)}
+    for number in range(len(reader.labels)):
+        if number not in found:
+            raise Rejected("unused", "no row has this label", f"labels[{number}]")
 
 
 def _read_nested(value: Json) -> Certificate:
@@ -210,20 +258,28 @@ def _read_nested(value: Json) -> Certificate:
 class _Reader:
     """Reads what speaks of declared predicates and listed rules."""
 
-    def __init__(self, program: Program, rules: Json) -> None:
+    def __init__(self, program: Program, rules: Json, rows: RowReader) -> None:
         self.program = program
         self.rules = rules
-        self.rows = RowReader(program)
+        self.rows = rows
         self.free = [free_positions(rule) for rule in program.rules]
+        self.unread = [unread_positions(rule) for rule in program.rules]
 
     def goal(self, value: Json) -> Goal:
         predicate, pattern = shapes.array(value, 2)
         declaration = self.rows.declaration(predicate)
-        row = self.rows.open_row(declaration.kinds, pattern, Hole.UNBOUND)
+        return Goal(declaration.name, self.rows.goal_row(declaration.kinds, pattern))
+
+    def missing(self, value: Json) -> Goal:
+        predicate, pattern = shapes.array(value, 2)
+        declaration = self.rows.declaration(predicate)
+        row = self.rows.open_row(declaration.kinds, pattern, Hole.ANY)
         return Goal(declaration.name, row)
 
     def header(self, value: Json, assumptions: int) -> Header:
-        parts = dict(zip(_HEADER, shapes.members(value, _HEADER), strict=True))
+        names = _HEADER + (("asked_by",) if self.rows.second else ())
+        parts = dict(zip(names, shapes.members(value, names), strict=True))
+        shapes.nothing([parts.get("asked_by")])
         under = [shapes.index(found, assumptions) for found in shapes.array(parts["under"])]
         if under != sorted(set(under)):
             raise Rejected("header", "indices are ascending and distinct", "under")
@@ -278,18 +334,18 @@ class _Reader:
     def fact(self, value: Json) -> tuple[str, Row]:
         predicate, row = shapes.array(value, 2)
         declaration = self.rows.declaration(predicate)
-        return declaration.name, self.rows.row(declaration.kinds, row)
+        return declaration.name, self.rows.cells(declaration.kinds, row)
 
-    def bind(self, position: int, value: Json) -> tuple[str | None, ...]:
+    def bind(self, position: int, value: Json) -> tuple[Cell | None, ...]:
         rule = self.program.rules[position]
         cells = shapes.array(value, len(rule.variables))
         # Nodes give a lower bound of a threshold's result and no value.
         totals = {literal.result.position for literal in growing(rule).values()}
-        free = self.free[position] | totals
+        free = self.free[position] | self.unread[position] | totals
         if any((cells[at] is None) != (at in free) for at in range(rule.outer)):
             raise Rejected("schema", "exactly the free variables are unbound", "bind")
         outer = [
-            None if cell is None else self.rows.value(kind, cell)
+            None if cell is None else self.rows.carried(kind, cell)
             for (_, kind), cell in zip(rule.variables, cells[: rule.outer], strict=False)
         ]
         if any(cell is not None for cell in cells[rule.outer :]):
@@ -319,7 +375,7 @@ class _Reader:
             values, premises = shapes.array(one, 2)
             cells = shapes.array(premises, len(literal.body))
             found = tuple([None if cell is None else shapes.index(cell) for cell in cells])
-            return Assignment(self.rows.row(kinds, values), found)
+            return Assignment(self.rows.cells(kinds, values), found)
 
         found = tuple(each("", shapes.array(value), read))
         check_sorted(tuple(assignment.values for assignment in found))
@@ -354,6 +410,8 @@ class _Reader:
         listed = tuple(each("orders", shapes.array(orders), self.order))
         if tuple(rule for rule, _ in listed) != self.program.derived[declaration.name]:
             raise Rejected("closure", "an entry lists each rule of its predicate once", "orders")
+        if not set(declaration.given) <= set(positions):
+            raise Rejected("closure", "a given column is none of the key's", "columns")
         found = tuple(each("keys", shapes.array(keys), lambda key: self.rows.row(kinds, key)))
         inside("keys", found, check_sorted)
         return ClosureEntry(declaration.name, positions, listed, found)
@@ -370,7 +428,7 @@ class _Reader:
         predicate, rows = shapes.array(value, 2)
         declaration = self.derived(predicate)
         kinds = declaration.kinds
-        found = tuple(each("rows", shapes.array(rows), lambda row: self.rows.open_row(kinds, row)))
+        found = tuple(each("rows", shapes.array(rows), lambda row: self.rows.bound_row(kinds, row)))
         check_sorted(found)
         return declaration.name, found
 

@@ -16,7 +16,7 @@ from .joins import Joins, search
 from .levels import Lookups
 from .rejection import Rejected
 from .rules import Aggregate, Constant, Variable, free_positions, unbound
-from .values import Hole, OpenRow, Row
+from .values import Hole, OpenRow, Row, is_known
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -143,14 +143,14 @@ class Closure:
         for column, value in zip(entry.columns, key, strict=True):
             if isinstance(head[column], Hole):
                 head[column] = value
-            elif head[column] != value:
+            elif head[column] != value and is_known(head[column]):
                 return
         row = tuple(Hole.STAR if isinstance(value, Hole) else value for value in head)
         self.rows.spend(len(bound.by_stars))
         if bound.covers(row):
             self.take(entry.predicate, row)
         else:
-            shown = ", ".join("?" if isinstance(v, Hole) else v[:40] for v in row)
+            shown = ", ".join("?" if isinstance(v, Hole) else str(v)[:40] for v in row)
             raise Rejected("not-covered", f"{entry.predicate}({shown}) is derivable but not listed")
 
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from . import shapes
 from .canonical import Json, canonical
 from .rejection import Rejected, each
+from .values import is_known
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
     from .values import Row
 
 Columns: TypeAlias = tuple[int, ...]
-Key: TypeAlias = "tuple[Columns, Row]"
+Texts: TypeAlias = tuple[str, ...]
+Key: TypeAlias = tuple[Columns, Texts]
 Opened: TypeAlias = "frozenset[Key] | None"
 """The keys that were opened; ``None`` of a source without a commitment."""
 
@@ -43,10 +45,10 @@ class Opening:
     """The rows of a key: where they begin in the tree, their neighbours, the hashes beside."""
 
     columns: Columns
-    key: Row
+    key: Texts
     start: int
-    before: Row | None
-    after: Row | None
+    before: Texts | None
+    after: Texts | None
     path: tuple[str, ...]
 
 
@@ -95,12 +97,17 @@ def _read_opening(value: Json, declaration: Declaration, reader: RowReader) -> O
     positions = reader.columns(declaration, columns)
     return Opening(
         positions,
-        reader.row(tuple(kinds[column] for column in positions), key),
+        texts_of(reader.row(tuple(kinds[column] for column in positions), key)),
         shapes.index(start),
-        None if before is None else reader.row(kinds, before),
-        None if after is None else reader.row(kinds, after),
+        None if before is None else texts_of(reader.row(kinds, before)),
+        None if after is None else texts_of(reader.row(kinds, after)),
         tuple(each("path", shapes.array(path), shapes.sha)),
     )
+
+
+def texts_of(row: Row) -> Texts:
+    """Return a row of values as texts, in which a tree is sorted and hashed."""
+    return tuple(map(str, row))
 
 
 def check_commitments(
@@ -138,16 +145,18 @@ def _check_relation(
         if (other.rows, other.order, other.openings) != (one.rows, one.order, ()):
             reason = "what a root is of, and its openings, stand with the first of its sources"
             raise Rejected("commitment", reason, f"sources[{position}].commitment")
-    shown: set[Row] = set()
+    shown: set[Texts] = set()
     for group in groups:
         if group.source in members:
             _check_predicate(group, one, place)
-            shown.update(group.rows)
+            if not all(is_known(cell) for row in group.rows for cell in row):
+                raise Rejected("commitment", "a row without a value is in no tree yet", place)
+            shown.update(map(texts_of, group.rows))
     complete: set[Key] = set()
     for entry in coverage:
         if not members.keys().isdisjoint(entry.sources):
             _check_predicate(entry, one, place)
-            complete.update((entry.columns, key) for key in entry.keys)
+            complete.update((entry.columns, texts_of(key)) for key in entry.keys)
     _Relation(one, shown).check(complete, place)
     return frozenset((opening.columns, opening.key) for opening in one.openings)
 
@@ -160,10 +169,10 @@ def _check_predicate(entry: FactGroup | Coverage, one: Commitment, place: str) -
 class _Relation:
     """The rows that are shown of a committed relation, found by the keys that are opened."""
 
-    def __init__(self, commitment: Commitment, shown: set[Row]) -> None:
+    def __init__(self, commitment: Commitment, shown: set[Texts]) -> None:
         self.commitment = commitment
         self.shown = shown
-        self.by_columns: dict[Columns, dict[Row, list[Row]]] = {}
+        self.by_columns: dict[Columns, dict[Texts, list[Texts]]] = {}
         for columns in {opening.columns for opening in commitment.openings}:
             rows = self.by_columns[columns] = {}
             for row in shown:
@@ -194,7 +203,7 @@ class _Relation:
         if len(found) < len(self.shown):
             raise Rejected("commitment", "a row is not opened", place)
 
-    def _rows(self, opening: Opening) -> list[Row]:
+    def _rows(self, opening: Opening) -> list[Texts]:
         return self.by_columns[opening.columns].get(opening.key, [])
 
     def _check_opening(self, opening: Opening) -> None:
@@ -220,10 +229,10 @@ class _Relation:
         if self._root(opening.start - len(before), rows, opening.path) != self.commitment.root:
             raise Rejected("commitment", "the rows do not lead to the root", "path")
 
-    def _sorted_by(self, row: Row) -> Row:
+    def _sorted_by(self, row: Texts) -> Texts:
         return tuple([row[column] for column in self.commitment.order])
 
-    def _root(self, start: int, rows: list[Row], path: tuple[str, ...]) -> str | None:
+    def _root(self, start: int, rows: list[Texts], path: tuple[str, ...]) -> str | None:
         leaves = [_hash(_LEAF + canonical(list(row)).encode()) for row in rows]
         left = iter(path)
         count = self.commitment.rows

@@ -9,31 +9,41 @@ Example: ``?x + 1`` is ⋆ where ``?x`` is ⋆.
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from . import functions
-from .fields import APART
+from . import fields, functions
 from .pattern import work
-from .rules import Atom, Binding, Call, Comparison, Constant, Term, Variable
-from .values import Hole, Value
+from .rules import Atom, Binding, Call, Comparison, Constant, Term, Variable, Wildcard
+from .structures import Structure
+from .values import Hole, Label, Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .values import OpenRow
+    from .structures import Structures
+    from .values import Known, OpenRow
 
 CHARACTERS_PER_STEP: Final = 256
-# A structure is read sign by sign where other texts are copied.
-PARTED_PER_STEP: Final = 64
 TESTS_PER_STEP: Final = 4
 _WORST_FIRST: Final = (Hole.UNBOUND, Hole.ERROR, Hole.STAR)
+
+# A label stands for one value, which equals itself; all else about it is open.
+_OF_ONE_LABEL: Final = MappingProxyType(
+    {"=": True, "<=": True, ">=": True, "!=": False, "<": False, ">": False}
+)
+
+
+def _length(value: Value) -> int:
+    return len(value) if isinstance(value, str) else 1
 
 
 class Evaluator:
     """Evaluates; ``spend`` takes the steps that it costs."""
 
-    def __init__(self, spend: Callable[[int], None]) -> None:
+    def __init__(self, spend: Callable[[int], None], structures: Structures) -> None:
         self.spend = spend
+        self.structures = structures
 
     def value(self, term: Term, binding: Binding) -> Value:
         """Return the value of the term; a hole in an argument is a hole in the result."""
@@ -41,6 +51,10 @@ class Evaluator:
             return binding[term.position]
         if type(term) is Constant:
             return term.value
+        if type(term) is Wildcard:
+            # Only a group binds it, to the cell that it met.
+            cell = binding[term.position]
+            return Hole.ANY if cell is Hole.UNBOUND else cell
         return self._call(term, binding)  # type: ignore[arg-type]
 
     def _call(self, term: Call, binding: Binding) -> Value:
@@ -48,11 +62,17 @@ class Evaluator:
         for worst in _WORST_FIRST:
             if worst in args:
                 return worst
-        texts = tuple(map(str, args))
-        dear = term.function in APART
-        self.spend(1 + sum(map(len, texts)) // (PARTED_PER_STEP if dear else CHARACTERS_PER_STEP))
+        if any(type(value) is Label for value in args):
+            return Hole.STAR
+        self.spend(1 + sum(map(_length, args)) // CHARACTERS_PER_STEP)
         kinds = tuple(inner.kind for inner in term.args)
-        result = functions.call(term.function, kinds, term.kind, texts)
+        result: Known | None
+        if fields.is_about_structures(term.function):
+            known: list[Known] = args  # type: ignore[assignment]  # no hole and no label is left
+            result = fields.call(self.structures, term.function, kinds, term.kind, known)
+        else:
+            texts = tuple(map(str, args))
+            result = functions.call(term.function, kinds, term.kind, texts)
         return Hole.ERROR if result is None else result
 
     def instance(self, atom: Atom, binding: Binding) -> OpenRow:
@@ -64,8 +84,12 @@ class Evaluator:
         left = self.value(comparison.left, binding)
         right = self.value(comparison.right, binding)
         for worst in _WORST_FIRST:
-            if worst in {left, right}:
+            if left is worst or right is worst:
                 return worst
+        if type(left) is Label or type(right) is Label:
+            return _OF_ONE_LABEL.get(comparison.operator, Hole.STAR) if left == right else Hole.STAR
+        if isinstance(left, Structure):
+            return (left is right) == (comparison.operator == "=")
         texts = str(left), str(right)
         self.spend(sum(map(len, texts)) // CHARACTERS_PER_STEP)
         if comparison.operator in {"match", "!match"}:

@@ -10,12 +10,15 @@ Example: a fact group of origin LLM_KNOWLEDGE whose assumption is null is reject
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from functools import partial
+from typing import TYPE_CHECKING, Final
 
 from . import shapes
-from .attestation import read_attestation
+from .attestation import check_quote, read_attestation
 from .canonical import Json, canonical, sha256
 from .commitments import Commitment, Opened, check_commitments, read_commitment
+from .fillings import Filling, read_fillings
+from .ordering import check_sorted
 from .records import (
     AUTHORITIES,
     PROVED,
@@ -26,17 +29,21 @@ from .records import (
     Proved,
     RowReader,
     Source,
-    check_sorted,
 )
 from .rejection import Rejected, each, inside
-from .values import Hole, Row
+from .values import Hole, Row, is_known
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_API: Final = "API"
+_DOCUMENT: Final = "DOCUMENT"
 _ORIGINS: Final = AUTHORITIES | {
     "USER_PROVIDED",
     "LLM_KNOWLEDGE",
     "LLM_HEURISTIC",
     "SUB_PLAN",
-    "API",
+    _API,
     PROVED,
 }
 _SOURCE: Final = (
@@ -54,14 +61,18 @@ _SOURCE: Final = (
     "commitment",
     "proof",
 )
+_SOURCE_OF_SECOND: Final = ("authority", "span")
 
 
-def read_source(value: Json, assumptions: int) -> Source:
-    """Read one source of a certificate with so many assumptions."""
-    parts = dict(zip(_SOURCE, shapes.members(value, _SOURCE), strict=True))
+def read_source(value: Json, assumptions: int, *, second: bool) -> Source:
+    """Read one source of a certificate of either format, with so many assumptions."""
+    names = _SOURCE + (_SOURCE_OF_SECOND if second else ())
+    parts = dict(zip(names, shapes.members(value, names), strict=True))
     shapes.text_or_null(parts["snapshot"])
-    origin = shapes.one_of(parts["origin"], _ORIGINS)
+    origin = shapes.one_of(parts["origin"], _ORIGINS | {_DOCUMENT} if second else _ORIGINS)
     author = shapes.text_or_null(parts["author"])
+    if second:
+        inside("span", parts["span"], lambda v: _read_span(v, origin))
     rows = shapes.sha(parts["hash"])
     return Source(
         shapes.text(parts["tier"]),
@@ -80,7 +91,28 @@ def read_source(value: Json, assumptions: int) -> Source:
         ),
         parts["commitment"],
         inside("proof", parts["proof"], lambda v: _read_proved(v, origin, assumptions)),
+        second and inside("authority", parts["authority"], lambda v: _read_authority(v, origin)),
     )
+
+
+def _read_authority(value: Json, origin: str) -> bool:
+    """Tell whether an API's answer is all there is, which the project has declared."""
+    if value is None:
+        return False
+    operation, pages = shapes.members(value, ("operation", "pages"))
+    shapes.text(operation)
+    shapes.index(pages)
+    if origin != _API:
+        raise Rejected("source", "only an API is declared an authority")
+    return True
+
+
+def _read_span(value: Json, origin: str) -> None:
+    """Check where in a document a row stands."""
+    if (value is None) != (origin != _DOCUMENT):
+        raise Rejected("source", "exactly what a document says has a place in it")
+    if value is not None:
+        check_quote(value)
 
 
 def _read_proved(value: Json, origin: str, assumptions: int) -> Proved | None:
@@ -121,6 +153,7 @@ class Evidence:
     commitments: tuple[Commitment | None, ...]
     opened: tuple[Opened, ...]
     """Of each source: the keys of its predicate that were opened in its root."""
+    filled: tuple[Filling, ...] = ()
 
 
 class EvidenceReader:
@@ -136,8 +169,8 @@ class EvidenceReader:
         self.sources = sources
         self.assumptions = assumptions
 
-    def evidence(self, facts: Json, opened: Json, coverage: Json) -> Evidence:
-        """Read all three members and check that sources and coverage are backed."""
+    def evidence(self, facts: Json, opened: Json, coverage: Json, filled: Json) -> Evidence:
+        """Read these members and check that sources and coverage are backed."""
         groups = tuple(each("facts", shapes.array(facts), self._facts))
         holes = tuple(each("open", shapes.array(opened), self._open))
         covered = tuple(each("coverage", shapes.array(coverage), self._coverage))
@@ -147,7 +180,15 @@ class EvidenceReader:
         commitments = tuple(each("sources", self.sources, self._commitment))
         keys = check_commitments(commitments, self.sources, groups, covered)
         return Evidence(
-            self.sources, self.assumptions, groups, holes, covered, inline, commitments, keys
+            self.sources,
+            self.assumptions,
+            groups,
+            holes,
+            covered,
+            inline,
+            commitments,
+            keys,
+            read_fillings(filled, self.rows, groups, self.sources, self.assumptions),
         )
 
     def _commitment(self, source: Source) -> Commitment | None:
@@ -169,13 +210,13 @@ class EvidenceReader:
             value, ("predicate", "source", "assumption", "rows")
         )
         declaration = self.rows.external(predicate)
-        kinds = declaration.kinds
+        read = partial(self.rows.fact_row, declaration)
         position = shapes.index(source, len(self.sources))
         told = self.sources[position]
         own = self._assumption(
             assumption, ("fact", "fall-through") if told.proof is None else ("fall-through",)
         )
-        if told.proof is None and own is None and told.origin not in AUTHORITIES:
+        if told.proof is None and own is None and not told.vouched:
             raise Rejected("assumption", f"rows of origin {told.origin} rest on an assumption")
         imported = () if told.proof is None else told.proof.assumptions
         group = FactGroup(
@@ -183,7 +224,7 @@ class EvidenceReader:
             position,
             own,
             imported if own is None else (own, *imported),
-            tuple(each("rows", shapes.array(rows), lambda row: self.rows.row(kinds, row))),
+            tuple(each("rows", shapes.array(rows), read)),
         )
         check_sorted(group.rows)
         return group
@@ -220,7 +261,7 @@ class EvidenceReader:
         """Only an authority, or an open row that admits everything, can close a key."""
         if any(self.sources[source].proof is not None for source in entry.sources):
             raise Rejected("coverage", "a certificate proves a row and closes nothing", "sources")
-        if any(self.sources[source].origin in AUTHORITIES for source in entry.sources):
+        if any(self.sources[source].vouched for source in entry.sources):
             return
         backed = backing.get((entry.predicate, entry.columns), set())
         for position, key in enumerate(entry.keys):
@@ -260,12 +301,14 @@ def check_shown_rows(
             raise Rejected("source", "more rows are shown than the source gave", place)
         inline.append(count == source.rows and len(by_predicate) <= 1)
         if inline[position]:
-            rows = sorted(row for found in by_predicate.values() for row in found)
+            rows = [row for found in by_predicate.values() for row in found]
             if rows_hash(rows) != source.hash:
                 raise Rejected("source", "the rows shown do not have the source's hash", place)
     return tuple(inline)
 
 
-def rows_hash(rows: list[Row]) -> str:
-    """Return the hash of sorted rows."""
-    return sha256("".join(canonical(list(row)) + "\n" for row in rows))
+def rows_hash(rows: Iterable[Row]) -> str:
+    """Return the hash of rows as a source gave them: without what its null cells mean."""
+    bare = [tuple([str(cell) if is_known(cell) else None for cell in row]) for row in rows]
+    bare.sort(key=lambda row: [(cell is not None, cell or "") for cell in row])
+    return sha256("".join(canonical(list(row)) + "\n" for row in bare))

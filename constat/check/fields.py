@@ -1,20 +1,23 @@
 """The functions that make structures of values and take them apart.
 
-In: a function, the kinds, the spelled arguments.  Out: the spelled result, or ``None`` for ⚡.
-Invariant: what takes apart is total, so the order of a rule's literals decides no error; where
-there is no such field of that kind it gives a fixed value, and a rule that means a certain
-constructor asks for it beside the field.  FORMAT.md, section 4.
+What takes apart is total, so the order of a rule's literals decides no error: where there is no
+such field of that kind it gives a fixed value, and a rule that means a certain constructor asks for
+it beside the field.  FORMAT.md, section 4.
 
-Example: ``call("field_of", "symbol", ("structure", "number"), ('[1, "a"]', "1")) == "a"``.
+Example: of ``[1, "a"]`` the ``field_of`` kind ``symbol`` and number 1 is ``a``.
 """
 
 from __future__ import annotations
 
 from types import MappingProxyType
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from . import structures
-from .values import KINDS, NUMERIC, STRUCTURE, is_spelled
+from .structures import Structure, Structures, is_constructor, quoted, unquoted
+from .values import KINDS, NUMERIC, STRUCTURE, is_number_field, is_spelled
+
+if TYPE_CHECKING:
+    from .structures import Field
+    from .values import Known
 
 APART: Final = frozenset({"constructor_of", "field_of"})
 
@@ -28,14 +31,13 @@ _NOTHING: Final = MappingProxyType(
         "Date": "0001-01-01",
         "Timestamp": "0001-01-01T00:00:00.000000Z",
         "Bool": "false",
-        STRUCTURE: structures.NIL,
     }
 )
 
 
 def is_about_structures(name: str) -> bool:
     """Tell whether the function makes structures or takes them apart."""
-    return name in APART or structures.is_constructor(name)
+    return name in APART or is_constructor(name)
 
 
 def signature_holds(name: str, kinds: tuple[str, ...], result: str) -> bool:
@@ -49,27 +51,44 @@ def signature_holds(name: str, kinds: tuple[str, ...], result: str) -> bool:
             return len(kinds) > 0 and result == STRUCTURE
 
 
-def call(name: str, result: str, kinds: tuple[str, ...], args: tuple[str, ...]) -> str | None:
-    """Evaluate such a function, whose signature holds."""
-    match name:
-        case "constructor_of":
-            return structures.constructor_of(args[0])
-        case "field_of":
-            return _value(result, structures.field_at(args[0], int(args[1])))
-        case _:
-            return structures.made(name, tuple(map(_as_field, kinds, args)))
+def call(
+    structures: Structures, name: str, kinds: tuple[str, ...], result: str, args: list[Known]
+) -> Known | None:
+    """Evaluate such a function, whose signature holds; ``None`` for ⚡."""
+    whole = args[0]
+    if name not in APART:
+        return structures.made(name, tuple(map(_as_field, kinds, args)))
+    if not isinstance(whole, Structure):
+        raise TypeError(name)
+    if name == "constructor_of":
+        return whole.indicator
+    place = int(str(args[1]))
+    field = whole.fields[place] if 0 <= place < len(whole.fields) else None
+    return _value(structures, result, field)
 
 
-def _as_field(kind: str, text: str) -> str:
-    return text if kind in NUMERIC or kind == STRUCTURE else structures.quoted(text)
+def on_texts(name: str, kinds: tuple[str, ...], result: str, texts: tuple[str, ...]) -> str | None:
+    """Evaluate such a function on spelled values."""
+    structures = Structures()
+    args: list[Known] = []
+    for kind, text in zip(kinds, texts, strict=True):
+        found = structures.read(text, is_number_field) if kind == STRUCTURE else text
+        if found is None:
+            raise ValueError(text)
+        args.append(found)
+    value = call(structures, name, kinds, result, args)
+    return None if value is None else str(value)
 
 
-def _value(kind: str, field: str | None) -> str:
+def _as_field(kind: str, value: Known) -> Field:
+    return value if kind in NUMERIC or kind == STRUCTURE else quoted(str(value))
+
+
+def _value(structures: Structures, kind: str, field: Field | None) -> Known:
     """Return the value of this kind that a field spells, or what stands for nothing."""
-    if field is None:
-        return _NOTHING[kind]
     if kind == STRUCTURE:
-        # No text and no number begins with one of these, and every other field does.
-        return field if field[0] in "[$n" else _NOTHING[kind]
-    text = field if kind in NUMERIC else structures.unquoted(field)
+        return field if isinstance(field, Structure) else structures.nil
+    if not isinstance(field, str):
+        return _NOTHING[kind]
+    text = field if kind in NUMERIC else unquoted(field)
     return text if text is not None and is_spelled(kind, text) else _NOTHING[kind]

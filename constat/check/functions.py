@@ -113,7 +113,7 @@ def call(name: str, kinds: tuple[str, ...], result: str, args: tuple[str, ...]) 
             change = _convert if name == "as" else _to_kind
             return change(kinds[0], result, args[0])
         case _ if fields.is_about_structures(name):
-            return fields.call(name, result, kinds, args)
+            return fields.on_texts(name, kinds, result, args)
         case _:
             return _on_dates(name, args)
 

@@ -18,7 +18,7 @@ from .aggregates import Group
 from .joins import Joins
 from .levels import Lookups
 from .rejection import Rejected
-from .values import Hole, Row, Value, parse
+from .values import Hole, OpenRow, Value, is_known, parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -48,16 +48,16 @@ class Growth:
         self.owner = owner
         self.rows = rows
         self.evaluator = rows.evaluator
-        self.known: dict[tuple[int, int, Row], Top] = {}
+        self.known: dict[tuple[int, int, OpenRow], Top] = {}
 
     def top(self, rule: int, at: int, literal: Aggregate, binding: Binding) -> Top:
         """Return what the possible rows of the binding's group may add up to."""
         group = tuple([binding[variable] for variable in literal.outer])
         if Hole.UNBOUND in group:
             raise Rejected("unbound", "an aggregate comes before what binds its group")
-        if any(isinstance(value, Hole) for value in group):
+        if not all(map(is_known, group)):
             return Top(None, grows=False, consulted=frozenset(), lookups=Lookups())
-        key = (rule, at, tuple(map(str, group)))
+        key = (rule, at, group)
         known = self.known.get(key)
         if known is None:
             noted, self.rows.lookups = self.rows.lookups, Lookups()
@@ -76,14 +76,14 @@ class Growth:
         value = self.evaluator.value(threshold.bound, binding)
         if value is Hole.UNBOUND:
             raise Rejected("unbound", "a threshold comes before what binds its bound")
-        return None if isinstance(value, Hole) else Fraction(parse(threshold.bound.kind, value))
+        return Fraction(parse(threshold.bound.kind, value)) if type(value) is str else None
 
     def summand(self, literal: Aggregate, binding: Binding) -> Fraction | None:
         """Return what an assignment adds; ``None`` where nobody knows it."""
         if literal.target is None:
             return Fraction(1)
         value = self.evaluator.value(literal.target, binding)
-        return None if isinstance(value, Hole) else Fraction(parse(literal.target.kind, value))
+        return Fraction(parse(literal.target.kind, value)) if type(value) is str else None
 
     def _top(self, literal: Aggregate, start: Binding) -> Top:
         group = Group(self.owner, literal, Joins(self.rows, self.rows.possible))

@@ -12,8 +12,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 from .rejection import Rejected
-from .rules import Comparison, Negative, Positive, Variable
-from .values import Hole, Value
+from .rules import Comparison, Negative, Positive, Variable, Wildcard
+from .values import NONE, Hole, Label, Null, Value, is_known
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -79,7 +79,7 @@ class Joins:
         row = self.evaluator.instance(atom, binding)
         if Hole.STAR in row or Hole.ERROR in row:
             return False
-        if Hole.UNBOUND not in row:
+        if Hole.UNBOUND not in row and Hole.ANY not in row:
             return self.certain(atom.predicate, row) is not None
         for term, value in zip(atom.args, row, strict=True):
             # Any other unbound variable waits for a later literal: "any" would remove too much.
@@ -120,20 +120,36 @@ def check_arguments(atom: Atom, pattern: OpenRow) -> None:
 
 
 def unify(atom: Atom, pattern: OpenRow, row: OpenRow, binding: Binding) -> Binding | None:
-    """Return the binding with the row's values, ``None`` where they differ."""
+    """Return the binding with the row's values, ``None`` where they differ.
+
+    What is known takes the place of what is not: a value that of a label, either that of ⋆.
+    """
     extended = list(binding)
-    for term, bound, value in zip(atom.args, pattern, row, strict=True):
-        if isinstance(term, Variable):
+    for term, bound, cell in zip(atom.args, pattern, row, strict=True):
+        form, value = type(term), cell
+        if form is Wildcard:
+            extended[term.position] = value  # type: ignore[union-attr]  # it has a place
+            continue
+        if type(value) is Null:
+            if value == NONE:
+                return None
+            value = Hole.STAR
+        if form is Variable:
             # Looked up again: the same variable may stand in an earlier column of this atom.
-            known = extended[term.position]
-            if known is Hole.UNBOUND or known is Hole.STAR:
-                extended[term.position] = value
+            known = extended[term.position]  # type: ignore[union-attr]
+            if _gives_way(known, value):
+                extended[term.position] = value  # type: ignore[union-attr]
                 continue
         else:
             known = bound
-        if not (isinstance(known, Hole) or isinstance(value, Hole) or known == value):
+        if known != value and is_known(known) and is_known(value):
             return None
     return extended
+
+
+def _gives_way(known: Value, value: Value) -> bool:
+    """Tell whether a variable takes the value instead of what it has."""
+    return known is Hole.UNBOUND or known is Hole.STAR or (type(known) is Label and is_known(value))
 
 
 def is_assignment(test: Comparison, side: Term, binding: Binding) -> bool:

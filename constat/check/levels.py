@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from .certificate import LEVELS
-from .records import AUTHORITIES
+from .commitments import texts_of
 
 if TYPE_CHECKING:
     from .certificate import Certificate
@@ -89,11 +89,15 @@ def name(level: int) -> str | None:
 
 def coverage_level(evidence: Evidence, coverage: Coverage) -> int:
     """Return how well a coverage is founded."""
-    if all(evidence.sources[source].origin not in AUTHORITIES for source in coverage.sources):
+    named = [evidence.sources[source] for source in coverage.sources]
+    if not any(source.vouched for source in named):
         return UNCLAIMED
+    if any(source.authority for source in named):
+        # That an API gave all there is, its declaration says.
+        return RERUNNABLE
     if all(evidence.inline[source] for source in coverage.sources):
         return INLINE
-    keys = {(coverage.columns, key) for key in coverage.keys}
+    keys = {(coverage.columns, texts_of(key)) for key in coverage.keys}
     opened = (evidence.opened[source] for source in coverage.sources if not evidence.inline[source])
     return COMMITTED if all(one is not None and keys <= one for one in opened) else RERUNNABLE
 

@@ -12,13 +12,14 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, cast
 
+from .aggregates import some_may_be_one
 from .certificate import FactNode, RuleNode
 from .growth import Growth, assigned, exceeds
 from .levels import Lookups
 from .rejection import Rejected
 from .rules import Aggregate, Binding, Comparison, Negative, Positive, growing
 from .shapes import MILLION
-from .values import Hole
+from .values import Hole, surely
 
 if TYPE_CHECKING:
     from .aggregates import Aggregates
@@ -74,11 +75,12 @@ class Nodes:
         group = groups[node.group]
         if node.row >= len(group.rows):
             raise Rejected("node", "the group has no such row", "row")
-        if (group.predicate, group.rows[node.row]) != (node.predicate, node.fact):
+        shown = self.rows.shown_row(node.group, group, node.row)
+        if (group.predicate, shown.row) != (node.predicate, node.fact):
             raise Rejected("node", "the row of the group is another fact", "fact")
-        for assumption in group.rests_on:
+        for assumption in shown.rests_on:
             self._accept(assumption)
-        return self.evidence.sources[group.source].confidence
+        return shown.confidence
 
     def _rule(self, position: int, node: RuleNode) -> int:
         rule = self.rules[node.rule]
@@ -135,9 +137,9 @@ class Nodes:
         if premise is None or premise >= position:
             raise Rejected("premise", "a premise is an earlier node")
         earlier = self.nodes[premise]
-        if earlier.predicate != atom.predicate or earlier.fact != self.rows.evaluator.instance(
-            atom, binding
-        ):
+        wanted = self.rows.evaluator.instance(atom, binding)
+        same = earlier.predicate == atom.predicate
+        if not same or not (earlier.fact == wanted or surely(wanted, earlier.fact)):
             raise Rejected("premise", "the premise is another fact")
         self.rests_on[position].append(premise)
         return earlier.confidence
@@ -163,7 +165,7 @@ class Nodes:
         if exact.value is None or isinstance(exact.value, Hole):
             raise Rejected("aggregate", "the aggregate has no exact value")
         if exact.value != binding[literal.result.position]:
-            raise Rejected("aggregate", f"the aggregate is {exact.value[:80]}")
+            raise Rejected("aggregate", f"the aggregate is {str(exact.value)[:80]}")
         self.rests_on[position] += exact.consulted
         return exact.confidence
 
@@ -177,6 +179,8 @@ class Nodes:
     ) -> int:
         """Check that what is listed exceeds the bound, and that nothing can take from it."""
         threshold = cast("Threshold", literal.threshold)
+        if some_may_be_one([one.values for one in node.listed[at]], self.rows.spend):
+            raise Rejected("threshold", "two of what is listed may be one")
         least, total = MILLION, Fraction()
         for number, one in enumerate(node.listed[at]):
             inner = assigned(literal, binding, one.values)

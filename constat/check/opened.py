@@ -55,7 +55,7 @@ def opened_at(body: tuple[Literal, ...], place: int) -> Opened | None:
 def _asked_constructor(literal: Literal) -> tuple[Variable, str, int] | None:
     match literal:
         case Comparison("=", Call("constructor_of", (Variable() as whole,)), Constant(text)) if (
-            found := _INDICATOR.match(text)
+            isinstance(text, str) and (found := _INDICATOR.match(text))
         ):
             return whole, found[1] or "nil", int(found[2] or 0)
         case _:
@@ -67,6 +67,6 @@ def _asked_field(literal: Literal, whole: Variable) -> tuple[int, Term] | None:
         case Comparison("=", left, Call("field_of", (Variable() as asked, Constant(place)))) if (
             asked == whole
         ):
-            return int(place), left
+            return int(str(place)), left
         case _:
             return None

@@ -24,9 +24,10 @@ from .rules import (
     Positive,
     Term,
     Variable,
+    Wildcard,
 )
 from .structures import QUOTED, RECORD
-from .values import NUMERIC, STRUCTURE, Hole, Value, parse
+from .values import NUMERIC, STRUCTURE, Hole, Label, Null, Value, parse
 
 if TYPE_CHECKING:
     from .certificate import Goal
@@ -55,11 +56,16 @@ def show_value(kind: str, value: Value) -> str:
     """Return a value as it stands in a rule; ``_`` for a hole."""
     if isinstance(value, Hole):
         return "_"
+    if isinstance(value, Label):
+        return f"unknown({value.number})"
+    if isinstance(value, Null):
+        return "none" if value.ordinal is None else "maybe"
+    text = str(value)
     if kind == "float":
-        return repr(parse(kind, value))
+        return repr(parse(kind, text))
     if kind == STRUCTURE:
-        return printable(_TEXT_OR_FLOAT.sub(lambda found: _short(found[0]), value))
-    return value if kind in NUMERIC else quoted(value)
+        return printable(_TEXT_OR_FLOAT.sub(lambda found: _short(found[0]), text))
+    return text if kind in NUMERIC else quoted(text)
 
 
 def _short(part: str) -> str:
@@ -118,6 +124,8 @@ class _Printer:
         match term:
             case Variable(position):
                 return self.names[position]
+            case Wildcard():
+                return "_"
             case Constant(value, kind):
                 return show_value(kind, value)
             case Call():

@@ -8,11 +8,12 @@ Example: a rule whose variable occurs nowhere is rejected with code ``rule``.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from . import shapes
 from .functions import operator_holds, signature_holds
-from .rejection import Rejected, each
+from .rejection import Rejected, each, inside
 from .rules import (
     Aggregate,
     Atom,
@@ -28,27 +29,47 @@ from .rules import (
     Term,
     Test,
     Variable,
+    Wildcard,
     atom_positions,
+    occurrences,
     positions,
     test_positions,
+    unread_positions,
 )
 from .thresholds import with_thresholds
-from .values import KINDS, NUMERIC, ORDERED, is_spelled
+from .values import KINDS, NUMERIC, ORDERED, STRUCTURE, is_spelled, read_structure
 
 if TYPE_CHECKING:
     from .canonical import Json
+    from .structures import Structures
+    from .values import Known
 
 _DIGITS: Final = frozenset("0123456789")
 _NAME: Final = _DIGITS | frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_?.$#@~")
 
 
-def read_program(declarations: Json, rules: Json, assumption_kinds: list[str]) -> Program:
-    """Read both members; ``assumption_kinds`` are the kinds of the certificate's assumptions."""
-    declared = each("declarations", shapes.array(declarations), _declaration)
+NULLS: Final = ("none", "maybe", "unknown")
+"""What a cell without a value can mean, where the row is certain all the same."""
+
+
+def read_program(
+    declarations: Json,
+    rules: Json,
+    assumption_kinds: list[str],
+    structures: Structures,
+    *,
+    second: bool,
+) -> Program:
+    """Read both members, of the second format or of the first.
+
+    ``assumption_kinds`` are the kinds of the certificate's assumptions.
+    """
+    read_one = _declaration if second else _declaration_of_first
+    declared = each("declarations", shapes.array(declarations), read_one)
     names = {declaration.name: declaration for declaration in declared}
     if len(names) < len(declared):
         raise Rejected("declaration", "a predicate is declared twice", "declarations")
-    reader = _RuleReader(names, assumption_kinds)
+    reader = _RuleReader(names, assumption_kinds, structures, second=second)
     read = with_thresholds(tuple(each("rules", shapes.array(rules), reader.rule)))
     if len({rule.name for rule in read}) < len(read):
         raise Rejected("rule", "two rules have the same id", "rules")
@@ -65,9 +86,42 @@ def _name(value: Json) -> str:
     return found
 
 
-def _declaration(value: Json) -> Declaration:
+def _declaration_of_first(value: Json) -> Declaration:
     name, columns, external, says = shapes.members(value, ("name", "columns", "external", "says"))
     shapes.text_or_null(says)
+    return _declared(name, columns, external)
+
+
+def _declaration(value: Json) -> Declaration:
+    name, columns, external, says, texts, nulls, given = shapes.members(
+        value, ("name", "columns", "external", "says", "texts", "nulls", "given")
+    )
+    shapes.text_or_null(says)
+    inside("texts", texts, _texts)
+    found = _declared(name, columns, external)
+    width = len(found.columns)
+    policies = tuple(each("nulls", shapes.array(nulls, width), _policy))
+    if any(policies) and not found.external:
+        raise Rejected("declaration", "only rows from outside have cells without a value", "nulls")
+    places = [shapes.index(place, width) for place in shapes.array(given)]
+    if places != sorted(set(places)):
+        raise Rejected("schema", "columns are ascending and distinct", "given")
+    return replace(found, nulls=policies, given=tuple(places))
+
+
+def _policy(value: Json) -> str | None:
+    return None if value is None else shapes.one_of(value, NULLS)
+
+
+def _texts(value: Json) -> None:
+    """Check the sentences, reason codes and units: sorted by their names, which are distinct."""
+    names = [shapes.text(shapes.array(pair, 2)[0]) for pair in shapes.array(value)]
+    each("", shapes.array(value), lambda pair: shapes.text(shapes.array(pair, 2)[1]))
+    if names != sorted(set(names)):
+        raise Rejected("order", "names are sorted and distinct")
+
+
+def _declared(name: Json, columns: Json, external: Json) -> Declaration:
     predicate = _name(name)
     if predicate[0] in _DIGITS | {"?"}:
         raise Rejected("schema", "the name of a predicate begins with a letter", "name")
@@ -83,18 +137,35 @@ def _typed_name(value: Json) -> tuple[str, str]:
     return _name(name), shapes.one_of(kind, KINDS)
 
 
+_RULE: Final = ("id", "head", "body", "variables", "confidence", "says", "assumption")
+_RULE_OF_SECOND: Final = ("texts", "author", "owner", "version")
+
+
 class _RuleReader:
     """Reads rules against the declarations."""
 
-    def __init__(self, declared: dict[str, Declaration], assumption_kinds: list[str]) -> None:
+    def __init__(
+        self,
+        declared: dict[str, Declaration],
+        assumption_kinds: list[str],
+        structures: Structures,
+        *,
+        second: bool,
+    ) -> None:
         self.declared = declared
+        self.structures = structures
+        self.second = second
         self.assumption_kinds = assumption_kinds
         self.variables: dict[str, Variable] = {}
 
     def rule(self, value: Json) -> Rule:
-        name, head, body, variables, confidence, says, assumption = shapes.members(
-            value, ("id", "head", "body", "variables", "confidence", "says", "assumption")
+        members = _RULE + (_RULE_OF_SECOND if self.second else ())
+        name, head, body, variables, confidence, says, assumption, *more = shapes.members(
+            value, members
         )
+        for texts in more[:1]:
+            inside("texts", texts, _texts)
+        shapes.nothing(more[1:])
         listed = each("variables", shapes.array(variables), _typed_name)
         if len({name.removeprefix("?") for name, _ in listed}) < len(listed):
             raise Rejected("rule", "two variables have the same name", "variables")
@@ -114,6 +185,7 @@ class _RuleReader:
             shapes.index_or_null(assumption, len(self.assumption_kinds)),
         )
         self.check_scopes(rule)
+        self.check_unread(rule)
         self.check_assumption(rule)
         return rule
 
@@ -122,6 +194,14 @@ class _RuleReader:
             raise Rejected("assumption", "the assumption of a rule is of kind rule")
         if rule.confidence == 0 or (rule.assumption is None and rule.confidence < shapes.MILLION):
             raise Rejected("assumption", "a confidence below 1 needs an assumption, and is not 0")
+
+    def check_unread(self, rule: Rule) -> None:
+        """Reject a wildcard that occurs twice, or in the head."""
+        unread = unread_positions(rule)
+        if any(isinstance(term, Wildcard) for term in rule.head.args):
+            raise Rejected("rule", "a wildcard stands in the head", "head")
+        if any(occurrences(rule, position) > 1 for position in unread):
+            raise Rejected("rule", "a wildcard occurs twice", "body")
 
     def check_scopes(self, rule: Rule) -> None:
         inner = {
@@ -156,10 +236,24 @@ class _RuleReader:
         declaration = self.declared.get(shapes.text(name))
         if declaration is None:
             raise Rejected("declaration", f"{shapes.text(name)[:40]!r} is not declared")
-        terms = each("args", shapes.array(args), self.term)
+        terms = each("args", shapes.array(args), self.argument)
         if tuple(term.kind for term in terms) != declaration.kinds:
             raise Rejected("kind", f"the arguments of {name} are not of the declared kinds")
         return Atom(declaration.name, tuple(terms))
+
+    def argument(self, value: Json) -> Term:
+        """Read an argument of an atom: a term, or a wildcard."""
+        match value:
+            case ["_", str(name)] if self.second and name in self.variables:
+                return Wildcard(self.variables[name].position, self.variables[name].kind)
+            case _:
+                return self.term(value)
+
+    def value(self, kind: str, text: str) -> Known:
+        found = read_structure(self.structures, text) if kind == STRUCTURE else text
+        if found is None or not (kind == STRUCTURE or is_spelled(kind, text)):
+            raise Rejected("value", f"{text[:40]!r} is not the spelling of a {kind}")
+        return found
 
     def term(self, value: Json) -> Term:
         parts = shapes.array(value)
@@ -167,9 +261,7 @@ class _RuleReader:
             case ["v", str(name)] if name in self.variables:
                 return self.variables[name]
             case ["c", str(kind), str(found)] if kind in KINDS:
-                if not is_spelled(kind, found):
-                    raise Rejected("value", f"{found[:40]!r} is not the spelling of a {kind}")
-                return Constant(found, kind)
+                return Constant(self.value(kind, found), kind)
             case ["f", str(function), str(kind), list(args)]:
                 return self.call(function, kind, args)
             case _:

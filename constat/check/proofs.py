@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from .rejection import Rejected
+from .values import is_known
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,6 +66,10 @@ def check_proofs(certificate: Certificate) -> None:
         hashed = evidence.sources[group.source].attestation
         if hashed is not None and group.assumption is not None:
             attested[group.assumption].add(hashed.hash)
+    for one in evidence.filled:
+        hashed = evidence.sources[one.source].attestation
+        if hashed is not None:
+            attested[one.assumption].add(hashed.hash)
     used: set[int] = set()
     for position, source in enumerate(evidence.sources):
         if source.proof is None:
@@ -96,9 +101,13 @@ def _check_row(
         raise Rejected("proof", "the source has the name of another certificate")
     if source.confidence != header.confidence:
         raise Rejected("proof", "the certificate has another confidence")
-    shown = [(group.predicate, group.rows) for group in groups]
-    # A goal with a variable is no row: its hole equals no value.
-    if shown != [(header.goal.predicate, (header.goal.pattern,))] or source.rows != 1:
+    shown = [(group.predicate, row) for group in groups for row in group.rows]
+    ground = all(map(is_known, (*header.goal.pattern, *(cell for _, row in shown for cell in row))))
+    # Each certificate makes structures of its own, so texts are compared.
+    wanted = (header.goal.predicate, tuple(map(str, header.goal.pattern)))
+    if not ground or len(groups) != 1 or source.rows != 1:
+        raise Rejected("proof", "the certificate proves another fact")
+    if [(name, tuple(map(str, row))) for name, row in shown] != [wanted]:
         raise Rejected("proof", "the certificate proves another fact")
     kinds = [one.program.declarations[header.goal.predicate].kinds for one in (certificate, inner)]
     if kinds[0] != kinds[1]:

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Final, cast
 
 from .accepted import resting
-from .printing import printable, show_goal, show_literal, show_rule
+from .printing import printable, show_goal, show_literal, show_row, show_rule
 from .proofs import every
 from .records import AUTHORITIES, PROVED
 from .shapes import show_confidence
@@ -38,6 +38,7 @@ _EXIT_CODES: Final = (
     ("DISPROVED_UNDER", 6),
 )
 _LONGEST: Final = 400
+_MOST_UNKNOWN: Final = 20
 _CONFLICT: Final = "conflict: "
 _UNATTESTED: Final = AUTHORITIES | {PROVED}
 
@@ -263,6 +264,16 @@ def _roots(certificate: Certificate) -> Iterator[str]:
             )
 
 
+def _unknowns(certificate: Certificate) -> Iterator[str]:
+    """Yield a line for each unknown value; of many the first few."""
+    for number, one in enumerate(certificate.labels[:_MOST_UNKNOWN]):
+        declaration = certificate.program.declarations[one.predicate]
+        row = show_row(one.predicate, declaration.kinds, one.row)
+        yield f"unknown({number}) is the {declaration.columns[one.column][0]} of {row}"
+    if len(certificate.labels) > _MOST_UNKNOWN:
+        yield f"and {len(certificate.labels) - _MOST_UNKNOWN} more unknown values"
+
+
 def _conflicts(certificate: Certificate) -> list[str]:
     """Return who says another value for a key, as the writer recorded it: FORMAT.md, section 5."""
     told = (assumption.text for assumption in certificate.evidence.assumptions)
@@ -281,6 +292,7 @@ def _notes(certificate: Certificate) -> tuple[str, ...]:
                 f"{summary.count} rows of an aggregate in rule {printable(rule.name)} "
                 "are not inline: only their summary was checked"
             )
+    notes += _unknowns(certificate)
     notes += _roots(certificate)
     if any(one.header.approvals for one in every(certificate)):
         notes.append("approvals of rules stand as written: their records lie beside the rules")

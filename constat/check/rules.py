@@ -13,7 +13,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from .values import Hole, Value
+from .values import Hole, Known, Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,10 +25,18 @@ class Variable:
 
 
 @dataclass(frozen=True, slots=True)
+class Wildcard:
+    """An argument that is not read; its place is that of a variable that occurs only here."""
+
+    position: int
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
 class Constant:
     """A value, spelled."""
 
-    value: str
+    value: Known
     kind: str
 
 
@@ -41,7 +49,7 @@ class Call:
     kind: str
 
 
-Term: TypeAlias = Variable | Constant | Call
+Term: TypeAlias = Variable | Wildcard | Constant | Call
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,11 +123,17 @@ Literal: TypeAlias = Test | Aggregate
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """A predicate: its columns, and whether rows may come from outside."""
+    """A predicate: its columns, and whether rows may come from outside.
+
+    ``nulls`` says of each column what a cell without a value means, ``given`` are the columns that
+    callers bind.
+    """
 
     name: str
     columns: tuple[tuple[str, str], ...]
     external: bool
+    nulls: tuple[str | None, ...] = ()
+    given: tuple[int, ...] = ()
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -157,7 +171,7 @@ class Program:
 def positions(term: Term) -> set[int]:
     """Return the positions of the variables in a term."""
     match term:
-        case Variable(position):
+        case Variable(position) | Wildcard(position):
             return {position}
         case Call(_, args):
             return set().union(*map(positions, args))
@@ -196,9 +210,19 @@ def free_positions(rule: Rule) -> frozenset[int]:
     return frozenset(position for position in free if times[position] == 1)
 
 
+def unread_positions(rule: Rule) -> frozenset[int]:
+    """Return the wildcards of a rule, those of its aggregates included."""
+    tests: list[Test] = []
+    for literal in rule.body:
+        tests += literal.body if isinstance(literal, Aggregate) else [literal]
+    atoms = [test.atom for test in tests if not isinstance(test, Comparison)]
+    terms = [term for atom in atoms for term in atom.args]
+    return frozenset(term.position for term in terms if isinstance(term, Wildcard))
+
+
 def _occurrences(term: Term) -> list[int]:
     match term:
-        case Variable(position):
+        case Variable(position) | Wildcard(position):
             return [position]
         case Call(_, args):
             return [position for inner in args for position in _occurrences(inner)]

@@ -90,6 +90,12 @@ def sha_or_null(value: Json) -> str | None:
     return None if value is None else sha(value)
 
 
+def nothing(values: Iterable[Json]) -> None:
+    """Reject a value where the format has none yet."""
+    if any(value is not None for value in values):
+        raise Rejected("schema", "this is null until a later version says what it means")
+
+
 def confidence(value: Json) -> int:
     """Return a confidence in millionths, 0 to 1,000,000."""
     if value == "1":

@@ -23,23 +23,28 @@ from .rules import (
     Program,
     Rule,
     Variable,
+    Wildcard,
     free_positions,
     positions,
+    unread_positions,
 )
 
 
 def check_program(program: Program) -> None:
     """Check safety of every rule, then stratification of all."""
-    each("rules", program.rules, _check_safety)
+    each("rules", program.rules, lambda rule: _check_safety(rule, program))
     _check_strata(program)
 
 
-def _check_safety(rule: Rule) -> None:
-    missing = set(range(rule.outer)) - bound_by(rule.body, set()) - free_positions(rule)
+def _check_safety(rule: Rule, program: Program) -> None:
+    called = [rule.head.args[place] for place in program.declarations[rule.head.predicate].given]
+    given = {term.position for term in called if isinstance(term, Variable)}
+    missing = set(range(rule.outer)) - bound_by(rule.body, given) - free_positions(rule)
+    missing -= unread_positions(rule)
     for literal in rule.body:
         if isinstance(literal, Aggregate):
-            given = set(range(rule.outer))
-            missing |= set(literal.inner) - bound_by(literal.body, given)
+            outer = set(range(rule.outer))
+            missing |= set(literal.inner) - bound_by(literal.body, outer)
     if missing:
         name = rule.variables[min(missing)][0]
         raise Rejected("safety", f"nothing binds the variable {name}")
@@ -51,7 +56,7 @@ def bound_by(body: tuple[Literal, ...], given: set[int]) -> set[int]:
     for literal in body:
         match literal:
             case Positive(atom):
-                bound |= {term.position for term in atom.args if isinstance(term, Variable)}
+                bound |= {t.position for t in atom.args if isinstance(t, Variable | Wildcard)}
             case _:
                 pass
     _follow_equations(body, bound)

@@ -1,40 +1,82 @@
-r"""Structures, which are records, branches of algebraic data types and ``nil``: texts with parts.
+r"""Structures: records, branches of algebraic data types and ``nil``, each value one object.
 
-In: texts.  Out: whether one spells a structure, its constructor and its fields, and the text of a
-new one.  Invariant: a text shows where each field ends without its type being known (texts stand
-in quotes, in which ``\"`` and ``\\`` are the only escapes; numbers do not), so two structures are
-equal exactly when their texts are.  Nothing recurses: a text may nest as deep as it is long.
-FORMAT.md, section 2.
+A ``Structures`` makes each structure once, so two are equal exactly where they are the same object,
+a field is found and a list is made longer in constant time, and a walk over a list takes linear
+time however often a certificate says "the rest of it".  Nothing recurses: a structure may nest as
+deep as its text is long.  FORMAT.md, section 2.
 
-Example: ``parts('$Add($One(1), "a")') == ("$Add", ("$One(1)", '"a"'))``.
+Example: ``Structures().read('$Add($One(1), "a")').fields`` has the structure ``$One(1)`` and the
+text ``"a"``, in its quotes.
 """
 
 from __future__ import annotations
 
 import re
-from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 RECORD: Final = "[]"
-NIL: Final = "nil"
 LARGEST: Final = 1_048_576
 """Bytes of a structure's text in UTF-8."""
 
 QUOTED: Final = r'"[^"\\]*+(?:\\["\\][^"\\]*+)*+"'
 _NAME: Final = r"\$[A-Za-z_][A-Za-z0-9_]*+"
-# All that opens, one value without fields, all that closes: possessive, so nothing is tried twice.
-_RUN: Final = re.compile(
-    rf"((?:\[|{_NAME}\()*+)"
-    rf"(nil|{_NAME}(?!\()|{QUOTED}|[-0-9][-+.0-9a-fpx]*+|(?=\]))"
-    r"([\])]*+)(, |\Z)"
+# What opens, what closes, what stands between two fields, and what is a value by itself.
+_SIGN: Final = re.compile(
+    rf"(\[|{_NAME}\()|([\])])|(, )|(nil|{_NAME})|({QUOTED}|[-0-9][-+.0-9a-fpx]*+)"
 )
-_MARK: Final = re.compile(rf"{QUOTED}|[\[(]++|,")
-_INNER: Final = re.compile(rf"{QUOTED}|[\[(]++|[\])]++")
+QUOTED_TEXT: Final = re.compile(rf"{QUOTED}\Z")
 _BRANCH: Final = re.compile(rf"{_NAME}\Z")
 _ESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
+
+
+class Structure:
+    """One structure; its fields are structures, or the spellings of numbers and of texts in quotes.
+
+    ``size`` is that of its text in bytes, ``place`` the index in the table of shared values.
+    """
+
+    __slots__ = ("constructor", "fields", "place", "size", "spelled")
+
+    def __init__(self, constructor: str, fields: tuple[Field, ...], size: int) -> None:
+        self.constructor = constructor
+        self.fields = fields
+        self.size = size
+        self.place: int | None = None
+        self.spelled = ""
+
+    def __str__(self) -> str:
+        """Return the text; it is written out anew unless it was read as one."""
+        return self.spelled or "".join(_pieces(self))
+
+    @property
+    def indicator(self) -> str:
+        """The constructor and the number of fields: ``nil/0``, ``[]/2``, ``$Add/2``."""
+        return f"{self.constructor}/{len(self.fields)}"
+
+
+Field: TypeAlias = "str | Structure"
+
+
+def _pieces(whole: Structure) -> list[str]:
+    found: list[str] = []
+    waiting: list[str | Structure] = [whole]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, str):
+            found.append(part)
+        elif part.fields:
+            closer = "]" if part.constructor == RECORD else ")"
+            found.append("[" if part.constructor == RECORD else f"{part.constructor}(")
+            waiting.append(closer)
+            for field in reversed(part.fields):
+                waiting += (field, ", ")
+            waiting.pop()
+        else:
+            found.append(part.constructor)
+    return found
 
 
 def is_constructor(name: str) -> bool:
@@ -42,77 +84,99 @@ def is_constructor(name: str) -> bool:
     return name == RECORD or _BRANCH.match(name) is not None
 
 
-def is_structure(text: str, is_number: Callable[[str], bool]) -> bool:
-    """Tell whether the text spells a structure; ``is_number`` knows the numbers among its parts."""
-    closers: list[str] = []
-    position = 0
-    while (run := _RUN.match(text, position)) is not None:
-        opening, value, closing, separator = run.groups()
-        closers += ["]" if sign == "[" else ")" for sign in opening if sign in "[("]
-        if not value:
-            # Only the record without fields has nothing between its brackets.
-            if not opening.endswith("["):
-                return False
-        elif value[0] not in "$n" and not (closers and (value[0] == '"' or is_number(value))):
+class Structures:
+    """Makes structures, each once."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, tuple[Field, ...]], Structure] = {}
+        self.nil = Structure("nil", (), len("nil"))
+        self._known["nil", ()] = self.nil
+
+    def made(self, constructor: str, fields: tuple[Field, ...]) -> Structure | None:
+        """Return the structure with these fields, ``None`` where its text would be too long."""
+        found = self._known.get((constructor, fields))
+        if found is None:
+            size = _size(constructor, fields)
+            if size > LARGEST:
+                return None
+            found = self._known[constructor, fields] = Structure(constructor, fields, size)
+        return found
+
+    def read(self, text: str, is_number: Callable[[str], bool]) -> Structure | None:
+        """Return the structure that a text spells; ``is_number`` knows the numbers in it."""
+        if len(text) > LARGEST or len(text.encode()) > LARGEST:
+            return None
+        reading = _Reading(self, is_number)
+        position, end = 0, len(text)
+        while position < end:
+            sign = _SIGN.match(text, position)
+            if sign is None or not reading.take(sign):
+                return None
+            position = sign.end()
+        found = reading.whole
+        if found is not None:
+            found.spelled = text
+        return found
+
+
+def _size(constructor: str, fields: tuple[Field, ...]) -> int:
+    if not fields:
+        return len(constructor)
+    around = 2 if constructor == RECORD else len(constructor) + 2
+    inner = sum(len(f.encode()) if isinstance(f, str) else f.size for f in fields)
+    return around + inner + 2 * (len(fields) - 1)
+
+
+class _Reading:
+    """A text that is read sign by sign; ``whole`` is set when its last bracket is closed."""
+
+    def __init__(self, owner: Structures, is_number: Callable[[str], bool]) -> None:
+        self.owner = owner
+        self.is_number = is_number
+        self.open: list[tuple[str, list[Field]]] = []
+        self.whole: Structure | None = None
+        self.wants_value = True
+
+    def take(self, sign: re.Match[str]) -> bool:
+        """Go on by one sign; tell whether it may stand here."""
+        opening, closing, comma, bare, field = sign.groups()
+        if self.whole is not None:
             return False
-        if closing:
-            if closers[-len(closing) :] != list(reversed(closing)):
-                return False
-            del closers[-len(closing) :]
-        if not (separator and closers):
-            return not (separator or closers)
-        position = run.end()
-    return False
+        if closing is not None:
+            return self.close(closing)
+        if comma is not None:
+            allowed, self.wants_value = not self.wants_value and bool(self.open), True
+            return allowed
+        if not self.wants_value:
+            return False
+        if opening is not None:
+            self.open.append((RECORD if opening == "[" else opening[:-1], []))
+            return True
+        if bare is not None:
+            return self.add(self.owner.made(bare, ()))
+        if not self.open or not (field[0] == '"' or self.is_number(field)):
+            return False
+        return self.add(field)
 
+    def close(self, closing: str) -> bool:
+        if not self.open:
+            return False
+        constructor, fields = self.open.pop()
+        # Only the record without fields has nothing between its brackets.
+        empty = self.wants_value and not fields and constructor == RECORD
+        if (closing == "]") != (constructor == RECORD) or (self.wants_value and not empty):
+            return False
+        return self.add(self.owner.made(constructor, tuple(fields)))
 
-# One structure is asked for its constructor and then for each of its fields.
-@lru_cache(maxsize=8)
-def parts(text: str) -> tuple[str, tuple[str, ...]]:
-    """Return the constructor of a structure and the texts of its fields."""
-    start = text.find("(") + 1 if text[0] == "$" else int(text[0] == "[")
-    if not start:
-        return text, ()
-    constructor = RECORD if text[0] == "[" else text[: start - 1]
-    return constructor, () if text == RECORD else _fields(text, start)
-
-
-def _fields(text: str, start: int) -> tuple[str, ...]:
-    found: list[str] = []
-    depth, position, end = 0, start, len(text) - 1
-    # Inside a field only brackets matter, and they come in runs.
-    while (mark := (_INNER if depth else _MARK).search(text, position, end)) is not None:
-        position = mark.end()
-        sign = text[position - 1]
-        if sign in "[(":
-            depth += position - mark.start()
-        elif sign in "])":
-            depth -= position - mark.start()
-        elif sign == ",":
-            found.append(text[start : mark.start()])
-            # A comma has one blank behind it.
-            start = position + 1
-    return (*found, text[start:end])
-
-
-def constructor_of(text: str) -> str:
-    """Return the constructor and the number of fields: ``nil/0``, ``[]/2``, ``$Add/2``."""
-    constructor, fields = parts(text)
-    return f"{constructor}/{len(fields)}"
-
-
-def field_at(text: str, place: int) -> str | None:
-    """Return the text of a field, counted from 0, if there is one."""
-    _, fields = parts(text)
-    return fields[place] if 0 <= place < len(fields) else None
-
-
-def made(constructor: str, fields: tuple[str, ...]) -> str | None:
-    """Return the structure with these fields, ``None`` where it is too long to be one."""
-    if sum(map(len, fields)) > LARGEST:
-        return None
-    inner = ", ".join(fields)
-    text = f"[{inner}]" if constructor == RECORD else f"{constructor}({inner})"
-    return text if len(text.encode()) <= LARGEST else None
+    def add(self, field: Field | None) -> bool:
+        self.wants_value = False
+        if field is None:
+            return False
+        if self.open:
+            self.open[-1][1].append(field)
+        elif isinstance(field, Structure):
+            self.whole = field
+        return True
 
 
 def quoted(text: str) -> str:

@@ -19,7 +19,7 @@ from .functions import compare
 from .records import AUTHORITIES, RowReader, Source
 from .rejection import Rejected, each
 from .rules import Aggregate, Comparison, Positive, Program, Rule
-from .values import NUMERIC, parse
+from .values import NUMERIC, Known, parse
 
 CHUNK: Final = 1024
 MOST_CHUNKS: Final = 512
@@ -44,7 +44,7 @@ class Summary:
 
     rule: int
     literal: int
-    group: tuple[str, ...]
+    group: tuple[Known, ...]
     count: int
     sum: Fraction | None
     least: str | None
@@ -101,7 +101,9 @@ def _read_chunk(value: Json, literal: Aggregate, rows: RowReader) -> Chunk:
     total = _read_fraction(added) if kind in NUMERIC else None
     if total is None and added is not None:
         raise Rejected("summary", "only numbers have a sum")
-    chunk = Chunk(number, total, rows.value(kind, least), rows.value(kind, greatest), chunk_hash)
+    # Kinds that are ordered or added up have no structures.
+    ends = str(rows.value(kind, least)), str(rows.value(kind, greatest))
+    chunk = Chunk(number, total, *ends, chunk_hash)
     _check_possible(chunk, kind)
     return chunk
 

@@ -14,18 +14,17 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
-from .aggregates import Aggregates, Group
+from .aggregates import Aggregates, Group, some_may_be_one
 from .closure import Bound, Closure, covers, unified
 from .growth import Growth, assigned, exceeds
 from .joins import Joins, is_assignment, unify
 from .levels import Levels
 from .rejection import Rejected
-from .rows import COUNTS, Entry, Rows
+from .rows import Entry, Rows
 from .rules import Aggregate, Comparison, Negative, Positive, growing
 from .shapes import MILLION
 from .strata import components, dependencies
-from .values import Hole, OpenRow
-from .verdict import matches
+from .values import Hole, OpenRow, Row, surely
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -61,7 +60,8 @@ class _Known:
             index = self.indexes[columns] = {}
             for row in self.rows:
                 index.setdefault(tuple([row[column] for column in columns]), []).append(row)
-        return list(index.get(tuple([pattern[column] for column in columns]), ()))
+        found = index.get(tuple([pattern[column] for column in columns]), ())
+        return [row for row in found if surely(pattern, row)]
 
 
 def check_undecided(certificate: Certificate, steps: int) -> None:
@@ -100,7 +100,7 @@ class _Deciding:
             for predicate, row in self._heads():
                 self.rows.groups.setdefault((predicate, row), (MILLION, ()))
                 new |= self.known.setdefault(predicate, _Known()).add(row)
-                if predicate == goal.predicate and matches(goal.pattern, row):
+                if predicate == goal.predicate and surely(goal.pattern, row):
                     raise Rejected("verdict", "what is shown makes the goal true", "header.verdict")
 
     def find(self, predicate: str, pattern: OpenRow) -> list[OpenRow]:
@@ -204,11 +204,15 @@ class _Deciding:
         start = list(binding)
         for variable in literal.inner:
             start[variable] = Hole.UNBOUND
+        counted: list[Row] = []
         for values in group.found(start):
             inner = assigned(literal, start, values)
             added = self.growth.summand(literal, inner)
             if added is not None and added >= 0 and self._all_true(literal, inner):
                 total += added
+                counted.append(values)  # type: ignore[arg-type]  # no hole is left
+        if some_may_be_one(counted, self.rows.spend):
+            return ()
         bound = self.growth.bound(threshold, binding)
         if bound is None or not exceeds(total, threshold, bound):
             return ()
@@ -282,6 +286,6 @@ class _Bounding(Closure):
         found = [row] if row in listed else [one for one in listed if covers(one, row)]
         for one in found:
             if one not in given:
-                part.rows.append(Entry(one, COUNTS))
+                part.rows.append(Entry(one))
                 part.indexes.clear()
                 self.new = True

@@ -11,14 +11,15 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
 from enum import Enum
 from functools import lru_cache
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, TypeGuard
 
 from .canonical import is_text
-from .structures import LARGEST, is_structure
+from .structures import LARGEST, Structure, Structures
 
 Number: TypeAlias = int | float | Decimal
 
@@ -44,10 +45,30 @@ class Hole(Enum):
     STAR = "some value nobody knows"
     UNBOUND = "not bound"
     ERROR = "an error"
+    ANY = "not read"
 
 
-Value: TypeAlias = str | Hole
-Row: TypeAlias = tuple[str, ...]
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A value that is there and that nobody knows: the one with this number in the ``labels``."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Null:
+    """A cell of a fact row without a value: there is none, or (with an ordinal) perhaps none."""
+
+    ordinal: int | None
+
+
+NONE: Final = Null(None)
+
+Known: TypeAlias = str | Structure
+Cell: TypeAlias = Known | Label | Null
+"""What a row can hold; rules carry values and labels only."""
+Value: TypeAlias = Cell | Hole
+Row: TypeAlias = tuple[Cell, ...]
 OpenRow: TypeAlias = tuple[Value, ...]
 
 
@@ -113,12 +134,15 @@ def _is_timestamp(text: str) -> bool:
 
 
 def _is_structure(text: str) -> bool:
-    if len(text) > LARGEST or not is_text(text) or len(text.encode()) > LARGEST:
-        return False
-    return is_structure(text, _is_bare)
+    return len(text) <= LARGEST and is_text(text) and read_structure(Structures(), text) is not None
 
 
-def _is_bare(text: str) -> bool:
+def read_structure(structures: Structures, text: str) -> Structure | None:
+    """Return the structure that a text spells."""
+    return structures.read(text, is_number_field)
+
+
+def is_number_field(text: str) -> bool:
     """Tell whether a field without quotes is a number; whole ones of every kind are Decimals."""
     if len(text) > _LONGEST_DECIMAL:
         return False
@@ -126,6 +150,34 @@ def _is_bare(text: str) -> bool:
     if _SHORT_DECIMAL.match(text):
         return True
     return is_spelled("Decimal", text) or is_spelled("float", text)
+
+
+def is_known(value: Value) -> TypeGuard[Known]:
+    """Tell whether a value is there and known."""
+    return type(value) is str or type(value) is Structure
+
+
+def is_vague(value: Value) -> bool:
+    """Tell whether the value may be another one: ⋆, a label, or perhaps none."""
+    return value is Hole.STAR or type(value) is Label or (type(value) is Null and value != NONE)
+
+
+def surely(pattern: OpenRow, row: OpenRow) -> bool:
+    """Tell whether a row without ⋆ is an instance of a pattern, whatever is unknown."""
+    return all(
+        wanted is Hole.ANY
+        or (type(value) is not Null and (wanted is Hole.UNBOUND or wanted == value))
+        for wanted, value in zip(pattern, row, strict=True)
+    )
+
+
+def perhaps(pattern: OpenRow, row: OpenRow) -> bool:
+    """Tell whether some values of what is unknown make a row an instance of a pattern."""
+    return all(
+        wanted is Hole.ANY
+        or (value != NONE and (not is_known(wanted) or not is_known(value) or wanted == value))
+        for wanted, value in zip(pattern, row, strict=True)
+    )
 
 
 @lru_cache(maxsize=65536)

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING
 
 from .levels import Lookups, weakest_level
 from .rejection import Rejected, each
-from .values import Hole, OpenRow
+from .values import is_vague, perhaps, surely
 
 if TYPE_CHECKING:
     from .certificate import Certificate, Goal
     from .levels import Levels
     from .rows import Rows
+    from .values import OpenRow
 
 
 def check_verdict(certificate: Certificate, rows: Rows, absence: int, levels: Levels) -> set[int]:
@@ -31,7 +32,7 @@ def check_verdict(certificate: Certificate, rows: Rows, absence: int, levels: Le
     carrying = {
         position
         for position, node in enumerate(certificate.nodes)
-        if node.predicate == header.goal.predicate and matches(header.goal.pattern, node.fact)
+        if node.predicate == header.goal.predicate and surely(header.goal.pattern, node.fact)
     }
     if header.verdict in {"PROVED", "PROVED_UNDER"}:
         confidence = _proved(certificate, carrying)
@@ -63,7 +64,9 @@ def _unresolved(certificate: Certificate, rows: Rows, carrying: set[int]) -> int
     possible = rows.possible(goal.predicate, goal.pattern)
     if not possible:
         raise Rejected("verdict", "the goal is false", "header.verdict")
-    if carrying or any(rows.certain(goal.predicate, row) for row in possible):
+    if carrying or any(
+        surely(goal.pattern, row) and rows.certain(goal.predicate, row) for row in possible
+    ):
         raise Rejected("verdict", "the goal is true", "header.verdict")
     undecided = _undecided(certificate)
 
@@ -76,29 +79,24 @@ def _unresolved(certificate: Certificate, rows: Rows, carrying: set[int]) -> int
 
 
 def _undecided(certificate: Certificate) -> list[tuple[str, OpenRow]]:
-    """Return the open rows and the rows that rest on an assumption, with their predicates."""
+    """Return the rows that are open, that rest on an assumption, or that have unknown cells."""
     evidence = certificate.evidence
     rows: list[tuple[str, OpenRow]] = [(row.predicate, row.row) for row in evidence.open]
     for group in evidence.facts:
-        if group.rests_on:
-            rows += [(group.predicate, row) for row in group.rows]
+        rows += [
+            (group.predicate, row)
+            for row in group.rows
+            if group.rests_on or any(map(is_vague, row))
+        ]
     return rows
 
 
 def _check_missing(missing: Goal, undecided: list[tuple[str, OpenRow]]) -> None:
     if not any(
-        predicate == missing.predicate and matches(missing.pattern, row)
+        predicate == missing.predicate and perhaps(missing.pattern, row)
         for predicate, row in undecided
     ):
         raise Rejected("missing", "nothing open and nothing assumed matches this")
-
-
-def matches(pattern: OpenRow, row: OpenRow) -> bool:
-    """Tell whether some value of the row's holes makes it an instance of the pattern."""
-    return all(
-        isinstance(wanted, Hole) or isinstance(value, Hole) or wanted == value
-        for wanted, value in zip(pattern, row, strict=True)
-    )
 
 
 def check_level(certificate: Certificate) -> None:

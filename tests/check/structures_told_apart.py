@@ -110,6 +110,5 @@ CASES: Final[Mapping[str, partial[Case]]] = {
     ),
     "as_long_as_may_be": partial(structure_of_bytes, 0, None),
     "one_byte_longer": partial(structure_of_bytes, 1, "comparison"),
-    "taken_apart_often": partial(taken_apart_often, 60, None),
-    "taken_apart_too_often": partial(taken_apart_often, 300, "limit"),
+    "taken_apart_often": partial(taken_apart_often, 300, None),
 }

@@ -156,7 +156,7 @@ def hostile_everywhere(payload: str) -> bytes:
 
 
 # What a report reads as a word of the format, not as data.
-_VERDICTS = {"PROVED", "PROVED_UNDER", "DISPROVED", "UNRESOLVED", "constat-cert/1"}
+_VERDICTS = {"PROVED", "PROVED_UNDER", "DISPROVED", "UNRESOLVED", "constat-cert/2"}
 _KINDS = {"number", "unsigned", "float", "symbol", "Date", "Timestamp", "Decimal", "Bool"}
 _MARKS = {"+", "-", "?", "a", "v", "c", "f", ">", "=", "sum", "count", "fact", "rule", "closure"}
 _ORIGINS = {"DATABASE", "CONFIG", "USER_PROVIDED", "exhausted", "stopped"}

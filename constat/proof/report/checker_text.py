@@ -26,6 +26,7 @@ CHECKER_FILES: Final = (
     "pattern.js",  # decimals (ERROR)
     "functions.js",  # all values, pattern
     "schema.js",  # rejection, values
+    "cells.js",  # schema, structures
     "program.js",  # schema, functions
     "safety.js",  # program
     "strata.js",  # program, safety

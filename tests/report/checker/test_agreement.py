@@ -31,7 +31,9 @@ from tests.examples.projects import copy_example, readme_goals
 from tests.proof.asking import certificate
 from tests.property.owners import owner_cases
 from tests.property.strategies import Case, cases
-from tests.property.tables import Manner, tables
+from tests.property.tables import STRICT, Manner, tables
+from tests.property.test_decision_laws import decided
+from tests.property.test_null_laws import null_cases
 from tests.report.checker.approved import CASES as APPROVED
 from tests.report.checker.cases import CASES
 from tests.report.checker.second_checker import SecondChecker, node
@@ -186,6 +188,15 @@ def test_they_agree_on_random_programs(
     tree, rng = json.loads(data), random.Random(seed)
     for _ in range(4):
         follow(second, variant(rng, tree), "variant")
+
+
+@given(null_cases())
+@settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_they_agree_over_null_cells(second: SecondChecker, case: Case) -> None:
+    data = certificate(decided(case, STRICT))
+    assert agreed(second, data)["accepted"]
+    for path, what, mutant in list(mutants(json.loads(data), 997))[:40]:
+        agreed(second, seal(mutant), f"{path} {what}", one_reason=False)
 
 
 @pytest.mark.slow

@@ -13,6 +13,7 @@ const AGENTS = new Map([
   ["USER_PROVIDED", ["person"]],
   ["API", ["service"]],
   ["SUB_PLAN", ["model", "person", "service"]],
+  ["DOCUMENT", ["model", "person", "service"]],
 ]);
 
 function nonEmpty(value, what) {
@@ -93,9 +94,11 @@ function readAttestation(value, source) {
 /** Check that each assumption names the attestations of what rests on it. */
 function checkTrusted(assumptions, groups, sources) {
   const trusted = assumptions.map(() => new Set());
-  for (const { assumption, source } of groups) {
-    if (assumption !== null && source.attestation !== null) {
-      trusted[assumption].add(source.attestation);
+  for (const { assumption, source, fillings } of groups) {
+    for (const one of [{ assumption, source }, ...fillings]) {
+      if (one.assumption !== null && one.source.attestation !== null) {
+        trusted[one.assumption].add(one.source.attestation);
+      }
     }
   }
   for (const { imported } of sources) {

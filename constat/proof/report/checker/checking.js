@@ -6,7 +6,9 @@
  * Example: `constatCheck(text, {pin: null, trusted: []}).verdict`.
  */
 
-const FORMAT = "constat-cert/1";
+const FIRST_FORMAT = "constat-cert/1";
+const SECOND_FORMAT = "constat-cert/2";
+const MEMBERS_OF_SECOND = ["values", "labels", "filled", "redaction"];
 const CERTIFICATE_MEMBERS = [
   "format", "header", "declarations", "rules", "sources", "facts", "coverage", "open",
   "assumptions", "proofs", "nodes", "closure", "summaries", "missing", "record", "identity",
@@ -31,11 +33,14 @@ function countClosureRows(tree) {
   return rows;
 }
 
-/** Return the hash of what each rule says; whether it is assumed is no part of that. */
+/** Return the hash of what each rule says; whether it is assumed, and by whom, is no part of it. */
 function ruleHashes(rules) {
+  const names = ["id", "head", "body", "variables", "confidence", "says"];
   return rules.map((rule) => {
-    const said = Object.assign(Object.create(null), rule);
-    delete said.assumption;
+    const said = Object.create(null);
+    names.forEach((name) => {
+      said[name] = rule[name];
+    });
     return sha256Of([canonicalForm(said)]);
   });
 }
@@ -89,9 +94,13 @@ class Check {
     if (depth > DEEPEST_PROOFS || shared.certificates > MOST_PROOFS) {
       reject("proof", "too many certificates, or too deep");
     }
-    objectOf(tree, CERTIFICATE_MEMBERS);
-    if (tree.format !== FORMAT) {
+    this.second = tree !== null && typeof tree === "object" && tree.format === SECOND_FORMAT;
+    objectOf(tree, [...CERTIFICATE_MEMBERS, ...(this.second ? MEMBERS_OF_SECOND : [])]);
+    if (!this.second && tree.format !== FIRST_FORMAT) {
       reject("schema", "another format", "format");
+    }
+    if (this.second) {
+      nothingOf(tree.redaction, "redaction");
     }
     shared.checkHashes(tree);
     this.nested = each("proofs", listOf(tree.proofs), (one) => {
@@ -107,18 +116,25 @@ class Check {
   readProgram() {
     const { tree } = this;
     this.assumptions = each("assumptions", listOf(tree.assumptions), readAssumption);
-    this.predicates = readDeclarations(tree.declarations);
-    this.rules = readRules(tree.rules, this.predicates, this.assumptions);
+    this.cells = new Cells(this.second);
+    this.predicates = readDeclarations(tree.declarations, this.cells);
+    this.rules = readRules(tree.rules, this.predicates, this.assumptions, this.cells);
     checkStrata(this.predicates, this.rules);
+    if (this.second) {
+      this.cells.readValues(tree.values);
+      this.cells.readLabels(tree.labels, this.predicates);
+    }
+    const hashes = () => ruleHashes(tree.rules);
     this.header = inside("header", () =>
-      readHeader(tree.header, this.predicates, this.assumptions, () => ruleHashes(tree.rules)),
+      readHeader(tree.header, this.predicates, this.assumptions, hashes, this.second),
     );
     this.shared.checkProgram(tree, this.header.program, this.depth);
   }
 
   readEvidence() {
     const { tree, predicates, rules, assumptions } = this;
-    this.evidence = readEvidence(tree, predicates, assumptions, this.nested, this.shared.budget);
+    const { nested, shared } = this;
+    this.evidence = readEvidence(tree, predicates, assumptions, nested, shared.budget, this.second);
     const { sources, groups } = this.evidence;
     inside("record", () => readRecord(tree.record, sources));
     this.closure = inside("closure", () => readClosure(tree.closure, predicates, rules));
@@ -126,6 +142,8 @@ class Check {
     this.nodes = each("nodes", listOf(tree.nodes), (node, i) =>
       readNode(node, i, predicates, rules, groups),
     );
+    this.missing = each("missing", listOf(tree.missing), (one) => readMissing(one, predicates));
+    this.cells.checkUsed();
   }
 
   checkLevel() {
@@ -150,7 +168,7 @@ class Check {
     });
     const verdict = new VerdictChecker(header, nodes, world);
     verdict.check();
-    verdict.checkMissing(this.tree.missing, predicates);
+    verdict.checkMissing(this.missing);
     checker.spreadUse();
     each("summaries", this.summaries, ({ used }) => {
       if (!used) {
@@ -169,7 +187,7 @@ class Check {
   asProof() {
     const { header, assumptions, level, tree } = this;
     const { predicate, row } = header.goal;
-    if (!header.verdict.startsWith("PROVED") || row.includes(null)) {
+    if (!header.verdict.startsWith("PROVED") || !row.every(isKnown)) {
       reject("proof", "a nested certificate proves one ground fact");
     }
     return {
@@ -178,7 +196,7 @@ class Check {
       under: header.under.map((index) => assumptions[index]),
       goal: predicate.name,
       kinds: predicate.kinds,
-      row,
+      row: bareRow(row),
       level,
       program: header.program,
       used: false,

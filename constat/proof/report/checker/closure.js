@@ -27,8 +27,11 @@ function readEntry(value, predicates, rules) {
   const predicate = declared(predicates, value.predicate);
   const columns = inside("columns", () => readKeyColumns(value.columns, predicate));
   const kinds = columns.map((column) => predicate.kinds[column]);
-  const keys = each("keys", listOf(value.keys), (key) => rowOf(key, kinds));
-  inside("keys", () => ascending(keys, "keys"));
+  if (!predicate.given.every((column) => columns.includes(column))) {
+    reject("closure", "a given column is none of the key's", "columns");
+  }
+  const keys = each("keys", listOf(value.keys), (key) => predicate.cells.row(key, kinds));
+  inside("keys", () => ascending(value.keys, "keys"));
   const orders = each("orders", listOf(value.orders), (one) => readOrder(one, predicate, rules));
   const listed = orders.map(({ rule }) => rule);
   const { rules: all } = predicate;
@@ -58,12 +61,12 @@ function readClosure(value, predicates, rules) {
 function readBounds(value, predicates) {
   const [name, rows] = listOf(value, 2);
   const predicate = declared(predicates, name);
-  each("", listOf(rows), (row) => openRowOf(row, predicate.kinds));
+  const found = each("", listOf(rows), (row) => predicate.cells.boundRow(row, predicate.kinds));
   ascending(rows, "rows");
   if (predicate.rules.length === 0) {
     reject("closure", `no rule derives ${predicate.name}`);
   }
-  return { predicate, rows };
+  return { predicate, rows: found };
 }
 
 class ClosureChecker {
@@ -151,8 +154,9 @@ class ClosureChecker {
     if (terms.some(waits)) {
       return true;
     }
-    const [pattern, starred] = assignment.pattern(terms);
-    return starred || !this.world.hasCertain(predicate, pattern);
+    const row = assignment.instance(terms);
+    const open = row.includes(null) || row.includes(ERROR);
+    return open || !this.world.hasCertain(predicate, row);
   }
 
   passesThreshold(rule, aggregate, assignment) {
@@ -198,15 +202,16 @@ class ClosureChecker {
     });
     for (let i = 0; i < columns.length; i += 1) {
       const value = row[columns[i]];
-      if (value !== null && value !== key[i]) {
+      if (isKnown(value) && value !== key[i]) {
         return;
       }
-      row[columns[i]] = key[i];
+      row[columns[i]] = value === null ? key[i] : value;
     }
-    const pattern = row.map((value) => (value === null ? undefined : value));
-    const covers = ({ row: bound }) => row.every((value, i) => value !== null || bound[i] === null);
+    const pattern = row.map((value) => (isKnown(value) ? value : undefined));
+    const covers = ({ row: bound }) =>
+      row.every((value, i) => bound[i] === null || bound[i] === value);
     const candidates = this.boundsOf(predicate).find(pattern);
-    if (row.includes(null)) {
+    if (!row.every(isKnown)) {
       this.world.budget.charge(candidates.length);
     }
     const covering = candidates.filter(covers);

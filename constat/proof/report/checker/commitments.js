@@ -32,13 +32,18 @@ function readCommitment(value, source, predicates) {
 function readOpening(value, predicate) {
   const { kinds } = predicate;
   const members = ["columns", "key", "start", "before", "after", "path"];
-  const opening = objectOf(value, members);
-  inside("columns", () => readKeyColumns(opening.columns, predicate));
-  rowOf(opening.key, opening.columns.map((column) => kinds[column]));
-  countOf(opening.start);
-  [opening.before, opening.after].forEach((row) => row === null || rowOf(row, kinds));
-  each("path", listOf(opening.path), hashOf);
-  return opening;
+  const { columns, key, start, before, after, path } = objectOf(value, members);
+  inside("columns", () => readKeyColumns(columns, predicate));
+  const texts = (row, own) => (row === null ? null : bareRow(predicate.cells.row(row, own)));
+  each("path", listOf(path), hashOf);
+  return {
+    columns,
+    key: texts(listOf(key), columns.map((column) => kinds[column])),
+    start: countOf(start),
+    before: texts(before, kinds),
+    after: texts(after, kinds),
+    path,
+  };
 }
 
 function compareColumns(left, right) {
@@ -108,12 +113,17 @@ function checkRelation(members, groups, coverage) {
   const rows = new Map();
   groups.filter(({ source }) => members.includes(source)).forEach((group) => {
     ours(group.predicate);
-    group.rows.forEach((row) => rows.set(keyOf(row), row));
+    for (const row of group.rows.map(bareRow)) {
+      if (row.includes(null)) {
+        reject("commitment", "a row without a value is in no tree yet");
+      }
+      rows.set(keyOf(row), row);
+    }
   });
   const complete = new Set();
   coverage.filter(({ named }) => named.some((one) => members.includes(one))).forEach((entry) => {
     ours(entry.predicate);
-    entry.keys.forEach((key) => complete.add(placeOf(entry.columns, key)));
+    entry.keys.forEach((key) => complete.add(placeOf(entry.columns, bareRow(key))));
   });
   const relation = new CommittedRows(commitment, rows);
   each("openings", commitment.openings, (opening) => relation.check(opening));

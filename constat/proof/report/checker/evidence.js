@@ -7,7 +7,10 @@
  * Example: a row of a model is rejected unless it names an assumption.
  */
 
-const ORIGINS = [...ORIGINS_OF_THE_WORLD, ...AGENTS.keys(), "DERIVED"];
+const DOCUMENT = "DOCUMENT";
+const ORIGINS = [...ORIGINS_OF_THE_WORLD, ...AGENTS.keys(), "DERIVED"].filter(
+  (origin) => origin !== DOCUMENT,
+);
 const ASSUMPTION_KINDS = ["fact", "rule", "closure", "fall-through"];
 const SOURCE_MEMBERS = [
   "tier", "origin", "name", "query", "parameters", "rows", "hash", "snapshot", "confidence",
@@ -24,9 +27,9 @@ function readAssumption(value) {
   return { kind, text, confidence: confidenceOf(confidence), attestations };
 }
 
-function readSource(value, assumptions, nested) {
-  objectOf(value, SOURCE_MEMBERS);
-  choiceOf(value.origin, ORIGINS);
+function readSource(value, assumptions, nested, second) {
+  objectOf(value, [...SOURCE_MEMBERS, ...(second ? ["authority", "span"] : [])]);
+  choiceOf(value.origin, second ? [...ORIGINS, DOCUMENT] : ORIGINS);
   [value.tier, value.name].forEach(textOf);
   [value.query, value.snapshot, value.author].forEach(textOrNull);
   textsOf(value.parameters);
@@ -42,7 +45,12 @@ function readSource(value, assumptions, nested) {
     inline: false,
     commitment: null,
     opened: null,
+    authority: second && inside("authority", () => readAuthority(value)),
   };
+  source.vouched = ORIGINS_OF_THE_WORLD.includes(source.origin) || source.authority;
+  if (second) {
+    inside("span", () => checkSpan(value));
+  }
   source.attestation = inside("attestation", () => readAttestation(value.attestation, source));
   if ((value.proof !== null) !== (source.origin === "DERIVED")) {
     reject("proof", "a proof is there exactly for what is derived");
@@ -52,6 +60,27 @@ function readSource(value, assumptions, nested) {
     inside("proof", () => readProof(value.proof, source, assumptions, nested));
   }
   return source;
+}
+
+/** Tell whether an API's answer is declared to be all there is. */
+function readAuthority({ authority, origin }) {
+  if (authority === null) {
+    return false;
+  }
+  objectOf(authority, ["operation", "pages"]);
+  textOf(authority.operation);
+  countOf(authority.pages);
+  return origin === "API" || reject("source", "only an API is declared an authority");
+}
+
+/** Check the place in a document where a row stands. */
+function checkSpan({ span, origin }) {
+  if ((span === null) !== (origin !== DOCUMENT)) {
+    reject("source", "exactly what a document says has a place in it");
+  }
+  if (span !== null) {
+    checkQuote(span);
+  }
 }
 
 /** Resolve the certificate that a source rests on, and the assumptions that come with it. */
@@ -84,18 +113,18 @@ function readFactGroup(value, predicates, sources, assumptions) {
   const { predicate: name, source: index, assumption, rows } = objectOf(value, members);
   const predicate = declaredExternal(predicates, name);
   const source = sources[indexOf(index, sources.length)];
-  each("rows", listOf(rows), (row) => rowOf(row, predicate.kinds));
+  const read = each("rows", listOf(rows), (row) => predicate.cells.factRow(row, predicate));
   inside("rows", () => ascending(rows, "rows"));
   indexOrNull(assumption, assumptions.length);
-  checkGroundOfTrust(source.origin, assumption, assumptions);
-  const group = { predicate, source, assumption, rows, holds: false };
+  checkGroundOfTrust(source, assumption, assumptions);
+  const group = { predicate, source, assumption, rows: read, fillings: [] };
   source.groups.push(group);
   return group;
 }
 
-function checkGroundOfTrust(origin, assumption, assumptions) {
+function checkGroundOfTrust({ origin, vouched }, assumption, assumptions) {
   if (assumption === null) {
-    if (AGENTS.has(origin)) {
+    if (AGENTS.has(origin) && !vouched) {
       reject("assumption", `rows of ${origin} rest on no assumption`);
     }
     return;
@@ -109,9 +138,9 @@ function checkGroundOfTrust(origin, assumption, assumptions) {
 
 function readOpenRow(value, predicates, assumptions) {
   const members = ["predicate", "row", "reason", "assumption"];
-  const { predicate: name, row, reason, assumption } = objectOf(value, members);
+  const { predicate: name, row: cells, reason, assumption } = objectOf(value, members);
   const predicate = declaredExternal(predicates, name);
-  openRowOf(row, predicate.kinds);
+  const row = predicate.cells.openRow(cells, predicate.kinds);
   textOf(reason);
   indexOrNull(assumption, assumptions.length);
   if (assumption !== null && !["closure", "fall-through"].includes(assumptions[assumption].kind)) {
@@ -128,17 +157,17 @@ function readKeyColumns(value, predicate) {
 
 function readCoverage(value, predicates, sources, backed, budget) {
   const members = ["predicate", "columns", "keys", "sources"];
-  const { predicate: name, columns, keys, sources: indices } = objectOf(value, members);
+  const { predicate: name, columns, keys: keyCells, sources: indices } = objectOf(value, members);
   const predicate = declaredExternal(predicates, name);
   inside("columns", () => readKeyColumns(columns, predicate));
   const kinds = columns.map((column) => predicate.kinds[column]);
-  each("keys", listOf(keys), (key) => rowOf(key, kinds));
+  const keys = each("keys", listOf(keyCells), (key) => predicate.cells.row(key, kinds));
   each("sources", listOf(indices), (index) => indexOf(index, sources.length));
   const named = indices.map((index) => sources[index]);
   if (named.some(({ origin }) => origin === "DERIVED")) {
     reject("coverage", "a proof of a fact says nothing about other rows");
   }
-  const world = named.filter(({ origin }) => ORIGINS_OF_THE_WORLD.includes(origin));
+  const world = named.filter(({ vouched }) => vouched);
   if (world.length === 0) {
     each("keys", keys, (key) => {
       budget.charge(1 + (predicate.kinds.length >> 3));
@@ -146,7 +175,7 @@ function readCoverage(value, predicates, sources, backed, budget) {
       columns.forEach((column, i) => {
         row[column] = key[i];
       });
-      if (!backed.has(`${predicate.name}\0${canonicalForm(row)}`)) {
+      if (!backed.has(openKey({ predicate, row }))) {
         reject("coverage", "nobody answers for it");
       }
     });
@@ -162,13 +191,13 @@ function checkShown(source) {
     names.add(group.predicate.name);
     // The same values of two predicates are two rows.
     const { name } = group.predicate;
-    group.rows.forEach((row) => rows.set(`${name} ${canonicalForm(row)}`, row));
+    group.rows.forEach((row) => rows.set(`${name} ${keyOf(row)}`, row));
   }
   if (rows.size > source.rows) {
     reject("source", "more rows are shown than it answered");
   }
   if (rows.size === source.rows && names.size <= 1) {
-    const sorted = [...rows.values()].sort(compareRows);
+    const sorted = [...rows.values()].map(bareRow).sort(compareRows);
     if (sha256Of(sorted.map((row) => `${canonicalForm(row)}\n`)) !== source.hash) {
       reject("source", "the hash of its rows is another one");
     }
@@ -185,24 +214,57 @@ function checkDerived({ groups, proof }) {
     reject("proof", "another fact than the nested goal");
   }
   const sameKinds = canonicalForm(group.predicate.kinds) === canonicalForm(proof.kinds);
-  if (!sameKinds || compareRows(group.rows[0], proof.row) !== 0) {
+  if (!sameKinds || !sameRow(bareRow(group.rows[0]), proof.row)) {
     reject("proof", "another fact than the nested goal");
   }
 }
 
-function readEvidence(tree, predicates, assumptions, nested, budget) {
+/** Name an open row: no value is what stands for ⋆ here. */
+function openKey({ predicate, row }) {
+  return `${predicate.name}\0${row.map((cell) => (cell === null ? "\ud800*" : cell)).join("\0")}`;
+}
+
+/** Read who says what stands in a null cell: sorted by the cell, each once. */
+function readFilled(value, groups, sources, assumptions) {
+  const members = ["facts", "row", "column", "value", "source", "assumption"];
+  const keys = each("filled", listOf(value), (one) => {
+    const { facts, row: at, column, value: said, source, assumption } = objectOf(one, members);
+    const group = groups[indexOf(facts, groups.length)];
+    const row = group.rows[indexOf(at, group.rows.length)];
+    indexOf(column, row.length);
+    if (row[column] === NONE || isKnown(row[column])) {
+      reject("cell", "there is nothing to fill in this cell", "column");
+    }
+    const { cells, kinds } = group.predicate;
+    const found = cells.value(said, kinds[column]);
+    const teller = sources[indexOf(source, sources.length)];
+    if (teller.vouched || teller.proof !== null) {
+      reject("assumption", "somebody's word fills a cell", "source");
+    }
+    if (assumptions[indexOf(assumption, assumptions.length)].kind !== "fact") {
+      reject("assumption", "an assumption of kind fact is expected");
+    }
+    assumptions[assumption].fills = true;
+    group.fillings.push({ at, column, value: found, source: teller, assumption });
+    return [facts, at, column];
+  });
+  ascending(keys, "filled");
+}
+
+function readEvidence(tree, predicates, assumptions, nested, budget, second) {
   const sources = each("sources", listOf(tree.sources), (source) =>
-    readSource(source, assumptions, nested),
+    readSource(source, assumptions, nested, second),
   );
   const groups = each("facts", listOf(tree.facts), (group) =>
     readFactGroup(group, predicates, sources, assumptions),
   );
   const open = each("open", listOf(tree.open), (row) => readOpenRow(row, predicates, assumptions));
-  const backed = new Set(open.map(({ predicate, row }) => `${predicate.name}\0${canonicalForm(row)}`));
+  const backed = new Set(open.map(openKey));
   const coverage = each("coverage", listOf(tree.coverage), (one) =>
     readCoverage(one, predicates, sources, backed, budget),
   );
   each("sources", sources, checkShown);
+  readFilled(second ? tree.filled : [], groups, sources, assumptions);
   checkCommitments(tree.sources, sources, groups, coverage, predicates);
   checkTrusted(assumptions, groups, sources);
   each("proofs", nested, ({ used }) => {

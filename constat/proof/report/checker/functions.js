@@ -377,14 +377,10 @@ function callFunction(name, result, kinds, args) {
     case "strlen":
     case "substr":
       return textFunction(name, args);
-    case "constructor_of": {
-      const [constructor, fields] = partsOf(args[0]);
-      return `${constructor}/${fields.length}`;
-    }
-    case "field_of":
-      return fieldOf(result, ...args);
     default:
-      return isConstructor(name) ? makeStructure(name, kinds, args) : dateFunction(name, args);
+      return isAboutStructures(name)
+        ? callOnTexts(name, result, kinds, args)
+        : dateFunction(name, args);
   }
 }
 

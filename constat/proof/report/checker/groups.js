@@ -22,8 +22,8 @@ class Group {
     this.confidence = world.absence;
     /** Of assignments of which a local variable is unknown: the targets, which may be known. */
     this.openTargets = [];
-    /** The keys of the distinct assignments; their values are joined in them. */
-    this.distinct = new Set();
+    /** The distinct assignments, by their keys. */
+    this.distinct = new Map();
     this.enumerate();
   }
 
@@ -41,7 +41,7 @@ class Group {
         if (own.includes(null)) {
           this.openTargets.push(this.target(this.assignment));
         } else {
-          this.distinct.add(keyOf(own));
+          this.distinct.set(keyOf(own), own);
         }
       },
     });
@@ -77,7 +77,8 @@ class Group {
 
   /** Count the columns without a value; one that nobody knows is a value. */
   countUnbound({ terms }) {
-    return terms.filter((term) => this.assignment.value(term) === undefined).length;
+    const free = (value) => value === undefined || value === ANY;
+    return terms.filter((term) => free(this.assignment.value(term))).length;
   }
 
   isServed(predicate, pattern) {
@@ -95,15 +96,15 @@ class Group {
     if (literal.form === "?") {
       return bindOrCompare(literal, assignment) !== false;
     }
-    const [pattern, starred] = assignment.pattern(literal.terms);
-    return starred || this.world.certain(literal.predicate, pattern) === null;
+    const row = assignment.instance(literal.terms);
+    const open = row.includes(null) || row.includes(ERROR);
+    return open || this.world.certain(literal.predicate, row) === null;
   }
 
   /** Call `step` with each assignment in place. */
   forEachAssignment(step) {
     const { locals } = this.aggregate;
-    for (const key of this.distinct) {
-      const own = key.split("\0");
+    for (const own of this.distinct.values()) {
       this.world.budget.charge(1 + (this.start.length >> 3));
       const values = this.start.slice();
       locals.forEach((slot, i) => {
@@ -128,7 +129,7 @@ class Group {
 
   /** Return what the assignments add up to, or null unless every one of them is certain. */
   totals() {
-    if (this.openTargets.length > 0) {
+    if (this.openTargets.length > 0 || this.mayBeFewer()) {
       return null;
     }
     let certain = true;
@@ -143,18 +144,28 @@ class Group {
     return certain ? totalsOf(this.aggregate, targets) : null;
   }
 
+  /** Tell whether two assignments may be one, where that makes a difference. */
+  mayBeFewer() {
+    const { name } = this.aggregate;
+    if (name === "min" || name === "max") {
+      return false;
+    }
+    return someMayBeOne([...this.distinct.values()], this.world.budget);
+  }
+
   isCertain(literal, assignment) {
     if (literal.form === "?") {
       return assignment.compare(literal) === true;
     }
-    const [pattern, starred] = assignment.pattern(literal.terms);
-    if (starred) {
+    const row = assignment.instance(literal.terms);
+    if (row.includes(null) || row.includes(ERROR)) {
       return false;
     }
     if (literal.form === "-") {
-      return this.world.possible(literal.predicate, pattern, false).length === 0;
+      const [pattern, starred] = assignment.pattern(literal.terms);
+      return this.world.possible(literal.predicate, pattern, starred).length === 0;
     }
-    const confidence = this.world.certain(literal.predicate, pattern);
+    const confidence = this.world.certain(literal.predicate, row);
     this.confidence = Math.min(this.confidence, confidence === null ? MILLION : confidence);
     return confidence !== null;
   }

@@ -15,12 +15,12 @@ function readNode(value, index, predicates, rules, groups) {
   choiceOf(kind, ["fact", "rule"]);
   const fact = listOf(value.fact, 2);
   const predicate = declared(predicates, fact[0]);
-  const row = inside("fact", () => rowOf(fact[1], predicate.kinds));
+  const row = inside("fact", () => predicate.cells.cells(fact[1], predicate.kinds));
   const node = { index, predicate, row, confidence: confidenceOf(value.confidence), used: false };
   if (kind === "fact") {
     node.group = groups[countOf(value.facts)];
-    node.shown = node.group === undefined ? undefined : node.group.rows[countOf(value.row)];
-    if (node.shown === undefined) {
+    node.at = countOf(value.row);
+    if (node.group === undefined || node.at >= node.group.rows.length) {
       reject("node", "there is no such row");
     }
     return node;
@@ -33,7 +33,8 @@ function readNode(value, index, predicates, rules, groups) {
 
 /** Return the values of a rule's variables, undefined for those that have none in a node. */
 function readBind(value, rule) {
-  const without = new Set(rule.wild);
+  const without = new Set([...rule.wild, ...rule.unread]);
+  const { cells } = rule.head.predicate;
   rule.thresholds.forEach((aggregate) => without.add(aggregate.result));
   return each("bind", listOf(value, rule.variables.length), (own, slot) => {
     if (rule.locals[slot] || without.has(slot)) {
@@ -42,7 +43,7 @@ function readBind(value, rule) {
       }
       return undefined;
     }
-    return valueOf(own, rule.variables[slot][1]);
+    return cells.carried(own, rule.variables[slot][1]);
   });
 }
 
@@ -60,15 +61,16 @@ class NodeChecker {
     }
   }
 
-  checkFact({ predicate, row, group, shown }) {
-    if (group.predicate !== predicate || compareRows(row, shown) !== 0) {
+  checkFact({ predicate, row, group, at }) {
+    const shown = group.shown[at];
+    if (group.predicate !== predicate || !sameRow(row, shown.row)) {
       reject("node", "the row of the source is another fact");
     }
-    if (!group.holds) {
+    if (!shown.holds) {
       reject("assumption", "the row rests on what is not accepted");
     }
-    this.world.use(group.resting);
-    return group.source.confidence;
+    this.world.use(shown.resting);
+    return shown.confidence;
   }
 
   checkRule(node) {
@@ -137,7 +139,8 @@ class NodeChecker {
       reject("premise", "a premise that is no earlier node");
     }
     const node = this.nodes[premise];
-    const same = terms.every((term, i) => assignment.value(term) === node.row[i]);
+    const wanted = assignment.instance(terms);
+    const same = sameRow(wanted, node.row) || surelyMatches(node.row, wanted);
     if (node.predicate !== predicate || !same) {
       reject("premise", "the premise is another fact");
     }
@@ -146,10 +149,11 @@ class NodeChecker {
 
   absent({ predicate, terms }, assignment) {
     const [pattern, starred] = assignment.pattern(terms);
-    if (pattern === null || starred) {
+    const row = assignment.instance(terms);
+    if (pattern === null || row.includes(null) || row.includes(ERROR)) {
       reject("negation", "the instance has no value");
     }
-    if (this.world.possible(predicate, pattern, false).length > 0) {
+    if (this.world.possible(predicate, pattern, starred).length > 0) {
       reject("negation", "what should be absent is possible");
     }
     return this.world.absence;
@@ -170,11 +174,12 @@ class NodeChecker {
     const { threshold } = aggregate;
     let confidence = MILLION;
     const targets = [];
+    const summands = [];
     let previous = null;
     each(`premises[${i}]`, listOf(premises[i]), (summand) => {
       const [values, own] = listOf(summand, 2);
       const mark = assignment.trail.length;
-      this.bindSummand(rule, aggregate, values, assignment);
+      summands.push(this.bindSummand(rule, aggregate, values, assignment));
       if (previous !== null && compareRows(previous, values) >= 0) {
         reject("order", "the summands are not sorted and distinct");
       }
@@ -187,6 +192,9 @@ class NodeChecker {
       targets.push(this.summandTarget(aggregate, assignment));
       assignment.undo(mark);
     });
+    if (someMayBeOne(summands, this.world.budget)) {
+      reject("threshold", "two of what is listed may be one");
+    }
     if (!threshold.guarded) {
       this.totals.refuseNegative(rule, i, assignment);
       confidence = Math.min(confidence, this.world.absence);
@@ -200,10 +208,10 @@ class NodeChecker {
   }
 
   bindSummand(rule, aggregate, values, assignment) {
-    listOf(values, aggregate.locals.length);
-    aggregate.locals.forEach((slot, j) => {
-      assignment.bind(slot, valueOf(values[j], rule.variables[slot][1]));
-    });
+    const kinds = aggregate.locals.map((slot) => rule.variables[slot][1]);
+    const row = rule.head.predicate.cells.cells(values, kinds);
+    aggregate.locals.forEach((slot, j) => assignment.bind(slot, row[j]));
+    return row;
   }
 
   summandPremise(literal, premise, assignment, before) {

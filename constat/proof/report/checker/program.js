@@ -10,9 +10,13 @@
 const AGGREGATES = ["count", "sum", "min", "max", "mean"];
 
 class Predicate {
-  constructor(name, kinds, external, says) {
+  constructor(name, kinds, external, says, cells) {
     this.name = name;
     this.kinds = kinds;
+    /** What a cell without a value means in each column, and the columns that callers bind. */
+    this.nulls = kinds.map(() => null);
+    this.given = [];
+    this.cells = cells;
     this.external = external;
     this.says = says;
     this.rules = [];
@@ -28,8 +32,18 @@ function readColumn(value) {
   return value[1];
 }
 
-function readDeclaration(value) {
-  objectOf(value, ["name", "columns", "external", "says"]);
+const DECLARATION_MEMBERS = ["name", "columns", "external", "says"];
+const RULE_MEMBERS = ["id", "head", "body", "variables", "confidence", "says", "assumption"];
+
+/** Check sentences, reason codes and units: pairs that are sorted by distinct names. */
+function checkTexts(value) {
+  each("", listOf(value), (pair) => listOf(pair, 2).forEach(textOf));
+  ascending(value.map(([name]) => [name]), "names");
+}
+
+function readDeclaration(value, cells) {
+  const more = cells.second ? ["texts", "nulls", "given"] : [];
+  objectOf(value, [...DECLARATION_MEMBERS, ...more]);
   if (/^[?0-9]/.test(nameOf(value.name))) {
     reject("schema", "a predicate's name begins with ? or a digit");
   }
@@ -37,13 +51,25 @@ function readDeclaration(value) {
     reject("schema", "external is 0 or 1");
   }
   const kinds = inside("columns", () => each("", listOf(value.columns), readColumn));
-  return new Predicate(value.name, kinds, value.external === 1, textOrNull(value.says));
+  const external = value.external === 1;
+  const found = new Predicate(value.name, kinds, external, textOrNull(value.says), cells);
+  if (cells.second) {
+    inside("texts", () => checkTexts(value.texts));
+    found.nulls = each("nulls", listOf(value.nulls, kinds.length), (policy) =>
+      policy === null ? null : choiceOf(policy, NULL_POLICIES),
+    );
+    if (!external && found.nulls.some((policy) => policy !== null)) {
+      reject("declaration", "only rows from outside have cells without a value", "nulls");
+    }
+    found.given = inside("given", () => ascendingIndices(value.given, kinds.length, "schema"));
+  }
+  return found;
 }
 
-function readDeclarations(value) {
+function readDeclarations(value, cells) {
   const predicates = new Map();
   each("declarations", listOf(value), (declaration) => {
-    const predicate = readDeclaration(declaration);
+    const predicate = readDeclaration(declaration, cells);
     if (predicates.has(predicate.name)) {
       reject("declaration", "a predicate is declared twice");
     }
@@ -70,8 +96,9 @@ function declaredExternal(predicates, name) {
 
 /** Reads one rule; `slots` gives each variable of it its place. */
 class RuleReader {
-  constructor(predicates, variables) {
+  constructor(predicates, variables, cells) {
     this.predicates = predicates;
+    this.cells = cells;
     this.kinds = variables.map(([, kind]) => kind);
     this.slots = new Map(variables.map(([name], slot) => [name, slot]));
     /** The variables as they occur, in order: [slot, where], where an object per place. */
@@ -99,12 +126,30 @@ class RuleReader {
       if (!KINDS.includes(textOf(value[1]))) {
         reject("schema", "an unknown kind");
       }
-      return { form: "c", kind: value[1], value: valueOf(value[2], value[1]) };
+      return { form: "c", kind: value[1], value: this.constant(value[2], value[1]) };
     }
     if (value[0] !== "f") {
       reject("schema", "not a term");
     }
     return this.call(listOf(value, 4));
+  }
+
+  constant(text, kind) {
+    const found = kind === STRUCTURE ? this.cells.structures.read(valueOf(text, kind)) : text;
+    return typeof found === "string" ? valueOf(found, kind) : found;
+  }
+
+  /** Return an argument of an atom: a term, or a wildcard. */
+  argument(value) {
+    if (!this.cells.second || listOf(value)[0] !== "_") {
+      return this.term(value);
+    }
+    const { slot, kind } = this.variable(listOf(value, 2)[1]);
+    if (this.where.form === "head") {
+      reject("rule", "a wildcard in the head");
+    }
+    this.occurrences[this.occurrences.length - 1].unread = true;
+    return { form: "_", slot, kind };
   }
 
   call([, name, kind, args]) {
@@ -120,7 +165,7 @@ class RuleReader {
     if (!signatureHolds(name, kinds, kind)) {
       reject("kind", `${name} does not lead from these kinds to ${kind}`);
     }
-    return { form: "f", name, kind, kinds, args: terms };
+    return { form: "f", name, kind, kinds, args: terms, structures: this.cells.structures };
   }
 
   atom(value) {
@@ -131,7 +176,7 @@ class RuleReader {
       reject("kind", `${predicate.name} has ${predicate.kinds.length} columns`);
     }
     const terms = each("", args, (arg, column) => {
-      const term = this.term(arg);
+      const term = this.argument(arg);
       if (term.kind !== predicate.kinds[column]) {
         reject("kind", "a term of another kind than its column");
       }
@@ -254,12 +299,16 @@ function sortOutVariables(rule, occurrences) {
   });
 }
 
-const RULE_MEMBERS = ["id", "head", "body", "variables", "confidence", "says", "assumption"];
+const RULE_MEMBERS_TO_COME = ["author", "owner", "version"];
 
-function readRule(value, index, predicates, assumptions) {
-  objectOf(value, RULE_MEMBERS);
+function readRule(value, index, predicates, assumptions, cells) {
+  objectOf(value, [...RULE_MEMBERS, ...(cells.second ? ["texts", ...RULE_MEMBERS_TO_COME] : [])]);
+  if (cells.second) {
+    inside("texts", () => checkTexts(value.texts));
+    RULE_MEMBERS_TO_COME.forEach((name) => nothingOf(value[name], name));
+  }
   const variables = readVariables(value.variables);
-  const reader = new RuleReader(predicates, variables);
+  const reader = new RuleReader(predicates, variables, cells);
   reader.where = { form: "head" };
   const head = inside("head", () => reader.atom(value.head));
   const body = each("body", listOf(value.body), (literal, i) => ({
@@ -275,14 +324,25 @@ function readRule(value, index, predicates, assumptions) {
   if (rule.assumption !== null && assumptions[rule.assumption].kind !== "rule") {
     reject("assumption", "the assumption of a rule is of kind rule");
   }
+  checkUnread(reader.occurrences);
   sortOutVariables(rule, reader.occurrences);
   checkSafety(rule, reader.occurrences);
   return rule;
 }
 
-function readRules(value, predicates, assumptions) {
+/** Reject a wildcard that occurs twice. */
+function checkUnread(occurrences) {
+  const unread = new Set(occurrences.filter((one) => one.unread).map(({ slot }) => slot));
+  const times = new Map();
+  occurrences.forEach(({ slot }) => times.set(slot, (times.get(slot) || 0) + 1));
+  if ([...unread].some((slot) => times.get(slot) > 1)) {
+    reject("rule", "a wildcard occurs twice");
+  }
+}
+
+function readRules(value, predicates, assumptions, cells) {
   const rules = each("rules", listOf(value), (rule, i) =>
-    readRule(rule, i, predicates, assumptions),
+    readRule(rule, i, predicates, assumptions, cells),
   );
   const names = new Set();
   for (const rule of rules) {

@@ -1,8 +1,8 @@
 /*
  * Rows that may hold "some value nobody knows", found by what is known of them.
  *
- * In: rows, null standing for the unknown value, and patterns, undefined standing for any.  Out: the
- * entries whose rows match.  Invariant: a look-up costs what it finds and one step for each form of
+ * In: rows, null standing for the unknown value, and patterns, undefined standing for any value and ANY
+ * for what is not read.  Out: the entries whose rows may match.  Invariant: a look-up costs what it finds and one step for each form of
  * row (which columns are unknown), and all costs are charged to the budget.
  * Example: the row `[null, "1"]` is found by the pattern `["C1", undefined]`.
  */
@@ -49,18 +49,23 @@ function keyOfColumns(row, columns) {
   return key;
 }
 
-/** The entries whose rows are unknown in the same columns. */
+/** The entries whose rows have unknown cells of the same forms in the same columns. */
 class FormOfRows {
   constructor(row) {
-    this.known = row.map((_, column) => column).filter((column) => row[column] !== null);
+    const columns = row.map((_, column) => column);
+    this.known = columns.filter((column) => isKnown(row[column]));
+    this.none = columns.filter((column) => row[column] === NONE);
     this.entries = [];
     this.indexes = new Map();
   }
 
   find(pattern, budget) {
     let mask = 0;
+    if (this.none.some((column) => pattern[column] !== ANY)) {
+      return [];
+    }
     for (const column of this.known) {
-      if (column < INDEXED_COLUMNS && pattern[column] !== undefined) {
+      if (column < INDEXED_COLUMNS && isKnown(pattern[column])) {
         mask |= 1 << column;
       }
     }
@@ -90,7 +95,7 @@ class Relation {
   }
 
   add(entry) {
-    const form = entry.row.map((value) => (value === null ? "-" : "+")).join("");
+    const form = formOfRow(entry.row);
     if (!this.forms.has(form)) {
       this.forms.set(form, new FormOfRows(entry.row));
     }
@@ -113,14 +118,8 @@ class Relation {
       return found;
     }
     this.budget.charge(found.length);
-    return found.filter(({ row }) => matchesPattern(row, pattern));
+    return found.filter(({ row }) => perhapsMatches(row, pattern));
   }
-}
-
-function matchesPattern(row, pattern) {
-  return row.every(
-    (value, i) => value === null || pattern[i] === undefined || pattern[i] === value,
-  );
 }
 
 /** What is said of keys: for sets of columns, the keys and what belongs to each. */
@@ -142,7 +141,7 @@ class Serving {
   find(pattern) {
     let found = [];
     for (const { columns, keys } of this.sets.values()) {
-      if (columns.every((column) => pattern[column] !== undefined)) {
+      if (columns.every((column) => isKnown(pattern[column]))) {
         const some = keys.get(keyOf(columns.map((column) => pattern[column])));
         found = some === undefined ? found : found.length === 0 ? some : found.concat(some);
       }

@@ -24,7 +24,7 @@ function variablesOf(...terms) {
 /** Return what a literal binds: a list of [variables that it needs, variables that it gives]. */
 function bindings(literal) {
   if (literal.form === "+") {
-    return [[[], literal.terms.filter((term) => term.form === "v").map((term) => term.slot)]];
+    return [[[], literal.terms.filter(({ form }) => form === "v" || form === "_").map(({ slot }) => slot)]];
   }
   if (literal.form === "a") {
     return [[literal.outers, [literal.result]]];
@@ -75,20 +75,25 @@ function wildVariables(occurrences) {
   }
   return new Set(
     occurrences
-      .filter((one) => times.get(one.slot) === 1 && one.form === "-" && one.argument)
+      .filter((one) => times.get(one.slot) === 1 && one.form === "-" && one.argument && !one.unread)
       .map(({ slot }) => slot),
   );
 }
 
 function checkSafety(rule, occurrences) {
   const outside = wildVariables(occurrences);
-  const bound = closeBindings(rule.body, []);
+  const unread = new Set(occurrences.filter((one) => one.unread).map(({ slot }) => slot));
+  const { head } = rule;
+  const given = head.predicate.given.map((column) => head.terms[column]);
+  const bound = closeBindings(rule.body, given.filter(({ form }) => form === "v").map(({ slot }) => slot));
   rule.variables.forEach(([name], slot) => {
-    if (!rule.locals[slot] && !bound.has(slot) && !outside.has(slot)) {
+    const free = outside.has(slot) || unread.has(slot);
+    if (!rule.locals[slot] && !bound.has(slot) && !free) {
       reject("safety", `nothing binds the variable ${name}`);
     }
   });
   rule.wild = outside;
+  rule.unread = unread;
   for (const aggregate of rule.body.filter(({ form }) => form === "a")) {
     const bound = closeBindings(aggregate.body, aggregate.outers);
     for (const slot of aggregate.locals) {

@@ -119,24 +119,11 @@ function valueOf(value, kind) {
   return value;
 }
 
-/** Return a row of values of these kinds. */
-function rowOf(value, kinds) {
-  listOf(value, kinds.length);
-  for (let i = 0; i < kinds.length; i += 1) {
-    valueOf(value[i], kinds[i]);
+/** Reject a value where the format has none yet. */
+function nothingOf(value, name) {
+  if (value !== null) {
+    reject("schema", "null until a later version says what it means", name);
   }
-  return value;
-}
-
-/** Return a row in which null may stand for a value. */
-function openRowOf(value, kinds) {
-  listOf(value, kinds.length);
-  for (let i = 0; i < kinds.length; i += 1) {
-    if (value[i] !== null) {
-      valueOf(value[i], kinds[i]);
-    }
-  }
-  return value;
 }
 
 function ascending(rows, what) {
@@ -159,7 +146,7 @@ function ascendingIndices(value, length, code) {
 
 /** No string holds NUL, so joined values are equal only where all values are. */
 function keyOf(values) {
-  return values.length === 1 ? values[0] : values.join("\0");
+  return values.length === 1 ? `${values[0]}` : values.join("\0");
 }
 
 /** Add an element to the list that a map has for a key. */

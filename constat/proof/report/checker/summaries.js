@@ -108,7 +108,7 @@ function readSummary(value, rules, sources) {
   objectOf(value, SUMMARY_MEMBERS);
   const [rule, aggregate] = summarisedAggregate(value, rules);
   const kinds = aggregate.outers.map((slot) => rule.variables[slot][1]);
-  rowOf(value.group, kinds);
+  const group = rule.head.predicate.cells.row(value.group, kinds);
   const last = listOf(value.chunks).length - 1;
   const size = sizeOfChunks(countOf(value.count));
   const chunks = each("chunks", value.chunks, (chunk, i) =>
@@ -129,7 +129,7 @@ function readSummary(value, rules, sources) {
   }
   const confidence = named.reduce((least, source) => Math.min(least, source.confidence), MILLION);
   const totals = foldChunks(aggregate, chunks, count);
-  const { group, literal: index } = value;
+  const { literal: index } = value;
   return { rule, index, aggregate, group, count, confidence, totals, used: false };
 }
 
@@ -152,7 +152,7 @@ function readSummaries(value, rules, sources) {
   const names = new Set();
   return each("summaries", listOf(value), (one) => {
     const summary = readSummary(one, rules, sources);
-    const name = canonicalForm([summary.rule.index, summary.index, summary.group]);
+    const name = keyOf([summary.rule.index, summary.index, ...summary.group]);
     if (names.has(name)) {
       refuseSummary("a group has two summaries");
     }

@@ -11,8 +11,10 @@
 /** A power of floats is as much work as so many rows; no other function is like that. */
 const STEPS_PER_POWER = 16;
 
-/** A structure is read sign by sign where other texts are copied. */
-const DEARER_APART = 4;
+/** A label stands for one value, which equals itself; all else about it is open. */
+const TRUTH_OF_ONE_LABEL = new Map([
+  ["=", true], ["<=", true], [">=", true], ["!=", false], ["<", false], [">", false],
+]);
 
 class Assignment {
   constructor(values, budget) {
@@ -37,10 +39,15 @@ class Assignment {
     if (term.form === "v") {
       return this.values[term.slot];
     }
+    if (term.form === "_") {
+      // Only a group binds it, to the cell that it met.
+      const cell = this.values[term.slot];
+      return cell === undefined ? ANY : cell;
+    }
     return term.form === "c" ? term.value : this.call(term);
   }
 
-  call({ name, kind, kinds, args }) {
+  call({ name, kind, kinds, args, structures }) {
     const values = args.map((arg) => this.value(arg));
     if (values.includes(undefined)) {
       return undefined;
@@ -48,11 +55,14 @@ class Assignment {
     if (values.includes(ERROR)) {
       return ERROR;
     }
-    if (values.includes(null)) {
+    if (!values.every(isKnown)) {
       return null;
     }
-    const characters = values.reduce((sum, value) => sum + value.length, 0);
-    this.budget.chargeCharacters(characters * (APART.includes(name) ? DEARER_APART : 1));
+    if (isAboutStructures(name)) {
+      this.budget.charge(1);
+      return callOnStructures(structures, name, kind, kinds, values);
+    }
+    this.budget.chargeCharacters(values.reduce((sum, value) => sum + value.length, 0));
     if (name === "^" && kind === "float") {
       this.budget.charge(STEPS_PER_POWER);
     }
@@ -72,14 +82,21 @@ class Assignment {
     if (a === null || b === null) {
       return null;
     }
+    if (!isKnown(a) || !isKnown(b)) {
+      const truth = a === b ? TRUTH_OF_ONE_LABEL.get(operator) : undefined;
+      return truth === undefined ? null : truth;
+    }
+    if (a instanceof Structure) {
+      return (a === b) === (operator === "=");
+    }
     this.budget.chargeCharacters(a.length + b.length);
     const charge = (tests) => this.budget.charge(Math.floor(tests / 4));
     return comparisonHolds(operator, left.kind, a, b, charge);
   }
 
   /**
-   * Return [pattern, starred] of an atom: an argument that is unknown or an error is unbound, but
-   * an unbound variable inside a function makes the pattern null.
+   * Return [pattern, starred] of an atom: an argument that is unknown, a label or an error is
+   * unbound, but an unbound variable inside a function makes the pattern null.
    */
   pattern(terms) {
     const pattern = new Array(terms.length);
@@ -89,28 +106,48 @@ class Assignment {
       if (value === undefined && terms[i].form === "f") {
         return [null, false];
       }
-      const unknown = value === null || value === ERROR;
+      const unknown = value === null || value === ERROR || value instanceof Label;
       starred = starred || unknown;
       pattern[i] = unknown ? undefined : value;
     }
     return [pattern, starred];
   }
 
-  /** Match a row, which binds variables; tell whether it can be an instance. */
+  /** Return the instance of an atom: all values, ANY for what is not read. */
+  instance(terms) {
+    return terms.map((term) => this.value(term));
+  }
+
+  /**
+   * Match a row, which binds variables; tell whether it can be an instance.
+   *
+   * What is known takes the place of what is not: a value that of a label, either that of null.
+   */
   unify(terms, pattern, row) {
     for (let i = 0; i < terms.length; i += 1) {
-      const found = row[i];
-      if (terms[i].form === "v") {
-        const known = this.values[terms[i].slot];
-        if (known === undefined || (known === null && found !== null)) {
-          this.bind(terms[i].slot, found);
-        } else if (found !== null && known !== found) {
-          return false;
-        }
-      } else if (found !== null && pattern[i] !== undefined && pattern[i] !== found) {
+      const { form, slot } = terms[i];
+      if (form === "_") {
+        this.bind(slot, row[i]);
+        continue;
+      }
+      if (row[i] === NONE) {
+        return false;
+      }
+      const found = row[i] instanceof Null ? null : row[i];
+      const known = form === "v" ? this.values[slot] : pattern[i];
+      if (form === "v" && this.givesWay(known, found)) {
+        this.bind(slot, found);
+      } else if (isKnown(found) && isKnown(known) && known !== found) {
         return false;
       }
     }
     return true;
+  }
+
+  givesWay(known, found) {
+    if (known === undefined) {
+      return true;
+    }
+    return known === null ? found !== null : known instanceof Label && isKnown(found);
   }
 }

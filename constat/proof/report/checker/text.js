@@ -30,17 +30,41 @@ function compareText(left, right) {
   return left.length - right.length;
 }
 
-/** Compare rows: null before strings, strings by code point. */
+/** Compare rows of JSON cells: null first, then null cells, then indices, then texts. */
 function compareRows(left, right) {
   for (let i = 0; i < left.length && i < right.length; i += 1) {
     if (left[i] !== right[i]) {
-      if (left[i] === null || right[i] === null) {
-        return left[i] === null ? -1 : 1;
+      const order = compareCells(left[i], right[i]);
+      if (order !== 0) {
+        return order;
       }
-      return compareText(left[i], right[i]);
     }
   }
   return left.length - right.length;
+}
+
+const CELL_FORMS = ["none", "maybe", "unknown"];
+
+function rankOfCell(cell) {
+  if (Array.isArray(cell)) {
+    return 1 + CELL_FORMS.indexOf(cell[0]);
+  }
+  return cell === null ? 0 : typeof cell === "number" ? 4 : 5;
+}
+
+function compareCells(left, right) {
+  if (typeof left === "string" && typeof right === "string") {
+    return compareText(left, right);
+  }
+  const [a, b] = [left, right].map(rankOfCell);
+  if (a !== b || a === 0) {
+    return a - b;
+  }
+  return a === 4 ? left - right : (left[1] || 0) - (right[1] || 0);
+}
+
+function sameRow(left, right) {
+  return left.length === right.length && left.every((cell, i) => cell === right[i]);
 }
 
 function byteLength(text) {

@@ -19,7 +19,8 @@ class Totals {
     if (values.includes(undefined)) {
       reject("unbound", "an aggregate comes before what binds its group");
     }
-    return values.includes(null) ? null : values;
+    // Nobody knows which group it is where a label names it.
+    return values.every(isKnown) ? values : null;
   }
 
   /** Return `{value, confidence, grounds}`; the value is null where there is no exact one. */
@@ -83,7 +84,7 @@ class Totals {
     const group = new Group(rule, index, this.world, outer);
     const targets = group.targets();
     // A row with an unknown value stands for any number of rows, whatever its target is.
-    if (group.openTargets.length > 0 || !targets.every(isKnown)) {
+    if (group.openTargets.length > 0 || !targets.every(isNumber)) {
       return null;
     }
     return exactSum(targetKind(rule.body[index]), targets.filter((text) => !text.startsWith("-")));
@@ -94,13 +95,13 @@ class Totals {
     const outer = this.outerValues(rule.body[index], assignment);
     const group = new Group(rule, index, this.world, outer);
     const targets = [...group.targets(), ...group.openTargets];
-    if (!targets.every((target) => isKnown(target) && !target.startsWith("-"))) {
+    if (!targets.every((target) => isNumber(target) && !target.startsWith("-"))) {
       reject("threshold", "a summand may be negative");
     }
   }
 }
 
-function isKnown(target) {
+function isNumber(target) {
   return typeof target === "string";
 }
 

@@ -28,7 +28,7 @@ class TrueRows {
   }
 
   find(pattern) {
-    const columns = pattern.flatMap((value, column) => (value === undefined ? [] : [column]));
+    const columns = pattern.flatMap((value, column) => (isCell(value) ? [column] : []));
     const name = columns.join();
     let index = this.indexes.get(name);
     if (index === undefined) {
@@ -38,8 +38,14 @@ class TrueRows {
       }
       this.indexes.set(name, index);
     }
-    return (index.lists.get(keyOfColumns(pattern, columns)) || []).slice();
+    const found = index.lists.get(keyOfColumns(pattern, columns)) || [];
+    return found.filter((row) => surelyMatches(row, pattern));
   }
+}
+
+/** Tell whether something stands in a column of a pattern, so that rows are found by it. */
+function isCell(value) {
+  return value !== undefined && value !== ANY;
 }
 
 /** The assignments of a threshold's body that are made of true rows. */
@@ -49,9 +55,13 @@ class TrueGroup extends Group {
   }
 
   rowsOf({ predicate, terms }) {
-    const [pattern, starred] = this.assignment.pattern(terms);
-    return [starred ? [] : this.world.deciding.find(predicate, pattern), pattern];
+    const row = this.assignment.instance(terms);
+    return [isOpen(row) ? [] : this.world.deciding.find(predicate, row), row];
   }
+}
+
+function isOpen(row) {
+  return row.includes(null) || row.includes(ERROR);
 }
 
 /** Return what a step gives, or `otherwise` where the certificate does not show enough for it. */
@@ -72,13 +82,13 @@ class Deciding {
     this.closure = closure;
     this.world = world;
     this.goal = header.goal.predicate;
-    this.pattern = patternOf(header.goal);
+    this.pattern = header.goal.row;
     this.known = new Map();
     world.deciding = this;
     for (const predicate of predicates.values()) {
       const rows = new TrueRows();
-      const every = new Array(predicate.kinds.length).fill(undefined);
-      predicate.facts.find(every).forEach(({ row, group }) => group.holds && rows.add(row));
+      const every = new Array(predicate.kinds.length).fill(ANY);
+      predicate.facts.find(every).forEach(({ row, holds }) => holds && rows.add(row));
       predicate.nodes.forEach(({ row }) => rows.add(row));
       this.known.set(predicate, rows);
     }
@@ -116,7 +126,7 @@ class Deciding {
       this.instances(rule, order, 0, assignment, () => {
         const row = rule.head.terms.map((term) => assignment.value(term));
         const fits = entry.columns.every((column, i) => row[column] === key[i]);
-        if (fits && row.every((value) => typeof value === "string")) {
+        if (fits && !isOpen(row)) {
           heads.push(row);
         }
       });
@@ -127,9 +137,9 @@ class Deciding {
   add(predicate, row) {
     const cell = keyOf(row);
     if (!predicate.certainFacts.has(cell)) {
-      predicate.certainFacts.set(cell, { source: { confidence: MILLION }, resting: [] });
+      predicate.certainFacts.set(cell, { confidence: MILLION, resting: [] });
     }
-    if (predicate === this.goal && matchesPattern(row, this.pattern)) {
+    if (predicate === this.goal && surelyMatches(row, this.pattern)) {
       reject("verdict", "what is shown makes the goal true", "header");
     }
     return this.known.get(predicate).add(row);
@@ -155,10 +165,11 @@ class Deciding {
     if (literal.form === "-" || rule.thresholds.has(order[at])) {
       next();
     } else if (literal.form === "+") {
-      const [pattern, starred] = assignment.pattern(literal.terms);
-      const rows = pattern === null || starred ? [] : this.find(literal.predicate, pattern);
-      for (const row of rows) {
-        if (assignment.unify(literal.terms, pattern, row)) {
+      const wanted = assignment.instance(literal.terms);
+      const unbound = (term, i) => term.form === "f" && wanted[i] === undefined;
+      const dark = isOpen(wanted) || literal.terms.some(unbound);
+      for (const row of dark ? [] : this.find(literal.predicate, wanted)) {
+        if (assignment.unify(literal.terms, wanted, row)) {
           next();
         }
         assignment.undo(mark);
@@ -176,7 +187,7 @@ class Deciding {
         return assignment.compare(literal) === true;
       }
       const value = assignment.value(side.other);
-      return typeof value === "string" && this.bound(side.slot, value, assignment);
+      return value !== null && value !== ERROR && this.bound(side.slot, value, assignment);
     }
     if (literal.threshold !== null) {
       return unlessUnknown(() => this.isBeyond(rule, literal, assignment), false);
@@ -188,7 +199,7 @@ class Deciding {
 
   /** Bind a variable to a value, or compare it with the one that it has. */
   bound(slot, value, assignment) {
-    if (typeof assignment.values[slot] === "string") {
+    if (isCell(assignment.values[slot]) && assignment.values[slot] !== null) {
       return assignment.values[slot] === value;
     }
     assignment.bind(slot, value);
@@ -204,13 +215,18 @@ class Deciding {
     }
     const group = new TrueGroup(rule, index, this.world, outer);
     const targets = [];
+    const counted = [];
     group.forEachAssignment((inner) => {
       const target = group.target(inner);
       const adds = typeof target === "string" && !target.startsWith("-");
       if (adds && aggregate.body.every((literal) => this.holds(literal, inner))) {
         targets.push(target);
+        counted.push(aggregate.locals.map((slot) => inner.values[slot]));
       }
     });
+    if (someMayBeOne(counted, this.world.budget)) {
+      return false;
+    }
     if (!isBeyond(exactSum(targetKind(aggregate), targets), threshold, aggregate.kind, bound)) {
       return false;
     }
@@ -230,10 +246,10 @@ class Deciding {
 
   isAbsent({ predicate, terms }, assignment) {
     const [pattern, starred] = assignment.pattern(terms);
-    if (pattern === null || starred) {
+    if (pattern === null || isOpen(assignment.instance(terms))) {
       return false;
     }
-    const count = () => this.world.possible(predicate, pattern, false).length;
+    const count = () => this.world.possible(predicate, pattern, starred).length;
     return unlessUnknown(count, 1) === 0;
   }
 }
@@ -245,7 +261,7 @@ class Bounding extends ClosureChecker {
     this.closure = closure;
     this.predicates = predicates;
     this.goal = header.goal.predicate;
-    this.pattern = patternOf(header.goal);
+    this.pattern = header.goal.row;
     this.listed = new Map();
     this.given = new Map();
     for (const { predicate } of closure.entries) {
@@ -288,7 +304,7 @@ class Bounding extends ClosureChecker {
   }
 
   take(predicate, row, covering) {
-    const same = covering.filter((entry) => compareRows(entry.row, row) === 0);
+    const same = covering.filter((entry) => sameRow(entry.row, row));
     (same.length > 0 ? same : covering).forEach((entry) => this.given.get(predicate).add(entry));
   }
 

@@ -23,7 +23,14 @@ const RECORD_MEMBERS = ["created", "engine", "executed", "host", "signatures"];
 function readGoal(value, predicates) {
   listOf(value, 2);
   const predicate = declared(predicates, value[0]);
-  return { predicate, row: openRowOf(value[1], predicate.kinds) };
+  return { predicate, row: predicate.cells.pattern(value[1], predicate.kinds) };
+}
+
+function readMissing(value, predicates) {
+  listOf(value, 2);
+  const predicate = declared(predicates, value[0]);
+  const row = predicate.cells.openRow(value[1], predicate.kinds);
+  return { predicate, pattern: row.map((cell) => (cell === null ? ANY : cell)) };
 }
 
 /** Return the approvals; `hashes` are those of what the rules say, in their order. */
@@ -44,8 +51,11 @@ function readApprovals(value, hashes) {
   });
 }
 
-function readHeader(value, predicates, assumptions, ruleHashes) {
-  objectOf(value, HEADER_MEMBERS);
+function readHeader(value, predicates, assumptions, ruleHashes, second) {
+  objectOf(value, [...HEADER_MEMBERS, ...(second ? ["asked_by"] : [])]);
+  if (second) {
+    nothingOf(value.asked_by, "asked_by");
+  }
   const goal = inside("goal", () => readGoal(value.goal, predicates));
   choiceOf(value.verdict, [...EXIT_CODES.keys()]);
   inside("under", () => ascendingIndices(value.under, assumptions.length, "header"));
@@ -87,17 +97,12 @@ function readRecord(value, sources) {
   listOf(value.signatures, 0);
 }
 
-/** Return the pattern of a goal: undefined stands for any value. */
-function patternOf({ row }) {
-  return row.map((value) => (value === null ? undefined : value));
-}
-
 class VerdictChecker {
   constructor(header, nodes, world) {
     this.header = header;
     this.nodes = nodes;
     this.world = world;
-    this.pattern = patternOf(header.goal);
+    this.pattern = header.goal.row;
     this.grounds = null;
   }
 
@@ -120,7 +125,7 @@ class VerdictChecker {
   ownNodes() {
     const { predicate } = this.header.goal;
     return this.nodes.filter(
-      (node) => node.predicate === predicate && matchesPattern(node.row, this.pattern),
+      (node) => node.predicate === predicate && surelyMatches(node.row, this.pattern),
     );
   }
 
@@ -164,16 +169,15 @@ class VerdictChecker {
     return 0;
   }
 
-  checkMissing(value, predicates) {
-    if (listOf(value).length > 0 && this.header.verdict !== "UNRESOLVED") {
+  checkMissing(missing) {
+    if (missing.length > 0 && this.header.verdict !== "UNRESOLVED") {
       reject("verdict", "nothing is missing where the goal is decided");
     }
-    each("missing", value, (one) => {
-      const goal = readGoal(one, predicates);
-      const pattern = patternOf(goal);
-      const { open, facts } = goal.predicate;
+    each("missing", missing, ({ predicate, pattern }) => {
+      const { open, facts } = predicate;
       const isOpen = open.find(pattern).length > 0;
-      if (!isOpen && !facts.find(pattern).some(({ group }) => !group.holds)) {
+      const undecided = ({ row, resting }) => resting.length > 0 || row.some(isVague);
+      if (!isOpen && !facts.find(pattern).some(undecided)) {
         reject("missing", "nothing of this shape is open");
       }
     });

@@ -39,13 +39,17 @@ function levelOfCoverage(coverage) {
   if (!coverage.authority) {
     return null;
   }
+  if (coverage.named.some(({ authority }) => authority)) {
+    // That an API gave all there is, its declaration says.
+    return RERUNNABLE;
+  }
   const others = coverage.named.filter(({ inline }) => !inline);
   if (others.length === 0) {
     return INLINE;
   }
   if (coverage.opened === undefined) {
     // Asked at each look-up: the keys are many, the answer is one.
-    const keys = coverage.keys.map((key) => placeOf(coverage.columns, key));
+    const keys = coverage.keys.map((key) => placeOf(coverage.columns, bareRow(key)));
     coverage.opened = others.every(
       ({ opened }) => opened !== null && keys.every((key) => opened.has(key)),
     );
@@ -61,7 +65,7 @@ class World {
     this.grounds = new Grounds();
     this.absence = MILLION;
     for (const index of under) {
-      if (["closure", "fall-through"].includes(assumptions[index].kind)) {
+      if (["closure", "fall-through"].includes(assumptions[index].kind) || assumptions[index].fills) {
         this.absence = Math.min(this.absence, assumptions[index].confidence);
       }
     }
@@ -75,7 +79,10 @@ class World {
       predicate.nodes = new Map();
     }
     evidence.groups.forEach((group) => this.addGroup(group));
-    evidence.open.forEach((open) => open.predicate.open.add(open));
+    for (const { predicate, row, assumption } of evidence.open) {
+      const closed = assumption !== null && this.under.has(assumption);
+      predicate.open.add({ row, until: closed ? [assumption] : [] });
+    }
     evidence.coverage.forEach((coverage) => {
       coverage.keys.forEach((key) => coverage.predicate.coverage.add(coverage.columns, key, coverage));
     });
@@ -87,17 +94,37 @@ class World {
     if (group.assumption !== null) {
       group.resting.push(group.assumption);
     }
-    group.holds = group.resting.every((index) => this.under.has(index));
-    for (const row of rows) {
-      predicate.facts.add({ row, group });
-      if (group.holds) {
-        const key = keyOf(row);
+    /** The rows as they are under the reading: with the values that are accepted for null cells. */
+    group.shown = rows.map((row, at) => this.shownRow(group, row, at));
+    group.shown.forEach((shown, at) => {
+      predicate.facts.add(shown);
+      if (shown.row !== rows[at]) {
+        // What the row matched before is decided by whoever filled it.
+        predicate.open.add({ row: rows[at], until: shown.resting.slice(group.resting.length) });
+      }
+      if (shown.holds) {
+        const key = keyOf(shown.row);
         const known = predicate.certainFacts.get(key);
-        if (known === undefined || known.source.confidence < source.confidence) {
-          predicate.certainFacts.set(key, group);
+        if (known === undefined || known.confidence < shown.confidence) {
+          predicate.certainFacts.set(key, shown);
         }
       }
+    });
+  }
+
+  shownRow({ resting, source, fillings }, row, at) {
+    const accepted = fillings.filter((one) => one.at === at && this.under.has(one.assumption));
+    const cells = row.slice();
+    const basis = new Set();
+    let { confidence } = source;
+    for (const one of accepted) {
+      cells[one.column] = one.value;
+      basis.add(one.assumption);
+      confidence = Math.min(confidence, one.source.confidence);
     }
+    const all = [...resting, ...basis];
+    const holds = all.every((index) => this.under.has(index));
+    return { row: accepted.length > 0 ? cells : row, resting: all, confidence, holds };
   }
 
   addNode(node) {
@@ -120,24 +147,29 @@ class World {
     const group = predicate.certainFacts.get(key);
     if (node !== undefined) {
       node.used = true;
-      const other = group === undefined ? 0 : group.source.confidence;
+      const other = group === undefined ? 0 : group.confidence;
       return Math.max(node.confidence, other);
     }
     if (group === undefined) {
       return null;
     }
     this.use(group.resting);
-    return group.source.confidence;
+    return group.confidence;
   }
 
   /** Tell whether a certain row that is shown matches; the first that does is used. */
   hasCertain(predicate, pattern) {
-    if (!pattern.includes(undefined)) {
+    if (!pattern.includes(undefined) && !pattern.includes(ANY)) {
       return this.certain(predicate, pattern) !== null;
     }
     const shown = [...predicate.facts.find(pattern), ...predicate.bounds.find(pattern)];
     this.budget.charge(shown.length);
-    return shown.some(({ row }) => !row.includes(null) && this.certain(predicate, row) !== null);
+    return shown.some(
+      ({ row }) =>
+        !row.includes(null) &&
+        surelyMatches(row, pattern) &&
+        this.certain(predicate, row) !== null,
+    );
   }
 
   /**
@@ -163,7 +195,7 @@ class World {
   }
 
   nodeOf(predicate, pattern) {
-    return pattern.includes(undefined) ? undefined : predicate.nodes.get(keyOf(pattern));
+    return pattern.every(isKnown) ? predicate.nodes.get(keyOf(pattern)) : undefined;
   }
 
   /** Tell whether a pattern whose values are all known or free can be looked up. */
@@ -176,7 +208,7 @@ class World {
   /** Add what stands for a part that nothing serves, where a bound value is unknown: one row. */
   addUnserved(pattern, starred, found) {
     if (starred) {
-      found.push(pattern.map((value) => (value === undefined ? null : value)));
+      found.push(pattern.map((value) => (value === undefined || value === ANY ? null : value)));
     }
     return starred;
   }
@@ -197,9 +229,9 @@ class World {
   /** Add the rows from outside that the certificate shows, and those that may exist. */
   addShown(predicate, pattern, found) {
     predicate.facts.find(pattern).forEach(({ row }) => found.push(row));
-    for (const { row, assumption } of predicate.open.find(pattern)) {
-      if (assumption !== null && this.under.has(assumption)) {
-        this.usedAssumptions.add(assumption);
+    for (const { row, until } of predicate.open.find(pattern)) {
+      if (until.length > 0) {
+        this.use(until);
         this.grounds.add(DECLARED);
       } else {
         found.push(row);
