@@ -27,7 +27,7 @@ from constat.logic import (
 from constat.syntax import Mode, print_literal, print_term
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from constat.analysis.draft import Draft
     from constat.logic import Atom, Comparison, Literal, Predicate, Rule, Term
@@ -150,8 +150,7 @@ def _wildcards(draft: Draft, aggregate: Aggregate) -> Iterator[Diagnostic]:
             inside = isinstance(term, Variable) or atom in found
             wildcard = _wildcard_in(term) if inside else None
             if wildcard is not None:
-                predicate = draft.predicates.get(atom.predicate)
-                yield _nameless(predicate, aggregate, atom, wildcard)
+                yield _nameless(draft.predicates, aggregate, atom, wildcard)
                 break
 
 
@@ -161,14 +160,15 @@ def _wildcard_in(term: Term) -> Variable | None:
 
 
 def _nameless(
-    predicate: Predicate | None, aggregate: Aggregate, atom: Atom, wildcard: Variable
+    known: Mapping[str, Predicate], aggregate: Aggregate, atom: Atom, wildcard: Variable
 ) -> Diagnostic:
+    predicate = known.get(atom.predicate)
     named: Aggregate = aggregate
     for other, term in enumerate(atom.terms):
         for one in term_variables(term):
             if _WILDCARD.match(one.name):
-                known = predicate is not None and other < len(predicate.columns)
-                name = predicate.columns[other].name if predicate and known else "id"
+                declared = predicate is not None and other < len(predicate.columns)
+                name = predicate.columns[other].name if predicate and declared else "id"
                 named = _renamed(named, one, Variable(f"_{_fresh(named, name)}"))
     return Diagnostic(
         "C0209",
@@ -177,7 +177,7 @@ def _nameless(
         label="two rows that differ only here could count once",
         note="an aggregate ranges over the bindings of its variables; other engines merge rows "
         "that agree in the named ones, and no test shows it before two rows have equal values",
-        help=f"name the column: `{print_literal(named)}`",
+        help=f"name the column: `{print_literal(named, known)}`",
     )
 
 

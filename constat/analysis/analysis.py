@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING
 from constat.analysis.aggregation import check_aggregates, without_shadows
 from constat.analysis.analysed import AnalysedProgram
 from constat.analysis.attributes import check_attributes
+from constat.analysis.computed_arguments import with_equations
 from constat.analysis.divisions import check_divisions
 from constat.analysis.draft import Draft
+from constat.analysis.given_columns import check_given
 from constat.analysis.kinds import infer_kinds
 from constat.analysis.modes import check_modes
 from constat.analysis.names import check_names
@@ -40,6 +42,7 @@ PASSES: tuple[Pass, ...] = (
     check_names,  # needs declarations
     check_attributes,  # needs declarations
     check_safety,  # needs declarations, for its help
+    check_given,  # needs declarations; where something is unbound it would say it twice
     check_singletons,  # needs safety's diagnostics: what these say is not said twice
     check_aggregates,  # needs declarations, for its help
     infer_kinds,  # needs the kinds of columns; gives typed rules
@@ -56,10 +59,10 @@ def analyse(
     program: Program, diagnostics: list[Diagnostic], mode: Mode = Mode.STRICT
 ) -> AnalysedProgram | None:
     """Analyse a program. Appends what is wrong; gives nothing when an error is in the list."""
-    draft = Draft(program, [], mode=mode)
+    draft = Draft(with_equations(program), [], mode=mode)
     if mode is Mode.SOUFFLE:
-        rules = tuple(without_shadows(rule, draft.diagnostics) for rule in program.rules)
-        draft.program = with_projections(replace(program, rules=rules), draft.diagnostics)
+        rules = tuple(without_shadows(rule, draft.diagnostics) for rule in draft.program.rules)
+        draft.program = with_projections(replace(draft.program, rules=rules), draft.diagnostics)
     for run in PASSES:
         run(draft)
     diagnostics.extend(_distinct(draft.diagnostics))

@@ -13,24 +13,24 @@ from typing import TYPE_CHECKING
 from constat.analysis.abducing import check_abducing, check_reasons
 from constat.analysis.sentences import check_sentences
 from constat.diagnostics import Diagnostic, Severity, nearest
-from constat.logic import outer_names
+from constat.logic import NULL_POLICIES, outer_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from constat.analysis.draft import Draft
     from constat.diagnostics import Span
-    from constat.logic import Predicate, Rule
-
-NULL_POLICIES = ("error", "skip", "unknown")
+    from constat.logic import Column, Predicate, Rule
 
 _ANYWHERE = ("approved", "author", "description", "expect", "owner", "says", "says_not")
 _OF_PREDICATES = (
     *_ANYWHERE,
-    *("abducible", "closed", "distinct", "key", "null", "removable", "says_unknown"),
+    *("abducible", "closed", "distinct", "given", "key", "null", "removable", "says_unknown"),
 )
 _OF_TYPES = ("approved", "author", "description", "owner", "unit")
-_OF_COLUMNS = ("description", "null", "nullable", "unit")
+_STYLES = ("id", "percent", "places", "unit", "year")
+_OF_COLUMNS = ("description", "given", "null", "nullable", *_STYLES)
+_MOST_PLACES = 12
 _OF_RULES = (*_ANYWHERE, "confidence", "floor", "id", "reasons")
 
 
@@ -69,6 +69,32 @@ def _of_predicate(predicate: Predicate) -> Iterator[Diagnostic]:
         if column.attributes:
             yield from _unknown(column.attributes, _OF_COLUMNS, "column", column.span or place)
             yield from _null(column.attributes, column.span or place)
+            yield from _style(column, column.span or place)
+
+
+def _style(column: Column, place: Span | None) -> Iterator[Diagnostic]:
+    """Report what a column cannot be written like."""
+    given = [key for key in _STYLES if key in column.attributes]
+    places = column.attributes.get("places", "0")
+    wrong = edit = ""
+    if not places.isdecimal() or int(places) > _MOST_PLACES:
+        wrong, edit = f"`places` is `{places}`", "write `@[places = 2]`"
+    elif given and given != ["unit"] and not (column.kind.numeric or given == ["id"]):
+        wrong, edit = f"`{given[0]}` is said of a {column.kind.value}", f"delete `@[{given[0]}]`"
+    elif len(given) > 1 and set(given) not in ({"places", "unit"}, {"places", "percent"}):
+        wrong, edit = (
+            f"`{given[0]}` and `{given[1]}` exclude each other",
+            f"keep one: `@[{given[0]}]`",
+        )
+    if wrong:
+        yield Diagnostic(
+            "C0246",
+            f"column `{column.name}` cannot be written so: {wrong}",
+            place,
+            note="a number has a `unit`, or is a `percent`, with `places` if they matter; an `id` "
+            "or a `year` is written as it is",
+            help=edit,
+        )
 
 
 def _of_rule(draft: Draft, rule: Rule) -> Iterator[Diagnostic]:
@@ -107,7 +133,8 @@ def _null(attributes: Mapping[str, str], place: Span | None) -> Iterator[Diagnos
             "this null policy does not exist",
             place,
             label=f"the policy is `{policy}`",
-            note="`error` stops, `skip` leaves the row out, `unknown` leaves the value open",
+            note="`error` stops, `skip` leaves the row out; under the others the row stays: `none` "
+            "says that there is no value, `unknown` that nobody knows it, `maybe` leaves that open",
             help=f"write `null = {near}`",
         )
 

@@ -12,7 +12,7 @@ whatever the order.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from heapq import heappop, heappush
 from itertools import groupby
 from typing import NamedTuple, TypeGuard
@@ -30,6 +30,7 @@ from constat.logic import (
     Variable,
     is_constructor,
     literal_variables,
+    outer_names,
     term_variables,
 )
 
@@ -244,3 +245,28 @@ def _read_first(atom: Atom, inputs: Inputs) -> Iterator[str]:
         if isinstance(term, Apply) and not is_pattern(term):
             yield from (variable.name for variable in term_variables(term))
     yield from names_in(inputs(atom))
+
+
+def waiting_atoms(
+    rule: Rule, inputs: Inputs, given: Collection[str]
+) -> Iterator[tuple[Atom, frozenset[str]]]:
+    """Yield the atoms that wait, with the variables that their inputs wait for."""
+    outer = set(outer_names(rule))
+    bound = bind(steps_of(rule.body, outer, free_names(rule), inputs), given)
+    yield from _waiting(rule.body, bound.waiting, bound.names, inputs)
+    for literal in rule.body:
+        if isinstance(literal, Aggregate):
+            inside = bind(steps_of(literal.body, outer, set(), inputs), bound.names)
+            yield from _waiting(literal.body, inside.waiting, inside.names, inputs)
+
+
+def _waiting(
+    body: Iterable[Literal], waiting: Iterable[int], bound: set[str], inputs: Inputs
+) -> Iterator[tuple[Atom, frozenset[str]]]:
+    literals = tuple(body)
+    for place in waiting:
+        literal = literals[place]
+        if isinstance(literal, Positive | Negative):
+            names = names_in(inputs(literal.atom)) - bound
+            if names:
+                yield literal.atom, names

@@ -19,11 +19,11 @@ from constat.analysis.modes import cannot_bind, required_inputs
 from constat.analysis.names import name_mistake
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.logic import Constant, Positive, Term, Variable, is_of_type
-from constat.syntax import print_term
+from constat.syntax import print_atom, print_term
 
 if TYPE_CHECKING:
     from constat.analysis.analysed import AnalysedProgram
-    from constat.logic import Atom
+    from constat.logic import Atom, Predicate
 
 
 def check_goal(goal: Atom, analysed: AnalysedProgram) -> Atom:
@@ -32,6 +32,8 @@ def check_goal(goal: Atom, analysed: AnalysedProgram) -> Atom:
     predicate = predicates.get(goal.predicate)
     if predicate is None or len(predicate.columns) != len(goal.terms):
         raise ConstatError([name_mistake(goal, predicates)])
+    if predicate.given:
+        raise ConstatError([_needs_rule(goal, predicate)])
     diagnostics = list(fence_mistakes([Positive(goal)], analysed, goal.span))
     terms: list[Term] = []
     for place, term in enumerate(goal.terms):
@@ -57,6 +59,18 @@ def check_goal(goal: Atom, analysed: AnalysedProgram) -> Atom:
     if diagnostics:
         raise ConstatError(diagnostics)
     return replace(goal, terms=tuple(terms))
+
+
+def _needs_rule(goal: Atom, predicate: Predicate) -> Diagnostic:
+    names = " and ".join(f"`{predicate.columns[place].name}`" for place in predicate.given)
+    return Diagnostic(
+        "C0249",
+        f"`{predicate.name}` is asked for here, and its rules are given {names}",
+        goal.span,
+        label="`prove` and `query` ask for such a predicate, and rules do",
+        note="the rules compare or calculate with these columns, and bind them by nothing",
+        help=f"write a rule, and ask for its head: `asked() :- {print_atom(goal)}.`",
+    )
 
 
 def _calculated(goal: Atom, term: Term) -> Diagnostic:

@@ -12,16 +12,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from constat.analysis.binding import (
-    Inputs,
-    bind,
-    free_names,
-    names_in,
-    nothing_required,
-    steps_of,
-)
+from constat.analysis.binding import Inputs, names_in, nothing_required, waiting_atoms
 from constat.diagnostics import Diagnostic, Related, nearest
-from constat.logic import Aggregate, Negative, Positive, Variable, outer_names
+from constat.logic import Aggregate, Negative, Positive, Variable
 from constat.syntax import print_atom, print_term
 
 if TYPE_CHECKING:
@@ -94,7 +87,8 @@ def needed_names(rule: Rule, required: Required) -> set[str]:
     head = {term.name for term in rule.head.terms if isinstance(term, Variable)}
     given: set[str] = set()
     while True:
-        missing = {name for _, names in _waiting(rule, required, given) for name in names}
+        waiting = waiting_atoms(rule, required_terms(required), given)
+        missing = {name for _, names in waiting for name in names}
         fresh = (missing & head) - given
         if not fresh:
             return given
@@ -113,36 +107,10 @@ def required_terms(required: Required) -> Inputs:
     return inputs
 
 
-def _waiting(
-    rule: Rule, required: Required, given: set[str]
-) -> Iterator[tuple[Atom, frozenset[str]]]:
-    """Yield the atoms that wait, with the variables that their required columns wait for."""
-    inputs = required_terms(required)
-    outer = set(outer_names(rule))
-    bound = bind(steps_of(rule.body, outer, free_names(rule), inputs), given)
-    yield from _missing(rule.body, bound.waiting, bound.names, inputs)
-    for literal in rule.body:
-        if isinstance(literal, Aggregate):
-            inside = bind(steps_of(literal.body, outer, set(), inputs), bound.names)
-            yield from _missing(literal.body, inside.waiting, inside.names, inputs)
-
-
-def _missing(
-    body: Iterable[Literal], waiting: Iterable[int], bound: set[str], inputs: Inputs
-) -> Iterator[tuple[Atom, frozenset[str]]]:
-    literals = tuple(body)
-    for place in waiting:
-        literal = literals[place]
-        if isinstance(literal, Positive | Negative):
-            names = names_in(inputs(literal.atom)) - bound
-            if names:
-                yield literal.atom, names
-
-
 def _stuck(rule: Rule, required: Required) -> Iterator[tuple[Atom, int]]:
     """Yield the atoms with a required column that nothing binds, whoever asks."""
     given = needed_names(rule, required)
-    for atom, names in _waiting(rule, required, given):
+    for atom, names in waiting_atoms(rule, required_terms(required), given):
         for place in sorted(required[atom.predicate]):
             if names_in((atom.terms[place],)) & names:
                 yield atom, place

@@ -1,8 +1,7 @@
-"""Demand a null policy for columns that are compared and known to hold nulls.
+"""Demand a null policy for columns that are read and known to hold nulls (C0211).
 
-In: a draft. Out: diagnostics C0211. Invariant: a column declared `@[nullable]` is compared only
-when column, predicate or input says what a null means. Example: an order not yet shipped has no
-date, and `"" > "1998-06-01"` would be false.
+A literal reads a column when it writes anything but `_` there. An order not yet shipped has no
+date, and what a rule over dates says of it is for the declaration to tell.
 """
 
 from __future__ import annotations
@@ -10,20 +9,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from constat.diagnostics import Diagnostic, Related
-from constat.logic import Aggregate, Comparison, Positive, Variable, literal_variables
+from constat.logic import Aggregate, Negative, Positive, Variable, is_wildcard
 from constat.syntax import print_term
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from constat.analysis.draft import Draft
-    from constat.logic import Literal, Predicate, Rule
-
-Found = tuple["Predicate", int]
+    from constat.logic import Literal, Predicate, Rule, Term
 
 
 def check_nulls(draft: Draft) -> None:
-    """Report comparisons of columns that can be null without a policy."""
+    """Report columns that can be null and are read without a policy, one for each rule."""
     without = {
         name: places
         for name, predicate in draft.predicates.items()
@@ -32,7 +29,7 @@ def check_nulls(draft: Draft) -> None:
     if not without:
         return
     for rule in draft.program.rules:
-        draft.diagnostics.extend(_compared(draft, rule, without))
+        draft.diagnostics.extend(_read(draft, rule, without))
 
 
 def _without_policy(predicate: Predicate) -> set[int]:
@@ -46,22 +43,19 @@ def _without_policy(predicate: Predicate) -> set[int]:
     }
 
 
-def _compared(draft: Draft, rule: Rule, without: dict[str, set[int]]) -> Iterator[Diagnostic]:
-    literals = list(_flat(rule.body))
-    found: dict[str, Found] = {}
-    for literal in literals:
-        if isinstance(literal, Positive):
-            atom = literal.atom
-            for place in without.get(atom.predicate, ()):
-                if place < len(atom.terms):
-                    term = atom.terms[place]
-                    if isinstance(term, Variable):
-                        found.setdefault(term.name, (draft.predicates[atom.predicate], place))
-    for literal in literals:
-        if isinstance(literal, Comparison):
-            for variable in literal_variables(literal):
-                if variable.name in found:
-                    yield _missing_policy(variable, *found.pop(variable.name))
+def _read(draft: Draft, rule: Rule, without: dict[str, set[int]]) -> Iterator[Diagnostic]:
+    told: set[tuple[str, int]] = set()
+    for literal in _flat(rule.body):
+        if not isinstance(literal, Positive | Negative):
+            continue
+        atom = literal.atom
+        for place in sorted(without.get(atom.predicate, ())):
+            if (atom.predicate, place) in told or place >= len(atom.terms):
+                continue
+            term = atom.terms[place]
+            if not (isinstance(term, Variable) and is_wildcard(term)):
+                told.add((atom.predicate, place))
+                yield _missing_policy(term, draft.predicates[atom.predicate], place)
 
 
 def _flat(body: tuple[Literal, ...]) -> Iterator[Literal]:
@@ -69,16 +63,16 @@ def _flat(body: tuple[Literal, ...]) -> Iterator[Literal]:
         yield from literal.body if isinstance(literal, Aggregate) else (literal,)
 
 
-def _missing_policy(variable: Variable, predicate: Predicate, place: int) -> Diagnostic:
+def _missing_policy(term: Term, predicate: Predicate, place: int) -> Diagnostic:
     column = predicate.columns[place]
     declared = column.span or predicate.span
     return Diagnostic(
         "C0211",
         f"column `{column.name}` of `{predicate.name}` can be null, and no policy is given",
-        variable.span,
-        label=f"`{print_term(variable)}` is compared here",
-        note="a null is never a value: `skip` leaves the row out, `unknown` keeps the answer open, "
-        "`error` stops",
+        term.span,
+        label=f"`{print_term(term)}` reads it here",
+        note="a null is never a value: `skip` leaves the row out; `none` says that there is no "
+        "value, `unknown` that nobody knows it, `maybe` leaves that open; `error` stops",
         help=f"declare it with a policy: `.decl {predicate.name}({_columns(predicate, place)})`",
         related=() if declared is None else (Related(declared, "declared here"),),
     )
@@ -86,6 +80,6 @@ def _missing_policy(variable: Variable, predicate: Predicate, place: int) -> Dia
 
 def _columns(predicate: Predicate, place: int) -> str:
     return ", ".join(
-        ("@[nullable] @[null = skip] " if index == place else "") + f"{one.name}: {one.type_name}"
+        ("@[nullable] @[null = maybe] " if index == place else "") + f"{one.name}: {one.type_name}"
         for index, one in enumerate(predicate.columns)
     )

@@ -32,6 +32,7 @@ from constat.analysis.binding import (
     pattern_names,
     steps_of,
 )
+from constat.analysis.given_columns import given_names
 from constat.analysis.modes import needed_names, required_inputs, required_terms
 from constat.analysis.unbound import occurrences
 from constat.diagnostics import Severity
@@ -71,6 +72,7 @@ def open_structures(draft: Draft) -> None:
     for number in numbers:
         rule, kinds = draft.rules[number], draft.variable_kinds[number]
         given = needed_names(rule, required) if required else set()
+        given |= given_names(rule, draft.predicates)
         opening = _Opening(rule, kinds, required_terms(required), given)
         draft.rules[number] = opening.opened()
         draft.variable_kinds[number] = opening.variable_kinds()

@@ -1,7 +1,7 @@
 """Name what a denied atom inside an aggregate leaves out: souffle mode only.
 
 In: a program as lowered. Out: one in which `!q(?x, _)` inside an aggregate is `!q.0(?x)`, with the
-rule `q.0(?x) :- q(?x, ?_1).`, and a warning with what strict mode says. Invariant: the new
+rule `q.0(?v1) :- q(?v1, _).`, and a warning with what strict mode says. Invariant: the new
 predicates have names that no text can spell, and the answers stay the same. Example: `count : {
 p(?x), !q(?x, _) }` counts the `?x` for which there is no `q` at all.
 """
@@ -13,7 +13,17 @@ from typing import TYPE_CHECKING
 
 from constat.analysis.draft import as_warning
 from constat.analysis.unbound import in_aggregate
-from constat.logic import Aggregate, Atom, Negative, Positive, Predicate, Program, Rule, Variable
+from constat.logic import (
+    Aggregate,
+    Atom,
+    Negative,
+    Positive,
+    Predicate,
+    Program,
+    Rule,
+    Variable,
+    is_wildcard,
+)
 
 if TYPE_CHECKING:
     from constat.diagnostics import Diagnostic
@@ -55,7 +65,7 @@ class _Projecting:
     def denied(self, rule: Rule, aggregate: Aggregate, denied: Negative) -> Negative:
         atom = denied.atom
         predicate = self.program.predicates.get(atom.predicate)
-        left_out = {place for place, term in enumerate(atom.terms) if _is_wildcard(term)}
+        left_out = {place for place, term in enumerate(atom.terms) if is_wildcard(term)}
         if not left_out or predicate is None or predicate.arity != len(atom.terms):
             return denied
         first = atom.terms[min(left_out)]
@@ -71,11 +81,9 @@ class _Projecting:
     def add(self, name: str, predicate: Predicate, places: list[int], atom: Atom) -> None:
         columns = tuple(replace(predicate.columns[place], attributes={}) for place in places)
         self.predicates[name] = Predicate(name, columns, span=predicate.span)
-        variables = [Variable(f"_{place + 1}") for place in range(predicate.arity)]
+        # What the head takes is read, and no `_`.
+        letters = ["v" if place in places else "_" for place in range(predicate.arity)]
+        variables = [Variable(f"{letter}{n}") for n, letter in enumerate(letters, 1)]
         head = Atom(name, tuple(variables[place] for place in places), atom.span)
         body = Positive(Atom(predicate.name, tuple(variables), atom.span))
         self.rules.append(Rule(name, head, (body,), span=atom.span))
-
-
-def _is_wildcard(term: object) -> bool:
-    return isinstance(term, Variable) and term.name[:1] == "_" and term.name[1:].isdigit()

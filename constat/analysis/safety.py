@@ -21,6 +21,7 @@ from constat.analysis.binding import (
     names_in,
     steps_of,
 )
+from constat.analysis.given_columns import given_names
 from constat.analysis.structure_mistakes import any_value
 from constat.logic import Aggregate, Comparison, Negative, Positive, outer_names
 
@@ -45,7 +46,7 @@ def unsafe_variables(draft: Draft, rule: Rule) -> Iterator[Diagnostic]:
     # Only `_` and `_name` may stand for any value: a plain name was meant to be bound.
     free = {name for name in free_names(rule) if name[0] == "_"}
     steps = list(steps_of(rule.body, outer, free))
-    bound = bind(steps, ())
+    bound = bind(steps, given_names(rule, draft.predicates))
     skipped = free | shadowed_names(rule, outer)
     missing = [name for name in names if name not in bound.names and name not in skipped]
     for name in _causes(missing, steps, rule):

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 class Entry:
     """A code, what it means, and a wrong and a right example.
 
-    `kind` says what the examples are: `rules` (a rule file), `goal` (a goal over
-    `rules_for_goal`), `project` (a `constat.yaml`), or `text` where no file shows the mistake.
-    Codes never change meaning.
+    `kind` says what the examples are: `rules` (a rule file), `souffle` (one that is read as
+    Souffle's), `goal` (a goal over `rules_for_goal`), `project` (a `constat.yaml`), or `text`
+    where no file shows the mistake. Codes never change meaning.
     """
 
     code: str

@@ -124,7 +124,7 @@ def _rule(rule: Rule, program: Program) -> ListedRule:
     return ListedRule(
         id=rule.id,
         predicate=predicate.name,
-        head=print_atom(rule.head),
+        head=print_atom(rule.head, program.predicates),
         says=rule.attributes.get("says", "") or predicate.attributes.get("says", ""),
         owner=rule.attributes.get("owner", "") or predicate.attributes.get("owner", ""),
         confidence=f"{rule.confidence:f}",

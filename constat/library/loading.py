@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from constat.analysis import analyse
 from constat.diagnostics import ConstatError, Diagnostic, Severity
+from constat.library.configured import configured_predicates, with_configured
 from constat.syntax import exit_code, load_program
 
 if TYPE_CHECKING:
@@ -65,7 +66,9 @@ def read_rules(
     """Read and analyse; `None` where there are errors."""
     told = reading or Reading()
     places = {} if told.places is None else told.places
-    program = load_program(files, roots, diagnostics, texts=texts, places=places)
+    known = configured_predicates(told.project)
+    program = load_program(files, roots, diagnostics, texts=texts, places=places, known=known)
+    program = with_configured(program, told.project, diagnostics)
     if any(one.severity is Severity.ERROR for one in diagnostics):
         # After an error of the text, names and types would be reported that are not wrong.
         return None

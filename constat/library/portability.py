@@ -1,6 +1,6 @@
 """What stock Souffle 2.5 would not load, or would answer differently.
 
-In: an analysed program and the texts it was read from. Out: warnings C0260 to C0278 and C0284, one
+In: an analysed program and its texts. Out: warnings C0260 to C0279, C0284 and C0285, one
 for each cause and place, whose label says which of the two it is. Invariant: every note rests on
 what was measured with Souffle 2.5 or stands in its public reference; a program without notes means
 the same in both, integers within 32 bits and divisions that do not err provided. Example: a column
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 from constat.diagnostics import Diagnostic, Severity
 from constat.library.portability_rules import RuleNotes
 from constat.syntax import attribute_places
+from constat.syntax.argument_styles import named_atoms
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -69,7 +70,8 @@ def portability_notes(
 ) -> tuple[Diagnostic, ...]:
     """Give the notes, sorted by place."""
     notes = _Notes()
-    for one in (*_declared(analysed, texts), *_ruled(analysed), *_spelled(texts)):
+    written = (*_spelled(texts), *_named(texts, analysed.program.predicates))
+    for one in (*_declared(analysed, texts), *_ruled(analysed), *written):
         notes.take(one)
     return tuple(sorted(notes.found.values(), key=lambda one: one.place))
 
@@ -81,6 +83,8 @@ def _declared(analysed: AnalysedProgram, texts: Mapping[str, str]) -> Iterator[N
         for column in predicate.columns:
             yield from _column(column, with_prelude=with_prelude)
         yield from _source(predicate, derived=predicate.name in derived)
+        if predicate.given:
+            yield _given(predicate)
     for one in _fields(analysed):
         yield from _column(one, with_prelude=with_prelude)
 
@@ -146,6 +150,18 @@ def _source(predicate: Predicate, *, derived: bool) -> Iterator[Note]:
         yield _null(source.span or predicate.span)
 
 
+def _given(predicate: Predicate) -> Note:
+    names = " and ".join(f"`{predicate.columns[place].name}`" for place in predicate.given)
+    return Note(
+        "C0285",
+        f"whoever asks for `{predicate.name}` gives {names}, and nobody does there",
+        predicate.span,
+        loads=False,
+        note="there every variable of a head is bound by its own body: `Ungrounded variable`",
+        help="write a relation of the values that are asked for, and an atom of it into each body",
+    )
+
+
 def _null(span: Span | None) -> Note:
     return Note(
         "C0264",
@@ -200,3 +216,17 @@ def _spelled(texts: Mapping[str, str]) -> Iterator[Note]:
                     note="`@[...]` stands before the rule",
                     help=f"write `@!{one.spelling[1:]}`",
                 )
+
+
+def _named(texts: Mapping[str, str], known: Mapping[str, Predicate]) -> Iterator[Note]:
+    for name, text in texts.items():
+        for span, positional in named_atoms(text, name, known):
+            yield Note(
+                "C0279",
+                "arguments are named",
+                span,
+                loads=False,
+                note="there they go by their position; `constat rules fmt --positional` writes "
+                "whole files so",
+                help=f"write `{positional}`",
+            )

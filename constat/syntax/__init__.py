@@ -28,7 +28,12 @@ from constat.syntax.printing import (
     print_rule,
     print_term,
 )
-from constat.syntax.program_printing import print_program
+from constat.syntax.program_printing import (
+    missing_note,
+    print_column,
+    print_program,
+    print_signature,
+)
 from constat.syntax.surface import Port, Pragma
 
 __all__ = [
@@ -44,15 +49,18 @@ __all__ = [
     "exit_code",
     "load_program",
     "load_run",
+    "missing_note",
     "parse_fact",
     "parse_goal",
     "parse_text",
     "prelude_text",
     "print_atom",
+    "print_column",
     "print_literal",
     "print_program",
     "print_row",
     "print_rule",
+    "print_signature",
     "print_term",
     "read_annotations",
 ]

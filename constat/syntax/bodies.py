@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from constat.diagnostics import Span
 from constat.logic import NIL, Constant, Kind
 from constat.syntax.cursor import ResyncError
 from constat.syntax.denial import TRUTHS, denial, denied_choice
@@ -27,6 +28,7 @@ from constat.syntax.words import (
 )
 
 Branches = list[list[SurfaceLiteral]]
+Name = tuple[str, Span]
 
 _ARITHMETIC: Final = frozenset("+-*/%^")
 _STARTS: Final = frozenset(
@@ -215,8 +217,8 @@ class BodyParser(TermParser):
     def _constraint(self, sign: str) -> Compared:
         start, name = self.position, self.word
         self.advance()
-        terms = self.arguments(self.advance())
-        if len(terms) != 2:  # noqa: PLR2004  a pattern and a text
+        terms, names = self.arguments(self.advance())
+        if len(terms) != 2 or names:  # noqa: PLR2004  a pattern and a text
             self.fail(
                 structure.unexpected(
                     self.since(start),
@@ -262,28 +264,23 @@ class BodyParser(TermParser):
         if name in self.reserved:
             self.report(structure.reserved_word(self.here, name, "predicate"))
         self.advance()
-        terms = self.arguments(self.advance())
-        return SignedAtom(name, terms, self.since(start), negative)
+        terms, names = self.arguments(self.advance())
+        return SignedAtom(name, terms, self.since(start), negative, names)
 
-    def arguments(self, opener: int) -> tuple[SurfaceTerm, ...]:
-        """Read the arguments of an atom whose bracket has been opened."""
+    def arguments(self, opener: int) -> tuple[tuple[SurfaceTerm, ...], tuple[Name, ...]]:
+        """Read the arguments of an atom whose bracket has been opened, and their names."""
         terms: list[SurfaceTerm] = []
+        names: dict[int, Name] = {}
         if self.accept(")"):
-            return ()
+            return (), ()
         while True:
             if self.kind == "name" and self.ahead() == "=":
-                self.report(
-                    structure.named_argument(
-                        self.tokens.span(self.position, self.position + 1), self.word
-                    )
-                )
-                self.advance()
-                self.advance()
+                names[len(terms)] = self._argument_name()
             terms.append(self._argument_term())
             if self.accept(","):
                 continue
             if self.accept(")"):
-                return tuple(terms)
+                return tuple(terms), self._names_of(terms, names)
             if (
                 self.kind not in _STARTS
                 or self.kind in {"!", "("}
@@ -291,6 +288,23 @@ class BodyParser(TermParser):
             ):
                 self.close(opener, ")")
             self.report(structure.missing_comma(self.tokens.after(self.position - 1)))
+
+    def _argument_name(self) -> Name:
+        """Step over `column =`; Souffle knows no such form."""
+        start, name = self.position, self.word
+        self.advance()
+        self.advance()
+        span = self.since(start)
+        if self.souffle:
+            self.report(structure.named_argument(span, name))
+        return name, self.tokens.span(start, start)
+
+    def _names_of(self, terms: list[SurfaceTerm], names: dict[int, Name]) -> tuple[Name, ...]:
+        """Give the name of each argument, if any has one; in souffle mode they are dropped."""
+        if not names or self.souffle:
+            return ()
+        here = self.since(self.position - 1)
+        return tuple(names.get(place, ("", one.span or here)) for place, one in enumerate(terms))
 
     def _argument_term(self) -> SurfaceTerm:
         # Nearly every argument is one token: those do without the stack of operators.

@@ -12,44 +12,87 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from constat.diagnostics import Diagnostic, Severity, Span
+from constat.syntax.argument_styles import (
+    ArgumentStyle,
+    AtomParser,
+    restyled,
+    spelled_rules,
+)
 from constat.syntax.formatting_gaps import Gap, read_edge
 from constat.syntax.formatting_groups import measure
 from constat.syntax.formatting_lines import Lines, lay_out
 from constat.syntax.lexer import lex
 from constat.syntax.loading import MAX_FILE
 from constat.syntax.mistakes import spelling
-from constat.syntax.parser import Parser
+from constat.syntax.modes import Mode
+from constat.syntax.printing import UNDECLARED, Predicates
 
 if TYPE_CHECKING:
     from constat.syntax.tokens import Tokens
 
 
-def format_text(text: str, source_name: str, diagnostics: list[Diagnostic]) -> str | None:
+def format_text(
+    text: str,
+    source_name: str,
+    diagnostics: list[Diagnostic],
+    *,
+    known: Predicates = UNDECLARED,
+    style: ArgumentStyle = ArgumentStyle.WIDE_NAMED,
+) -> str | None:
     """Give the text in the canonical layout; `None` where it has errors, which are reported.
 
-    Lines end in a line feed in the result, whatever they end in before.
+    Lines end in a line feed in the result, whatever they end in before. Arguments are written in
+    the style, where the text or `known` declares the predicate.
     """
     if len(text) > MAX_FILE:
         diagnostics.append(spelling.too_large(Span(source_name, 1, 1, 1, 1), "4 MiB"))
         return None
     plain = text.replace("\r\n", "\n")
     found: list[Diagnostic] = []
-    tokens = lex(plain, source_name, found)
-    parser = _Statements(tokens, found)
-    parser.run()
+    parser = _read(plain, source_name, found)
+    if _is_right(found):
+        parser = _in_style(parser, known, style, found)
     diagnostics.extend(found)
-    if any(one.severity is Severity.ERROR for one in found):
+    if not _is_right(found):
         return None
-    written = _write(tokens, parser.ranges)
-    _compare(tokens, written)
+    written = _write(parser.tokens, parser.ranges)
+    _compare(parser.tokens, written)
     return written
 
 
-class _Statements(Parser):
+def _read(text: str, source_name: str, diagnostics: list[Diagnostic]) -> _Statements:
+    parser = _Statements(lex(text, source_name, diagnostics), diagnostics, Mode.STRICT)
+    parser.run()
+    return parser
+
+
+def _in_style(
+    parser: _Statements, known: Predicates, style: ArgumentStyle, diagnostics: list[Diagnostic]
+) -> _Statements:
+    """Write the arguments in a style, and read the text again; rules must stay what they are."""
+    changed = restyled(parser, known, style, diagnostics)
+    if changed == parser.tokens.text or not _is_right(diagnostics):
+        return parser
+    # Places cannot be given to names that are wrong; what is by position already stays as it is.
+    found = diagnostics if style is ArgumentStyle.POSITIONAL else []
+    before = spelled_rules(parser, known, found)
+    if not _is_right(found):
+        return parser
+    again = _read(changed, parser.tokens.source, diagnostics)
+    if spelled_rules(again, known, []) != before:
+        raise AssertionError("the names of arguments changed what the text says")
+    return again
+
+
+def _is_right(diagnostics: list[Diagnostic]) -> bool:
+    return not any(one.severity is Severity.ERROR for one in diagnostics)
+
+
+class _Statements(AtomParser):
     """A parser that notes where each statement begins and ends."""
 
-    def __init__(self, tokens: Tokens, diagnostics: list[Diagnostic]) -> None:
-        super().__init__(tokens, diagnostics)
+    def __init__(self, tokens: Tokens, diagnostics: list[Diagnostic], mode: Mode) -> None:
+        super().__init__(tokens, diagnostics, mode)
         self.ranges: list[tuple[int, int]] = []
 
     def _statement(self) -> None:

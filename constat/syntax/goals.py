@@ -26,7 +26,9 @@ from constat.logic import (
     Value,
     Variable,
     check_integer,
+    null_policies,
     parse_value,
+    quoted,
     read_as,
 )
 from constat.syntax.goal_tokens import Argument, GoalScanner
@@ -97,7 +99,14 @@ class GoalReader:
         if predicate is None:
             self.fail(goals.unknown_predicate(span, name, sorted(self.program.predicates)))
         given = self.assign(predicate, arguments, span)
-        terms = tuple(self.term(column, argument) for column, argument in given)
+        nullable = zip(given, null_policies(predicate), strict=True)
+        terms = tuple(
+            # Where a cell may be null it matters that the goal does not read it; by name it does.
+            Variable(f"_{place + 1}", None if argument is None else argument.span)
+            if policy is not None and (argument is None or _is_left_open(argument))
+            else self.term(column, argument)
+            for place, ((column, argument), policy) in enumerate(nullable)
+        )
         return predicate, terms
 
     def assign(self, predicate: Predicate, arguments: list[Argument], span: Span) -> list[_Given]:
@@ -109,7 +118,7 @@ class GoalReader:
             return list(zip(predicate.columns, arguments, strict=True))
         if len(named) != len(arguments):
             place = next(one.span for one in arguments if not one.name)
-            self.fail(goals.mixed_arguments(place))
+            self.fail(goals.mixed_arguments(place, _all_named(predicate, arguments)))
         found: dict[str, Argument] = {}
         columns = {column.name for column in predicate.columns}
         for one in named:
@@ -160,11 +169,35 @@ class GoalReader:
         return Constant(value, column.kind, argument.span)
 
 
+def _is_left_open(argument: Argument) -> bool:
+    """Whether an argument is `_` at its place; `column = _` writes the column."""
+    return argument.form == "wild" and not argument.name
+
+
 def _is_text(predicate: Predicate | None, place: int, name: str) -> bool:
     """Whether an argument goes to a column of texts, by its name or its place."""
     columns = predicate.columns if predicate else ()
     mine = [one for one in columns if one.name == name] if name else columns[place : place + 1]
     return any(one.kind is Kind.SYMBOL for one in mine)
+
+
+def _all_named(predicate: Predicate, arguments: list[Argument]) -> str:
+    """Write a goal with the names of its arguments: those without go by their place."""
+    parts = []
+    for place, one in enumerate(arguments):
+        name = one.name or (predicate.columns[place].name if place < predicate.arity else "column")
+        parts.append(f"{name} = {_spelled(one)}")
+    return f"{predicate.name}({', '.join(parts)})"
+
+
+def _spelled(argument: Argument) -> str:
+    match argument.form:
+        case "variable":
+            return argument.text if argument.text.startswith("_") else f"?{argument.text}"
+        case "text":
+            return quoted(argument.text)
+        case _:
+            return argument.text
 
 
 def _value(argument: Argument, column: Column) -> Value:

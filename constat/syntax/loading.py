@@ -9,13 +9,13 @@ repeats what a file holds.
 from __future__ import annotations
 
 import codecs
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from constat.diagnostics import Diagnostic, Severity, Span, nearest
-from constat.logic import Program
+from constat.logic import Predicate, Program
 from constat.syntax.lowering import lower
 from constat.syntax.mistakes import files, spelling
 from constat.syntax.modes import Mode, mode_of
@@ -34,10 +34,12 @@ def load_program(
     *,
     texts: dict[str, str] | None = None,
     places: dict[str, Path] | None = None,
+    known: Mapping[str, Predicate] | None = None,
 ) -> Program:
     """Read rule files as one program.
 
-    `texts` receives every text by source name, for rendering, `places` the files by these names.
+    `texts` receives every text by source name, for rendering, `places` the files by these names;
+    arguments of `known` predicates may be named as those of declared ones.
     """
     loading = _Loading(
         [root.resolve() for root in roots], diagnostics, {} if texts is None else texts
@@ -47,17 +49,25 @@ def load_program(
         loading.enter_listed(path)
     if places is not None:
         places.update({loading.names[path]: path for path in loading.seen if path in loading.names})
-    return lower(loading.items, diagnostics)
+    return lower(loading.items, diagnostics, known=known or {})
 
 
-def parse_text(text: str, source_name: str, diagnostics: list[Diagnostic]) -> Program:
-    """Read one text as a program; it may include nothing but the prelude."""
+def parse_text(
+    text: str,
+    source_name: str,
+    diagnostics: list[Diagnostic],
+    known: Mapping[str, Predicate] | None = None,
+) -> Program:
+    """Read one text as a program; it may include nothing but the prelude.
+
+    Arguments of `known` predicates may be named as those of declared ones.
+    """
     loading = _Loading([], diagnostics, {})
     if len(text) > MAX_FILE:
         diagnostics.append(spelling.too_large(Span(source_name, 1, 1, 1, 1), "4 MiB"))
     else:
         loading.walk(parse_file(text, source_name, diagnostics), None)
-    return lower(loading.items, diagnostics)
+    return lower(loading.items, diagnostics, known=known or {})
 
 
 @dataclass(frozen=True, slots=True)

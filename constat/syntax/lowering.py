@@ -13,9 +13,11 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
 from constat.diagnostics import Diagnostic, Span
-from constat.logic import Atom, Predicate, Program, Rule, Source, TypeDefinition, parse_decimal
+from constat.logic import Predicate, Program, Rule, Source, TypeDefinition, parse_decimal
 from constat.syntax.mistakes import declarations, structure
 from constat.syntax.modes import Mode
+from constat.syntax.named_arguments import NamedArguments
+from constat.syntax.printing import UNDECLARED, Predicates
 from constat.syntax.rule_lowering import conjunctions, count_alternatives, lower_rule
 from constat.syntax.surface import (
     Attribute,
@@ -32,9 +34,15 @@ _MANY = 200
 
 
 def lower(
-    items: Iterable[SurfaceItem], diagnostics: list[Diagnostic], mode: Mode = Mode.STRICT
+    items: Iterable[SurfaceItem],
+    diagnostics: list[Diagnostic],
+    mode: Mode = Mode.STRICT,
+    known: Predicates = UNDECLARED,
 ) -> Program:
-    """Give the program that the items declare together."""
+    """Give the program that the items declare together.
+
+    `known` are predicates that others declare: arguments of theirs may be named.
+    """
     lowering = _Lowering(diagnostics, mode)
     ordered = list(items)
     # Declarations first: a file may use what a later one declares.
@@ -46,6 +54,7 @@ def lower(
                 lowering.define(item)
             case _:
                 pass
+    lowering.known = {**known, **lowering.predicates} if known else lowering.predicates
     for item in ordered:
         match item:
             case Port():
@@ -75,6 +84,7 @@ class _Lowering:
     diagnostics: list[Diagnostic]
     mode: Mode = Mode.STRICT
     predicates: dict[str, Predicate] = field(default_factory=dict)
+    known: Predicates = field(default_factory=dict)
     types: dict[str, TypeDefinition] = field(default_factory=dict)
     outputs: dict[str, dict[str, str]] = field(default_factory=dict)
     sizes: dict[str, None] = field(default_factory=dict)
@@ -141,10 +151,10 @@ class _Lowering:
         names = list(self.names(item, len(bodies)))
         attributes = rule_attributes(item.notes)
         proposed = is_proposed(attributes)
+        named = NamedArguments(self.known, self.diagnostics)
         pairs = [(head, body) for head in item.heads for body in bodies]
         for name, (head, body) in zip(names, pairs, strict=True):
-            terms, literals = lower_rule(head.terms, body, self.diagnostics, self.mode)
-            atom = Atom(head.predicate, terms, head.span)
+            atom, literals = lower_rule(head, body, named, self.mode)
             self.note_id(name, item.span)
             self.rules.append(
                 Rule(name, atom, literals, confidence, proposed, attributes, item.span)

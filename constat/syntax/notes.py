@@ -15,6 +15,7 @@ from constat.syntax.cursor import ResyncError
 from constat.syntax.mistakes import declarations, spelling, structure
 from constat.syntax.surface import Attribute, Notes
 
+GIVEN: Final = "given"
 _VALUES: Final = frozenset({"name", "number", "text"})
 _OPENERS: Final = frozenset({"@[", "@!["})
 
@@ -108,6 +109,8 @@ class NoteParser(BodyParser):
 
     def _parts(self, key: str) -> list[Attribute]:
         opener = self.advance()
+        if key == GIVEN:
+            return [self._names(key, opener)]
         parts: list[Attribute] = []
         while self.kind != ")":
             start = self.position
@@ -119,6 +122,16 @@ class NoteParser(BodyParser):
                 break
         self.close(opener, ")")
         return parts or [Attribute(key, "true", self.since(opener))]
+
+    def _names(self, key: str, opener: int) -> Attribute:
+        """Read `a, b)`: the names of columns."""
+        names: list[str] = []
+        while self.kind != ")":
+            names.append(self._key())
+            if not self.accept(","):
+                break
+        self.close(opener, ")")
+        return Attribute(key, ",".join(names), self.since(opener))
 
     def attribute_value(self) -> str:
         """Read a name, number or text, and give it as text."""

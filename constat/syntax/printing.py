@@ -8,6 +8,7 @@ put back. Example: `Variable("x")` is `?x`, `Variable("_1")` is `_`.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from decimal import Decimal
 from itertools import accumulate
 from types import MappingProxyType
@@ -24,6 +25,8 @@ from constat.logic import (
     Kind,
     Literal,
     Negative,
+    NullCell,
+    NullPolicy,
     Open,
     OpenRow,
     Positive,
@@ -61,6 +64,10 @@ _ESCAPES: Final = MappingProxyType(
     )
 )
 WIDTH: Final = 96
+MOST_UNNAMED: Final = 5
+"""So many columns are told apart by their places; atoms of more are written with names."""
+Predicates = Mapping[str, Predicate]
+UNDECLARED: Final[Predicates] = MappingProxyType({})
 # A name first, so that a number in it is none; then what rules spell in another way.
 _PART: Final = re.compile(
     r'\$\w+|"[^"\\]*(?:\\.[^"\\]*)*"|-?0x[0-9a-f.]+p[+-][0-9]+|-?[0-9]+(?:\.[0-9]+)?',
@@ -185,24 +192,41 @@ def _float(value: float) -> str:
         return f"{mantissa if '.' in mantissa else mantissa + '.0'}e{exponent}"
 
 
-def print_atom(atom: Atom) -> str:
-    """Write an atom."""
+def is_wide(predicate: Predicate) -> bool:
+    """Whether atoms of a predicate are written with the names of their columns."""
+    return predicate.arity > MOST_UNNAMED
+
+
+def print_atom(atom: Atom, predicates: Predicates = UNDECLARED) -> str:
+    """Write an atom, with the names of its columns where it is declared with more than five.
+
+    Columns that hold `_` are left out then.
+    """
+    predicate = predicates.get(atom.predicate)
+    if predicate is not None and is_wide(predicate) and len(atom.terms) == predicate.arity:
+        written = [
+            f"{column.name} = {print_term(term)}"
+            for column, term in zip(predicate.columns, atom.terms, strict=True)
+            if not (isinstance(term, Variable) and _WILDCARD.match(term.name))
+        ]
+        if written:
+            return f"{atom.predicate}({', '.join(written)})"
     return f"{atom.predicate}({', '.join(map(print_term, atom.terms))})"
 
 
-def print_literal(literal: Literal) -> str:
+def print_literal(literal: Literal, predicates: Predicates = UNDECLARED) -> str:
     """Write a literal of a body."""
     match literal:
         case Positive(atom):
-            return print_atom(atom)
+            return print_atom(atom, predicates)
         case Negative(atom):
-            return f"!{print_atom(atom)}"
+            return f"!{print_atom(atom, predicates)}"
         case Comparison(operator=operator, left=left, right=right):
             if operator.lstrip("!") in CONSTRAINT_WORDS:
                 return f"{operator}({print_term(left)}, {print_term(right)})"
             return f"{print_term(left)} {operator} {print_term(right)}"
         case Aggregate(function=function, result=result, target=target, body=body):
-            inner = ", ".join(print_literal(one) for one, _ in regrouped(body))
+            inner = ", ".join(print_literal(one, predicates) for one, _ in regrouped(body))
             over = "" if target is None else f" {_target(target)}"
             return f"{print_term(result)} = {function}{over} : {{ {inner} }}"
         case _:
@@ -214,14 +238,14 @@ def _target(target: Term) -> str:
     return _term(target, ATOMIC)
 
 
-def print_rule(rule: Rule) -> str:
+def print_rule(rule: Rule, predicates: Predicates = UNDECLARED) -> str:
     """Write a rule with its attributes; an id that is only its number is left out."""
     numbered = rule.id.startswith(rule.head.predicate + ".")
     plain = numbered and rule.id[len(rule.head.predicate) + 1 :].isdigit()
-    return print_rule_as(rule, with_id=not plain)
+    return print_rule_as(rule, predicates, with_id=not plain)
 
 
-def print_rule_as(rule: Rule, *, with_id: bool) -> str:
+def print_rule_as(rule: Rule, predicates: Predicates = UNDECLARED, *, with_id: bool) -> str:
     """Write a rule, with its id or without."""
     attributes: dict[str, str] = {"id": rule.id} if with_id else {}
     if rule.confidence != 1:
@@ -231,7 +255,7 @@ def print_rule_as(rule: Rule, *, with_id: bool) -> str:
         attributes["reasons"] = _reasons(rule)
     description = attributes.pop("description", "")
     lines = [*print_description(description), *print_attributes(attributes)]
-    return "\n".join([*lines, _rule_body(rule)])
+    return "\n".join([*lines, _rule_body(rule, predicates)])
 
 
 def _reasons(rule: Rule) -> str:
@@ -245,11 +269,12 @@ def _reasons(rule: Rule) -> str:
     )
 
 
-def _rule_body(rule: Rule) -> str:
-    head = print_atom(rule.head)
+def _rule_body(rule: Rule, predicates: Predicates) -> str:
     if not rule.body:
-        return f"{head}."
-    literals = [print_literal(literal) for literal, _ in regrouped(rule.body)]
+        # Facts are tables: names would be the same in every line.
+        return f"{print_atom(rule.head)}."
+    head = print_atom(rule.head, predicates)
+    literals = [print_literal(literal, predicates) for literal, _ in regrouped(rule.body)]
     line = f"{head} :- {', '.join(literals)}."
     if len(line) <= WIDTH:
         return line
@@ -294,11 +319,17 @@ def attribute_value(value: str) -> str:
 
 
 def print_row(predicate: Predicate, row: OpenRow) -> str:
-    """Write a row as a goal to paste back: `tier(C001, ?t)`."""
+    """Write a row as a goal to paste back: `tier(C001, ?t)`.
+
+    No goal says that a cell has no value; it is written in words.
+    """
     parts = []
-    for column, slot in zip(predicate.columns, row, strict=True):
-        if isinstance(slot, Open):
-            parts.append(f"?{column.name}")
+    cells: tuple[object, ...] = row
+    for column, slot, cell in zip(predicate.columns, row, cells, strict=True):
+        if isinstance(cell, NullCell) and cell.policy is NullPolicy.NONE:
+            parts.append("no value")
+        elif isinstance(slot, Open) or isinstance(cell, NullCell):
+            parts.append("_" if column.name == "_" else f"?{column.name}")
         else:
             parts.append(_goal_value(slot, column.kind))
     return f"{predicate.name}({', '.join(parts)})"

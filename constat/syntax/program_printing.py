@@ -7,10 +7,21 @@ in their order, a blank line where the predicate changes.
 
 from __future__ import annotations
 
-from constat.logic import RECORD, Branch, Column, Predicate, Program, Rule, TypeDefinition
+from constat.logic import (
+    RECORD,
+    Branch,
+    Column,
+    NullPolicy,
+    Predicate,
+    Program,
+    Rule,
+    TypeDefinition,
+    null_words,
+)
 from constat.syntax.mistakes.declarations import LANGUAGE_VERSION
 from constat.syntax.printing import (
     WIDTH,
+    Predicates,
     attribute_texts,
     attribute_value,
     print_attributes,
@@ -33,7 +44,7 @@ def print_program(program: Program) -> str:
     blocks.extend(_predicate(one, program) for one in program.predicates.values())
     if program.sizes:
         blocks.append("\n".join(f".printsize {name}" for name in program.sizes))
-    blocks.extend(_rules(program.rules))
+    blocks.extend(_rules(program.rules, program.predicates))
     return "\n\n".join(blocks) + "\n"
 
 
@@ -97,6 +108,24 @@ def _column(column: Column) -> str:
     return " ".join([*attributes, f"{column.name}: {column.type_name}"])
 
 
+def print_signature(predicate: Predicate) -> str:
+    """Write a predicate with the types of its columns, and which cells may have no value."""
+    columns = zip(predicate.columns, null_words(predicate), strict=True)
+    listed = ", ".join(print_column(column, word) for column, word in columns)
+    return f"{predicate.name}({listed})"
+
+
+def print_column(column: Column, word: str) -> str:
+    """Write a column with its type; `word` is the one for its nulls."""
+    return f"{column.name}: {column.type_name}{missing_note(word)}"
+
+
+def missing_note(word: str) -> str:
+    """Say what the word for the nulls of a column means to who asks about it; often nothing."""
+    held = {policy.value for policy in NullPolicy}
+    return " (may be missing)" if word in held else ""
+
+
 def _parameters(parameters: dict[str, str]) -> str:
     if not parameters:
         return ""
@@ -104,7 +133,7 @@ def _parameters(parameters: dict[str, str]) -> str:
     return f"({', '.join(written)})"
 
 
-def _rules(rules: tuple[Rule, ...]) -> list[str]:
+def _rules(rules: tuple[Rule, ...], predicates: Predicates) -> list[str]:
     """The rules, those of one predicate that follow each other in one block."""
     blocks: list[str] = []
     counts: dict[str, int] = {}
@@ -112,7 +141,7 @@ def _rules(rules: tuple[Rule, ...]) -> list[str]:
     for rule in rules:
         name = rule.head.predicate
         counts[name] = counts.get(name, 0) + 1
-        text = print_rule_as(rule, with_id=rule.id != f"{name}.{counts[name]}")
+        text = print_rule_as(rule, predicates, with_id=rule.id != f"{name}.{counts[name]}")
         if blocks and name == before:
             blocks[-1] += f"\n{text}"
         else:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Final, TypeGuard, assert_never
 
-from constat.diagnostics import Diagnostic
+from constat.diagnostics import Span
 from constat.logic import (
     Aggregate,
     Apply,
@@ -29,6 +29,7 @@ from constat.logic import (
 )
 from constat.syntax.mistakes import structure
 from constat.syntax.modes import Mode, softened
+from constat.syntax.named_arguments import NamedArguments
 from constat.syntax.surface import (
     AggregateTerm,
     Call,
@@ -76,17 +77,16 @@ def conjunctions(branches: Sequence[_Conjunction]) -> Iterator[_Conjunction]:
 
 
 def lower_rule(
-    head: tuple[SurfaceTerm, ...],
-    body: _Conjunction,
-    diagnostics: list[Diagnostic],
-    mode: Mode = Mode.STRICT,
-) -> tuple[tuple[Term, ...], tuple[Literal, ...]]:
-    """Give the terms of the head and the literals of the body."""
-    lowering = _RuleLowering(diagnostics, head, body, mode)
-    terms = tuple(lowering.argument(term) for term in head)
+    head: SignedAtom, body: _Conjunction, names: NamedArguments, mode: Mode = Mode.STRICT
+) -> tuple[Atom, tuple[Literal, ...]]:
+    """Give the head and the literals of the body; mistakes go where those of the names go."""
+    lowering = _RuleLowering(names, head, body, mode)
+    if head.names:
+        head = names.placed(head, lowering.fresh_read, head=True)
+    terms = tuple(lowering.argument(term) for term in head.terms)
     for literal in body:
         lowering.literal(literal)
-    return terms, tuple(lowering.literals)
+    return Atom(head.predicate, terms, head.span), tuple(lowering.literals)
 
 
 class _RuleLowering:
@@ -94,12 +94,13 @@ class _RuleLowering:
 
     def __init__(
         self,
-        diagnostics: list[Diagnostic],
-        head: tuple[SurfaceTerm, ...],
+        names: NamedArguments,
+        head: SignedAtom,
         body: _Conjunction,
         mode: Mode,
     ) -> None:
-        self.diagnostics = diagnostics
+        self.named = names
+        self.diagnostics = names.diagnostics
         self.mode = mode
         self.sources = (head, body)
         self.literals: list[Literal] = []
@@ -118,6 +119,8 @@ class _RuleLowering:
                 assert_never(literal)
 
     def atom(self, atom: SignedAtom) -> Positive | Negative:
+        if atom.names:
+            atom = self.named.placed(atom, self.fresh_read)
         lowered = Atom(atom.predicate, tuple(map(self.argument, atom.terms)), atom.span)
         return Negative(lowered) if atom.negative else Positive(lowered)
 
@@ -203,13 +206,22 @@ class _RuleLowering:
 
     def fresh(self, term: AggregateTerm) -> Variable:
         """A variable for the value of an aggregate that no one has named."""
+        return Variable(self.unused(f"{term.function}_1"), term.span)
+
+    def fresh_read(self, column: str, span: Span | None) -> Variable:
+        """A variable for a column that is read and that nothing else names."""
+        return Variable(self.unused(f"_{column}"), span)
+
+    def unused(self, wanted: str) -> str:
+        """A name that the rule does not use: the wanted one, or that with another number."""
         if self.taken is None:
             self.taken = set(_names(self.sources))
-        number = 1
-        while f"{term.function}_{number}" in self.taken:
+        stem, number, name = wanted.rstrip("0123456789"), 1, wanted
+        while name in self.taken:
             number += 1
-        self.taken.add(f"{term.function}_{number}")
-        return Variable(f"{term.function}_{number}", term.span)
+            name = f"{stem}{number}"
+        self.taken.add(name)
+        return name
 
 
 def _may_name(term: SurfaceTerm, aggregate: AggregateTerm) -> TypeGuard[Variable | Wildcard]:

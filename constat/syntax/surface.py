@@ -46,12 +46,16 @@ SurfaceTerm = Variable | Constant | Wildcard | Call | AggregateTerm
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SignedAtom:
-    """`p(terms)` or `!p(terms)`."""
+    """`p(terms)` or `!p(terms)`; `names` has the column of each term, where columns are named.
+
+    A term without a name among named ones has an empty text.
+    """
 
     predicate: str
     terms: tuple[SurfaceTerm, ...]
     span: Span
     negative: bool = False
+    names: tuple[tuple[str, Span], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

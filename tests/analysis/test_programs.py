@@ -108,10 +108,14 @@ def test_attributes(text: str, expected: list[str]) -> None:
         ("@[nullable = false] d: Date", []),
     ],
 )
-def test_nullable_columns_need_a_policy_where_compared(column: str, expected: list[str]) -> None:
+def test_nullable_columns_need_a_policy_where_read(column: str, expected: list[str]) -> None:
     declared = f".decl shipped(i: symbol, {column})\n"
+    days = ".decl day_of(i: symbol, d: Date)\n"
     assert codes(declared + 'text(?i) :- shipped(?i, ?d), ?d > "2025-01-01".') == expected
     assert codes(declared + "text(?i) :- shipped(?i, _).") == []
+    assert codes(declared + "text(?i) :- shipped(?i, _day).") == expected
+    assert codes(declared + days + "day_of(?i, ?d) :- shipped(?i, ?d).") == expected
+    assert codes(declared + 'text(?i) :- text(?i), !shipped(?i, "2025-01-01").') == expected
     inside = 'number_of(?n) :- ?n = count : { shipped(_i, ?d), ?d > "2025-01-01" }.'
     assert codes(declared + inside) == expected
     inputs = '.input shipped(source = "s", null = "unknown")\n'

@@ -47,7 +47,7 @@ def test_a_note_is_a_warning_with_a_place_an_effect_and_an_edit(entry: Entry) ->
 
 def test_the_catalogue_holds_each_code_once_in_order() -> None:
     codes = [entry.code for entry in catalogue.PORTABILITY]
-    assert codes == [f"C{number:04}" for number in (*range(260, 279), 284)]
+    assert codes == [f"C{number:04}" for number in (*range(260, 280), 284, 285)]
     source = "".join(
         path.read_text(encoding="utf-8")
         for path in (ROOT / "constat" / "library").glob("portability*.py")
@@ -128,6 +128,13 @@ def test_operators_that_the_machine_of_souffle_decides_have_a_note(
     columns = (("n", "number"), ("u", "unsigned"), ("f", "float"), ("s", "symbol"))
     declared = "".join(f".decl {name}(x: {kind})\n.input {name}\n" for name, kind in columns)
     assert [one.code for one in notes(declared + rule + "\n")] == codes
+
+
+def test_the_edit_of_named_arguments_is_the_atom_by_position() -> None:
+    text = ".decl p(x: number, y: symbol)\n.input p\n.decl q(x: number)\n"
+    (note,) = notes(f'{text}q(?x) :- p(y = "a", x = ?x).\n')
+    assert (note.code, note.help) == ("C0279", 'write `p(?x, "a")`')
+    assert notes(f'{text}q(?x) :- p(?x, "a").\n') == ()
 
 
 def test_a_check_reports_portability_only_where_it_is_asked_and_there_are_no_errors(

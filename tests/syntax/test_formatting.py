@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from constat.analysis import analyse
 from constat.syntax import parse_text, print_program
+from constat.syntax.argument_styles import ArgumentStyle
 from constat.syntax.formatting import format_text
 from constat.syntax.lexer import lex
 from tests.syntax.strategies import programs
@@ -76,6 +77,19 @@ def test_a_printed_program_is_laid_out_without_changing_it(program: Program) -> 
     written = laid_out(print_program(program))
     assert read(written) == program
     assert laid_out(written) == written
+
+
+@given(programs(), st.lists(st.sampled_from(GAPS), min_size=1, max_size=40))
+def test_names_of_arguments_come_and_go_without_changing_a_rule(
+    program: Program, gaps: list[str]
+) -> None:
+    text = spread(print_program(program), gaps)
+    plain = format_text(text, "rules.dl", [], style=ArgumentStyle.POSITIONAL)
+    assert plain is not None
+    assert not re.search(r"\bc0 =", plain)
+    assert read(plain) == read(text)
+    assert sorted(comments(plain)) == sorted(comments(text))
+    assert read(laid_out(plain)) == read(text)
 
 
 TOKENS = (

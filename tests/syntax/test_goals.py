@@ -211,3 +211,21 @@ def test_a_row_reads_back_from_what_is_written(name: str, data: st.DataObject) -
     for slot, term, column in zip(row, goal.terms, predicate.columns, strict=True):
         expected = Variable(column.name) if slot is OPEN else Constant(slot, column.kind)
         assert term == expected
+
+
+@pytest.mark.parametrize(
+    ("goal", "names"),
+    [
+        ("shipped(7, _)", ["_2"]),
+        ("shipped(id = 7)", ["_2"]),
+        # What is written by name is read, as in rules.
+        ("shipped(id = 7, d = _)", ["d"]),
+        ("shipped(7, ?d)", ["d"]),
+    ],
+)
+def test_a_cell_that_may_be_null_is_read_where_its_column_is_written(
+    goal: str, names: list[str]
+) -> None:
+    program = parse_text(".decl shipped(id: number, @[null = maybe] d: Date)", "rules.dl", [])
+    terms = parse_goal(goal, program).terms
+    assert [one.name for one in terms if isinstance(one, Variable)] == names

@@ -15,6 +15,13 @@ from constat.diagnostics.entry import Entry
 _INPUT: Final = '.decl tier(c: symbol, t: symbol)\n.input tier(source="sales", query="{}")'
 
 
+_SOLD: Final = (
+    ".decl sold(o: number, @[null = {}] t: symbol)\n"
+    '.input sold(source = "sales", query = "SELECT o.id, a.tier FROM orders o'
+    ' LEFT JOIN accounts a ON a.id = o.customer_id")'
+)
+
+
 def _input(query: str) -> str:
     return _INPUT.format(query)
 
@@ -80,7 +87,8 @@ _PROJECT: Final = (
         "C0506",
         "a name that is no predicate with facts",
         "`facts`, `closed` and the `predicates` of a tier name predicates that are declared and "
-        "that no rule derives. A predicate with rules follows from other facts.",
+        "that no rule derives. A predicate with rules follows from other facts. What only `facts` "
+        "has declares itself, unless its name is nearly that of a predicate without facts.",
         wrong=".decl vip_threshold(x: Decimal)\n// constat.yaml: facts: {vip_treshold: 150000}",
         right=".decl vip_threshold(x: Decimal)\n// constat.yaml: facts: {vip_threshold: 150000}",
         kind="text",
@@ -92,6 +100,17 @@ _PROJECT: Final = (
         "never a truth value. A row has a value for each column, in their order or by name.",
         wrong=".decl rate(r: symbol, x: Decimal)\n// constat.yaml: facts: {rate: [[north, high]]}",
         right=".decl rate(r: symbol, x: Decimal)\n// constat.yaml: facts: {rate: [[north, 0.1]]}",
+        kind="text",
+    ),
+    Entry(
+        "C0508",
+        "configured facts whose values disagree",
+        "What `facts` has and no rule file declares is declared by its values: whole numbers, "
+        "decimals, dates, timestamps, truth values or texts, all of one type in each column. "
+        "Digits such as `007` are a text.",
+        wrong="// constat.yaml: facts: {rate: [[north, 0.1], [south, high]]}",
+        right=".decl rate(region: symbol, rate: symbol)\n"
+        "// constat.yaml: facts: {rate: [[north, 0.1], [south, high]]}",
         kind="text",
     ),
 )
@@ -172,6 +191,16 @@ _SOURCES: Final = (
         right=_input("SELECT id, tier FROM accounts"),
         kind="text",
     ),
+    Entry(
+        "C0519",
+        "a null that the query makes",
+        "`maybe` and `unknown` speak of one cell of a source. Where the query merges rows, "
+        "computes the column, or joins a table that need not have a partner, a NULL is none of "
+        "those: say what it means, `none` or `skip`, or select the column of a table as it is.",
+        wrong=_SOLD.format("maybe"),
+        right=_SOLD.format("none"),
+        kind="text",
+    ),
 )
 
 _ANSWERS: Final = (
@@ -217,11 +246,12 @@ _ANSWERS: Final = (
     Entry(
         "C0524",
         "NULL where a value is expected",
-        'NULL is never a value. `null = "skip"` leaves such rows out, `"unknown"` keeps what is '
-        "known of them; a column's `@[null = ...]` beats that of its `.input`.",
+        'NULL is never a value. `null = "skip"` leaves such rows out. Under the others the row '
+        'stays: `"none"` says that there is no value, `"unknown"` that nobody knows it, `"maybe"` '
+        "leaves that open. A column's `@[null = ...]` beats that of its `.input`.",
         wrong=_input("SELECT id, tier FROM accounts"),
         right=_input("SELECT id, tier FROM accounts").replace(
-            'accounts")', 'accounts", null="skip")'
+            'accounts")', 'accounts", null="maybe")'
         ),
         kind="text",
     ),

@@ -12,9 +12,10 @@ GOALS: Final[tuple[Entry, ...]] = (
     Entry(
         "C0180",
         "a goal that is no atom",
-        "A goal is one atom: a predicate and its arguments in parentheses. A conjunction gets a "
-        "rule, and so does what is not so: `idle(?c) :- customer(?c), !ordered(?c).` makes "
-        "`idle(C001)` a goal.",
+        "A goal is one atom: a predicate and its arguments in parentheses. `prove` and `query` "
+        "also take several literals with commas between. Elsewhere a conjunction gets a rule, and "
+        "so does what is not so: `idle(?c) :- customer(?c), !ordered(?c).` makes `idle(C001)` a "
+        "goal.",
         "tier(C001, gold",
         "tier(C001, gold)",
         kind="goal",
@@ -23,7 +24,7 @@ GOALS: Final[tuple[Entry, ...]] = (
     Entry(
         "C0181",
         "a predicate that is not declared",
-        "The goal names a predicate that no rule file declares.",
+        "The goal, or an atom with named arguments, names a predicate that no rule file declares.",
         "teir(C001, gold)",
         "tier(C001, gold)",
         kind="goal",
@@ -50,7 +51,7 @@ GOALS: Final[tuple[Entry, ...]] = (
     Entry(
         "C0184",
         "a column given twice",
-        "Each column is given at most once; columns that are left out are free.",
+        "Each column is given at most once; columns that are left out are free: `_` in rules.",
         "tier(c = C001, c = C002)",
         "tier(c = C001)",
         kind="goal",
@@ -59,7 +60,7 @@ GOALS: Final[tuple[Entry, ...]] = (
     Entry(
         "C0185",
         "named and unnamed arguments together",
-        "Either all arguments of a goal are named, or they go by position.",
+        "Either all arguments of an atom are named, or they go by position.",
         "tier(C001, t = gold)",
         "tier(c = C001, t = gold)",
         kind="goal",

@@ -1,4 +1,4 @@
-"""The codes of rule libraries: cases (C0440 to C0447) and portability (C0260 to C0278).
+"""The codes of rule libraries: cases (C0440 to C0447) and portability (C0260 to C0279).
 
 Portability is about stock Souffle 2.5: each wrong example is right here, and is not loaded or is
 answered differently there.
@@ -249,7 +249,23 @@ PORTABILITY: Final = (
         _NUMBERS + ".decl u(x: unsigned)\nu(to_unsigned(?x)) :- n(?x).\n",
         _NUMBERS + ".decl u(x: unsigned)\nu(to_unsigned(?x)) :- n(?x), ?x >= 0.\n",
     ),
+    Entry(
+        "C0279",
+        "named arguments",
+        "Stock Souffle knows arguments by their position only. `constat rules fmt --positional` "
+        "writes them so.",
+        _NUMBERS + "q(x = ?x) :- n(x = ?x).\n",
+        _NUMBERS + "q(?x) :- n(?x).\n",
+    ),
     *thresholds.PORTABILITY,
+    Entry(
+        "C0285",
+        "columns that whoever asks gives",
+        "The rules of a predicate with `@[given]` columns use them without binding them. Stock "
+        "Souffle computes whole relations, and has nobody who asks.",
+        _NUMBERS + "@[given(x)]\n.decl m(x: number, y: number)\nm(?x, ?y) :- n(?y), ?y > ?x.\n",
+        _NUMBERS + ".decl m(x: number, y: number)\nm(?x, ?y) :- q(?x), n(?y), ?y > ?x.\n",
+    ),
 )
 
 ENTRIES: Final = (*PORTABILITY, *thresholds.ENGINES, *CASES)

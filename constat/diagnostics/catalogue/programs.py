@@ -90,8 +90,8 @@ PROGRAMS: Final[tuple[Entry, ...]] = (
     Entry(
         "C0242",
         "a null policy that does not exist",
-        "A null is never a value: `error` stops, `skip` leaves the row out, `unknown` leaves open "
-        "what the value is.",
+        "A null is never a value: `error` stops, `skip` leaves the row out; under `none` the row "
+        "has no value there, under `unknown` one that nobody knows, under `maybe` one or none.",
         ".decl shipped(id: symbol, @[null = ignore] d: Date)\n",
         ".decl shipped(id: symbol, @[null = skip] d: Date)\n",
     ),
@@ -101,6 +101,39 @@ PROGRAMS: Final[tuple[Entry, ...]] = (
         "In `says`, `{x}` stands for the column x; in the sentence of a rule also for a variable.",
         '@[says = "{customer} has tier {t}"]\n.decl tier(c: symbol, t: symbol)\n',
         '@[says = "{c} has tier {t}"]\n.decl tier(c: symbol, t: symbol)\n',
+    ),
+    Entry(
+        "C0246",
+        "a way of writing a column's values that does not fit",
+        "A column of numbers may have a `unit`, or be a `percent` (0.25 is written as 25%), with "
+        "at least so many `places`; an `id` or a `year` is written without separators. Only "
+        "sentences change.",
+        ".decl share(c: symbol, @[percent] @[unit = EUR] x: Decimal)\n",
+        ".decl share(c: symbol, @[percent] @[places = 1] x: Decimal)\n",
+    ),
+    Entry(
+        "C0247",
+        "a given column that there is not",
+        "`@[given(days)]` names columns that whoever asks binds. The predicate has rules: for a "
+        "source that answers only when a column is bound, `required` says so.",
+        ".decl due(o: symbol, days: number)\n@[given(day)]\n"
+        ".decl late(o: symbol, days: number)\nlate(?o, ?days) :- due(?o, ?n), ?n > ?days.\n",
+        ".decl due(o: symbol, days: number)\n@[given(days)]\n"
+        ".decl late(o: symbol, days: number)\nlate(?o, ?days) :- due(?o, ?n), ?n > ?days.\n",
+    ),
+    Entry(
+        "C0249",
+        "a given column that is left open",
+        "The rules of a predicate use its given columns without binding them: `late(?o, 30)` can "
+        "be answered, `late(?o, ?days)` not. A rule binds the column by another literal, or has it "
+        "in its head and declares it given, too; a goal of `prove` or `query` has a value there.",
+        ".decl due(o: symbol, days: number)\n@[given(days)]\n"
+        ".decl late(o: symbol, days: number)\nlate(?o, ?days) :- due(?o, ?n), ?n > ?days.\n"
+        ".decl any_late(o: symbol)\nany_late(?o) :- late(?o, _).\n",
+        ".decl due(o: symbol, days: number)\n@[given(days)]\n"
+        ".decl late(o: symbol, days: number)\nlate(?o, ?days) :- due(?o, ?n), ?n > ?days.\n"
+        ".decl grace(days: number)\n.decl any_late(o: symbol)\n"
+        "any_late(?o) :- grace(?days), late(?o, ?days).\n",
     ),
     Entry(
         "C0250",

@@ -95,9 +95,9 @@ REFUSALS: Final[tuple[Entry, ...]] = (
     Entry(
         "C0173",
         "range",
-        _LATER + "Until then the numbers are facts.",
+        _LATER + "Until then a rule counts, up to a bound that it names.",
         _P + "q(?x) :- ?x = range(1, 3).\n",
-        _P + "p(1). p(2).\nq(?x) :- p(?x).\n",
+        _P + "p(1).\np(?n + 1) :- p(?n), ?n < 2.\nq(?x) :- p(?x).\n",
     ),
     Entry(
         "C0174",

@@ -133,9 +133,9 @@ ENTRIES: Final = (
     ),
     Entry(
         "C0613",
-        "rows that would be unknown",
-        "`null = unknown` says that a row may be there. `run` writes what is there; only `prove` "
-        "and `query` can say that something is not known.",
+        "rows with cells that are no values",
+        "Under `null = none`, `maybe` and `unknown` a row stays without a value. `run` writes "
+        "values; only `prove` and `query` can say that something is not known.",
         wrong=".decl spent(c: symbol, @[null = unknown] amount: number)\n.input spent",
         right=".decl spent(c: symbol, @[null = skip] amount: number)\n.input spent",
         kind="text",

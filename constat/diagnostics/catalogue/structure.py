@@ -1,4 +1,4 @@
-"""Codes C0116 to C0143 and C0158: mistakes in rules and facts."""
+"""Codes C0116 to C0143, C0158 and C0159: mistakes in rules and facts."""
 
 from __future__ import annotations
 
@@ -110,10 +110,11 @@ STRUCTURE: Final[tuple[Entry, ...]] = (
     Entry(
         "C0131",
         "a named argument in a rule",
-        "In rules and facts arguments go by their position. Only goals on the command line name "
-        "them.",
+        "In a file that is read as Souffle's, arguments go by their position: Souffle does not "
+        'know `column = value`. Files with `.pragma "constat" "0.1"` may name arguments.',
         _VIP + 'is_vip(?c) :- tier(?c, t = "gold").\n',
         _VIP + 'is_vip(?c) :- tier(?c, "gold").\n',
+        kind="souffle",
     ),
     Entry(
         "C0132",
@@ -196,5 +197,13 @@ STRUCTURE: Final[tuple[Entry, ...]] = (
         "belong to other languages.",
         ".decl flags(n: number)\n.decl odd(n: number)\nodd(?n) :- flags(?n), (?n & 1) = 1.\n",
         ".decl flags(n: number)\n.decl odd(n: number)\nodd(?n) :- flags(?n), ?n band 1 = 1.\n",
+    ),
+    Entry(
+        "C0159",
+        "a fact or head that leaves out a column",
+        "Where arguments are named, atoms of a body leave out the columns that do not matter. A "
+        "fact and the head of a rule say a value for each column.",
+        _VIP + 'tier(c = "C001").\n',
+        _VIP + 'tier(c = "C001", t = "gold").\n',
     ),
 )

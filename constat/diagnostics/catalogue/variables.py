@@ -84,12 +84,13 @@ VARIABLES: Final[tuple[Entry, ...]] = (
     ),
     Entry(
         "C0211",
-        "a comparison of a column that can be null, without a null policy",
+        "a column that can be null is read, without a null policy",
         "A null is never a value here. Without a policy an order that was not shipped could count "
-        "as shipped on time. `skip` leaves the row out, `unknown` keeps the answer open.",
+        "as shipped on time. `skip` leaves the row out; `none`, `unknown` and `maybe` keep it and "
+        "say what stands there: no value, one that nobody knows, or either. `_` reads no column.",
         ".decl shipped(id: symbol, @[nullable] d: Date)\n.decl late(id: symbol)\n"
         'late(?id) :- shipped(?id, ?d), ?d > "2025-06-01".\n',
-        ".decl shipped(id: symbol, @[nullable] @[null = unknown] d: Date)\n.decl late(id: symbol)\n"
+        ".decl shipped(id: symbol, @[nullable] @[null = none] d: Date)\n.decl late(id: symbol)\n"
         'late(?id) :- shipped(?id, ?d), ?d > "2025-06-01".\n',
     ),
 )

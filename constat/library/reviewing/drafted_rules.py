@@ -49,11 +49,11 @@ def source_name(draft: Draft) -> str:
     return f"<draft {draft.short}>"
 
 
-def read_draft(draft: Draft) -> DraftedRules:
-    """Read a draft. Raises `ConstatError` with the mistakes of its text."""
+def read_draft(draft: Draft, known: Mapping[str, Predicate]) -> DraftedRules:
+    """Read a draft over known predicates. Raises `ConstatError` with the mistakes of its text."""
     source = source_name(draft)
     diagnostics: list[Diagnostic] = []
-    program = parse_text(draft.text, source, diagnostics)
+    program = parse_text(draft.text, source, diagnostics, known)
     if not any(one.severity is Severity.ERROR for one in diagnostics):
         diagnostics += _refusals(program)
     errors = [one for one in diagnostics if one.severity is Severity.ERROR]

@@ -66,7 +66,7 @@ def join_drafts(
         return JoinedProgram(program)
     joining = _Joining(program, amending=amending)
     for draft in dict.fromkeys(drafts):
-        joining.take(read_draft(draft))
+        joining.take(read_draft(draft, program.program.predicates))
     return joining.joined()
 
 

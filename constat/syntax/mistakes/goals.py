@@ -94,14 +94,26 @@ def column_again(span: Span, name: str) -> Diagnostic:
     )
 
 
-def mixed_arguments(span: Span) -> Diagnostic:
-    """Named and positional arguments in one goal."""
+def mixed_arguments(span: Span, edit: str) -> Diagnostic:
+    """Named and positional arguments in one atom."""
     return Diagnostic(
         "C0185",
-        "named and unnamed arguments stand in one goal",
+        "named and unnamed arguments stand in one atom",
         span,
         note="either all arguments are named, or they go by position",
-        help="name them all, for example `tier(c = C001, t = gold)`",
+        help=f"write `{edit}`",
+    )
+
+
+def incomplete_head(span: Span, missing: list[str]) -> Diagnostic:
+    """A fact or the head of a rule without some of the columns."""
+    names = ", ".join(f"`{shown(name)}`" for name in missing)
+    return Diagnostic(
+        "C0159",
+        f"a fact or head has every column; {names} {'is' if len(missing) == 1 else 'are'} left out",
+        span,
+        note="columns can be left out in bodies and goals, where any value will do",
+        help=f"add `{missing[0]} = ` and its value",
     )
 
 

@@ -76,7 +76,12 @@ _TABLE: Final = MappingProxyType(
             "their scopes are easily misread",
             "name the inner one: `total(?k, ?t) :- key(?k), ?t = sum ?x : { p(?k, ?x) }.`",
         ),
-        "range": ("C0173", "`range`", _LATER, "list the numbers as facts: `step(1). step(2).`"),
+        "range": (
+            "C0173",
+            "`range`",
+            _LATER,
+            "count by rules: `step(1). step(?n + 1) :- step(?n), ?n < 12.`",
+        ),
         "eqrel": (
             "C0174",
             "`eqrel`",

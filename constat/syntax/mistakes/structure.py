@@ -173,12 +173,12 @@ def unexpected(span: Span, found: str, expected: str, edit: str) -> Diagnostic:
 
 
 def named_argument(span: Span, name: str) -> Diagnostic:
-    """`is_vip(customer = ?c)` inside a rule."""
+    """`is_vip(customer = ?c)` in a file that is read as Souffle's."""
     return Diagnostic(
         "C0131",
-        f"`{shown(name)} =` names an argument",
+        f"`{shown(name)} =` names an argument, which Souffle does not know",
         span,
-        note="arguments of rules and facts go by their position; only goals name them",
+        note="a file with the pragma `constat` may name arguments; this one is read as Souffle's",
         help=f"write the value alone, in the place of `{shown(name)}`, and `_` for the others",
     )
 
