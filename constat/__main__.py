@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
 
-from constat.diagnostics.interruption import SignalError, exit_code, listen
+try:
+    import importlib
+
+    from constat.diagnostics.interruption import exit_code, listen
+except KeyboardInterrupt:
+    # Nobody listens yet: Ctrl-C meets the first imports.
+    sys.stderr.write("constat: interrupted\n")
+    sys.exit(130)
 
 __all__ = ["main"]
 
@@ -19,9 +25,9 @@ def main() -> int:
         code = int(importlib.import_module("constat.cli").main())
         # The interpreter still has to end: nothing that comes now changes how.
         signals.settle()
-    except SignalError as problem:
+    except KeyboardInterrupt as problem:
         sys.stderr.write("constat: interrupted\n")
-        return exit_code(problem.number)
+        return exit_code(getattr(problem, "number", 2))
     return code
 
 

@@ -98,7 +98,12 @@ def check_proposal(proposal: Proposal, ground: Ground, seen: Sequence[str]) -> C
 def _fragment(proposal: Proposal, ground: Ground, diagnostics: list[Diagnostic]) -> Fragment | None:
     if not proposal.rules.strip():
         return Fragment("", Program({}, ()))
-    found = read_fragment(proposal.rules, diagnostics, variables=ground.setting.variables)
+    found = read_fragment(
+        proposal.rules,
+        diagnostics,
+        variables=ground.setting.variables,
+        known=ground.program.program.predicates,
+    )
     if found is None:
         return None
     known = len(diagnostics)

@@ -121,6 +121,8 @@ def _column(column: ColumnSchema, table: TableSchema) -> str:
         words.append("key")
     elif not column.nullable:
         words.append("not null")
+    elif table.kind == "table":
+        words.append("may be missing")
     if column.comment:
         words.append(quoted(column.comment))
     return " ".join(words)

@@ -9,6 +9,7 @@ bound is checked before anything is multiplied out. Example: `is_vip("C001").` d
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from constat.analysis import FLOOR, QUERIED
@@ -25,7 +26,7 @@ from constat.syntax.words import STAND_INS
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from constat.logic import Literal, Program, Rule, TypeDefinition
+    from constat.logic import Literal, Predicate, Program, Rule, TypeDefinition
     from constat.syntax.surface import SurfaceFile, SurfaceItem
 
 DRAFT_NAME: Final = "<draft>"
@@ -34,9 +35,10 @@ MOST_RULES: Final = 60
 MOST_ALTERNATIVES: Final = 200
 MOST_PREDICATES: Final = 40
 _STRICT: Final = AuthoringSetting().variables
+_NONE: Final[Mapping[str, Predicate]] = MappingProxyType({})
 _KEPT_OF_RULES: Final = frozenset({FLOOR, "says", "says_not", "reasons"})
 _KEPT_OF_PREDICATES: Final = frozenset({"says", "says_not", "says_unknown", "key"})
-_KEPT_OF_COLUMNS: Final = frozenset({"null", "nullable", "unit"})
+_KEPT_OF_COLUMNS: Final = frozenset({"null", "nullable", "id", "percent", "places", "unit", "year"})
 _KEPT_OF_INPUTS: Final = frozenset({"source", "query", "key", "null", "distinct"})
 
 
@@ -49,9 +51,13 @@ class Fragment:
 
 
 def read_fragment(
-    text: str, diagnostics: list[Diagnostic], *, variables: str = _STRICT
+    text: str,
+    diagnostics: list[Diagnostic],
+    *,
+    variables: str = _STRICT,
+    known: Mapping[str, Predicate] = _NONE,
 ) -> Fragment | None:
-    """Read a draft; `None` where it cannot be read as a whole.
+    """Read a draft over `known` predicates; `None` where it cannot be read as a whole.
 
     What may not stand in a draft is reported too, and does not keep the rest from being read: one
     round shall show all mistakes.
@@ -62,7 +68,7 @@ def read_fragment(
     found: list[Diagnostic] = []
     file = parse_file(text, DRAFT_NAME, found, mode)
     items = list(_items(file, diagnostics))
-    program = lower(items, found, mode)
+    program = lower(items, found, mode, known)
     if mode is Mode.SOUFFLE:
         program = _with_own_types(program)
     # Bare variables were asked for: what strict says of them would only confuse.

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Final
 
 from constat.authoring.discovery_text import RULE, fenced
 from constat.authoring.likely import likely
+from constat.logic import null_policies, null_words
 from constat.logic.structure_forms import types_text
 from constat.memory.tokens import estimate
 from constat.project.authoring import BARE
-from constat.syntax import print_rule
+from constat.syntax import missing_note, print_rule, print_signature
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -64,6 +65,10 @@ Rules are strict Datalog in Souffle's syntax:
   rule where that is meant.
 - @[says = "..."] before .decl or a rule is its sentence and names every column or variable. No
   other attributes."""
+_MISSING: Final = """\
+- A column that may be missing is read by whatever is written there but `_`. What is missing has no
+  value or one that nobody knows, so the answer stays open, or the row does not count. Write `_`,
+  or leave the column out by name, `p(id = {q}x)`, wherever its value does not matter."""
 _QUERIES: Final = """\
 - A query, after its .decl: .input gold(source = "{names}", query = "SELECT customer_id
   FROM accounts"). One read-only SELECT of the predicate's columns in order, DISTINCT where rows can
@@ -95,6 +100,8 @@ def system_prompt(
     """
     bare = setting.variables == BARE
     language = _LANGUAGE.format(q="" if bare else "?", variables=_SPELLINGS[bare])
+    if any(any(null_policies(one)) for one in program.program.predicates.values()):
+        language += "\n" + _MISSING.format(q="" if bare else "?")
     queried = bool(setting.queries and databases)
     if queried:
         language += "\n" + _QUERIES.format(names='" or "'.join(databases))
@@ -194,7 +201,7 @@ def show_predicate(program: AnalysedProgram, name: str, *, values: bool) -> str 
         given = sorted(predicate.source.parameters.items())
         lines.append("from: " + ", ".join(f"{key} = {value}" for key, value in given))
     rules = program.program.rules_for(name)
-    lines += [print_rule(rule) for rule in rules if rule.body or values]
+    lines += [print_rule(rule, program.program.predicates) for rule in rules if rule.body or values]
     facts = sum(not rule.body for rule in rules)
     if facts and not values:
         lines.append(f"facts in rule files, which are not shown: {facts:,}")
@@ -215,21 +222,18 @@ def as_data(text: str) -> str:
 
 
 def _signature(predicate: Predicate) -> str:
-    return f"{predicate.name}({', '.join(one.name for one in predicate.columns)})"
+    columns = zip(predicate.columns, null_words(predicate), strict=True)
+    listed = ", ".join(f"{one.name}{missing_note(word)}" for one, word in columns)
+    return f"{predicate.name}({listed})"
 
 
 def _described(predicate: Predicate) -> str:
     """Describe a predicate in one sentence, its own words before those of its proofs."""
     told = " ".join(predicate.description.split()) or predicate.attributes.get("says", "")
-    return f"  {_typed(predicate)}" + (f"  // {told[:_MOST_SAID]}" if told else "")
+    return f"  {print_signature(predicate)}" + (f"  // {told[:_MOST_SAID]}" if told else "")
 
 
 def _line(predicate: Predicate) -> str:
     said = predicate.attributes.get("says", "")
     told = " ".join([*predicate.description.split(), f"({said})" if said else ""]).strip()
-    return f"  {_typed(predicate)}" + (f"  // {told[:_MOST_SAID]}" if told else "")
-
-
-def _typed(predicate: Predicate) -> str:
-    columns = ", ".join(f"{one.name}: {one.type_name}" for one in predicate.columns)
-    return f"{predicate.name}({columns})"
+    return f"  {print_signature(predicate)}" + (f"  // {told[:_MOST_SAID]}" if told else "")

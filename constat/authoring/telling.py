@@ -20,7 +20,7 @@ from constat.memory.facts import Author
 from constat.memory.grounding import Claim, Grounded, Reason, ground
 from constat.memory.grounding.sentences import sentences
 from constat.model import Prompt, Task, Tool, Turn
-from constat.syntax import parse_fact, print_row
+from constat.syntax import parse_fact, print_row, print_signature
 from constat.syntax.printing import print_text
 
 if TYPE_CHECKING:
@@ -104,9 +104,8 @@ def statable(program: AnalysedProgram) -> tuple[Predicate, ...]:
 
 
 def _described(predicate: Predicate) -> str:
-    columns = ", ".join(f"{one.name}: {one.type_name}" for one in predicate.columns)
     told = predicate.description or predicate.attributes.get("says", "")
-    line = f"- {predicate.name}({columns})"
+    line = f"- {print_signature(predicate)}"
     return f"{line}: {' '.join(told.split())}" if told else line
 
 

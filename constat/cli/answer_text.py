@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from constat.cli.verdict_text import conflict_text
+from constat.cli.verdict_text import NOT_ONE, conflict_text, not_one_text
 from constat.evaluation import Verdict
-from constat.logic import display_value
+from constat.logic import NullCell, display_value
 from constat.session import Settled
 from constat.session.answers import Computed
 
@@ -51,7 +51,10 @@ class Cells:
     def _cells(self, row: AnswerRow) -> tuple[str, ...]:
         kinds = [column.kind for column in self._shown.columns]
         values = zip(self._shown.values(row), kinds, strict=True)
-        cells = [display_value(value, kind) for value, kind in values]
+        cells = [
+            "?" if isinstance(value, NullCell) else display_value(value, kind)
+            for value, kind in values
+        ]
         if self._verdicts:
             cells.append(self._verdict(row))
         if self._shown.confidence:
@@ -90,10 +93,14 @@ def summary(shown: Shown, left_out: int) -> Iterator[str]:
     answers = shown.answers
     if answers.columns:
         yield f"{_counts(answers)}. {_whole(answers)}"
+    if answers.fewest is not None and answers.fewest < len(answers):
+        yield "rows that differ only in what is unknown may be one row"
     if answers.check is not None:
         yield from _checked(answers.check, len(answers))
     if left_out:
         yield f"{left_out:,} of them {'is' if left_out == 1 else 'are'} not shown"
+    if answers.snapshot == NOT_ONE:
+        yield not_one_text()
     yield from _assumptions(answers)
     yield from _reasons(answers)
     yield from _conflicts(answers)
@@ -130,9 +137,11 @@ def _counts(answers: Answers) -> str:
     parts = [(answers.count(verdict), words) for verdict, words in kinds]
     parts = [(count, words) for count, words in parts if count]
     noun = "answer" if total == 1 else "answers"
+    least = total if answers.fewest is None else answers.fewest
+    shown = f"{total:,}" if least == total else f"{least:,} to {total:,}"
     if len(parts) == 1:
-        return f"{total:,} {noun}, {'' if total == 1 else 'all '}{parts[0][1]}"
-    return f"{total:,} {noun}: " + ", ".join(f"{count:,} {words}" for count, words in parts)
+        return f"{shown} {noun}, {'' if total == 1 else 'all '}{parts[0][1]}"
+    return f"{shown} {noun}: " + ", ".join(f"{count:,} {words}" for count, words in parts)
 
 
 def _whole(answers: Answers) -> str:

@@ -74,7 +74,9 @@ def _write(table: TableSchema, links: Sequence[Link]) -> None:
 
 def _notes(table: TableSchema, column: ColumnSchema) -> str:
     notes = ["key"] if column.name in table.key else []
+    declares = table.kind == "table" and column.name not in table.key
     notes += [] if column.nullable else ["not null"]
+    notes += ["may be missing"] if column.nullable and declares else []
     return ", ".join([*notes, *(["computed"] if column.generated else [])])
 
 

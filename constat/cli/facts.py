@@ -58,7 +58,7 @@ def add(fact: str, *, by: str, note: str, draft: str, form: str, project: str | 
             then = {} if result is None else {"then": verdict_json(result)}
             write_json({**told, "conflicts": list(conflicts), **then})
         else:
-            write(f"added: {session.facts.show(stored)}, stated by {stored.author}")
+            write(_added(stored, session.facts.show(stored)))
             tell_conflicts(conflicts)
             if result is not None:
                 print_again(result)
@@ -117,6 +117,12 @@ def retract(
 
 
 command.add_command(tell)
+
+
+def _added(stored: StoredFact, shown: str) -> str:
+    if stored.repeated:
+        return f"already stated: {shown}, by {stored.author} at {stored.added_at}"
+    return f"added: {shown}, stated by {stored.author}"
 
 
 def _line(session: Session, fact: StoredFact) -> str:

@@ -14,6 +14,7 @@ from constat.cli.asking import asked, project_option
 from constat.cli.helping import PlainCommand, format_option
 from constat.cli.output import counted, write, write_json
 from constat.cli.progress import watching
+from constat.cli.verdict_text import NOT_ONE, not_one_text
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.session import Session
 
@@ -61,6 +62,7 @@ def command(
                 one = session.materialized.keep(goal, observe=observe)
             told = {"action": "keep", "results": [_json(one)]}
             lines = [f"kept: {_line(one)}"]
+            lines += [not_one_text()] * (one.snapshot == NOT_ONE)
     if form == "json":
         write_json({**told, "models": session.model_usage})
     else:
@@ -94,4 +96,5 @@ def _json(one: Materialized) -> dict[str, object]:
         "created": result.created,
         "current": not one.stale,
         "reason": one.stale,
+        "snapshot": one.snapshot,
     }

@@ -64,6 +64,7 @@ def command(  # noqa: PLR0913  one argument for each group of options
       constat prove "is_vip(customer = C002)" --format json     # exits with 5
       constat prove "in_vip_group(C032)" --certificate c032.json
       constat prove "is_vip(C004)" --trace-calls --depth 2      # exits with 5
+      constat prove "is_vip(?c), customer_tier(?c, gold)" --quiet
       constat prove "in_vip_group(C032)" --minimal height
       constat prove "in_vip_group(C032)" --top-k 2 --depth 1
       constat prove "is_vip(C001)" --all --quiet

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from constat.cli.results import assumption_json, call_json
 from constat.evaluation import Verdict
-from constat.logic import Kind, display_value
+from constat.logic import Kind, NullCell, display_value
 from constat.proof.render import defused
 from constat.session.answers import Computed
 
@@ -75,9 +75,12 @@ def csv_line(cells: Sequence[str]) -> str:
 
 
 def csv_cells(shown: Shown, row: AnswerRow, *, spreadsheet: bool = False) -> list[str]:
-    """Give the cells of a row."""
+    """Give the cells of a row; what nobody knows is empty."""
     kinds = [column.kind for column in shown.columns]
-    cells = [display_value(v, k) for v, k in zip(shown.values(row), kinds, strict=True)]
+    cells = [
+        "" if isinstance(value, NullCell) else display_value(value, kind)
+        for value, kind in zip(shown.values(row), kinds, strict=True)
+    ]
     extra = _extra_cells(shown, row)
     if spreadsheet:
         told = zip(cells, kinds, strict=True)
@@ -123,6 +126,7 @@ def answers_json(shown: Shown, left_out: int) -> dict[str, object]:
         "status": answers.settled.value,
         "exit_code": answers.exit_code,
         "created": answers.created,
+        "snapshot": answers.snapshot,
         "columns": [{"name": one.name, "kind": one.kind.value} for one in shown.columns],
         "counts": {
             "proved": answers.count(Verdict.PROVED),
@@ -131,6 +135,7 @@ def answers_json(shown: Shown, left_out: int) -> dict[str, object]:
             "computed_under": answers.count(Computed.UNDER),
             "unresolved": answers.count(Verdict.UNRESOLVED),
             "excluded_under": answers.excluded,
+            "fewest": len(answers) if answers.fewest is None else answers.fewest,
             "shown": len(shown.rows),
             "left_out": left_out,
         },
@@ -191,8 +196,10 @@ def row_json(shown: Shown, row: AnswerRow) -> dict[str, object]:
     return told
 
 
-def value_json(value: Value, kind: Kind) -> object:
-    """Give a value as JSON that every reader reads alike."""
+def value_json(value: Value | NullCell, kind: Kind) -> object:
+    """Give a value as JSON that every reader reads alike; what nobody knows is null."""
+    if isinstance(value, NullCell):
+        return None
     match kind:
         case Kind.NUMBER | Kind.UNSIGNED:
             small = -_SAFE_INTEGER <= int(value) <= _SAFE_INTEGER

@@ -19,7 +19,8 @@ from constat.cli.helping import PlainCommand, format_option
 from constat.cli.output import show_error, write, write_json
 from constat.diagnostics import ConstatError, Diagnostic, to_json
 from constat.library import rule_files
-from constat.library.rewriting import Rewritten, rewrite
+from constat.library.rewriting import Rewritten, declared_near, rewrite
+from constat.syntax.argument_styles import ArgumentStyle
 from constat.syntax.loading import MAX_FILE
 
 if TYPE_CHECKING:
@@ -34,8 +35,11 @@ _WORDS: Final = ("error", "changed", "unchanged")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @click.option("--check", is_flag=True, help="Write nothing; exit with 1 if a file would change.")
 @click.option("--diff", is_flag=True, help="Write nothing; print what would change.")
+@click.option(
+    "--positional", is_flag=True, help="Write no names of columns, as stock Souffle wants it."
+)
 @format_option
-def command(paths: tuple[str, ...], *, check: bool, diff: bool, form: str) -> int:
+def command(paths: tuple[str, ...], *, check: bool, diff: bool, positional: bool, form: str) -> int:
     """Write rule files, and folders of them, in the canonical layout; `-` is stdin to stdout.
 
     Comments stay where they are, and what the rules say never changes. A rule that fits into 100
@@ -43,21 +47,32 @@ def command(paths: tuple[str, ...], *, check: bool, diff: bool, form: str) -> in
     stays; each attribute of an item has its line. Line ends and permissions of a file are kept. A
     file with errors is not touched.
 
+    Atoms of predicates with more than five columns are written with the names of their columns,
+    `orders(order_id = ?o, amount = ?a)`, without those that hold `_`; facts stay as they are, and
+    with --positional no atom has names. Declarations are looked up in the file, in those named with
+    it and in those beside them.
+
     Examples:
       constat rules fmt rules
       constat rules fmt --check rules examples
       constat rules fmt --diff rules/customer-value/vip.dl
       constat rules fmt --check rules --format json
+      constat rules fmt --positional --diff rules
 
     Exit codes: 0 done, 1 a file would change (with --check), 2 a file has errors or is not there.
     """
+    style = ArgumentStyle.POSITIONAL if positional else ArgumentStyle.WIDE_NAMED
     if _STDIN in paths:
-        return _filter(paths, check=check, diff=diff, form=form)
+        return _filter(paths, style, check=check, diff=diff, form=form)
     found: list[Diagnostic] = []
     files = rule_files([Path(path) for path in paths], found, with_cases=True)
     if found:
         raise ConstatError(found)
-    rewritten = [rewrite(read_file(str(path), MAX_FILE), _shown(path)) for path in files]
+    known = declared_near(files)
+    rewritten = [
+        rewrite(read_file(str(path), MAX_FILE), _shown(path), known=known, style=style)
+        for path in files
+    ]
     if not check and not diff:
         for path, one in zip(files, rewritten, strict=True):
             if one.changed and one.after is not None:
@@ -70,14 +85,16 @@ def command(paths: tuple[str, ...], *, check: bool, diff: bool, form: str) -> in
     return code
 
 
-def _filter(paths: Sequence[str], *, check: bool, diff: bool, form: str) -> int:
+def _filter(
+    paths: Sequence[str], style: ArgumentStyle, *, check: bool, diff: bool, form: str
+) -> int:
     """Lay out stdin; what has errors is not printed, so that no editor replaces a text by nothing.
 
     With JSON the text itself is not printed either.
     """
     if len(paths) > 1:
         raise click.UsageError("`-` stands for stdin and stands alone")
-    one = rewrite(read_file(_STDIN, MAX_FILE), _STDIN_NAME)
+    one = rewrite(read_file(_STDIN, MAX_FILE), _STDIN_NAME, style=style)
     code = _exit_code([one], check=check)
     if form == "json":
         write_json(_json([one], code, diff=diff))

@@ -23,13 +23,18 @@ A goal is a predicate with its arguments in parentheses:
                              or brackets: hired("J. Doe", 2024-01-01)
   is_vip(?c)                 a variable: begins with a question mark
   is_vip(customer = C001)    columns by name; those left out may have any value
+                             (rules and facts of rule files may name them, too)
   owns(C001, _, ?share)      _ stands for any value
 
 `constat prove` decides one goal. `constat query` finds all values of the
-variables, also of several atoms with commas between; there `!` denies an atom
-and comparisons choose:
+variables. Both also take several atoms with commas between; there `!` denies
+an atom and comparisons choose:
 
   is_vip(?c), customer_revenue(?c, ?r), ?r > 100000, !controls(_, ?c)
+
+`prove` calculates as rules do; then texts stand in double quotes:
+
+  customer_revenue("C001", ?r), ?r / 2.0 >= 75000.0
 
 A fact for `constat facts add` has a value in each column. Put all of these in
 quotes for the shell.

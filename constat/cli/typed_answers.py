@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import ConstatError, Diagnostic
-from constat.logic import Kind
+from constat.logic import Kind, NullCell
 from constat.session.stored_rows import StoredRows
 from constat.store.scratch import Scratch
 
@@ -99,9 +99,10 @@ def _columns(shown: Shown, batch: list[AnswerRow]) -> list[list[object]]:
     values = [shown.values(row) for row in batch]
     found: list[list[object]] = []
     for place, column in enumerate(shown.columns):
-        cells = [row[place] for row in values]
+        # A value that nobody knows is NULL.
+        cells = [None if isinstance(row[place], NullCell) else row[place] for row in values]
         texts = column.kind in {Kind.DECIMAL, Kind.BOOL, Kind.TIMESTAMP, Kind.DATE}
-        found.append([str(cell) for cell in cells] if texts else list(cells))
+        found.append([None if one is None else str(one) for one in cells] if texts else [*cells])
     found.append([row.verdict.value for row in batch])
     if shown.confidence:
         found.append([None if row.confidence is None else str(row.confidence) for row in batch])
@@ -139,8 +140,8 @@ def _type(shown: Shown, place: int) -> str:
 
 
 def _decimals(shown: Shown, place: int) -> Iterator[Decimal]:
-    for row in shown.rows:
-        yield Decimal(shown.values(row)[place])
+    cells = (shown.values(row)[place] for row in shown.rows)
+    yield from (Decimal(cell) for cell in cells if not isinstance(cell, NullCell))
 
 
 def _quoted(name: str) -> str:

@@ -37,8 +37,19 @@ def print_verdict(result: Result, goal: str = "") -> None:
     """Print the verdict, on the goal of the result or the one it is an instance of."""
     shown = f"{result.verdict.label}: {goal or result.goal}{conflict_text(result.conflicts)}"
     write_heading(shown, _style(result.verdict))
-    if result.verdict is not Verdict.UNRESOLVED and result.snapshot == NOT_ONE:
-        write(f"{NOT_ONE}: the sources were read one after the other, and may have changed between")
+    if result.verdict is not Verdict.UNRESOLVED:
+        tell_snapshot(result.snapshot)
+
+
+def tell_snapshot(snapshot: str | None) -> None:
+    """Say that what was read is of no one state, where it is not."""
+    if snapshot == NOT_ONE:
+        write(not_one_text())
+
+
+def not_one_text() -> str:
+    """Say what that means."""
+    return f"{NOT_ONE}: the sources were read one after the other, and may have changed between"
 
 
 def tell_conflicts(conflicts: Sequence[str]) -> None:

@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from constat.cli.completing import Offer
+from constat.syntax.printing import MOST_UNNAMED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from constat.project import Project
 
@@ -102,8 +103,28 @@ def goals(current: str, declared: Iterable[tuple[str, tuple[str, ...]]]) -> Iter
     if before.rstrip() and not before.rstrip().endswith((",", "!")):
         return
     for name, columns in declared:
-        shown = ", ".join(f"?{column}" for column in columns)
-        yield Offer("plain", f"{before}{name}({shown})", ", ".join(columns))
+        yield Offer("plain", f"{before}{whole_atom(name, columns)}", ", ".join(columns))
+
+
+def whole_atom(name: str, columns: Sequence[str]) -> str:
+    """Write an atom with a variable for each column, with names where there are many."""
+    named = len(columns) > MOST_UNNAMED
+    parts = (f"{column} = ?{column}" if named else f"?{column}" for column in columns)
+    return f"{name}({', '.join(parts)})"
+
+
+def columns_by_name(columns: Sequence[str], written: Sequence[str]) -> list[str] | None:
+    """Name the columns that can be written next by name; `None` where places are written.
+
+    `written` are the arguments so far, the last one unfinished.
+    """
+    names = [text.partition("=")[0].strip() for text in written if "=" in text]
+    begun = written[-1].strip()
+    left = [one for one in columns if one not in names and one.startswith(begun)]
+    first = len(written) == 1 and len(columns) > MOST_UNNAMED and left
+    if not names and not first:
+        return None
+    return [] if "=" in begun else left
 
 
 def typed_arguments(text: str) -> tuple[int, list[str]] | None:
@@ -139,10 +160,21 @@ def _rest(
     current: str, opened: str, written: list[str], declared: dict[str, tuple[str, ...]]
 ) -> Iterator[Offer]:
     """Offer variables for the columns that an atom still lacks."""
-    columns = declared.get(opened[_last_name(opened) :], ())
+    name = opened[_last_name(opened) :]
+    columns = declared.get(name, ())
     if not 1 <= len(written) <= len(columns):
         return
     done, last = len(written) - 1, written[-1]
+    start = current[: len(current) - len(last)]
+    gap = " " if done else ""
+    named = columns_by_name(columns, written)
+    if named is not None:
+        whole = [] if done else [whole_atom(name, columns).partition("(")[2]]
+        for text in (*whole, *(f"{column} = ?{column}" for column in named)):
+            yield Offer("plain", f"{start}{gap}{text}")
+        if "=" in last:
+            yield Offer("plain", f"{current.rstrip()})")
+        return
     wanted = [f"?{column}" for column in columns[done:]]
     bare = last.strip()
     if bare and not wanted[0].startswith(bare):
@@ -150,8 +182,6 @@ def _rest(
         wanted = wanted[1:]
         yield Offer("plain", ", ".join([current.rstrip(), *wanted]) + ")")
         return
-    start = current[: len(current) - len(last)]
-    gap = " " if done else ""
     yield Offer("plain", f"{start}{gap}{', '.join(wanted)})")
 
 

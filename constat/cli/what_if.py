@@ -13,7 +13,7 @@ from constat.cli.helping import PlainCommand, format_option
 from constat.cli.output import YELLOW, counted, note, write, write_heading, write_json
 from constat.cli.progress import watching
 from constat.cli.results import assumption_json
-from constat.cli.verdict_text import conflict_text, print_proof
+from constat.cli.verdict_text import conflict_text, print_proof, tell_snapshot
 from constat.proof import tree_to_json
 from constat.session import Session
 from constat.session.suppositions import Suppositions
@@ -123,6 +123,7 @@ def print_both(found: WhatIf, *, depth: int | None, quiet: bool) -> None:
     """Print both verdicts, what differs, and the supposed proof."""
     told = conflict_text(found.after.conflicts)
     write_heading(f"WHAT IF: {found.verdict.label}: {found.goal}{told}", YELLOW)
+    tell_snapshot(found.after.snapshot)
     write(f"as it is: {found.before.verdict.label}")
     for text in found.supposed:
         write(f"  {text}")
@@ -165,6 +166,7 @@ def _json(found: WhatIf) -> dict[str, object]:
         "confidence": f"{after.confidence:f}",
         "confidence_is_exact": after.exact,
         "created": after.created,
+        "snapshot": after.snapshot,
         "assumptions": [assumption_json(one) for one in after.assumptions],
         "missing": list(after.missing),
         "conflicts": list(after.conflicts),

@@ -110,6 +110,7 @@ def _json(found: WhyNotResult, reasons: int) -> dict[str, object]:
         "verdict": result.verdict.value,
         "exit_code": result.exit_code,
         "created": result.created,
+        "snapshot": result.snapshot,
         "assumptions": [assumption_json(one) for one in result.assumptions],
         "missing": list(result.missing),
         "proof": json.loads(tree_to_json(result.tree)) if refutation is None else None,

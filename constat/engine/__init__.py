@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from constat.engine.lazy import LazyEngine, LazyOutcome
+from constat.engine.null_cells import told_apart
 
-__all__ = ["LazyEngine", "LazyOutcome"]
+__all__ = ["LazyEngine", "LazyOutcome", "told_apart"]

@@ -20,14 +20,15 @@ from dataclasses import dataclass, field
 
 from constat.engine.batch import Batch, Binding, widest
 from constat.engine.firing import heads, start
-from constat.engine.joins import LimitReachedError, Waiting, join
+from constat.engine.joins import Waiting, join
+from constat.engine.procedures import Procedures
 from constat.engine.relation import tuple_getter
 from constat.engine.state import State
 from constat.engine.steps import Request, Steps, inside
 from constat.engine.totals import Totals
-from constat.evaluation import ABSENT, RoundFinished
+from constat.evaluation import ABSENT, LimitReachedError, RoundFinished
 from constat.logic import OpenRow, Row
-from constat.plan import Beyond, Columns, Fold, Join, Plan, Procedure, RulePlan, Step
+from constat.plan import Beyond, Columns, Fold, Join, Procedure, RulePlan, Step
 
 _MANY = 64
 """From this many weak bindings on it pays to look for those that say nothing of their own."""
@@ -72,9 +73,10 @@ class _Added:
 class Component:
     """One strongly connected component during one evaluation; keeps its state between demands."""
 
-    def __init__(self, number: int, plan: Plan, state: State, steps: Steps) -> None:
+    def __init__(self, number: int, procedures: Procedures, state: State, steps: Steps) -> None:
+        plan = procedures.plan
         self.predicates = tuple(name for name, one in plan.component.items() if one == number)
-        self._plan = plan
+        self._procedures = procedures
         self._state = state
         self._steps = steps
         self._pending: dict[tuple[str, Columns], list[Row]] = {}
@@ -88,16 +90,16 @@ class Component:
     def demand(self, predicate: str, columns: Columns, keys: Iterable[Row]) -> None:
         """Ask for keys that are not served yet."""
         state = self._state
-        new = state.served(predicate).missing(columns, dict.fromkeys(keys))
+        new = state.missing(predicate, columns, dict.fromkeys(keys))
         if not new:
             return
-        state.served(predicate).add(columns, new)
+        plain = state.ask(predicate, columns, new)
         if not columns:
             self._supersede(predicate)
-        facts = self._plan.procedures[predicate, columns].facts
+        facts = self._procedures.get(predicate, columns).facts
         self._see(predicate, *state.state_facts(predicate, facts))
-        if predicate in state.program.external:
-            self._see(predicate, *state.fetch(predicate, columns, tuple(new)))
+        if plain and predicate in state.program.external:
+            self._see(predicate, *state.fetch(predicate, columns, tuple(plain)))
         self._pending.setdefault((predicate, columns), []).extend(new)
         self._asked.append((predicate, columns, new))
 
@@ -152,7 +154,7 @@ class Component:
         yield from self._meet_recent()
         while self._pending:
             (predicate, columns), keys = self._pending.popitem()
-            yield from self._open_keys(self._plan.procedures[predicate, columns], keys)
+            yield from self._open_keys(self._procedures.get(predicate, columns), keys)
         self._promote()
 
     def _lift(self) -> Generator[Request, None, bool]:
@@ -171,7 +173,7 @@ class Component:
         for stage in self._stages.values():
             recent = self._recent.get(stage.waiting.step.predicate)
             if recent is not None:
-                met.append((stage, stage.waiting.meet(*recent)))
+                met.append((stage, stage.waiting.meet(*recent, nulls=self._state.nulls)))
         self._recent = {}
         for stage, batch in met:
             yield from self._advance(stage.chain, stage.place + 1, batch)
@@ -234,15 +236,21 @@ class Component:
         name = (*chain.name, number)
         stage = self._stages.get(name)
         if stage is None:
-            stage = self._stages[name] = _Stage(chain, number, Waiting(step))
-        new = stage.waiting.add(batch)
-        self.demand(step.predicate, step.columns, new.keys(tuple_getter(step.key)))
+            stage = self._stages[name] = _Stage(chain, number, Waiting(step, self._state.clock))
+        new = stage.waiting.add(batch, nulls=self._state.nulls)
+        if self._state.is_whole(step.predicate):
+            self.demand(step.predicate, (), ((),))
+        else:
+            self.demand(step.predicate, step.columns, new.keys(tuple_getter(step.key)))
+        for columns, keys in self._state.wider(step, new):
+            self.demand(step.predicate, columns, keys)
         if self._is_superseded(chain.procedure):
             self._stages.pop(name, None)
             return Batch()
         state = self._state
         served = state.served(step.predicate)
-        return join(step, new, state.relation(step.predicate), served, state.limits)
+        relation = state.relation(step.predicate)
+        return join(step, new, relation, served, state.limits, nulls=state.nulls)
 
     def _add(self, predicate: str, rule: RulePlan, batch: Batch) -> None:
         if not batch:

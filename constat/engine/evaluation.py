@@ -8,17 +8,19 @@ deductive databases: the query/subquery approach (1986).
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 
 from constat.analysis import AnalysedProgram
 from constat.engine.component import Component
 from constat.engine.firing import heads, start
-from constat.engine.joins import LimitReachedError
-from constat.engine.relation import Columns
+from constat.engine.null_cells import has_hole
+from constat.engine.procedures import Procedures
+from constat.engine.relation import Columns, Relation
+from constat.engine.served import Served
 from constat.engine.state import State
 from constat.engine.steps import Request, Steps
-from constat.evaluation import ABSENT, CERTAIN, POSSIBLE
-from constat.logic import OPEN, Atom, Constant, OpenRow, Row, Slot, Variable
+from constat.evaluation import ABSENT, CERTAIN, POSSIBLE, LimitReachedError
+from constat.logic import Atom, Constant, OpenRow, Row, Slot, Term, Variable, is_wildcard
 from constat.plan import Plan, Procedure
 
 SETTLED = "settled"
@@ -33,6 +35,7 @@ class Evaluation:
         self.program = program
         self.goal = goal
         self.plan = plan
+        self.procedures = Procedures(program, plan)
         self.state = state
         self.stopped = ""
         self._exhaust = exhaust
@@ -47,11 +50,47 @@ class Evaluation:
         """
         predicate, columns = self.plan.goal
         key = tuple(term.value for term in self.goal.terms if isinstance(term, Constant))
+        if self.state.is_whole(predicate):
+            columns, key = (), ()
         try:
             self._drive(Request(predicate, columns, (key,)))
         except LimitReachedError as limit:
             self.stopped = str(limit)
             self._forget()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether evaluation came to its end and something about the goal stayed undecided."""
+        return not self.stopped and any(strength < CERTAIN for _, strength in self._rows())
+
+    def says_more_than(self, other: Evaluation) -> bool:
+        """Whether this one came to its end and leaves less open.
+
+        Of all answers an open row stays where it would be spelled out as many.
+        """
+        if self.stopped not in {"", SETTLED}:
+            return False
+        if not self._exhaust:
+            return _decidedness(self) > _decidedness(other)
+        before, now = dict(other._rows()), dict(self._rows())
+        left = {row: strength for row, strength in now.items() if strength < CERTAIN}
+        relation = other.state.relation(self.goal.predicate)
+        return (
+            len(left) < sum(strength < CERTAIN for strength in before.values())
+            and all(now.get(row) == CERTAIN for row, one in before.items() if one == CERTAIN)
+            and all(
+                strength <= before.get(row, ABSENT) or relation.says(row, strength)
+                for row, strength in left.items()
+            )
+        )
+
+    def _rows(self) -> Iterator[tuple[OpenRow, int]]:
+        """The rows that match the goal, with their strengths."""
+        relation = self.state.relation(self.goal.predicate)
+        served = self.state.served(self.goal.predicate)
+        for row, strength in _matching(relation, self.goal, served):
+            if matches(self.goal, row):
+                yield row, strength
 
     def _drive(self, root: Request) -> None:
         stack = [self._complete(root)]
@@ -72,7 +111,7 @@ class Evaluation:
             number = self.plan.component.get(request.predicate)
             names = [name for name, one in self.plan.component.items() if one == number]
             for name in names if number is not None else [request.predicate]:
-                self.state.served(name).clear()
+                self.state.forget(name)
 
     def _complete(self, request: Request) -> Generator[Request, None, None]:
         predicate, columns = request.predicate, request.columns
@@ -80,14 +119,13 @@ class Evaluation:
         if number is not None and number in self.plan.recursive:
             yield from self._complete_recursive(request, number)
             return
-        served = self.state.served(predicate)
-        keys = served.missing(columns, dict.fromkeys(request.keys))
+        keys = self.state.missing(predicate, columns, dict.fromkeys(request.keys))
         if not keys:
             return
-        served.add(columns, keys)
-        if predicate in self.program.external:
-            self._fetch(predicate, columns, tuple(keys), request.beside)
-        procedure = self.plan.procedures.get((predicate, columns))
+        plain = self.state.ask(predicate, columns, keys)
+        if plain and predicate in self.program.external:
+            self._fetch(predicate, columns, tuple(plain), request.beside)
+        procedure = self.procedures.find(predicate, columns)
         if procedure is not None:
             yield from self._run_rules(procedure, keys)
         self.state.complete(predicate, columns, keys)
@@ -108,7 +146,7 @@ class Evaluation:
     def _complete_recursive(self, request: Request, number: int) -> Generator[Request, None, None]:
         component = self._components.get(number)
         if component is None:
-            component = Component(number, self.plan, self.state, self._steps)
+            component = Component(number, self.procedures, self.state, self._steps)
             self._components[number] = component
         component.demand(request.predicate, request.columns, request.keys)
         yield from component.run(self._goal_settled)
@@ -139,16 +177,25 @@ class Evaluation:
         return True
 
 
-def strength_of(state: State, goal: Atom) -> int:
-    """The greatest strength of the rows that match an atom; what was not asked for is possible."""
-    values: dict[int, Slot] = {
+def _decidedness(evaluation: Evaluation) -> int:
+    """How far the goal is decided: in both readings, in one, or in none."""
+    found = strength_of(evaluation.state, evaluation.goal)
+    return {CERTAIN: 2, ABSENT: 2, POSSIBLE: 0}.get(found, 1)
+
+
+def constants(goal: Atom) -> dict[int, Slot]:
+    """The values of a goal, by column."""
+    return {
         place: term.value for place, term in enumerate(goal.terms) if isinstance(term, Constant)
     }
+
+
+def strength_of(state: State, goal: Atom) -> int:
+    """The greatest strength of the rows that match an atom; what was not asked for is possible."""
+    values = constants(goal)
     best = ABSENT
     served = state.served(goal.predicate)
-    for row, strength in state.relation(goal.predicate).matching(
-        values, served.completed, sure=True
-    ):
+    for row, strength in _matching(state.relation(goal.predicate), goal, served):
         if strength > best and matches(goal, row):
             best = strength
             if best == CERTAIN:
@@ -159,12 +206,23 @@ def strength_of(state: State, goal: Atom) -> int:
     return best
 
 
+def _matching(relation: Relation, goal: Atom, served: Served) -> Iterator[tuple[OpenRow, int]]:
+    """The rows that may match a goal, each as strong as it is and as surely as it matches."""
+    values = constants(goal)
+    terms = enumerate(goal.terms)
+    read = tuple(one for one, term in terms if one not in values and not is_wildcard(term))
+    first: dict[Term, int] = {}
+    same = [(first.setdefault(goal.terms[place], place), place) for place in read]
+    pairs = tuple(pair for pair in same if pair[0] != pair[1])
+    return relation.matching(values, served.completed, sure=True, read=read, same=pairs)
+
+
 def matches(goal: Atom, row: OpenRow) -> bool:
     """Whether a row agrees with the goal where a variable of the goal occurs twice."""
     seen: dict[str, Slot] = {}
     for term, value in zip(goal.terms, row, strict=True):
         if isinstance(term, Variable):
             first = seen.setdefault(term.name, value)
-            if OPEN not in (first, value) and first != value:
+            if first != value and not has_hole((first, value)):
                 return False
     return True

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection
 from itertools import repeat
 from operator import is_, itemgetter
 
+from constat.engine.null_cells import has_null, is_hole, is_null
 from constat.engine.texts import Texts
 from constat.logic import OPEN, Open, Slot, Value, comparison, implementation
 from constat.plan import Call, Expression, Filter, Literally, slots_of
@@ -52,12 +53,26 @@ def reads_open(expression: Expression, binding: Binding) -> bool:
     return any(binding[place] is OPEN for place in slots_of(expression))
 
 
+def reads_hole(expression: Expression, binding: Binding) -> bool:
+    """Whether the expression reads a placeholder or a label."""
+    return any(is_hole(binding[place]) for place in slots_of(expression))
+
+
+def same_label(left: Expression, right: Expression, binding: Binding) -> bool:
+    """Whether both are the same label, so that they are equal for certain."""
+    if not isinstance(left, SlotPlace) or not isinstance(right, SlotPlace):
+        return False
+    return is_null(binding[left.place]) and binding[left.place] == binding[right.place]
+
+
 def values_of(
-    expression: Expression, bindings: Collection[Binding], texts: Texts
+    expression: Expression, bindings: Collection[Binding], texts: Texts, *, nulls: bool = False
 ) -> list[Value] | None:
-    """The values over many bindings; `None` where one has a placeholder that is read."""
+    """The values over many bindings; `None` where one has a hole that is read."""
     for place in slots_of(expression):
         if any(map(is_, map(itemgetter(place), bindings), repeat(OPEN))):
+            return None
+        if nulls and has_null(map(itemgetter(place), bindings)):
             return None
     if isinstance(expression, SlotPlace):
         return list(map(itemgetter(expression.place), bindings))

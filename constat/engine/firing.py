@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from constat.engine.batch import Batch, Binding
-from constat.engine.expressions import reads_open, value_of
+from constat.engine.expressions import reads_hole, value_of
 from constat.engine.relation import tuple_getter
 from constat.engine.state import State
 from constat.evaluation import ACCEPTED, POSSIBLE
@@ -33,12 +33,13 @@ def heads(rule: RulePlan, batch: Batch, state: State) -> tuple[set[Row], list[tu
 
     An assumed rule gives no certain rows.
     """
-    weak = [(_open_row(rule, binding, state), strength) for binding, strength in batch.weak]
+    over = state.clock.over
+    weak = [(_open_row(rule, binding, state), strength) for binding, strength in over(batch.weak)]
     if all(isinstance(one, Slot) for one in rule.head):
         getter = tuple_getter([one.place for one in rule.head if isinstance(one, Slot)])
-        sure = set(map(getter, batch.sure))
+        sure = set(map(getter, over(batch.sure)))
     else:
-        rows = [_open_row(rule, binding, state) for binding in batch.sure]
+        rows = [_open_row(rule, binding, state) for binding in over(batch.sure)]
         sure = {row for row in rows if OPEN not in row}
         weak.extend((row, POSSIBLE) for row in rows if OPEN in row)
     if rule.assumed:
@@ -56,7 +57,7 @@ def _open_row(rule: RulePlan, binding: Binding, state: State) -> OpenRow:
 def _slot(expression: Expression, rule: RulePlan, binding: Binding, state: State) -> SlotValue:
     if isinstance(expression, Slot):
         return binding[expression.place]
-    if reads_open(expression, binding):
+    if reads_hole(expression, binding):
         return OPEN
     try:
         return value_of(expression, state.texts)(binding)

@@ -7,11 +7,12 @@ Example: `LazyEngine().evaluate(program, goal, externals, Limits())` gives an ou
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import cached_property
 
 from constat.analysis import AnalysedProgram
 from constat.engine.evaluation import Evaluation, strength_of
-from constat.engine.state import State
+from constat.engine.state import FAR, Earlier, State
 from constat.engine.witness import Witnesses
 from constat.evaluation import (
     ACCEPTED,
@@ -20,6 +21,7 @@ from constat.evaluation import (
     Derivation,
     Externals,
     Failure,
+    LimitReachedError,
     Limits,
     Observer,
     ignore_event,
@@ -63,7 +65,7 @@ class LazyOutcome:
     @cached_property
     def demands(self) -> tuple[DemandEntry, ...]:
         """What was asked of derived predicates."""
-        procedures = self._evaluation.plan.procedures
+        procedures = self._evaluation.procedures.known
         entries: list[DemandEntry] = []
         for (predicate, columns), procedure in procedures.items():
             orders = {rule.rule: rule.order for rule in procedure.rules}
@@ -110,10 +112,24 @@ class LazyEngine:
     ) -> LazyOutcome:
         """Evaluate a goal; see `evaluation.Engine`."""
         plan = self.plan(program, goal, externals)
+        near = frozenset(name for name in plan.component if plan.costs[name] < FAR)
         state = State(program, externals, limits, observe)
         evaluation = Evaluation(program, goal, plan, state, exhaust=exhaust)
         evaluation.run()
-        state.finish()
+        # Where there is no time to leave less open, what an earlier one says stands.
+        with suppress(LimitReachedError):
+            for whole in (False, True):
+                if not (state.nulls if whole else state.narrowed) or not evaluation.is_open:
+                    continue
+                earlier = Earlier(state, near, whole)
+                state = State(program, externals, limits, observe, earlier=earlier)
+                again = Evaluation(program, goal, plan, state, exhaust=exhaust)
+                again.run()
+                if again.says_more_than(evaluation):
+                    evaluation = again
+        # What was asked in vain was asked all the same.
+        evaluation.state.calls = state.calls
+        evaluation.state.finish()
         return LazyOutcome(evaluation)
 
     def plan(self, program: AnalysedProgram, goal: Atom, externals: Externals) -> Plan:

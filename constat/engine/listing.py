@@ -15,7 +15,8 @@ from decimal import Decimal
 from typing import cast
 
 from constat.engine.batch import Batch, Binding
-from constat.engine.expressions import value_of
+from constat.engine.expressions import reads_hole, value_of
+from constat.engine.null_cells import told_apart
 from constat.engine.relation import tuple_getter
 from constat.engine.state import State
 from constat.engine.steps import Steps, inside
@@ -102,11 +103,14 @@ class Listing:
             if value is not None:
                 found[distinct(one)] = value
         named = [
-            (value, cast("dict[str, Value]", dict(zip(step.names, one, strict=True))))
-            for one, value in found.items()
+            (one, cast("dict[str, Value]", dict(zip(step.names, one, strict=True))))
+            for one in found
         ]
-        old = [pair for pair in named if self._older(literal, pair[1], *wanted)]
-        return sorted(old, key=lambda pair: (-pair[0], str(pair[1])))
+        old = {one: names for one, names in named if self._older(literal, names, *wanted)}
+        if self.state.nulls:
+            old = {one: old[one] for one in told_apart({one: found[one] for one in old})}
+        pairs = [(found[one], names) for one, names in old.items()]
+        return sorted(pairs, key=lambda pair: (-pair[0], str(pair[1])))
 
     def _inner(self, step: Fold, binding: Binding, least: int) -> list[Binding]:
         start = Batch([tuple_getter(step.group)(binding) + step.constants])
@@ -142,7 +146,9 @@ class Listing:
 
 
 def _number(expression: Expression, binding: Binding) -> Number | None:
-    """Compute a bound or a summand; one that errs is unknown, so it carries nothing."""
+    """Compute a bound or a summand; one that errs or is null is unknown: it carries nothing."""
+    if reads_hole(expression, binding):
+        return None
     try:
         return cast("Number", value_of(expression)(binding))
     except EvaluationError:

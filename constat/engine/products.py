@@ -15,8 +15,8 @@ from typing import Final
 
 from constat.engine.batch import Binding
 from constat.engine.expressions import value_of
-from constat.engine.joins import LimitReachedError
 from constat.engine.texts import Texts
+from constat.evaluation import UNTIMED, Clock, LimitReachedError
 from constat.logic import CONSTRUCTOR_OF, FIELD_OF, Value
 from constat.logic import Slot as Held
 from constat.plan import Call, Compute, Expression, Filter, Literally, Slot, Step, slots_of
@@ -31,6 +31,8 @@ def pairs(
     later: Sequence[Step],
     texts: Texts,
     most: int,
+    *,
+    clock: Clock = UNTIMED,
 ) -> list[Binding] | None:
     """Give the bindings extended by those rows that an equation lets pass."""
     if len(bindings) < 2 or len(rows) < 2:  # noqa: PLR2004  nothing to gain
@@ -43,13 +45,13 @@ def pairs(
     of_binding, of_row = value_of(left, texts), value_of(right, texts)
     by_value: dict[Value, list[tuple[Held, ...]]] = {}
     padding = bindings[0]
-    for row in rows:
+    for row in clock.over(rows):
         # Nothing of the padding is read.
         by_value.setdefault(of_row(padding + row), []).append(row)
-    keyed = [(one, by_value.get(of_binding(one), ())) for one in bindings]
+    keyed = [(one, by_value.get(of_binding(one), ())) for one in clock.over(bindings)]
     if sum(len(found) for _, found in keyed) > most:
         raise LimitReachedError(f"a rule joins more than {most:,} rows")
-    return [one + row for one, found in keyed for row in found]
+    return [one + row for one, found in clock.over(keyed) for row in found]
 
 
 def _equation(

@@ -7,6 +7,9 @@ down. Every row has the *stamp* of the batch that brought it; a proof only uses 
 smaller stamps, so that it ends. Rows that are merely possible have stamps too: for a pattern that
 was complete before one of them came, it does not exist.
 
+Certain rows may hold null cells (`constat.logic.unknowns`): such a row is found by what is known of
+it, and `null_cells.grade` says whether it matches. Without one nothing here looks for them.
+
 Example: after `add_sure([("a",)])`, `lookup((0,), (), ("a",))` gives `[()]`.
 """
 
@@ -16,7 +19,8 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
 
-from constat.evaluation import ABSENT, ACCEPTED, CERTAIN, CONCEIVABLE
+from constat.engine.null_cells import Pairs, fits, grade, has_null, is_hole, is_null
+from constat.evaluation import ABSENT, ACCEPTED, CERTAIN, CONCEIVABLE, UNTIMED, Clock
 from constat.logic import OPEN, OpenRow, Row, Slot
 
 Columns = tuple[int, ...]
@@ -47,8 +51,14 @@ class _Index:
     """Certain rows by the values of some columns; each entry keeps only the columns asked for."""
 
     def __init__(
-        self, columns: Columns, kept: Columns, same: tuple[tuple[int, int], ...], arity: int
+        self,
+        columns: Columns,
+        kept: Columns,
+        same: Pairs,
+        arity: int,
+        read: Columns = (),
     ) -> None:
+        self.read = read
         self.key = key_getter(columns)
         self.kept = tuple_getter(kept)
         self.same = same
@@ -59,6 +69,8 @@ class _Index:
 
     def add(self, rows: Iterable[Row]) -> None:
         key, kept, found, seen = self.key, self.kept, self.found, self.seen
+        if self.read:
+            rows = [row for row in rows if fits(row, self.read)]
         for row in rows:
             if self.same and any(row[one] != row[other] for one, other in self.same):
                 continue
@@ -75,14 +87,20 @@ class _Index:
 
 
 class _WeakIndex:
-    """Weak rows by the values of some columns, one table for each set of columns that are open."""
+    """Rows by the values of some columns, one table for each set of columns that are open.
 
-    def __init__(self, columns: Columns) -> None:
+    With `nulls`, null cells count as open.
+    """
+
+    def __init__(self, columns: Columns, *, nulls: bool = False) -> None:
         self.columns = columns
+        self.nulls = nulls
         self.tables: dict[Columns, dict[tuple[Slot, ...], list[OpenRow]]] = {}
 
     def add(self, row: OpenRow) -> None:
         shown = tuple(place for place in self.columns if row[place] is not OPEN)
+        if self.nulls:
+            shown = tuple(place for place in shown if not is_null(row[place]))
         table = self.tables.setdefault(shown, {})
         table.setdefault(tuple(row[place] for place in shown), []).append(row)
 
@@ -100,36 +118,73 @@ class _WeakIndex:
 class Relation:
     """The rows of one predicate."""
 
-    def __init__(self, arity: int) -> None:
+    def __init__(self, arity: int, clock: Clock = UNTIMED) -> None:
         self.arity = arity
+        self.clock = clock
         self.sure: dict[Row, int] = {}
         self.weak: dict[OpenRow, int] = {}
         self.accepted: dict[OpenRow, int] = {}
+        self.nulled: dict[OpenRow, None] = {}
+        """The certain rows that hold null cells."""
+        self.has_nulls = False
+        """Whether any row holds one, certain or not."""
         self._since: dict[OpenRow, tuple[float, float]] = {}
         self._shapes = _WeakIndex(tuple(range(arity)))
-        self._indexes: dict[tuple[Columns, Columns, tuple[tuple[int, int], ...]], _Index] = {}
+        self._indexes: dict[tuple[Columns, Columns, Pairs, Columns], _Index] = {}
         self._weak_indexes: dict[Columns, _WeakIndex] = {}
+        self._null_indexes: dict[Columns, _WeakIndex] = {}
 
-    def add_sure(self, rows: Iterable[Row], stamp: int) -> list[Row]:
-        """Add rows that hold for certain; give those that are new as such."""
+    def add_sure(self, rows: Iterable[Row], stamp: int, *, nulls: bool = False) -> list[Row]:
+        """Add rows that hold for certain; give those that are new as such.
+
+        `nulls` tells that they may hold null cells.
+        """
         sure = self.sure
-        new = [row for row in dict.fromkeys(rows) if row not in sure]
+        new = [row for row in dict.fromkeys(self.clock.over(rows)) if row not in sure]
         if not new:
             return new
+        if nulls:
+            self._note_nulls(new)
         sure.update(dict.fromkeys(new, stamp))
         if self.weak:
             for row in new:
                 self.weak.pop(row, None)
-        for index in self._indexes.values():
-            index.add(new)
+        try:
+            for index in self._indexes.values():
+                index.add(self.clock.over(new))
+        except BaseException:
+            # Half an index would hide rows; whoever looks again makes it anew.
+            self._indexes.clear()
+            raise
         return new
 
+    def _note_nulls(self, new: Iterable[Row]) -> None:
+        nulled = [row for row in new if has_null(row)]
+        if not nulled:
+            return
+        self._meet_nulls()
+        self.nulled.update(dict.fromkeys(nulled))
+        for index in self._null_indexes.values():
+            for row in nulled:
+                index.add(row)
+
+    def _meet_nulls(self) -> None:
+        """Drop what was indexed as if no cell were null."""
+        if not self.has_nulls:
+            self.has_nulls = True
+            self._indexes.clear()
+            self._weak_indexes.clear()
+
     def add_weak(
-        self, rows: Iterable[tuple[OpenRow, int]], stamp: int
+        self, rows: Iterable[tuple[OpenRow, int]], stamp: int, *, nulls: bool = False
     ) -> list[tuple[OpenRow, int]]:
         """Add weaker rows with their strengths; give those that are new or stronger than before."""
         new: dict[OpenRow, int] = {}
-        for row, strength in rows:
+        if nulls:
+            rows = list(rows)
+            if any(has_null(row) for row, _ in self.clock.over(rows)):
+                self._meet_nulls()
+        for row, strength in self.clock.over(rows):
             if strength > self.weak.get(row, ABSENT) and row not in self.sure:
                 known = row in self.weak
                 self.weak[row] = strength
@@ -160,26 +215,41 @@ class Relation:
         )
 
     def lookup(
-        self, columns: Columns, kept: Columns, same: tuple[tuple[int, int], ...] = ()
+        self, columns: Columns, kept: Columns, same: Pairs = (), read: Columns = ()
     ) -> dict[Key, list[tuple[Slot, ...]]]:
-        """The index of certain rows on `columns`, each entry a list of the `kept` columns."""
-        index = self._indexes.get((columns, kept, same))
+        """The index of certain rows on `columns`, each entry a list of the `kept` columns.
+
+        Rows that may have nothing in a column of `read` are left out.
+        """
+        if not self.has_nulls:
+            read = ()
+        index = self._indexes.get((columns, kept, same, read))
         if index is None:
-            index = _Index(columns, kept, same, self.arity)
-            index.add(self.sure)
-            self._indexes[columns, kept, same] = index
+            index = _Index(columns, kept, same, self.arity, read)
+            index.add(self.clock.over(self.sure))
+            self._indexes[columns, kept, same, read] = index
         return index.found
 
     def matching(
-        self, values: Mapping[int, Slot], completed: Completed, *, sure: bool
+        self,
+        values: Mapping[int, Slot],
+        completed: Completed,
+        *,
+        sure: bool,
+        read: Columns = (),
+        same: Pairs = (),
     ) -> Iterator[tuple[OpenRow, int]]:
         """Rows that unify with the values at those columns, with their strengths.
 
         Placeholders among `values` are ignored. `completed` says since when a key
-        has been complete.
+        has been complete. With null cells a strength says how surely the row matches, the columns
+        `read` and the pairs `same` of the atom included.
 
-        With `sure` false, only the weak rows.
+        With `sure` false, only what is not certain: weak rows, and matches that may be none.
         """
+        if self.has_nulls or has_null(values.values()):
+            yield from self._matching_nulls(values, completed, (read, same), sure=sure)
+            return
         bound = {place: value for place, value in values.items() if value is not OPEN}
         columns = tuple(sorted(bound))
         if sure:
@@ -190,13 +260,49 @@ class Relation:
         if self.weak:
             yield from self._matching_weak(columns, bound, completed)
 
+    def _matching_nulls(
+        self,
+        values: Mapping[int, Slot],
+        completed: Completed,
+        atom: tuple[Columns, Pairs],
+        *,
+        sure: bool,
+    ) -> Iterator[tuple[OpenRow, int]]:
+        bound = {place: value for place, value in values.items() if not is_hole(value)}
+        columns = tuple(sorted(bound))
+        for row in self._certain(columns, bound, every=sure or len(bound) < len(values)):
+            strength = grade(row, CERTAIN, values, *atom)
+            if strength > ABSENT and (sure or strength < CERTAIN):
+                yield row, strength
+        if self.weak:
+            for row, held in self._matching_weak(columns, bound, completed):
+                strength = grade(row, held, values, *atom)
+                if strength > ABSENT:
+                    yield row, strength
+
+    def _certain(
+        self, columns: Columns, bound: Mapping[int, Slot], *, every: bool
+    ) -> Iterator[OpenRow]:
+        """The certain rows that may have these values; unless `every`, only those with nulls."""
+        index = self._null_indexes.get(columns)
+        if index is None:
+            index = self._null_indexes[columns] = _WeakIndex(columns, nulls=True)
+            for row in self.nulled:
+                index.add(row)
+        yield from index.find(bound)
+        if every:
+            key = key_getter(columns)([bound.get(place, OPEN) for place in range(self.arity)])
+            for row in self.lookup(columns, tuple(range(self.arity))).get(key, ()):
+                if row not in self.nulled:
+                    yield row
+
     def _matching_weak(
         self, columns: Columns, bound: Mapping[int, Slot], completed: Completed
     ) -> Iterator[tuple[OpenRow, int]]:
         index = self._weak_indexes.get(columns)
         if index is None:
-            index = _WeakIndex(columns)
-            for row in self.weak:
+            index = _WeakIndex(columns, nulls=self.has_nulls)
+            for row in self.clock.over(self.weak):
                 index.add(row)
             self._weak_indexes[columns] = index
         stamp: float | None = None
@@ -217,12 +323,12 @@ class Relation:
             return strength
         return CONCEIVABLE if stamp >= conceivable else ABSENT
 
-    def strength(self, values: Mapping[int, Slot], completed: Completed) -> int:
+    def strength(self, values: Mapping[int, Slot], completed: Completed, read: Columns = ()) -> int:
         """The greatest strength of the rows that unify with the values.
 
         `ABSENT` when there are none.
         """
-        found = self.matching(values, completed, sure=True)
+        found = self.matching(values, completed, sure=True, read=read)
         return max((strength for _, strength in found), default=ABSENT)
 
     def stamp(self, row: Row, least: int) -> int | None:
@@ -232,7 +338,7 @@ class Relation:
         return self.sure.get(row)
 
     def rows(self, least: int) -> Iterator[OpenRow]:
-        """All rows of at least that strength."""
+        """All rows of at least that strength, null cells as they came."""
         yield from self.sure
         for row, strength in self.weak.items():
             if strength >= least:

@@ -6,14 +6,14 @@ demanded key leaves it open.
 
 from __future__ import annotations
 
-import math
-import time
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain
 
 from constat.analysis import AnalysedProgram
-from constat.diagnostics.interruption import check_interrupted
 from constat.engine.asking import ask_together
-from constat.engine.joins import LimitReachedError
+from constat.engine.batch import Batch
+from constat.engine.null_cells import has_hole, has_null, is_hole
 from constat.engine.relation import Columns, Relation
 from constat.engine.served import Served
 from constat.engine.texts import Texts
@@ -21,6 +21,7 @@ from constat.evaluation import (
     ACCEPTED,
     CONCEIVABLE,
     POSSIBLE,
+    UNTIMED,
     Answer,
     Call,
     CallFinished,
@@ -30,18 +31,21 @@ from constat.evaluation import (
     Event,
     Externals,
     Failure,
+    LimitReachedError,
     Limits,
     Observer,
     Portion,
 )
-from constat.logic import OPEN, OpenRow, Row, display_value
-from constat.plan import GroundFact, RulePlan
+from constat.logic import OPEN, NullCell, OpenRow, Row, display_value
+from constat.plan import Absence, GroundFact, Join, RulePlan
 
 MAX_FAILURES = 100
 FAR = 100
 """From this cost on a source is across a network or a language model."""
 DEAR = 1_000
 """From this cost on an answer is paid for, and nothing is asked on the chance that it helps."""
+MORE_ROWS = 100_000
+"""So many rows more than a first evaluation may one with wider keys make."""
 
 
 def open_row(columns: Columns, key: Row, width: int) -> OpenRow:
@@ -54,14 +58,40 @@ def _names(demand: Demand) -> tuple[str, ...]:
     return tuple(demand.predicate.columns[column].name for column in demand.columns)
 
 
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """An evaluation that left its goal open, and what may be asked now.
+
+    Nothing far is below the derived predicates `near`: they may be asked with wider keys. With
+    `whole` they are asked for all their rows: a key's value that meets a label is no longer known
+    to be that label, and a row that is derived without the key is.
+    """
+
+    state: State
+    near: frozenset[str]
+    whole: bool = False
+
+
 class State:
-    """The growing knowledge of one evaluation. Single-threaded; thrown away with the outcome."""
+    """The growing knowledge of one evaluation. Single-threaded; thrown away with the outcome.
+
+    With `earlier`, an evaluation that left its goal open, derived predicates are asked for more
+    than a literal's key. What was answered then is known from the start.
+    """
 
     def __init__(
-        self, program: AnalysedProgram, externals: Externals, limits: Limits, observe: Observer
+        self,
+        program: AnalysedProgram,
+        externals: Externals,
+        limits: Limits,
+        observe: Observer,
+        *,
+        earlier: Earlier | None = None,
     ) -> None:
         self.program = program
         self.limits = limits
+        self._most_rows = limits.rows
+        self.clock = limits.running()
         self.calls: list[Call] = []
         self.failures: list[Failure] = []
         self.facts: dict[str, dict[Row, Portion]] = {}
@@ -72,19 +102,80 @@ class State:
         self._observe = observe
         self._relations: dict[str, Relation] = {}
         self._served: dict[str, Served] = {}
-        self._deadline = time.monotonic() + limits.seconds
         self._stamp = 0
         self._rows = 0
+        self.narrowed = False
+        """Whether a derived predicate was not asked with a wider key, and so counts as open."""
+        self._earlier = earlier
+        self._answered: dict[str, Served] = {}
+        self.nulls = False
+        """Whether any row that was met holds null cells."""
+        self._labelled: dict[str, Served] = {}
+        if earlier is not None:
+            self._begin_with(earlier.state)
+
+    def _begin_with(self, first: State) -> None:
+        """Take over what was answered in an earlier evaluation, and what is left of its bounds."""
+        self.clock = first.clock
+        self._most_rows = min(self._most_rows, first._rows + MORE_ROWS)
+        for call in first.calls:
+            demand = call.demand
+            name = demand.predicate.name
+            self.calls.append(call)
+            self._load(demand, call.answer)
+            # Where rules derive the predicate, too, the pattern is not complete yet.
+            served = self._answered if name in self._derived else self._served
+            keys = served.setdefault(name, Served())
+            keys.add(demand.columns, demand.keys)
+            keys.complete(demand.columns, demand.keys, self._stamp)
 
     def tell(self, event: Event) -> None:
         """Pass an event on."""
         self._observe(event)
 
-    def may_widen(self, predicate: str) -> bool:
-        """Whether a predicate may be asked for more than a key: only from outside, and near."""
-        external = self._externals.get(predicate)
-        derived = predicate in self._derived
-        return external is not None and external.cost < FAR and not derived
+    def may_widen(self, predicate: str, columns: Columns = (), key: Row = ()) -> bool:
+        """Whether a predicate may be asked for more than the key of a literal.
+
+        From outside where it is near; a derived one where nothing far is below it, and only once a
+        goal has stayed open without. What was asked for anyway may be asked for again.
+        """
+        if predicate not in self._derived:
+            external = self._externals.get(predicate)
+            return external is not None and external.cost < FAR
+        earlier = self._earlier
+        if earlier is None:
+            return False
+        return predicate in earlier.near or earlier.state.served(predicate).covers(columns, key)
+
+    def is_whole(self, predicate: str) -> bool:
+        """Whether all rows of a derived predicate are asked for, whatever the key of a literal."""
+        earlier = self._earlier
+        return earlier is not None and earlier.whole and predicate in earlier.near
+
+    def wider(self, step: Join | Absence, batch: Batch) -> list[tuple[Columns, tuple[Row, ...]]]:
+        """Give what to ask with the columns that are known where others hold placeholders.
+
+        A label is one, too: any row may match it.
+        """
+        wanted: dict[Columns, dict[Row, None]] = {}
+        doubtful = [binding for binding, _ in batch.weak]
+        if self.nulls:
+            doubtful += batch.sure
+        for binding in doubtful:
+            key = [binding[place] for place in step.key]
+            if has_hole(key):
+                known = [(c, v) for c, v in zip(step.columns, key, strict=True) if not is_hole(v)]
+                columns = tuple(column for column, _ in known)
+                wanted.setdefault(columns, {})[tuple(value for _, value in known)] = None  # type: ignore[misc]  # no hole
+        found: list[tuple[Columns, tuple[Row, ...]]] = []
+        name = step.predicate
+        for columns, keys in sorted(wanted.items()):
+            missing = self.served(name).missing(columns, keys)
+            allowed = tuple(one for one in missing if self.may_widen(name, columns, one))
+            self.narrowed |= len(allowed) < len(missing)
+            if allowed:
+                found.append((columns, allowed))
+        return found
 
     def source_beside(self, predicate: str) -> str:
         """The source of a far predicate that may be asked together with others; else empty."""
@@ -98,7 +189,7 @@ class State:
         found = self._relations.get(predicate)
         if found is None:
             arity = self.program.program.predicates[predicate].arity
-            found = self._relations[predicate] = Relation(arity)
+            found = self._relations[predicate] = Relation(arity, self.clock)
         return found
 
     def served(self, predicate: str) -> Served:
@@ -108,21 +199,51 @@ class State:
             found = self._served[predicate] = Served()
         return found
 
+    def missing(self, predicate: str, columns: Columns, keys: Iterable[Row]) -> list[Row]:
+        """The keys that were not asked for yet.
+
+        A key that holds a label asks for the rows that hold the same one, for certain; so only
+        rules can be asked, and such a key never counts as served.
+        """
+        found = self.served(predicate).missing(columns, keys)
+        if not self.nulls or not any(map(has_null, found)):
+            return found
+        if predicate not in self._derived:
+            return [key for key in found if not has_null(key)]
+        labelled = self._labelled.setdefault(predicate, Served())
+        left = set(labelled.missing(columns, filter(has_null, found)))
+        return [key for key in found if not has_null(key) or key in left]
+
+    def ask(self, predicate: str, columns: Columns, keys: Iterable[Row]) -> list[Row]:
+        """Record that keys were asked for; give those that sources can be asked for, too."""
+        plain = list(keys)
+        if self.nulls:
+            labelled = [key for key in plain if has_null(key)]
+            self._labelled.setdefault(predicate, Served()).add(columns, labelled)
+            plain = [key for key in plain if not has_null(key)]
+        self.served(predicate).add(columns, plain)
+        return plain
+
     def complete(self, predicate: str, columns: Columns, keys: Iterable[Row]) -> None:
         """Record that everything about these keys of a predicate is there."""
         self.served(predicate).complete(columns, keys, self._stamp)
 
+    def forget(self, predicate: str) -> None:
+        """Record that what was asked of a predicate may be incomplete."""
+        self.served(predicate).clear()
+        self._labelled.pop(predicate, None)
+
     def finish(self) -> None:
-        """End the evaluation: its bounds do not bind the search for derivations."""
-        self._deadline = math.inf
+        """End the evaluation: other bounds than its own bind the search for derivations."""
+        self.clock = self.limits.afterwards or UNTIMED
+        for relation in self._relations.values():
+            relation.clock = self.clock
         self.texts.unbind()
 
     def check(self) -> None:
         """Stop at a limit, and where an interruption was swallowed."""
-        check_interrupted()
-        if time.monotonic() > self._deadline:
-            raise LimitReachedError(self.limits.reached("seconds"))
-        if self._rows > self.limits.rows:
+        self.clock.check()
+        if self._rows > self._most_rows:
             raise LimitReachedError(self.limits.reached("rows"))
 
     def add(
@@ -131,8 +252,8 @@ class State:
         """Add rows under a new stamp; give what is new."""
         self._stamp += 1
         relation = self.relation(predicate)
-        new = relation.add_sure(sure, self._stamp)
-        new_weak = relation.add_weak(weak, self._stamp)
+        new = relation.add_sure(sure, self._stamp, nulls=self.nulls)
+        new_weak = relation.add_weak(weak, self._stamp, nulls=self.nulls)
         self._rows += len(new) + len(new_weak)
         return new, new_weak
 
@@ -154,12 +275,15 @@ class State:
         self, predicate: str, columns: Columns, keys: tuple[Row, ...]
     ) -> tuple[list[Row], list[tuple[OpenRow, int]]]:
         """Ask outside for keys and load what comes back; give the rows that are new."""
-        return self.fetch_together(((predicate, columns, keys),))[0]
+        found = self.fetch_together(((predicate, columns, keys),))
+        return found[0] if found else ([], [])
 
     def fetch_together(
         self, wanted: Sequence[tuple[str, Columns, tuple[Row, ...]]]
     ) -> list[tuple[list[Row], list[tuple[OpenRow, int]]]]:
         """Ask several sources at the same time; what comes back is loaded in the given order."""
+        if self._answered:
+            wanted = [one for one in map(self._unanswered, wanted) if one[2]]
         if len(self.calls) + len(wanted) > self.limits.calls:
             raise LimitReachedError(self.limits.reached("calls"))
         self.check()
@@ -174,9 +298,18 @@ class State:
             for demand, (answer, seconds) in zip(demands, answered, strict=True)
         ]
 
+    def _unanswered(
+        self, wanted: tuple[str, Columns, tuple[Row, ...]]
+    ) -> tuple[str, Columns, tuple[Row, ...]]:
+        predicate, columns, keys = wanted
+        served = self._answered.get(predicate)
+        return (
+            wanted if served is None else (predicate, columns, tuple(served.missing(columns, keys)))
+        )
+
     def _demand(self, predicate: str, columns: Columns, keys: tuple[Row, ...]) -> Demand:
         declared = self.program.program.predicates[predicate]
-        return Demand(declared, columns, tuple(sorted(keys)))
+        return Demand(declared, columns, tuple(sorted(self.clock.over(keys))), self.clock)
 
     def _received(
         self, demand: Demand, answer: Answer, seconds: float
@@ -224,15 +357,18 @@ class State:
                 facts.update(dict.fromkeys(portion.rows, portion))
                 sure.extend(portion.rows)
                 continue
-            for row in portion.rows:
+            for row in self.clock.over(portion.rows):
                 facts.setdefault(row, portion)
                 weak.append((row, ACCEPTED))
         weak.extend(
             (opening.row, POSSIBLE if opening.assumption is None else CONCEIVABLE)
-            for opening in answer.openings
+            for opening in self.clock.over(answer.openings)
         )
+        if not self.nulls:
+            cells = chain.from_iterable(chain(sure, (row for row, _ in weak)))
+            self.nulls = NullCell in set(map(type, cells))
         width = demand.predicate.arity
         if ((OPEN,) * width, POSSIBLE) not in weak:
-            unanswered = (key for key in demand.keys if key not in answer.answered)
+            unanswered = (key for key in self.clock.over(demand.keys) if key not in answer.answered)
             weak.extend((open_row(demand.columns, key, width), POSSIBLE) for key in unanswered)
         return self.add(name, sure, weak)

@@ -8,22 +8,25 @@ aggregated predicates are therefore complete before they are used (semantics 14)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass, replace
 from typing import assert_never
 
 from constat.engine.aggregates import Groups
-from constat.engine.batch import Batch, Binding
-from constat.engine.expressions import reads_open, test_of, value_of
+from constat.engine.batch import Batch, Binding, Weak
+from constat.engine.expressions import reads_hole, reads_open, same_label, test_of, value_of
 from constat.engine.joins import join
+from constat.engine.null_cells import has_hole, is_hole
 from constat.engine.products import pairs
 from constat.engine.relation import Columns, assign, tuple_getter
 from constat.engine.state import State
 from constat.engine.totals import NO_VALUE
 from constat.evaluation import ABSENT, CERTAIN, POSSIBLE
 from constat.logic import OPEN, EvaluationError, Row
-from constat.plan import Absence, Compute, Filter, Fold, Join, RulePlan, Step
+from constat.plan import Absence, Compute, Filter, Fold, Join, RulePlan, Slot, Step
 
+REFLEXIVE = frozenset({"=", "<=", ">="})
+IRREFLEXIVE = frozenset({"!=", "<", ">"})
 _MANY = 8
 """From this many bindings on it is looked for an equation that saves a product."""
 
@@ -84,7 +87,8 @@ class Steps:
                 relation = self._state.relation(step.predicate)
                 out = self._product(step, batch, steps[number + 1 :])
                 if out is None:
-                    out = join(step, batch, relation, served, self._state.limits)
+                    nulls = self._state.nulls
+                    out = join(step, batch, relation, served, self._state.limits, nulls=nulls)
                 if self._closed and inner:
                     self._open_unserved(step, batch, out)
                 return out
@@ -102,11 +106,14 @@ class Steps:
 
     def _product(self, step: Join, batch: Batch, later: tuple[Step, ...]) -> Batch | None:
         """Join without a key where all is known and a later equation chooses the pairs."""
-        relation = self._state.relation(step.predicate)
+        state = self._state
+        relation = state.relation(step.predicate)
         if step.columns or batch.weak or relation.weak or len(batch.sure) < _MANY:
             return None
+        if self._state.nulls:
+            return None
         rows = relation.lookup((), step.kept, step.same).get((), ())
-        found = pairs(batch.sure, rows, later, self._state.texts, self._state.limits.rows)
+        found = pairs(batch.sure, rows, later, state.texts, state.limits.rows, clock=state.clock)
         return None if found is None else Batch(found)
 
     def _need(
@@ -114,16 +121,23 @@ class Steps:
     ) -> Generator[Request, None, None]:
         if self._closed:
             return
+        if self._state.is_whole(step.predicate):
+            if self._state.missing(step.predicate, (), ((),)):
+                yield Request(step.predicate, (), ((),))
+            return
         missing = self._missing(step, batch)
         if missing:
             beside = self._beside(step, batch, later)
             yield Request(step.predicate, step.columns, missing, beside)
-        if batch.weak and isinstance(step, Join) and self._state.may_widen(step.predicate):
-            yield from self._need_wider(step, batch)
+        if (batch.weak and isinstance(step, Join)) or self._state.nulls:
+            # Otherwise an unknown premise could hide that the next one is false whatever it is
+            # (semantics 12).
+            for columns, keys in self._state.wider(step, batch):
+                yield Request(step.predicate, columns, keys)
 
     def _missing(self, step: Join | Absence, batch: Batch) -> tuple[Row, ...]:
         keys = batch.keys(tuple_getter(step.key))
-        return tuple(self._state.served(step.predicate).missing(step.columns, keys))
+        return tuple(self._state.missing(step.predicate, step.columns, keys))
 
     def _beside(
         self, step: Join | Absence, batch: Batch, later: tuple[Step, ...]
@@ -148,47 +162,32 @@ class Steps:
                 found.append(Request(other.predicate, other.columns, missing))
         return tuple(found)
 
-    def _need_wider(self, step: Join, batch: Batch) -> Generator[Request, None, None]:
-        """Ask with the columns that are known where others hold placeholders.
-
-        Otherwise an unknown premise could hide that the next one is false whatever it is (semantics
-        12). Derived predicates have no procedure for it and stay open there: less precise, sound.
-        """
-        wider: dict[Columns, set[Row]] = {}
-        for binding, _ in batch.weak:
-            values = assign(step.columns, [binding[place] for place in step.key])
-            if OPEN in values.values():
-                known = {column: value for column, value in values.items() if value is not OPEN}
-                wider.setdefault(tuple(known), set()).add(tuple(known.values()))
-        for columns, keys in sorted(wider.items()):
-            missing = self._state.served(step.predicate).missing(columns, keys)
-            if missing:
-                yield Request(step.predicate, columns, tuple(missing))
-
     def _open_unserved(self, step: Join, batch: Batch, out: Batch) -> None:
         served = self._state.served(step.predicate)
         key = tuple_getter(step.key)
         unknown = (OPEN,) * len(step.kept)
-        for binding in (*batch.sure, *(weak for weak, _ in batch.weak)):
+        over = self._state.clock.over
+        for binding in over((*batch.sure, *(weak for weak, _ in batch.weak))):
             asked = key(binding)
-            if OPEN not in asked and not served.covers(step.columns, asked):  # type: ignore[arg-type]  # no placeholder
+            if not has_hole(asked) and not served.covers(step.columns, asked):  # type: ignore[arg-type]  # no placeholder
                 out.weak.append((binding + unknown, POSSIBLE))
 
     def _absence(self, step: Absence, batch: Batch) -> Batch:
         relation = self._state.relation(step.predicate)
         key = tuple_getter(step.key)
         out = Batch()
-        plain = not relation.weak and not self._closed
+        plain = not relation.weak and not self._closed and not self._state.nulls
         if plain and len(step.columns) == step.arity:
             sure = relation.sure
-            out.sure = [binding for binding in batch.sure if key(binding) not in sure]
+            over = self._state.clock.over
+            out.sure = [binding for binding in over(batch.sure) if key(binding) not in sure]
             return self._absence_weak(step, batch, out)
-        for binding in batch.sure:
+        for binding in self._state.clock.over(batch.sure):
             self._keep(out, binding, CERTAIN, self._absence_strength(step, binding))
         return self._absence_weak(step, batch, out)
 
     def _absence_weak(self, step: Absence, batch: Batch, out: Batch) -> Batch:
-        for binding, strength in batch.weak:
+        for binding, strength in self._state.clock.over(batch.weak):
             self._keep(out, binding, strength, self._absence_strength(step, binding))
         return out
 
@@ -198,8 +197,13 @@ class Steps:
             return POSSIBLE
         served = self._state.served(step.predicate)
         relation = self._state.relation(step.predicate)
-        found = relation.strength(assign(step.columns, values), served.completed)
-        if self._closed and not served.covers(step.columns, tuple(values)):  # type: ignore[arg-type]  # no placeholder
+        bound = assign(step.columns, values)
+        found = relation.strength(bound, served.completed, step.read)
+        known = {column: value for column, value in bound.items() if not is_hole(value)}
+        if (self._closed or len(known) < len(bound)) and not served.covers(
+            tuple(known),
+            tuple(known.values()),  # type: ignore[arg-type]  # no placeholder
+        ):
             found = max(found, POSSIBLE)
         # In max-min logic over -1..3 negation mirrors the chain: certain and absent change places.
         return CERTAIN - 1 - found
@@ -215,24 +219,33 @@ class Steps:
     def _filter(self, step: Filter, batch: Batch, rule: RulePlan) -> Batch:
         holds = test_of(step, self._state.texts)
         out = Batch()
-        try:
-            out.sure = list(filter(holds, batch.sure))
-        except EvaluationError:
-            out = self._filter_each(holds, batch, rule)
-        for binding, strength in batch.weak:
-            if reads_open(step.left, binding) or reads_open(step.right, binding):
+        over = self._state.clock.over
+        if self._state.nulls:
+            self._filter_all(step, ((one, CERTAIN) for one in batch.sure), rule, out)
+        else:
+            try:
+                out.sure = list(filter(holds, over(batch.sure)))
+            except EvaluationError:
+                self._filter_all(step, ((one, CERTAIN) for one in batch.sure), rule, out)
+        self._filter_all(step, batch.weak, rule, out)
+        return out
+
+    def _filter_all(
+        self, step: Filter, bindings: Iterable[Weak], rule: RulePlan, out: Batch
+    ) -> None:
+        holds = test_of(step, self._state.texts)
+        for binding, strength in self._state.clock.over(bindings):
+            if same_label(step.left, step.right, binding):
+                if step.operator in REFLEXIVE:
+                    self._keep(out, binding, strength)
+                elif step.operator not in IRREFLEXIVE:
+                    out.weak.append((binding, min(strength, POSSIBLE)))
+            elif reads_hole(step.left, binding) or reads_hole(step.right, binding):
                 # An equality could fix the placeholder, and need not: less precise, never wrong
                 # (semantics 7).
                 out.weak.append((binding, min(strength, POSSIBLE)))
             else:
                 self._filter_one(holds, binding, strength, rule, out)
-        return out
-
-    def _filter_each(self, holds: Callable[[Binding], bool], batch: Batch, rule: RulePlan) -> Batch:
-        out = Batch()
-        for binding in batch.sure:
-            self._filter_one(holds, binding, CERTAIN, rule, out)
-        return out
 
     def _filter_one(
         self,
@@ -250,20 +263,32 @@ class Steps:
             out.weak.append((binding, min(strength, POSSIBLE)))
 
     def _compute(self, step: Compute, batch: Batch, rule: RulePlan) -> Batch:
-        value = value_of(step.expression, self._state.texts)
         out = Batch()
-        try:
-            out.sure = [(*binding, value(binding)) for binding in batch.sure]
-        except EvaluationError:
-            out.sure = []
-            for binding in batch.sure:
-                self._compute_one(value, binding, CERTAIN, rule, out)
-        for binding, strength in batch.weak:
-            if reads_open(step.expression, binding):
+        over = self._state.clock.over
+        if self._state.nulls:
+            self._compute_all(step, ((one, CERTAIN) for one in batch.sure), rule, out)
+        else:
+            value = value_of(step.expression, self._state.texts)
+            try:
+                out.sure = [(*binding, value(binding)) for binding in over(batch.sure)]
+            except EvaluationError:
+                self._compute_all(step, ((one, CERTAIN) for one in batch.sure), rule, out)
+        self._compute_all(step, batch.weak, rule, out)
+        return out
+
+    def _compute_all(
+        self, step: Compute, bindings: Iterable[Weak], rule: RulePlan, out: Batch
+    ) -> None:
+        value = value_of(step.expression, self._state.texts)
+        carries = isinstance(step.expression, Slot)
+        for binding, strength in self._state.clock.over(bindings):
+            # A variable carries a label on; functions make of it what nobody knows.
+            if reads_hole(step.expression, binding) and not (
+                carries and not reads_open(step.expression, binding)
+            ):
                 out.weak.append(((*binding, OPEN), min(strength, POSSIBLE)))
             else:
                 self._compute_one(value, binding, strength, rule, out)
-        return out
 
     def _compute_one(
         self,
@@ -291,9 +316,11 @@ class Steps:
         def fail(reason: str) -> None:
             self._state.fail(rule, (), reason)
 
-        folded = Groups(step, groups, inner, fail, self._state.texts)
+        nulls, clock = self._state.nulls, self._state.clock
+        folded = Groups(step, groups, inner, fail, self._state.texts, nulls=nulls, clock=clock)
         out = Batch()
-        for binding, strength in [*((one, CERTAIN) for one in batch.sure), *batch.weak]:
+        every = [*((one, CERTAIN) for one in batch.sure), *batch.weak]
+        for binding, strength in self._state.clock.over(every):
             key = group(binding)
             if OPEN in key:
                 out.weak.append(((*binding, OPEN), min(strength, POSSIBLE)))

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable
 from typing import Final
 
-from constat.engine.joins import LimitReachedError
+from constat.evaluation import LimitReachedError
 from constat.logic import Kind, Parts, Value, implementation
 
 _SHORT: Final = 1024

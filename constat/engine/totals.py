@@ -21,7 +21,8 @@ from decimal import Decimal
 from typing import cast
 
 from constat.engine.batch import Batch, Binding
-from constat.engine.expressions import reads_open, value_of
+from constat.engine.expressions import reads_hole, value_of
+from constat.engine.null_cells import is_doubtful, told_apart
 from constat.engine.relation import tuple_getter
 from constat.engine.texts import Texts
 from constat.evaluation import ABSENT, ACCEPTED, CERTAIN, CONCEIVABLE, POSSIBLE
@@ -58,13 +59,24 @@ class _Group:
     unknown: int = ABSENT
     negative: int = ABSENT
     lifted: bool = False
+    doubtful: dict[Binding, Number] = field(default_factory=dict)
+    """What assignments add that may be the same as others, because they hold null cells."""
 
     def strength(self, operator: str, bound: Number) -> int:
         """How surely the total is beyond a bound, as far as rows are known."""
         for level in (CERTAIN, ACCEPTED, POSSIBLE, CONCEIVABLE):
-            if self.unknown >= level or is_beyond(self.totals[level], operator, bound):
+            if self.unknown >= level or is_beyond(self._total(level), operator, bound):
                 return min(level, self.most)
         return ABSENT
+
+    def _total(self, level: int) -> Number:
+        """The least that is there at a level, and the most where it is only possible."""
+        if not self.doubtful or level < ACCEPTED:
+            return self.totals[level]
+        there = [one for one, strength in self.assignments.items() if strength >= level]
+        values: dict[Binding, Number] = {one: self.doubtful.get(one, 0) for one in there}
+        more = sum(values[one] for one in told_apart(values))
+        return add_exactly(self.totals[level], more)
 
     @property
     def most(self) -> int:
@@ -128,7 +140,7 @@ class Totals:
         return self._released(groups)
 
     def _bound_of(self, binding: Binding) -> Number | None:
-        if reads_open(self._threshold.bound, binding):
+        if reads_hole(self._threshold.bound, binding):
             return None
         try:
             return cast("Number", self._bound(binding))
@@ -149,6 +161,9 @@ class Totals:
             # Such a row stands for any number of rows.
             group.unknown = max(group.unknown, min(strength, POSSIBLE))
         elif value > 0:
+            if any(map(is_doubtful, assignment)):
+                group.doubtful[assignment] = value
+                strength = min(strength, POSSIBLE)
             for level in range(before + 1, strength + 1):
                 group.totals[level] = add_exactly(group.totals[level], value)
         return True
@@ -165,7 +180,7 @@ class Totals:
     def _value_of(self, binding: Binding) -> Number | None:
         if self._value is None or self._target is None:
             return 1
-        if reads_open(self._target, binding):
+        if reads_hole(self._target, binding):
             return None
         try:
             return cast("Number", self._value(binding))

@@ -14,6 +14,7 @@ from constat.evaluation.bulk import (
     StageReport,
     StrategyError,
 )
+from constat.evaluation.clock import UNTIMED, Clock, LimitReachedError
 from constat.evaluation.events import (
     CallFinished,
     CallStarted,
@@ -38,6 +39,7 @@ from constat.evaluation.external import (
     Evidence,
     ExternalPredicate,
     Externals,
+    FillablePredicate,
     Opening,
     Origin,
     Portion,
@@ -47,6 +49,7 @@ from constat.evaluation.external import (
     conflicts_met,
     in_parts,
     is_accepted,
+    snapshot_met,
     with_parts,
 )
 from constat.evaluation.outcome import (
@@ -73,6 +76,7 @@ __all__ = [
     "CONCEIVABLE",
     "CONFLICT",
     "POSSIBLE",
+    "UNTIMED",
     "Agent",
     "Answer",
     "Assumption",
@@ -80,6 +84,7 @@ __all__ = [
     "Call",
     "CallFinished",
     "CallStarted",
+    "Clock",
     "ConcurrentPredicate",
     "Conflict",
     "Demand",
@@ -92,6 +97,8 @@ __all__ = [
     "Externals",
     "FactDerivation",
     "Failure",
+    "FillablePredicate",
+    "LimitReachedError",
     "Limits",
     "MemoryNeededError",
     "ModelAwaited",
@@ -122,5 +129,6 @@ __all__ = [
     "in_parts",
     "is_accepted",
     "misfit",
+    "snapshot_met",
     "with_parts",
 ]

@@ -12,13 +12,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from constat.evaluation.clock import Clock, moment
+
 
 @dataclass(frozen=True, slots=True)
 class Resources:
     """What one bulk evaluation may use.
 
     `memory` and `scratch_bytes` are in bytes, 0 means as much as seems right for the machine.
-    Without a `scratch` folder nothing is spilled. `threads` 0 means one for each core.
+    Without a `scratch` folder nothing is spilled. `threads` 0 means one for each core. The `clock`
+    runs where the work has begun before: then `seconds` are those that were allowed in all.
     """
 
     seconds: float = 3600.0
@@ -28,6 +31,12 @@ class Resources:
     rounds: int = 10_000_000
     scratch: Path | None = None
     scratch_bytes: int = 0
+    clock: Clock | None = field(default=None, compare=False, repr=False)
+
+    def running(self) -> Clock:
+        """Give the clock that runs, or one that begins now."""
+        reason = f"the time limit of {self.seconds:g} seconds was reached"
+        return self.clock or Clock(moment() + self.seconds, reason)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from enum import Enum
 from typing import Final, Protocol, runtime_checkable
 
 from constat.evaluation.attestation import MODEL, PERSON, SERVICE, Attestation
+from constat.evaluation.clock import UNTIMED, Clock
 from constat.logic import OpenRow, Predicate, Row
 
 
@@ -128,12 +129,14 @@ class Demand:
 
     Columns are ascending positions.
 
-    Without columns: `keys` is `((),)` and asks for all rows. Keys are distinct.
+    Without columns: `keys` is `((),)` and asks for all rows. Keys are distinct. Whoever answers
+    looks at the `clock` while it goes over many rows.
     """
 
     predicate: Predicate
     columns: tuple[int, ...]
     keys: tuple[Row, ...]
+    clock: Clock = field(default=UNTIMED, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,6 +245,8 @@ class Readable:
     """Whether equal rows are no mistake, so that `rows` may be more than there are."""
     openings: tuple[Opening, ...] = ()
     """The rows besides, of which not every column is known."""
+    nulls: tuple[Row, ...] = ()
+    """The certain rows besides, which hold null cells."""
     changed: Callable[[], bool] = field(default=lambda: False, compare=False, repr=False)
     """Asked when all rows are read: whether they may be of two states of the source."""
 
@@ -259,6 +264,20 @@ class RelationPredicate(ExternalPredicate, Protocol):
         ...
 
 
+@runtime_checkable
+class FillablePredicate(ExternalPredicate, Protocol):
+    """An external predicate whose certain rows have null cells, which somebody's word may fill."""
+
+    @property
+    def may_fill(self) -> bool:
+        """Whether an answer that it gave has such a row, and somebody else may know more of it."""
+        ...
+
+    def filled(self) -> ExternalPredicate:
+        """Give the same predicate, where that word counts for who accepts it (semantics 26e)."""
+        ...
+
+
 Externals = Mapping[str, ExternalPredicate]
 """The external predicates of an evaluation, by predicate name."""
 
@@ -271,6 +290,21 @@ class Call:
     demand: Demand
     answer: Answer
     seconds: float = field(default=0.0, compare=False)
+
+
+def snapshot_met(calls: Iterable[Call]) -> str | None:
+    """Say whether what was read of databases is of one state, as a certificate's header does.
+
+    `one`, `not one snapshot`, or `None` where no database was read.
+    """
+    asked = [one.answer for one in calls]
+    evidence = [one for answer in asked for one in answer.authorities]
+    evidence += [portion.evidence for answer in asked for portion in answer.portions]
+    read = [one for one in evidence if one.origin is Origin.DATABASE]
+    states = {(one.source, one.snapshot) for one in read}
+    queries = {(one.source, one.query, one.parameters) for one in read}
+    named = len(states) == 1 and all(state is not None for _, state in states)
+    return ("one" if named or len(queries) == 1 else "not one snapshot") if read else None
 
 
 def conflicts_met(calls: Iterable[Call]) -> tuple[str, ...]:

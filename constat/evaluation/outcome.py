@@ -10,19 +10,34 @@ Every row has a *strength*, the reading in which it is there (semantics 7, 10):
 They form a chain, so one evaluation in max-min logic gives both readings: a rule instance has the
 least strength of its premises, a row the greatest of its derivations, and the strength of `!p` is
 `2 - strength(p)`, with -1 for "not there".
+
+Cells of rows. Beside values and the placeholder a row may hold null cells
+(`constat.logic.unknowns`):
+
+* A row of a source holds them as it came, also one of strength 3: it is there, and what is not
+  known of it makes only those matches weaker that read the cell. So a row of strength 3 may match
+  a goal possibly, or not at all; `strength(atom)` knows how surely.
+* A row that rules derive holds labels (cells of `unknown`) and no others. A label is a value that
+  is carried; against anything but itself it decides nothing.
+* A derivation's bindings hold labels, and for each `_` the cell as it is, so that premises are
+  rows as they stand in `rows`.
+* Keys, of demands outside and of `demands`, hold values only.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from constat.analysis import AnalysedProgram
+from constat.evaluation.clock import Clock, moment
 from constat.evaluation.events import Observer, ignore_event
 from constat.evaluation.external import Assumption, Call, Evidence, Externals
 from constat.logic import Atom, OpenRow, Row, Value
 
+_GRACE = 0.25
+_LEAST_GRACE = 1.0
 CERTAIN, ACCEPTED, POSSIBLE, CONCEIVABLE, ABSENT = 3, 2, 1, 0, -1
 
 
@@ -32,7 +47,9 @@ class Limits:
 
     Beyond one of them evaluation stops and what was not decided is unknown (limit). `memory` are
     the bytes that long texts, structures above all, may take. `whole` are the seconds that somebody
-    allowed, where `seconds` are what is left of them; `where` names the file that says so.
+    allowed, where `seconds` are what is left of them; `where` names the file that says so. The
+    `clock` runs once the work has begun; all evaluations of that work share it. `afterwards` is the
+    clock of what is shown of an evaluation that has ended.
     """
 
     seconds: float = 60.0
@@ -42,11 +59,36 @@ class Limits:
     memory: int = 2_000_000_000
     whole: float = 0.0
     where: str = ""
+    clock: Clock | None = field(default=None, compare=False, repr=False)
+    afterwards: Clock | None = field(default=None, compare=False, repr=False)
+    now: Callable[[], float] = field(default=moment, compare=False, repr=False)
 
-    def after(self, seconds: float) -> Limits:
-        """Give what is left of the bounds after so many seconds."""
-        left = max(0.0, self.seconds - seconds)
-        return replace(self, seconds=left, whole=self.whole or self.seconds)
+    def begun(self) -> Limits:
+        """Give the bounds of work that begins now; what has begun already goes on."""
+        return self if self.clock is not None else replace(self, clock=self.running())
+
+    def running(self) -> Clock:
+        """Give the clock that runs, or one that begins now."""
+        if self.clock is not None:
+            return self.clock
+        return Clock(self.now() + self.seconds, self.reached("seconds"), self.now)
+
+    def proving(self) -> Clock:
+        """Give the clock of a proof: what is decided may still be shown when the time is up."""
+        grace = max(_LEAST_GRACE, _GRACE * self.seconds)
+        clock, whole = self.running(), self.whole or self.seconds
+        reason = f"the time limit of {whole:g} seconds was reached before the goal was shown"
+        return Clock(clock.until + grace, reason + self.raising("seconds"), self.now)
+
+    @property
+    def left(self) -> float:
+        """How many seconds there still are."""
+        return self.seconds if self.clock is None else self.clock.left
+
+    def at_most(self, seconds: float) -> Limits:
+        """Give the bounds of a part of the work, which has not begun."""
+        whole = self.whole or self.seconds
+        return replace(self, seconds=min(self.left, seconds), whole=whole, clock=None)
 
     def reached(self, key: str) -> str:
         """Say that a bound was reached, and what raises it."""

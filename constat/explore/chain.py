@@ -26,7 +26,7 @@ from constat.logic.structure_forms import is_same_definition
 from constat.syntax import exit_code, parse_text
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from constat.analysis import AnalysedProgram
     from constat.explore.plan import Step
@@ -128,9 +128,12 @@ class _Compiling:
         for name, predicate in PERIODS.items():
             predicates.setdefault(name, predicate)
         program = replace(self.base.program, predicates=predicates)
+        # Arguments of what any step gives may be named.
+        outputs = "\n".join(f".decl {one.declaration}" for step in steps for one in step.outputs)
+        known = {**parse_text(outputs, "<outputs>", []).predicates, **predicates}
         fragments = []
         for number, step in enumerate(steps, start=first):
-            fragment = self.fragment(number, step)
+            fragment = self.fragment(number, step, known)
             program = self.joined(program, fragment, step)
             fragments.append(fragment)
         links = [
@@ -160,14 +163,14 @@ class _Compiling:
         found = Diagnostic(code, f"step `{step.name}`: {message}", step.span, note=note, help=hint)
         self.diagnostics.append(found)
 
-    def fragment(self, number: int, step: Step) -> Program:
+    def fragment(self, number: int, step: Step, known: Mapping[str, Predicate]) -> Program:
         """Read a step as a small program of its own."""
         declared = "\n".join(f".decl {one.declaration}" for one in step.outputs)
         # The declarations come last, so that the lines of the rules keep their numbers.
         text = f"{step.text}\n{declared}\n" if step.work is Work.RULES else f"{declared}\n"
         name = _text_name(number, step)
         self.texts[name] = text
-        return parse_text(text, name, self.diagnostics)
+        return parse_text(text, name, self.diagnostics, known)
 
     def joined(self, program: Program, fragment: Program, step: Step) -> Program:
         """Take over what a step declares."""

@@ -20,6 +20,7 @@ from constat.explore.instructions import mending_prompt
 from constat.explore.plan import MOST_TEXT, Work
 from constat.explore.planning import asked
 from constat.model import Prompt, Task, Tool, ToolResult, Turn
+from constat.syntax import print_signature
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -132,8 +133,4 @@ def _inputs(link: Link) -> Sequence[str]:
 
 def _declared(chain: Chain, names: Sequence[str]) -> list[str]:
     predicates = chain.analysed.program.predicates
-    return [
-        f"{name}({', '.join(f'{one.name}: {one.type_name}' for one in predicates[name].columns)})"
-        for name in names
-        if name in predicates
-    ]
+    return [print_signature(predicates[name]) for name in names if name in predicates]

@@ -9,7 +9,6 @@ Example: `evaluate(program, [goal], {"edge": Rows(edges)}).count(0)`.
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, Final, assert_never
 
 from constat.catalog.fact_files import read_rows
 from constat.diagnostics import ConstatError, Diagnostic
-from constat.evaluation import ResourceError, StrategyError, ignore_event
+from constat.evaluation import LimitReachedError, ResourceError, StrategyError, ignore_event
 from constat.forward.division import (
     Division,
     assumed_heads,
@@ -29,14 +28,15 @@ from constat.forward.erring import Errors, lookings
 from constat.forward.gathering import Gathering
 from constat.forward.grades import graded_name
 from constat.forward.grading import grade_program
-from constat.forward.inputs import Files, Frame, Options, Outside, Rows
+from constat.forward.inputs import Files, Frame, Options, Outside, Rows, Viewed
+from constat.forward.null_views import over_views
 from constat.forward.placeholders import asked_for
 from constat.forward.reference import Bounds, GivenRows, OpenStageError, open_outcomes
 from constat.forward.results import Results
 from constat.forward.stages import ErringStageError, StageRun
 from constat.forward.stored import StoredRelations
 from constat.forward.tasks import Task
-from constat.logic import OPEN
+from constat.logic import OPEN, null_policies
 from constat.plan.forward import PlanOptions, Sizes, plan_forward
 from constat.sql import Database
 
@@ -77,20 +77,48 @@ class _Evaluation:
     inputs: Mapping[str, Input]
     options: Options
     observe: Observer
+    written: AnalysedProgram | None = None
+    """The program whose literals `program` lets read views, where some input holds null cells."""
 
     def run(self) -> Results:
         """Plan and compute; again without what turned out to be more than bulk can say."""
         resources = self.options.resources
-        until = time.monotonic() + resources.seconds
+        clock = resources.running()
+        # However often it is planned anew, the time is that of all of it.
+        self.options = replace(self.options, resources=replace(resources, clock=clock))
         calls = self.options.calls
         bounds = Bounds(
-            until, resources.rows, resources.rounds, self.observe, calls, resources.seconds
+            clock, resources.rows, resources.rounds, self.observe, calls, resources.seconds
         )
-        gathering = Gathering(self.inputs, self.observe, bounds.calls, bounds.rows)
+        resources = self.options.resources
+        gathering = Gathering(
+            self.inputs, self.observe, bounds.calls, bounds.rows, clock, resources
+        )
         left: dict[str, str] = {}
         if not self.options.graded:
             left |= dict.fromkeys(assumed_heads(self.program), _NOT_CLOSED)
-        return self.found(gathering, bounds, left, Errors())
+        try:
+            return self._viewing(gathering, left).found(gathering, bounds, left, Errors())
+        except LimitReachedError as limit:
+            raise ResourceError(str(limit), "seconds") from None
+
+    def _viewing(self, gathering: Gathering, left: dict[str, str]) -> _Evaluation:
+        """Let literals read views of the inputs whose rows hold null cells."""
+        predicates = self.program.program.predicates
+        derived = {rule.head.predicate for rule in self.program.rules}
+        division = divide(self.program, self.wanted, left)
+        names = {
+            name
+            for name in sorted(division.given - derived)
+            if any(null_policies(predicates[name]))
+            and gathering.look(predicates[name], division.wishes[name]).holds_nulls
+        }
+        if not names:
+            return self
+        program, views = over_views(self.program, names)
+        inputs = {**self.inputs, **{name: Viewed(view) for name, view in views.items()}}
+        gathering.inputs = inputs
+        return replace(self, program=program, inputs=inputs, written=self.program)
 
     def found(
         self, gathering: Gathering, bounds: Bounds, left: dict[str, str], errors: Errors
@@ -128,7 +156,9 @@ class _Evaluation:
         for looking in lookings(self.program, sorted(erred.names)):
             rows = erred.values.get(looking.atom)
             if rows is None:
-                nested = replace(self, program=looking.program, wanted=(looking.atom,))
+                nested = replace(
+                    self, program=looking.program, wanted=(looking.atom,), written=None
+                )
                 with nested.found(gathering, bounds, dict(left), errors) as results:
                     rows = _known_rows(results)
             found = looking.errs(rows)
@@ -144,7 +174,7 @@ class _Evaluation:
             if not grades and not (assumed_heads(self.program) | below) & division.below:
                 return Task(division, self.program, left=dict(left))
             unsettled = [one for one in division.bulk if one.predicate not in division.frontier]
-            costs = {name: one.cost for name, one in self._externals().items()}
+            costs = self._costs()
             asked = asked_for(self.program, unsettled, costs)
             loose = self._is_loose(gathering, division)
             graded = grade_program(self.program, grades, asked, errors.found, loose=loose)
@@ -296,7 +326,8 @@ class _Evaluation:
         stored = {name: (run.stored, by_name[name]) for name in division.frontier}
         outcomes = {}
         if division.open_wanted:
-            outcomes = open_outcomes(self.program, division, self._externals(), stored, run.bounds)
+            program = self.written or self.program
+            outcomes = open_outcomes(program, division, self._externals(), stored, run.bounds)
         return Results(
             self.wanted,
             run.plan,
@@ -311,6 +342,12 @@ class _Evaluation:
             {**doubted, **task.loose()},
         )
 
+    def _costs(self) -> dict[str, int]:
+        """Give what each input costs to ask; a view costs what its base does."""
+        found = {name: one.cost for name, one in self._externals().items()}
+        viewed = {name: one.view for name, one in self.inputs.items() if isinstance(one, Viewed)}
+        return found | {name: found[one.base.name] for name, one in viewed.items()}
+
     def _externals(self) -> dict[str, ExternalPredicate]:
         """Give every input as an external predicate."""
         found: dict[str, ExternalPredicate] = {}
@@ -322,8 +359,9 @@ class _Evaluation:
                     found[name] = GivenRows(partial(iter, rows))
                 case Files(files):
                     found[name] = GivenRows(partial(_rows_of, files))
-                case Frame():
-                    # A frame that could not be loaded was refused with its reason.
+                case Frame() | Viewed():
+                    # A frame that could not be loaded was refused with its reason; the
+                    # goal-directed engine reads what a view is of.
                     pass
                 case _:
                     assert_never(one)

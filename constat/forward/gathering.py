@@ -19,33 +19,39 @@ from constat.evaluation import (
     ACCEPTED,
     CONCEIVABLE,
     POSSIBLE,
+    UNTIMED,
     Answer,
     Call,
     CallFinished,
     CallStarted,
     Demand,
+    Portion,
     Readable,
     RelationPredicate,
+    Resources,
 )
 from constat.forward.demands import EVERYTHING
 from constat.forward.grades import by_grade, graded_name
-from constat.forward.inputs import Files, Frame, Outside, Rows
+from constat.forward.inputs import Files, Frame, Outside, Rows, Viewed
+from constat.forward.null_views import Nulls, Streamed, alike_in_stream
 from constat.forward.streaming import load_stream
-from constat.logic import OPEN, Kind
+from constat.logic import OPEN, Kind, has_null_cells, null_policies
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from constat.catalog.fact_files import FactFile
-    from constat.evaluation import ExternalPredicate, Observer, Portion
+    from constat.evaluation import Clock, ExternalPredicate, Observer
     from constat.forward.demands import Wish
     from constat.forward.grades import Grade
     from constat.forward.inputs import Input
+    from constat.forward.null_views import View
     from constat.logic import OpenRow, Predicate, Row
     from constat.sql import Database
 
 # What costs as much is paid for by the question: nobody asks it for everything.
 DEAR: Final = 1_000
+_NULLS: Final = "cells of its rows are null"
 _MANY: Final = 200_000
 _FEW: Final = 5_000
 
@@ -55,20 +61,27 @@ class Gathered:
     """What is known of one input.
 
     `rows` is a count or an estimate of the certain rows, `grades` hold the others, where that is
-    all there can be. `why` says why nothing can be said of it in bulk.
+    all there can be. `why` says why nothing can be said of it in bulk. Where its rows hold null
+    cells `nulls` has these as they came, for views.
     """
 
     predicate: Predicate
     closed: bool
     rows: float | None = None
-    source: Rows | Files | Frame | Readable | None = None
+    source: Rows | Files | Frame | Readable | Streamed | None = None
     grades: Mapping[Grade, tuple[Row, ...]] = field(default_factory=dict)
     why: str = ""
+    nulls: Nulls = field(default_factory=Nulls)
 
     @property
     def is_small(self) -> bool:
         """Whether the rows are in memory, and few."""
         return isinstance(self.source, Rows) and len(self.source.rows) < _FEW
+
+    @property
+    def holds_nulls(self) -> bool:
+        """Whether some row holds a null cell."""
+        return self.nulls.are_any
 
     def load(self, database: Database, name: str) -> None:
         """Load the certain rows, or those of a grade, into a relation of the database."""
@@ -87,6 +100,8 @@ class Gathered:
                 database.load_frame(name, frame, self.predicate.columns)
             case Readable():
                 load_stream(database, name, source)
+            case Streamed():
+                source.load(database, name)
             case _:
                 assert_never(source)
 
@@ -99,6 +114,8 @@ class Gathering:
     observe: Observer
     most_calls: int
     most_rows: int
+    clock: Clock = UNTIMED
+    resources: Resources = field(default_factory=Resources)
     found: dict[str, Gathered] = field(default_factory=dict)
     asked: dict[str, Wish] = field(default_factory=dict)
     calls: list[Call] = field(default_factory=list)
@@ -133,25 +150,30 @@ class Gathering:
                 return Gathered(predicate, closed=True, rows=count, source=given)
             case Outside(external):
                 return self._ask(predicate, external, wish)
+            case Viewed(view):
+                return through(view, self.found[view.base.name], self.resources)
             case _:
                 assert_never(given)
 
     def _ask(self, predicate: Predicate, external: ExternalPredicate, wish: Wish) -> Gathered:
         if external.cost >= DEAR or len(self.calls) >= self.most_calls:
             return Gathered(predicate, closed=False, why="it is not asked for everything")
-        demand = Demand(predicate, wish.columns, tuple(sorted(wish.keys)))
+        demand = Demand(predicate, wish.columns, tuple(sorted(wish.keys)), self.clock)
         self.observe(CallStarted(predicate.name, _names(demand), len(demand.keys)))
         started = time.monotonic()
         readable = None
         if isinstance(external, RelationPredicate) and _worth_streaming(external, demand):
-            readable = external.as_relation(Demand(predicate, (), ((),)), self.most_rows)
+            everything = replace(demand, columns=(), keys=((),))
+            readable = external.as_relation(everything, self.most_rows)
         if readable is None:
             answer = external.answer(demand)
             found = _gathered(answer, demand)
         else:
-            demand = Demand(predicate, (), ((),))
+            demand = Demand(predicate, (), ((),), self.clock)
             self.asked[predicate.name] = EVERYTHING
-            answer = Answer((), readable.openings, frozenset(demand.keys), (readable.evidence,))
+            evidence = readable.evidence
+            portions = (Portion(readable.nulls, evidence),) if readable.nulls else ()
+            answer = Answer(portions, readable.openings, frozenset(demand.keys), (evidence,))
             found = replace(_gathered(answer, demand), rows=readable.rows, source=readable)
         self._told(demand, answer, int(found.rows or 0), time.monotonic() - started)
         return found
@@ -189,9 +211,35 @@ def _gathered(answer: Answer, demand: Demand) -> Gathered:
         (one.row, POSSIBLE if one.assumption is None else CONCEIVABLE) for one in answer.openings
     ]
     why = _unusable(answer, demand, sure)
+    nulls = Nulls()
+    if any(null_policies(demand.predicate)):
+        nulls = Nulls(tuple(row for row in rows if has_null_cells(row)), tuple(weak), why)
+        if nulls.are_any:
+            rows = tuple(row for row in rows if not has_null_cells(row))
+            # Only what literals meet of it can be said in bulk.
+            why = why or _NULLS
     grades = {} if why else by_grade(rows, weak)
     closed = not why and not grades
-    return Gathered(demand.predicate, closed, len(rows), Rows(rows), grades, why)
+    return Gathered(demand.predicate, closed, len(rows), Rows(rows), grades, why, nulls)
+
+
+def through(view: View, base: Gathered, resources: Resources) -> Gathered:
+    """Say what literals meet that read the same columns of an input with null cells."""
+    source = base.source
+    if isinstance(source, Readable):
+        alike = alike_in_stream(view, base.nulls.rows, source, resources)
+        sure, weak = base.nulls.through(view, (), alike)
+        every: Rows | Streamed = Streamed(view, source, tuple(sure))
+        count = source.rows + len(sure)
+    else:
+        whole = source.rows if isinstance(source, Rows) else ()
+        sure, weak = base.nulls.through(view, whole)
+        every = Rows(tuple(dict.fromkeys([*view.whole(whole), *sure])))
+        count = len(every.rows)
+    why = base.nulls.why
+    # Of a stream nobody has looked which rows are certain besides.
+    grades = {} if why else by_grade(every.rows if isinstance(every, Rows) else sure, weak)
+    return Gathered(view.predicate, not why and not grades, count, every, grades, why)
 
 
 def _unusable(answer: Answer, demand: Demand, sure: Sequence[Portion]) -> str:

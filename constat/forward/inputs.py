@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from constat.catalog.fact_files import FactFile
 from constat.evaluation import ExternalPredicate, Resources
+from constat.forward.null_views import View
 from constat.logic import Row
 from constat.plan.forward import Strategy
 
@@ -47,7 +48,14 @@ class Outside:
     predicate: ExternalPredicate = field(hash=False)
 
 
-Input = Rows | Files | Frame | Outside
+@dataclass(frozen=True, slots=True)
+class Viewed:
+    """What some literals meet of another input, whose rows hold null cells."""
+
+    view: View
+
+
+Input = Rows | Files | Frame | Outside | Viewed
 
 
 @dataclass(frozen=True, slots=True)

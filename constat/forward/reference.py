@@ -8,7 +8,6 @@ predicate it came with, so strengths, reasons and openings are those of the refe
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from constat.analysis import AnalysedProgram
-    from constat.evaluation import Observer, Outcome
+    from constat.evaluation import Clock, Observer, Outcome
     from constat.forward.division import Division
     from constat.forward.stored import StoredRelations
     from constat.logic import Atom, Row
@@ -100,12 +99,12 @@ class GivenRows:
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """When an evaluation has to end (`time.monotonic`), after how many rows and rounds.
+    """When an evaluation has to end, by its clock, and after how many rows and rounds.
 
     And who is told what happens until then. `seconds` is the time that was there at first.
     """
 
-    until: float
+    clock: Clock
     rows: int
     rounds: int
     observe: Observer
@@ -115,8 +114,8 @@ class Bounds:
     @property
     def limits(self) -> Limits:
         """The limits of an evaluation that begins now."""
-        left = max(0.0, self.until - time.monotonic())
-        return Limits(left, self.rows, self.rounds, self.calls, whole=self.seconds)
+        counted = (self.rows, self.rounds, self.calls)
+        return Limits(self.clock.left, *counted, whole=self.seconds, clock=self.clock)
 
 
 def stage_rows(

@@ -135,6 +135,7 @@ class RuleGrading:
 
     def _add(self, way: Way, count: int, failed: frozenset[int] = frozenset()) -> None:
         """Add the rule of one way; `failed` are the columns of its head that err."""
+        _check_computed(way)
         head = self.rule.head
         opened = tuple(
             place
@@ -184,6 +185,7 @@ class RuleGrading:
     def _touch(self, touched: Predicate, way: Way, count: int) -> tuple[Grade, Atom]:
         """Derive the groups that one way of the inner body touches."""
         group = [column.name for column in touched.columns]
+        _check_computed(way, group)
         bound = _bound(way.literals)
         opened = tuple(n for n, name in enumerate(group) if name not in bound)
         read = {one.name for literal in way.literals for one in literal_variables(literal)}
@@ -273,9 +275,23 @@ def _with_head(way: Way, heads: Mapping[int, Atom]) -> list[tuple[Way, frozenset
     return found
 
 
-def _bound(literals: Iterable[Literal]) -> set[str]:
-    """Name the variables that a body binds by itself."""
-    found: set[str] = set()
+def _check_computed(way: Way, given: Iterable[str] = ()) -> None:
+    """Raise `UnfitError` where an atom computes from what nothing that is left of a way binds."""
+    totals = [one.result.name for one in way.literals if isinstance(one, Aggregate)]
+    bound = _bound(way.literals, {*totals, *given})
+    for literal in way.literals:
+        if isinstance(literal, Positive) and _computed_from(literal.atom) - bound:
+            raise UnfitError("a rule computes what it looks for from what is unknown")
+
+
+def _computed_from(atom: Atom) -> set[str]:
+    computed = [term for term in atom.terms if isinstance(term, Apply)]
+    return {one.name for term in computed for one in term_variables(term)}
+
+
+def _bound(literals: Iterable[Literal], known: Iterable[str] = ()) -> set[str]:
+    """Name the variables that a body binds, where these are known before."""
+    found: set[str] = set(known)
     left = list(literals)
     while ready := [one for one in left if _binds(one, found) is not None]:
         left = [one for one in left if one not in ready]
@@ -290,8 +306,7 @@ def _binds(literal: Literal, known: set[str]) -> set[str] | None:
             name = assigned(literal, known)
             return None if name is None else {name}
         case Positive(atom):
-            computed = [term for term in atom.terms if isinstance(term, Apply)]
-            reads = {one.name for term in computed for one in term_variables(term)}
-            return {v.name for v in literal_variables(literal)} if reads <= known else None
+            names = {v.name for v in literal_variables(literal)}
+            return names if _computed_from(atom) <= known else None
         case _:
             return None

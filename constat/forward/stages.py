@@ -85,7 +85,7 @@ class StageRun:
                 raise ResourceError(f"the limit of {self.bounds.rows:,} rows was reached", "rows")
 
     def _require_time(self) -> None:
-        if time.monotonic() > self.bounds.until:
+        if not self.bounds.clock.left:
             seconds = self.bounds.seconds or self.options.resources.seconds
             raise ResourceError(f"the time limit of {seconds:g} seconds was reached", "seconds")
 
@@ -191,8 +191,7 @@ class StageRun:
             raise MemoryNeededError(f"its arrays would need {megabytes:,} MB of {limit >> 20:,} MB")
 
     def _resources(self) -> object:
-        left = max(0.0, self.bounds.until - time.monotonic())
-        return replace(self.options.resources, seconds=left)
+        return replace(self.options.resources, seconds=self.bounds.clock.left)
 
 
 def _columnar() -> ModuleType:

@@ -131,6 +131,21 @@ class Predicate:
         places = {column.name: place for place, column in enumerate(self.columns)}
         return tuple(places[name] for name in names if name in places)
 
+    @property
+    def given(self) -> tuple[int, ...]:
+        """The positions of the columns that goal or caller must bind.
+
+        `@[given(days)]` names them, or `@[given]` stands before each.
+        """
+        if "given" not in self.attributes and not any(c.attributes for c in self.columns):
+            return ()
+        names = {name.strip() for name in self.attributes.get("given", "").split(",")}
+        return tuple(
+            place
+            for place, column in enumerate(self.columns)
+            if column.name in names or "given" in column.attributes
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Rule:
@@ -192,6 +207,11 @@ class Program:
         return tuple(rule for rule in self.rules if rule.head.predicate == predicate)
 
 
+def is_wildcard(term: Term) -> bool:
+    """Tell whether a term was written `_`: as an argument of an atom it reads no column."""
+    return isinstance(term, Variable) and term.name[:1] == "_" and term.name[1:].isdigit()
+
+
 def term_variables(term: Term) -> Iterator[Variable]:
     """Every variable occurrence of a term, left to right."""
     # Most terms are variables or constants, and planning asks for millions of them.
@@ -244,6 +264,24 @@ def outer_names(rule: Rule) -> tuple[str, ...]:
         else:
             names.update(dict.fromkeys(variable.name for variable in literal_variables(literal)))
     return tuple(names)
+
+
+def unread_variables(rule: Rule) -> frozenset[str]:
+    """The names of what was written `_` as an argument of an atom of the body, and nowhere else."""
+    times: dict[str, int] = {}
+    for term in rule.head.terms:
+        for variable in term_variables(term):
+            times[variable.name] = 2
+    written: set[str] = set()
+    for literal in rule.body:
+        for variable in literal_variables(literal):
+            times[variable.name] = times.get(variable.name, 0) + 1
+        for inner in literal.body if isinstance(literal, Aggregate) else (literal,):
+            if isinstance(inner, Positive | Negative):
+                written.update(
+                    t.name for t in inner.atom.terms if isinstance(t, Variable) and is_wildcard(t)
+                )
+    return frozenset(name for name in written if times[name] == 1)
 
 
 def local_names(rule: Rule, aggregate: Aggregate) -> tuple[str, ...]:

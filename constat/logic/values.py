@@ -19,7 +19,7 @@ from decimal import Decimal, InvalidOperation
 from enum import Enum
 from types import MappingProxyType
 
-from constat.logic.structure_text import is_structure, shown
+from constat.logic.structure_text import is_structure
 
 
 class Kind(Enum):
@@ -108,20 +108,6 @@ def format_value(value: Value, kind: Kind) -> str:
             return f"{value:f}"
         case _:
             return str(value)
-
-
-def display_value(value: Slot, kind: Kind) -> str:
-    """Write a value for people: floats in short decimal form, times without needless digits."""
-    if isinstance(value, Open):
-        return "?"
-    if kind is Kind.FLOAT:
-        return repr(value)
-    text = format_value(value, kind)
-    if kind is Kind.STRUCTURE:
-        return shown(text)
-    if kind is Kind.TIMESTAMP and text.endswith(".000000Z"):
-        return text[:-8] + "Z"
-    return text
 
 
 def check_symbol(text: str) -> str:

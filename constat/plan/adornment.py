@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from constat.analysis import AnalysedProgram
-from constat.logic import Constant, Rule
+from constat.diagnostics import ConstatError, Diagnostic
+from constat.logic import Constant, Predicate, Rule
 from constat.plan.compilation import compile_rule
 from constat.plan.costs import predicates_of, rules_by_head
 from constat.plan.operators import (
@@ -27,11 +28,14 @@ from constat.plan.operators import (
 
 
 def adorn(
-    analysed: AnalysedProgram, goal: ProcedureKey, costs: Mapping[str, int]
+    analysed: AnalysedProgram,
+    goal: ProcedureKey,
+    costs: Mapping[str, int],
+    known: Mapping[ProcedureKey, Procedure] | None = None,
 ) -> dict[ProcedureKey, Procedure]:
-    """Plan every procedure reachable from the goal."""
+    """Plan every procedure reachable from the goal, and give them with those that are known."""
     heads = rules_by_head(analysed)
-    procedures: dict[ProcedureKey, Procedure] = {}
+    procedures: dict[ProcedureKey, Procedure] = dict(known or {})
     waiting = [goal]
     while waiting:
         key = waiting.pop()
@@ -65,6 +69,9 @@ def _procedure(
     costs: Mapping[str, int],
 ) -> Procedure:
     predicate, columns = key
+    declared = analysed.program.predicates.get(predicate)
+    if declared is not None and declared.given:
+        raise ConstatError([not_bound(declared)])
     rules = [
         compile_rule(
             number, analysed.rules[number], columns, analysed.variable_kinds[number], costs
@@ -82,6 +89,18 @@ def _procedure(
 
     stated = tuple(fact for fact in facts if fact is not None)
     return Procedure(predicate, columns, stated, tuple(sorted(rules, key=rank)))
+
+
+def not_bound(predicate: Predicate) -> Diagnostic:
+    """Report a predicate whose given columns nobody binds in a program that is run as it is."""
+    return Diagnostic(
+        "C0249",
+        f"the rules of `{predicate.name}` are given values, and nobody gives them here",
+        predicate.span,
+        label="declared with `given`",
+        note="whole relations have no goal that binds a column",
+        help="leave this predicate to `constat prove` and `constat query`",
+    )
 
 
 def ground_fact(number: int, rule: Rule) -> GroundFact | None:

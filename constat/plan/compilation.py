@@ -27,6 +27,7 @@ from constat.logic import (
     Value,
     Variable,
     is_never_negative,
+    is_wildcard,
     literal_variables,
     local_names,
     outer_names,
@@ -94,7 +95,9 @@ class _Body:
         costs: Mapping[str, int] | Rank,
         *,
         keep_all: bool,
+        fixed: int = 0,
     ) -> None:
+        self.fixed = fixed
         self.rule = rule
         self.kinds = kinds
         self.costs = costs
@@ -191,6 +194,8 @@ class _Body:
                 tuple(same),
                 len(atom.terms),
                 place,
+                _read(atom, bound),
+                self.fixed,
             )
         )
         for column in kept:
@@ -201,8 +206,9 @@ class _Body:
 
     def _add_absence(self, atom: Atom) -> None:
         bound = self._bound_columns(atom)
+        read = _read(atom, bound)
         self.steps.append(
-            Absence(atom.predicate, tuple(bound), tuple(bound.values()), len(atom.terms))
+            Absence(atom.predicate, tuple(bound), tuple(bound.values()), len(atom.terms), read)
         )
 
     def _bound_columns(self, atom: Atom) -> dict[int, int]:
@@ -244,7 +250,7 @@ class _Body:
         if literal.target is not None:
             names.update(dict.fromkeys(v.name for v in term_variables(literal.target)))
         group = tuple(name for name in names if name not in local)
-        inner = _Body(self.rule, self.kinds, self.costs, keep_all=True)
+        inner = _Body(self.rule, self.kinds, self.costs, keep_all=True, fixed=len(group))
         inner.start_group(group, literal.body)
         for number in order_body(literal.body, set(group), set(names), self.costs):
             inner.add(literal.body[number], -1)
@@ -284,6 +290,12 @@ class _Body:
     def kind(self, term: Term) -> Kind:
         """The kind of a typed term."""
         return kind_of(term, self.kinds)
+
+
+def _read(atom: Atom, bound: Mapping[int, int]) -> Columns:
+    """The columns that an atom reads and nothing binds: those where it does not write `_`."""
+    terms = enumerate(atom.terms)
+    return tuple(place for place, term in terms if place not in bound and not is_wildcard(term))
 
 
 def expression_of(term: Term, slots: Mapping[str, int], kinds: Mapping[str, Kind]) -> Expression:

@@ -60,6 +60,8 @@ class Join:
 
     `kept` columns are appended; `same` lists pairs of columns that must be equal (a variable that
     occurs twice in the atom). `literal` is the place in the rule's body, -1 inside an aggregate.
+    `read` are the columns besides `columns` that the atom reads: those where it writes no `_`.
+    The first `fixed` slots keep what they hold whatever they meet: the group of an aggregate.
     """
 
     predicate: str
@@ -69,16 +71,22 @@ class Join:
     same: tuple[tuple[int, int], ...]
     arity: int
     literal: int
+    read: Columns = ()
+    fixed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Absence:
-    """Keep the bindings for which no row of `predicate` has the `key` slots in `columns`."""
+    """Keep the bindings for which no row of `predicate` has the `key` slots in `columns`.
+
+    `read` are the columns besides that the atom reads.
+    """
 
     predicate: str
     columns: Columns
     key: tuple[int, ...]
     arity: int
+    read: Columns = ()
 
 
 @dataclass(frozen=True, slots=True)

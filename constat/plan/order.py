@@ -40,63 +40,62 @@ def order_body(
     """
     rank: Rank = partial(_rank, costs=costs) if isinstance(costs, Mapping) else costs
     known = set(bound)
-    shared = _shared_names(body, bound, outer)
+    binds = [_binds(literal) for literal in body]
+    shared = _shared_names(body, binds, bound, outer)
+    needs = [_needs(literal, outer, shared, body) for literal in body]
     left = list(range(len(body)))
     order: list[int] = []
     while left:
-        ready = [
-            place
-            for place in left
-            if _ready(body[place], known, outer, shared) and _bound_of(body[place], body) <= known
-        ]
-        if not ready:
-            # Analysis has refused unsafe rules; what is left waits only for a mode that cannot be
-            # met.
-            ready = left[:1]
-        best = min(ready, key=lambda place: (*rank(body[place], known), place))
+        # Analysis has refused unsafe rules; what is never ready waits only for a mode that cannot
+        # be met.
+        ready = [n for n in left if any(one <= known for one in needs[n])] or left[:1]
+        best = ready[0]
+        if len(ready) > 1:
+            best = min(ready, key=lambda place: (*rank(body[place], known), place))
         left.remove(best)
         order.append(best)
-        known.update(_binds(body[best]))
+        known |= binds[best]
     return tuple(order)
 
 
-def _shared_names(body: Sequence[Literal], bound: set[str], outer: set[str]) -> set[str]:
+def _shared_names(
+    body: Sequence[Literal], binds: Sequence[set[str]], bound: set[str], outer: set[str]
+) -> set[str]:
     """Variables that some literal other than a negated one can bind.
 
     A negated atom waits for these only.
     """
     names = set(bound)
-    for literal in body:
-        if not isinstance(literal, Negative):
-            names.update(
-                _binds(literal) & outer if isinstance(literal, Aggregate) else _binds(literal)
-            )
+    for literal, found in zip(body, binds, strict=True):
+        names |= found & outer if isinstance(literal, Aggregate) else found
     return names
 
 
-def _ready(literal: Literal, known: set[str], outer: set[str], shared: set[str]) -> bool:
+def _needs(
+    literal: Literal, outer: set[str], shared: set[str], body: Sequence[Literal]
+) -> list[set[str]]:
+    """Sets of variables, any of which is enough for a literal to be taken."""
     match literal:
-        case Comparison("=", left, right):
-            if isinstance(left, Variable) and left.name not in known:
-                return _names(right) <= known
-            if isinstance(right, Variable) and right.name not in known:
-                return _names(left) <= known
-            return _names(left) | _names(right) <= known
-        case Comparison(left=left, right=right):
-            return _names(left) | _names(right) <= known
+        case Comparison(operator, left, right):
+            # An equation gives one side's variable from the other side.
+            found = [_names(left) | _names(right)]
+            if operator == "=":
+                found += [_names(right)] if isinstance(left, Variable) else []
+                found += [_names(left)] if isinstance(right, Variable) else []
+            return found
         case Positive(atom):
-            return _applied_names(atom) <= known
+            return [_applied_names(atom)]
         case Negative(atom):
             names = {variable.name for variable in literal_variables(literal)}
-            return (names & shared) <= known and _applied_names(atom) <= known
+            return [(names & shared) | _applied_names(atom)]
         case Aggregate(result=result):
             names = {variable.name for variable in literal_variables(literal)}
-            return ((names & outer) - {result.name}) <= known
+            return [((names & outer) - {result.name}) | _bound_of(literal, body)]
 
 
-def _bound_of(literal: Literal, body: Sequence[Literal]) -> set[str]:
+def _bound_of(literal: Aggregate, body: Sequence[Literal]) -> set[str]:
     """The variables that a recursive aggregate is compared with: its step decides that, too."""
-    if not isinstance(literal, Aggregate) or not literal.recursive:
+    if not literal.recursive:
         return set()
     compared = (one for one in body if isinstance(one, Comparison))
     sides = (side for one in compared for side in ((one.left, one.right), (one.right, one.left)))

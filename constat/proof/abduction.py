@@ -18,10 +18,11 @@ from __future__ import annotations
 import heapq
 import itertools
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
+from constat.evaluation import LimitReachedError
 from constat.proof.abduction_state import State, start_state
 from constat.proof.abduction_steps import Expander
 from constat.proof.symbolic import UnsolvedError
@@ -100,15 +101,24 @@ class Search:
                 stopped = f"after {self.seconds:g} s, which is the time it has"
                 break
             taken += 1
-            _, _, state = heapq.heappop(waiting)
-            if state.tasks:
-                for one in reversed(list(expander.expanded(state))):
-                    put(one)
-            else:
-                self.finish(state, expander)
+            _, _, state = waiting[0]
+            try:
+                made = list(expander.expanded(state)) if state.tasks else []
+                if not state.tasks:
+                    self.finish(state, expander)
+            except LimitReachedError as limit:
+                stopped = f"because {limit}"
+                break
+            heapq.heappop(waiting)
+            for one in reversed(made):
+                put(one)
         bound = waiting[0][0] if waiting else None
         self.found.sort(key=_for_people)
-        unsolved = sorted(expander.unsolved | (set() if self.found else expander.bounded))
+        unsolved = sorted(
+            expander.unsolved
+            | (set() if self.found else expander.bounded)
+            | {f"values of {name} that contradict each other" for name in self.worlds.contradicted}
+        )
         if waiting and not stopped:
             stopped = f"with {len(self.found)} sets, which is how many are wanted"
         return Abduction(tuple(self.found), bound, self.dropped, tuple(unsolved), stopped)
@@ -125,11 +135,26 @@ class Search:
         self.tried.add(chosen.delta)
         if not self.worlds.proves(self.goal, chosen.delta):
             self.dropped += 1
-        elif not any(self.worlds.proves(self.goal, part) for part in _parts(chosen.delta)):
+            return
+        part = next(
+            (one for one in _parts(chosen.delta) if self.worlds.proves(self.goal, one)), None
+        )
+        if part is None:
             self.found.append(Found(state.cost, chosen))
-        elif not any(_has_part(one.chosen, chosen) for one in self.found):
+        else:
             # A part of it is enough, and the search may not come by that part alone.
-            self.dropped += 1
+            self.finish(self._narrowed(state, chosen, part), expander)
+
+    def _narrowed(self, state: State, chosen: Chosen, part: Delta) -> State:
+        """Return a state with the facts of a part only."""
+        added = tuple(
+            one
+            for one, row in zip(state.added, chosen.rows, strict=True)
+            if (one.predicate, row) in part.added
+        )
+        cost = sum((self.costs.added[name] for name, _ in part.added), Decimal(0))
+        cost += sum((self.costs.removed[name] for name, _ in part.removed), Decimal(0))
+        return replace(state, added=added, removed=part.removed, cost=cost)
 
 
 def _for_people(found: Found) -> tuple[Decimal, int, int, list[tuple[str, str]]]:
@@ -141,11 +166,6 @@ def _for_people(found: Found) -> tuple[Decimal, int, int, list[tuple[str, str]]]
 def _is_part(one: Chosen, other: Chosen) -> bool:
     """Tell whether a set found before says as much with no more."""
     return one.shapes <= other.shapes
-
-
-def _has_part(one: Chosen, other: Chosen) -> bool:
-    """Tell whether a set that was found is a part of another."""
-    return one.delta.added <= other.delta.added and one.delta.removed <= other.delta.removed
 
 
 def _parts(delta: Delta) -> Iterator[Delta]:

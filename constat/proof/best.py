@@ -54,5 +54,5 @@ def first_nodes(
 
 
 def _settled(ways: Ways, facts: tuple[Fact, ...], measure: Measure, steps: int) -> dict[Fact, Node]:
-    settled = settle(facts, ways.of, measure, Steps(_PER_WAY * steps))
+    settled = settle(facts, ways.of, measure, Steps(_PER_WAY * steps, ways.reading.clock))
     return {fact: one.way.settled(one.listed) for (fact, _), one in settled.items()}

@@ -12,7 +12,7 @@ import hashlib
 import json
 from typing import TYPE_CHECKING, TypeAlias
 
-from constat.logic import Kind, Open, format_value
+from constat.logic import Kind, NullCell, Open, format_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,9 +20,12 @@ if TYPE_CHECKING:
     from constat.logic import Slot
 
 Json: TypeAlias = "str | int | Sequence[Json] | Mapping[str, Json] | None"
-TextRow: TypeAlias = "tuple[str | None, ...]"
+Cell: TypeAlias = "str | int | tuple[str] | tuple[str, int] | None"
+TextRow: TypeAlias = "tuple[Cell, ...]"
+"""A row in a certificate: texts, places of shared structures, null cells, ``None`` for ⋆."""
 
 _TEXTS = frozenset({Kind.SYMBOL, Kind.DATE, Kind.TIMESTAMP, Kind.BOOL, Kind.STRUCTURE})
+_FORMS = ("none", "maybe", "unknown")
 _ENCODER = json.JSONEncoder(ensure_ascii=True, sort_keys=True, separators=(",", ":"))
 
 
@@ -50,13 +53,13 @@ def clean(text: str) -> str:
 
 
 def speller(kinds: Sequence[Kind]) -> Callable[[Sequence[Slot]], TextRow]:
-    """Return the function that spells a row of these kinds; ⋆ becomes ``None``."""
+    """Return the function that spells a row as its source gave it; what is no value is ``None``."""
     plain = all(kind in _TEXTS for kind in kinds)
 
     def spell(row: Sequence[Slot]) -> TextRow:
         return tuple(
             [
-                None if isinstance(slot, Open) else format_value(slot, kind)
+                None if isinstance(slot, Open | NullCell) else format_value(slot, kind)
                 for slot, kind in zip(row, kinds, strict=True)
             ]
         )
@@ -67,19 +70,30 @@ def speller(kinds: Sequence[Kind]) -> Callable[[Sequence[Slot]], TextRow]:
     return spell_texts if plain else spell
 
 
-def sort_key(row: TextRow) -> tuple[tuple[bool, str], ...]:
-    """Order rows as arrays of strings, ``None`` first."""
-    return tuple([(cell is not None, cell or "") for cell in row])
+def sort_key(row: TextRow) -> tuple[tuple[int, int, str], ...]:
+    """Order rows by their cells: ``None``, null cells, places in the table, texts."""
+    return tuple(map(_cell_order, row))
+
+
+def _cell_order(cell: Cell) -> tuple[int, int, str]:
+    if isinstance(cell, str):
+        return (5, 0, cell)
+    if isinstance(cell, int):
+        return (4, cell, "")
+    if cell is None:
+        return (0, 0, "")
+    return (1 + _FORMS.index(cell[0]), cell[1] if len(cell) > 1 else 0, "")
 
 
 def sorted_rows(rows: Iterable[TextRow]) -> list[TextRow]:
     """Return distinct rows in order."""
     distinct = set(rows)
-    if all(None not in row for row in distinct):
+    if all(type(cell) is str for row in distinct for cell in row):
         return sorted(distinct)
     return sorted(distinct, key=sort_key)
 
 
 def rows_hash(rows: Iterable[TextRow]) -> str:
     """Return the hash of rows: sorted, each in canonical form and followed by a newline."""
-    return sha256("".join(canonical(list(row)) + "\n" for row in sorted_rows(rows)))
+    ordered = sorted(rows, key=sort_key)
+    return sha256("".join(canonical(list(row)) + "\n" for row in ordered))

@@ -18,25 +18,27 @@ from constat.proof.canonical import (
     object_form,
     sha256,
     sorted_rows,
-    speller,
 )
 from constat.proof.confidence import millionths, spell
 from constat.proof.encoding import encode_program
 from constat.proof.instances import AggregateCode
 from constat.proof.levels import Completeness
+from constat.proof.notation import Notation
 from constat.proof.proofs import FactNode
 from constat.proof.shown import Outsides
 from constat.proof.summaries import summarise
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from constat.logic import Slot
-    from constat.proof.canonical import Json
+    from constat.proof.canonical import Json, TextRow
     from constat.proof.decide import Decision
     from constat.proof.encoding import EncodedProgram
     from constat.proof.outside import Fact
     from constat.proof.proofs import Node, Proof, RuleNode
 
-FORMAT = "constat-cert/1"
+FORMAT = "constat-cert/2"
 MOST_CONFLICTS = 100
 
 
@@ -47,13 +49,14 @@ def build_certificate(
     engine_version: str,
     supersedes: str | None = None,
     as_of: str | None = None,
+    shares: bool = True,
 ) -> bytes:
     """Write the certificate of a decision; ``created`` is a UTC time in ``Timestamp`` spelling.
 
     ``supersedes`` is the identity of the proof that this one takes the place of, ``as_of`` the time
-    at which the facts had been recorded.
+    at which the facts had been recorded. Unless it `shares`, every structure is written out.
     """
-    writer = _Writer(decision, supersedes, as_of)
+    writer = _Writer(decision, supersedes, as_of, shares=shares)
     members = writer.members()
     members["record"] = {
         "created": created,
@@ -73,24 +76,30 @@ def build_certificate(
 class _Writer:
     """Encodes one decision; indices are given out as members are made."""
 
-    def __init__(self, decision: Decision, supersedes: str | None, as_of: str | None) -> None:
+    def __init__(
+        self, decision: Decision, supersedes: str | None, as_of: str | None, *, shares: bool
+    ) -> None:
         self.decision = decision
+        self.shares = shares
         self.supersedes = supersedes
         self.as_of = as_of
         self.proof: Proof = decision.proof
         self.program = decision.reading.program
         self.encoded: EncodedProgram = encode_program(self.program, decision.goal.predicate)
         self.outside = Outsides(self.proof, self.encoded.assumptions)
-        self.spellers = {
-            name: speller(predicate.kinds)
-            for name, predicate in self.program.program.predicates.items()
-        }
+        self.notation = Notation()
+        self.spellers: dict[str, Callable[[Sequence[object]], TextRow]] = {}
         self.place_of_node = {fact: place for place, fact in enumerate(self.proof.nodes)}
         self.completeness = Completeness(self.proof, self.outside.is_inline)
 
     def members(self) -> dict[str, object]:
         """Encode all members but the record and the hashes."""
-        self.outside.collect()
+        self.outside.collect(shares=self.shares)
+        self.notation = self.outside.notation
+        self.spellers = {
+            name: self.notation.speller(predicate.kinds)
+            for name, predicate in self.program.program.predicates.items()
+        }
         facts, opened = self.outside.facts_json(), self.outside.open_json()
         coverage = self.outside.coverage_json()
         summaries = self.summaries()
@@ -108,6 +117,10 @@ class _Writer:
             "header": self.header(summaries),
             "sources": self.outside.sources_json(),
             "assumptions": [*self.outside.assumptions_json(), *self.conflicts()],
+            "values": self.notation.shared.entries,
+            "labels": self.notation.labels_json,
+            "filled": [],
+            "redaction": None,
         }
 
     def conflicts(self) -> list[Json]:
@@ -130,11 +143,13 @@ class _Writer:
         decision = self.decision
         predicate = decision.goal.predicate
         pattern = [OPEN if cell is None else cell for cell in self.proof.pattern]
-        texts = self.spellers[predicate](pattern)  # type: ignore[arg-type]  # no cell is an error
+        texts: list[Json] = list(self.spellers[predicate](pattern))
+        for place in self.proof.unread:
+            texts[place] = ["_"]
         under = {self.outside.assumption(one) for one in decision.assumptions}
         exhausted = decision.exact and decision.verdict.value != "UNRESOLVED"
         return {
-            "goal": [predicate, list(texts)],
+            "goal": [predicate, texts],
             "verdict": decision.verdict.value,
             "under": sorted(one for one in under if one is not None),
             "confidence": spell(millionths(decision.confidence)),
@@ -149,6 +164,7 @@ class _Writer:
             "supersedes": self.supersedes,
             "libraries": [],
             "approvals": self.encoded.approvals,
+            "asked_by": None,
         }
 
     def node(self, node: Node) -> Json:
@@ -177,13 +193,15 @@ class _Writer:
     def bind(self, node: RuleNode) -> list[Json]:
         """Encode a substitution."""
         code = self.proof.code(node.rule)
-        known: list[Slot] = list(node.values)
+        known: list[Slot] = [
+            OPEN if place in code.unread else value for place, value in enumerate(node.values)
+        ]
         for place, _ in node.totals:
             literal = code.body[place]
             if isinstance(literal, AggregateCode):
                 # A lower bound is no value; it need not even fit the kind.
                 known[literal.result] = OPEN
-        outer: list[Json] = list(speller(code.kinds[: code.outer])(tuple(known)))
+        outer: list[Json] = list(self.notation.speller(code.kinds[: code.outer])(known))
         return [*outer, *[None] * (len(code.names) - code.outer)]
 
     def premises(self, node: RuleNode) -> list[Json]:
@@ -194,7 +212,7 @@ class _Writer:
             literal = code.body[place]
             if not isinstance(literal, AggregateCode):
                 raise TypeError(literal)
-            spelled = speller([code.kinds[slot] for slot in literal.inner])
+            spelled = self.notation.speller([code.kinds[slot] for slot in literal.inner])
             pairs = {spelled(one.values): one.premises for one in total.summands}
             found[place] = [
                 [list(values), [self.premise(one) for one in pairs[values]]]
@@ -214,7 +232,8 @@ class _Writer:
         for (predicate, columns), entry in sorted(inside.entries.items()):
             if not entry.keys:
                 continue
-            spelled = speller([predicates[predicate].kinds[column] for column in columns])
+            kinds = predicates[predicate].kinds
+            spelled = self.notation.speller([kinds[column] for column in columns])
             orders = sorted(
                 (self.encoded.place_of_rule[number], order)
                 for number, order in entry.orders.items()
@@ -239,7 +258,9 @@ class _Writer:
         for (number, place, group), exact in self.proof.slice.aggregates.known.items():
             if exact.sources:
                 code = self.proof.code(number)
-                summary = summarise(code, place, group, exact, self.outside.source)
+                summary = summarise(
+                    code, place, group, exact, self.outside.source, self.notation.speller
+                )
                 summary["rule"] = self.encoded.place_of_rule[number]
                 found.append(summary)
         return found

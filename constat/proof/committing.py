@@ -14,6 +14,7 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from constat.proof.canonical import canonical, object_form, sha256
+from constat.proof.decoding import read_members
 from constat.proof.levels import CLOSING, COMMITTED, DECLARED, DERIVED, INLINE, RERUNNABLE
 
 if TYPE_CHECKING:
@@ -30,7 +31,13 @@ def with_commitments(certificate: bytes, commitments: Mapping[int, Members]) -> 
     members: Members = json.loads(certificate)
     for place, source in enumerate(members["sources"]):
         source["commitment"] = commitments.get(place)
-    members["header"]["level"] = _level(members)
+    read = {**read_members(certificate), "sources": members["sources"]}
+    members["header"]["level"] = _level(read)
+    return sealed(members)
+
+
+def sealed(members: Members) -> bytes:
+    """Return a certificate with its identity and digest made anew."""
     parts = {name: canonical(value) for name, value in members.items()}
     unnamed = frozenset({"proofs", "record", "identity", "digest"})
     parts["identity"] = canonical(sha256(object_form(parts, unnamed)))

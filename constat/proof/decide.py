@@ -8,7 +8,6 @@ after the first evaluation; every later question is put to the recorded answers.
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
@@ -19,11 +18,12 @@ from constat.evaluation import (
     CERTAIN,
     CONCEIVABLE,
     POSSIBLE,
+    FillablePredicate,
     Verdict,
     conflicts_met,
     ignore_event,
 )
-from constat.logic import OPEN, Constant, Variable
+from constat.logic import OPEN, Constant, NullCell, Variable, is_wildcard
 from constat.proof.acceptance import Budget, Replay, minimal_reading
 from constat.proof.best import first_nodes
 from constat.proof.confidence import MILLION
@@ -31,19 +31,21 @@ from constat.proof.missing import Gap, find_gaps
 from constat.proof.projection import with_projections
 from constat.proof.proofs import Proof, UnshownError, UnsupportedError
 from constat.proof.reading import Reading, accepting_reading, hard_reading
-from constat.proof.slices import TooLargeError
+from constat.proof.slices import LateError, TooLargeError
 from constat.proof.text_sizes import is_too_long
 from constat.proof.unknown import UnknownOutcome
+from constat.proof.unknown_cells import unknown_rows
 
 if TYPE_CHECKING:
     from constat.analysis import AnalysedProgram
-    from constat.evaluation import Assumption, Engine, Externals, Limits, Observer, Outcome
+    from constat.evaluation import Assumption, Clock, Engine, Externals, Limits, Observer, Outcome
     from constat.logic import Atom, OpenRow
     from constat.proof.outside import Fact
     from constat.proof.topk import Ranking
 
 
 _BEST_STEPS = 2_000_000
+_MOST_CELLS = 20
 # Minimal sets are a service, not the verdict: they may not take longer than a person waits.
 _REPLAY_SECONDS = 3.0
 _TOO_LARGE = (
@@ -118,27 +120,59 @@ def decide(  # noqa: PLR0913  # the engine's own arguments, handed through
     ranking: Ranking | None = None,
     observe: Observer = ignore_event,
 ) -> Decision:
-    """Evaluate a goal once and say what follows.
+    """Evaluate a goal and say what follows.
 
     With `exhaust` the most confident proof is looked for; with a `ranking` the first by it: of
-    those the lowest or the smallest, within a bound of steps.
+    those the lowest or the smallest, within a bound of steps. Where null cells leave the goal open
+    it is evaluated again with what somebody says of them.
     """
-    exhaust = exhaust or ranking is not None
+    limits = limits.begun()
+    arguments = (engine, program, goal)
+    wanted = (exhaust or ranking is not None, ranking, observe)
+    first = _once(*arguments, externals, limits, *wanted)
+    if first.verdict is not Verdict.UNRESOLVED:
+        return first
+    filled = {
+        name: one.filled()
+        for name, one in externals.items()
+        if isinstance(one, FillablePredicate) and one.may_fill
+    }
+    if not filled or not limits.left:
+        return first
+    second = _once(*arguments, {**externals, **filled}, limits, *wanted)
+    return first if second.verdict is Verdict.UNRESOLVED else second
+
+
+def _once(  # noqa: PLR0913, PLR0917  as above
+    engine: Engine,
+    program: AnalysedProgram,
+    goal: Atom,
+    externals: Externals,
+    limits: Limits,
+    exhaust: bool,  # noqa: FBT001  as above
+    ranking: Ranking | None,
+    observe: Observer,
+) -> Decision:
+    """Evaluate a goal once and say what follows."""
     projected = with_projections(program)
-    started = time.monotonic()
-    outcome = engine.evaluate(projected, goal, externals, limits, exhaust=exhaust, observe=observe)
-    # The proof has what evaluation left of the time.
-    left = limits.after(time.monotonic() - started)
-    budget = Budget(seconds=min(left.seconds, _REPLAY_SECONDS))
-    replay = Replay(engine, outcome, externals, left, budget)
-    deciding = _Deciding(replay, outcome, exhaust, ranking)
+    proving = limits.proving()
+    bounds = replace(limits, afterwards=proving)
+    outcome = engine.evaluate(projected, goal, externals, bounds, exhaust=exhaust, observe=observe)
+    # The proof has what evaluation left of the time, and a grace.
+    budget = Budget(seconds=min(limits.left, _REPLAY_SECONDS))
+    replay = Replay(engine, outcome, externals, limits, budget)
+    deciding = _Deciding(replay, outcome, exhaust, ranking, proving)
     strength = outcome.strength(goal)
     try:
         if strength != POSSIBLE and outcome.stopped not in {"", "settled"}:
             return _short(_decided_or_open(deciding, strength))
         return _short(_shown_or_open(deciding, strength))
+    except LateError as late:
+        return _undecided(outcome, _nothing_claimed(outcome), limit=str(late))
     except TooLargeError:
         return _undecided(outcome, _nothing_claimed(outcome), limit=_TOO_LARGE)
+    finally:
+        proving.release()
 
 
 def _short(decision: Decision) -> Decision:
@@ -153,7 +187,7 @@ def _decided_or_open(deciding: _Deciding, strength: int) -> Decision:
     try:
         return _decided(deciding, strength)
     except UnsupportedError:
-        return _unresolved(deciding.replay)
+        return _unresolved(deciding)
 
 
 def _shown_or_open(deciding: _Deciding, strength: int) -> Decision:
@@ -171,7 +205,7 @@ def _shown_or_open(deciding: _Deciding, strength: int) -> Decision:
                 return deciding.under(proved=strength == CERTAIN)
             except UnshownError:
                 pass
-        return _unresolved(deciding.replay, limit=_NOT_SHOWN)
+        return _unresolved(deciding, limit=_NOT_SHOWN)
 
 
 def _decided(deciding: _Deciding, strength: int) -> Decision:
@@ -184,38 +218,39 @@ def _decided(deciding: _Deciding, strength: int) -> Decision:
         case _ if strength in {ACCEPTED, CONCEIVABLE}:
             return deciding.under(proved=strength == ACCEPTED)
         case _:
-            return _unresolved(deciding.replay)
+            return _unresolved(deciding)
 
 
 @dataclass(frozen=True, slots=True)
 class _Deciding:
-    """Makes the decision for a goal whose strength is known."""
+    """Makes the decision for a goal whose strength is known, as long as `clock` allows."""
 
     replay: Replay
     outcome: Outcome
     exhaust: bool
     ranking: Ranking | None
+    clock: Clock
 
     def proved(self) -> Decision:
         """Decide PROVED in the hard reading."""
-        proof, best = self.shown(hard_reading(self.outcome))
+        proof, best = self.shown(hard_reading(self.outcome, self.clock))
         return self.decision(proof, Verdict.PROVED, best=best)
 
     def disproved(self) -> Decision:
         """Decide DISPROVED in the hard reading."""
-        proof = self.bounded(hard_reading(self.outcome))
+        proof = self.bounded(hard_reading(self.outcome, self.clock))
         return self.decision(proof, Verdict.DISPROVED, best=proof.absence_confidence())
 
     def under(self, *, proved: bool) -> Decision:
         """Decide under a minimal set of assumptions, as far as proofs can show that it is."""
-        every = accepting_reading(self.outcome)
+        every = accepting_reading(self.outcome, self.clock)
         first, best = self.proven(every, proved=proved)
         wanted = CERTAIN if proved else ABSENT
         found = minimal_reading(self.replay, every, first.used_assumptions(), wanted)
         try:
             # Only a confidence that no other set of assumptions beats is exact.
-            proof, _ = self.proven(found.reading, proved=proved)
-        except UnshownError:
+            proof, _ = self.proven(replace(found.reading, clock=self.clock), proved=proved)
+        except (UnshownError, LateError):
             proof, found = first, replace(found, proven=False)
         verdict = Verdict.PROVED_UNDER if proved else Verdict.DISPROVED_UNDER
         if not proof.accepted_assumptions():
@@ -236,13 +271,14 @@ class _Deciding:
         certain = confidence_of(proof) == MILLION
         if not self.exhaust or (certain and self.ranking is None):
             return proof, None
+        # A better proof is worth the time that was allowed, and no grace.
+        reading = replace(reading, clock=self.replay.limits.running())
+        better = Proof(reading, self.outcome.goal)
         try:
-            nodes = first_nodes(reading, answers, _BEST_STEPS, self.ranking)
+            better.prefer(first_nodes(reading, answers, _BEST_STEPS, self.ranking))
+            better.show(answers, bounded=False)
         except TooLargeError:
             return proof, None
-        better = Proof(reading, self.outcome.goal)
-        better.prefer(nodes)
-        better.show(answers, bounded=False)
         return better, None if certain else confidence_of(better)
 
     def bounded(self, reading: Reading) -> Proof:
@@ -250,7 +286,7 @@ class _Deciding:
         goal = self.outcome.goal
         proof = Proof(reading, goal)
         proof.show((), bounded=True)
-        if proof.slice.possible(goal.predicate, proof.pattern):
+        if proof.slice.possible(goal.predicate, proof.pattern, proof.unread):
             raise UnshownError("a goal is called disproved, and a row of it is possible")
         return proof
 
@@ -279,12 +315,14 @@ def confidence_of(proof: Proof) -> int:
     return max(proof.confidences[answer] for answer in proof.answers)
 
 
-def _unresolved(replay: Replay, limit: str = "") -> Decision:
-    outcome = replay.outcome
+def _unresolved(deciding: _Deciding, limit: str = "") -> Decision:
+    replay, outcome = deciding.replay, deciding.outcome
     if outcome.stopped not in {"", "settled"}:
         return _undecided(outcome, _nothing_claimed(outcome))
     try:
-        proof = _possible(hard_reading(outcome))
+        proof = _possible(hard_reading(outcome, replay.limits.running()))
+    except LateError as late:
+        return _undecided(outcome, _nothing_claimed(outcome), limit=str(late))
     except TooLargeError:
         return _undecided(outcome, _nothing_claimed(outcome), limit=_TOO_LARGE)
     except UnshownError:
@@ -292,11 +330,23 @@ def _unresolved(replay: Replay, limit: str = "") -> Decision:
     if answers_in(proof.reading, outcome.goal) or not _is_possible(proof):
         return _undecided(outcome, _nothing_claimed(outcome), limit=_NOT_SHOWN)
     gaps, left = find_gaps(replay, proof)
+    if not gaps:
+        gaps, left = _of_unknown_cells(outcome, proof)
     return replace(_undecided(outcome, proof, gaps=gaps, limit=limit), gaps_left=left)
 
 
+def _of_unknown_cells(outcome: Outcome, proof: Proof) -> tuple[tuple[Gap, ...], int]:
+    """Name the rows of which the proof reads what nobody knows, where no row is open."""
+    covered = proof.slice.outside.usage.covered
+    rows = [one for one in unknown_rows(outcome) if one.is_among(covered)]
+    gaps = tuple(
+        Gap(one.predicate.name, one.pattern, one.reason, one.tier) for one in rows[:_MOST_CELLS]
+    )
+    return gaps, len(rows) - len(gaps)
+
+
 def _is_possible(proof: Proof) -> bool:
-    return bool(proof.slice.possible(proof.goal.predicate, proof.pattern))
+    return bool(proof.slice.possible(proof.goal.predicate, proof.pattern, proof.unread))
 
 
 def _nothing_claimed(outcome: Outcome) -> Proof:
@@ -356,6 +406,11 @@ def agrees(goal: Atom, row: OpenRow) -> bool:
                 if wanted != value:
                     return False
             case Variable(name=name):
+                if is_wildcard(term):
+                    continue
+                # What may be missing, and is read, may not match.
+                if isinstance(value, NullCell) and not value.is_label:
+                    return False
                 if seen.setdefault(name, value) != value:
                     return False
             case _:

@@ -11,8 +11,9 @@ is that of check/FORMAT.md, sections 2 and 4; ``encoding`` writes it.
 
 from __future__ import annotations
 
+import json
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Self, cast
 
 from constat.analysis import AnalysedProgram
 from constat.logic import (
@@ -25,6 +26,8 @@ from constat.logic import (
     Constant,
     Kind,
     Negative,
+    NullCell,
+    NullPolicy,
     Positive,
     Predicate,
     Program,
@@ -42,6 +45,164 @@ if TYPE_CHECKING:
     from constat.logic import Literal, OpenRow, Slot, Term, Value
 
 Members = dict[str, Any]
+FIRST: Final = "constat-cert/1"
+SECOND: Final = "constat-cert/2"
+# So much text a table of shared structures may stand for where it is written out.
+_MOST_TEXT: Final = 400_000_000
+
+
+class NullText(str):
+    """A cell without a value among texts: it reads as one, and equals nothing but the same cell."""
+
+    __slots__ = ("cell",)
+
+    cell: NullCell
+
+    def __new__(cls, cell: NullCell) -> Self:
+        """Make the text of a cell."""
+        found = super().__new__(cls, str(cell))
+        found.cell = cell
+        return found
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether the other is the same cell."""
+        return isinstance(other, NullText) and self.cell == other.cell
+
+    def __hash__(self) -> int:
+        """Hash the cell."""
+        return hash(self.cell)
+
+
+def read_members(certificate: bytes | str) -> Members:
+    """Read a certificate of either format as one without tables: all cells are texts.
+
+    Shared structures are written out, null cells are `NullText`, what is not read is a variable
+    whose name says so, and the header's ``unread`` are the columns that the goal does not read.
+    ``ValueError`` for what is no certificate. Nested certificates stay as they are.
+    """
+    members = json.loads(certificate)
+    if not isinstance(members, dict) or members.get("format") not in {FIRST, SECOND}:
+        raise ValueError("this is no certificate of a format that is known")
+    try:
+        return _opened(members) if members["format"] == SECOND else _marked(members)
+    except (KeyError, IndexError, TypeError, AttributeError):
+        raise ValueError("this is no certificate: a member has another shape") from None
+
+
+def without_wildcards(value: Any) -> Any:  # noqa: ANN401  JSON of rules
+    """Return JSON of rules in which what is not read is a variable of that name."""
+    if not isinstance(value, list):
+        return value
+    if len(value) == 2 and value[0] == "_":  # noqa: PLR2004
+        return ["v", value[1]]
+    return [without_wildcards(one) for one in value]
+
+
+def _marked(members: Members) -> Members:
+    return {**members, "header": {**members["header"], "unread": []}}
+
+
+def _opened(members: Members) -> Members:
+    reader = _Cells(members)
+    name, pattern = members["header"]["goal"]
+    unread = [place for place, cell in enumerate(pattern) if cell == ["_"]]
+    goal = [None if cell == ["_"] else cell for cell in pattern]
+    header = {**members["header"], "goal": [name, reader.row(goal)], "unread": unread}
+    closure = members["closure"]
+    return {
+        **members,
+        "header": header,
+        "rules": [{**rule, "body": without_wildcards(rule["body"])} for rule in members["rules"]],
+        "facts": [
+            {**one, "rows": [reader.fact_row(one["predicate"], row) for row in one["rows"]]}
+            for one in members["facts"]
+        ],
+        "coverage": [_with_rows(one, "keys", reader) for one in members["coverage"]],
+        "open": [{**one, "row": reader.row(one["row"])} for one in members["open"]],
+        "missing": [[one, reader.row(row)] for one, row in members["missing"]],
+        "nodes": [_opened_node(one, reader) for one in members["nodes"]],
+        "closure": {
+            "entries": [_with_rows(one, "keys", reader) for one in closure["entries"]],
+            "rows": [[one, [reader.row(row) for row in rows]] for one, rows in closure["rows"]],
+        },
+        "summaries": [{**one, "group": reader.row(one["group"])} for one in members["summaries"]],
+    }
+
+
+def _with_rows(member: Members, name: str, reader: _Cells) -> Members:
+    return {**member, name: [reader.row(row) for row in member[name]]}
+
+
+def _opened_node(node: Members, reader: _Cells) -> Members:
+    predicate, row = node["fact"]
+    found = {**node, "fact": [predicate, reader.fact_row(predicate, row)]}
+    if node["kind"] == "rule":
+        found["bind"] = reader.row(node["bind"])
+        found["premises"] = [
+            [[reader.row(values), inner] for values, inner in one] if isinstance(one, list) else one
+            for one in node["premises"]
+        ]
+    return found
+
+
+class _Cells:
+    """Cells of a certificate with the tables that they point into."""
+
+    def __init__(self, members: Members) -> None:
+        self.kinds = {
+            one["name"]: [Kind(kind) for _, kind in one["columns"]]
+            for one in members["declarations"]
+        }
+        self.texts: list[str] = []
+        left = _MOST_TEXT
+        for constructor, *fields in members["values"]:
+            inner = ", ".join(self.texts[f] if isinstance(f, int) else f for f in fields)
+            text = f"[{inner}]" if constructor == "[]" else f"{constructor}({inner})"
+            left -= len(text)
+            if left < 0:
+                raise ValueError("the structures of this certificate are too long to write out")
+            self.texts.append(text)
+        self.labels = [self._label(*one) for one in members["labels"]]
+
+    def _label(self, predicate: str, row: list[Any], column: int, ordinal: int) -> NullText:
+        kinds = self.kinds[predicate]
+        known = tuple(
+            None if text is None else decode_value(text, kind)
+            for text, kind in zip(self.row(row), kinds, strict=True)
+        )
+        return NullText(NullCell(NullPolicy.UNKNOWN, predicate, column, known, ordinal))
+
+    def row(self, cells: list[Any]) -> list[Any]:
+        """Return a row of texts; where a cell has no value, nobody asks here of which row."""
+        return [self._cell(cell, "", 0, ()) for cell in cells]
+
+    def fact_row(self, predicate: str, cells: list[Any]) -> list[Any]:
+        """Return a row of texts of a predicate, with its null cells."""
+        if all(isinstance(cell, str) for cell in cells):
+            return cells
+        known = tuple(
+            None if isinstance(cell, list) else decode_value(self._cell(cell, "", 0, ()), kind)
+            for cell, kind in zip(cells, self.kinds[predicate], strict=True)
+        )
+        return [self._cell(cell, predicate, place, known) for place, cell in enumerate(cells)]
+
+    def _cell(
+        self,
+        cell: Any,  # noqa: ANN401  JSON
+        predicate: str,
+        column: int,
+        known: tuple[Value | None, ...],
+    ) -> Any:  # noqa: ANN401  JSON
+        if isinstance(cell, str) or cell is None:
+            return cell
+        if isinstance(cell, int):
+            return self.texts[cell]
+        if cell[0] == "unknown":
+            return self.labels[cell[1]]
+        if cell[0] == "none":
+            return NullText(NullCell(NullPolicy.NONE, predicate, column))
+        return NullText(NullCell(NullPolicy.MAYBE, predicate, column, known, cell[1]))
+
 
 # As deep as a checker reads (FORMAT.md, section 9): the depth of terms is the depth of recursion.
 _DEEPEST: Final = 64
@@ -56,7 +217,9 @@ def decode_program(members: Members) -> AnalysedProgram:
 
 
 def decode_value(text: str, kind: Kind) -> Value:
-    """Read a value in the spelling of certificates."""
+    """Read a value in the spelling of certificates; of a null cell it is the cell."""
+    if isinstance(text, NullText):
+        return cast("Value", text.cell)
     if kind is Kind.FLOAT:
         return float.fromhex(text)
     return parse_value(text, kind)

@@ -8,6 +8,7 @@ rules in the same order, so that the pinned hash names the rules and not the que
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, assert_never
 
@@ -21,14 +22,16 @@ from constat.logic import (
     Variable,
     format_value,
     local_names,
+    null_policies,
     outer_names,
+    unread_variables,
 )
 from constat.proof.canonical import canonical, clean, object_form, sha256
 from constat.proof.confidence import millionths, spell
 from constat.proof.reading import rule_assumption
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Container, Iterable, Iterator, Mapping
 
     from constat.analysis import AnalysedProgram
     from constat.evaluation import Assumption
@@ -41,6 +44,11 @@ APPROVALS: Final = "approved.by.records"
 
 No text can set it: the name of an attribute in a rule file has at most one point.
 """
+
+
+_SAID: Final = ("id", "head", "body", "variables", "confidence", "says")
+# Sentences in all forms and languages, reason codes, units.
+_TOLD: Final = re.compile(r"says(?:_not|_unknown)?(?:\..+)?|reasons|unit\..+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,12 +126,31 @@ def _mentioned(rule: Rule) -> Iterator[str]:
 
 def _declaration(predicate: Predicate, *, external: bool) -> Json:
     says = predicate.attributes.get("says")
+    policies = null_policies(predicate) if external else (None,) * predicate.arity
     return {
         "name": predicate.name,
         "columns": [[column.name, column.kind.value] for column in predicate.columns],
         "external": int(external),
         "says": None if says is None else clean(says),
+        "texts": _texts(
+            {
+                **predicate.attributes,
+                **{
+                    f"unit.{column.name}": column.attributes["unit"]
+                    for column in predicate.columns
+                    if "unit" in column.attributes
+                },
+            }
+        ),
+        "nulls": [None if policy is None else policy.value for policy in policies],
+        "given": list(predicate.given) if not external else [],
     }
+
+
+def _texts(attributes: Mapping[str, str]) -> list[Json]:
+    """Encode what is said of a predicate or a rule besides its sentence: sorted by name."""
+    told = (name for name in attributes if _TOLD.fullmatch(name) and name != "says")
+    return [[clean(name), clean(attributes[name])] for name in sorted(told)]
 
 
 def _rule(program: AnalysedProgram, number: int, assumption: int | None) -> dict[str, Json]:
@@ -134,30 +161,41 @@ def _rule(program: AnalysedProgram, number: int, assumption: int | None) -> dict
         if isinstance(literal, Aggregate):
             names.update(dict.fromkeys(local_names(rule, literal)))
     says = rule.attributes.get("says")
+    unread = unread_variables(rule)
     return {
         "id": clean(rule.id),
         "head": atom_json(rule.head),
-        "body": [_literal(literal) for literal in rule.body],
+        "body": [_literal(literal, unread) for literal in rule.body],
         "variables": [[name, kinds[name].value] for name in names],
         "confidence": spell(millionths(rule.confidence)),
         "says": None if says is None else clean(says),
         "assumption": assumption,
+        "texts": _texts(rule.attributes),
+        "author": None,
+        "owner": None,
+        "version": None,
     }
 
 
 def rule_digest(program: AnalysedProgram, number: int) -> str:
-    """Return the hash of what a rule says: its JSON without ``assumption`` (FORMAT.md, 3)."""
+    """Return the hash of what a rule says (FORMAT.md, 3)."""
     return said_digest(_rule(program, number, None))
 
 
 def said_digest(rule: Mapping[str, Json]) -> str:
-    """Return the hash of what a rule of a certificate says."""
-    return sha256(canonical({name: one for name, one in rule.items() if name != "assumption"}))
+    """Return the hash of what a rule of a certificate says: that in which approvals name it."""
+    return sha256(canonical({name: rule[name] for name in _SAID}))
 
 
-def atom_json(atom: Atom) -> Json:
-    """Encode an atom."""
-    return [atom.predicate, [_term(term) for term in atom.terms]]
+def atom_json(atom: Atom, unread: Container[str] = ()) -> Json:
+    """Encode an atom; ``unread`` are the variables that are written ``_``."""
+    return [
+        atom.predicate,
+        [
+            ["_", term.name] if isinstance(term, Variable) and term.name in unread else _term(term)
+            for term in atom.terms
+        ],
+    ]
 
 
 def _term(term: Term) -> Json:
@@ -174,16 +212,17 @@ def _term(term: Term) -> Json:
             assert_never(term)
 
 
-def _literal(literal: Literal) -> Json:
+def _literal(literal: Literal, unread: Container[str]) -> Json:
     match literal:
         case Positive(atom):
-            return ["+", atom_json(atom)]
+            return ["+", atom_json(atom, unread)]
         case Negative(atom):
-            return ["-", atom_json(atom)]
+            return ["-", atom_json(atom, unread)]
         case Comparison(operator=operator, left=left, right=right):
             return ["?", operator, _term(left), _term(right)]
         case Aggregate(function=function, result=result, target=target, body=body):
             folded = None if target is None else _term(target)
-            return ["a", function, _term(result), folded, [_literal(inner) for inner in body]]
+            inside = [_literal(inner, unread) for inner in body]
+            return ["a", function, _term(result), folded, inside]
         case _:
             assert_never(literal)

@@ -13,19 +13,21 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
-from constat.logic import OPEN, EvaluationError, fold
+from constat.logic import OPEN, EvaluationError, NullCell, NullPolicy, fold
 from constat.proof.instances import (
     ComparisonCode,
     NegativeCode,
     PositiveCode,
     is_ground,
-    is_hole,
+    is_known,
+    is_starred,
 )
 from constat.proof.outside import Usage
 from constat.proof.plain_groups import ReadRows, plain_group
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Set as AbstractSet
 
     from constat.evaluation import Evidence
     from constat.logic import OpenRow, Value
@@ -63,7 +65,9 @@ class Rows(Protocol):
         """Return the bindings under which a literal may be true."""
         ...
 
-    def possible(self, predicate: str, pattern: Pattern) -> list[OpenRow]:
+    def possible(
+        self, predicate: str, pattern: Pattern, unread: AbstractSet[int] = frozenset()
+    ) -> list[OpenRow]:
         """Return the possible rows that match a pattern."""
         ...
 
@@ -97,7 +101,8 @@ class Aggregates:
     def exact(self, code: RuleCode, place: int, literal: AggregateCode, binding: Binding) -> Exact:
         """Return the value for the group that the binding names."""
         group = tuple([binding[slot] for slot in literal.outer])
-        if any(is_hole(cell) for cell in group):
+        # Nobody knows which group it is where a label names it.
+        if not all(map(is_known, group)):
             return Exact(OPEN)
         key = (code.number, place, group)
         known = self.known.get(key)
@@ -193,6 +198,9 @@ class Group:
         distinct = self.distinct(start)
         if not all(is_ground(cells) for cells in distinct):
             return Exact(OPEN)
+        # The least and the greatest are the same whether two assignments are one or not.
+        counts = self.literal.function not in {"min", "max"}
+        fewer = counts and some_may_be_one(distinct)
         certain = True
         targets: list[Value] = []
         for binding in distinct.values():
@@ -200,10 +208,10 @@ class Group:
                 certain &= self._holds(test, binding)
             if self.literal.target is not None:
                 target = self.literal.target.evaluate(binding)
-                certain &= not is_hole(target)
+                certain &= is_known(target)
                 targets.append(target)  # type: ignore[arg-type]  # folded only without holes
         rows: tuple[tuple[Value, ...], ...] = tuple(distinct)  # type: ignore[arg-type]
-        if not certain:
+        if fewer or not certain:
             return Exact(OPEN)
         value = fold_exactly(self.literal, targets, len(rows))
         return Exact(value, rows, tuple(targets), tuple(self.read))
@@ -241,8 +249,7 @@ class Group:
             if any(c is None and s < 0 for c, s in zip(pattern, test.atom.slots, strict=True)):
                 continue
             # A pattern with a hole is answered by an open row where nothing serves it.
-            ready = any(is_hole(cell) and cell is not None for cell in pattern)
-            ready = ready or self.owner.is_served(test.atom.predicate, pattern)
+            ready = is_starred(pattern) or self.owner.is_served(test.atom.predicate, pattern)
             rank = (0 if ready else 1, pattern.count(None))
             if best < 0 or rank < least:
                 best, least = place, rank
@@ -262,6 +269,44 @@ class Group:
             return False
         self.read[test.atom.predicate, row] = None  # type: ignore[index]  # the row is ground
         return True
+
+
+def some_may_be_one(assignments: Iterable[Sequence[Cell]]) -> bool:
+    """Tell whether two of these distinct assignments differ in nothing that is known.
+
+    A label tells nothing apart from a value, and what is perhaps none nothing from none either.
+    """
+    by_form: dict[tuple[object, ...], list[Sequence[Cell]]] = {}
+    for one in assignments:
+        by_form.setdefault(tuple(map(_form, one)), []).append(one)
+    forms = list(by_form)
+    for number, form in enumerate(forms):
+        for other in forms[: number + 1]:
+            unknown = set(form) - {None, NullPolicy.NONE}
+            if (form != other or unknown) and _may_overlap(form, other, by_form):
+                return True
+    return False
+
+
+def _form(cell: Cell) -> NullPolicy | None:
+    return cell.policy if isinstance(cell, NullCell) else None
+
+
+def _may_overlap(
+    form: tuple[object, ...],
+    other: tuple[object, ...],
+    by_form: Mapping[tuple[object, ...], list[Sequence[Cell]]],
+) -> bool:
+    """Tell whether an assignment of one form agrees with one of the other in all they know."""
+    pairs = list(zip(form, other, strict=True))
+    none = NullPolicy.NONE
+    if any(none in pair and set(pair) - {none, NullPolicy.MAYBE} for pair in pairs):
+        return False
+    both = [place for place, pair in enumerate(pairs) if pair == (None, None)]
+    keys = [tuple([row[place] for place in both]) for row in by_form[form]]
+    if form == other:
+        return len(set(keys)) < len(keys)
+    return not {tuple([row[place] for place in both]) for row in by_form[other]}.isdisjoint(keys)
 
 
 def _is_ready(test: ComparisonCode | NegativeCode, binding: Binding) -> bool:

@@ -20,7 +20,7 @@ from constat.proof.instances import (
     NegativeCode,
     PositiveCode,
     is_ground,
-    is_hole,
+    is_known,
 )
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class Growth:
     def top(self, code: RuleCode, place: int, literal: AggregateCode, binding: Binding) -> Top:
         """Return what the possible rows of the binding's group may add up to."""
         group = tuple([binding[slot] for slot in literal.outer])
-        if any(is_hole(cell) for cell in group):
+        if not all(map(is_known, group)):
             return Top(None, grows=False)
         key = (code.number, place, group)
         known = self._known.get(key)
@@ -94,7 +94,7 @@ class Growth:
     def may_exceed(self, threshold: ThresholdCode, top: Top, binding: Binding) -> bool:
         """Tell whether a total may exceed the bound under a binding."""
         bound = threshold.bound.evaluate(binding)
-        if top.total is None or is_hole(bound):
+        if top.total is None or not is_known(bound):
             return True
         return is_beyond(top.total, threshold.operator, cast("Number", bound))
 
@@ -117,7 +117,7 @@ def summand(literal: AggregateCode, binding: Binding) -> Number | None:
     if literal.target is None:
         return 1
     value = literal.target.evaluate(binding)
-    return None if is_hole(value) else cast("Number", value)
+    return cast("Number", value) if is_known(value) else None
 
 
 def listed(

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from constat.logic import OPEN
-from constat.proof.instances import is_hole, known_columns, opened
+from constat.proof.instances import is_hole, is_known, is_starred, known_columns, opened
 from constat.proof.relation import Relation
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class Inside:
         found = self._found.get((predicate, columns, key))
         if found is not None:
             return found
-        unknown = any(is_hole(cell) and cell is not None for cell in pattern)
+        unknown = is_starred(pattern)
         served = self._serving(predicate, columns, key, recorded_only=unknown)
         if served is None:
             return [opened(pattern)]
@@ -190,6 +190,6 @@ def filled_head(pattern: Pattern, columns: Columns, key: Row) -> OpenRow | None:
     for column, value in zip(columns, key, strict=True):
         if is_hole(pattern[column]):
             head[column] = value
-        elif pattern[column] != value:
+        elif pattern[column] != value and is_known(pattern[column]):
             return None
     return tuple([OPEN if is_hole(cell) else cell for cell in head])  # type: ignore[arg-type, misc]

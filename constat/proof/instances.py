@@ -14,7 +14,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from operator import itemgetter
-from typing import TYPE_CHECKING, assert_never
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, assert_never
 
 from constat.logic import (
     OPEN,
@@ -26,6 +27,8 @@ from constat.logic import (
     EvaluationError,
     Kind,
     Negative,
+    NullCell,
+    NullPolicy,
     Open,
     OpenRow,
     Positive,
@@ -41,6 +44,7 @@ from constat.logic import (
     outer_names,
     term_variables,
     threshold_of,
+    unread_variables,
 )
 
 if TYPE_CHECKING:
@@ -57,7 +61,7 @@ class Erring(Enum):
 
 
 ERROR = Erring.ERROR
-Cell = Slot | Erring | None
+Cell = Slot | NullCell | Erring | None
 Binding = list[Cell]
 Evaluator = Callable[[Binding], Cell]
 Pattern = tuple[Cell, ...]
@@ -67,7 +71,8 @@ Pattern = tuple[Cell, ...]
 class TermCode:
     """A term: the cell of its variable (or -1), its function, its kind and the cells it reads.
 
-    ``constant`` is the value of a constant, ``None`` for other terms.
+    ``constant`` is the value of a constant, ``None`` for other terms; ``unread`` tells that the
+    term is written ``_``.
     """
 
     slot: int
@@ -75,15 +80,20 @@ class TermCode:
     kind: Kind
     reads: frozenset[int]
     constant: Value | None = None
+    unread: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class AtomCode:
-    """An atom; ``slots`` are the cells of its plain variables, -1 elsewhere."""
+    """An atom; ``slots`` are the cells of its plain variables, -1 elsewhere.
+
+    ``unread`` are the columns in which it has ``_``.
+    """
 
     predicate: str
     terms: tuple[TermCode, ...]
     slots: tuple[int, ...]
+    unread: frozenset[int] = frozenset()
 
     def pattern(self, binding: Binding) -> Pattern:
         """Evaluate the arguments."""
@@ -95,14 +105,25 @@ class AtomCode:
         )
 
     def unify(self, pattern: Pattern, row: OpenRow, binding: Binding) -> Binding | None:
-        """Extend the binding by a row; ``None`` where they differ.  A ⋆ joins with anything."""
+        """Extend the binding by a row; ``None`` where they differ.  A ⋆ joins with anything.
+
+        What is known takes the place of what is not: a value that of a label, either that of ⋆.
+        """
         extended = list(binding)
-        for slot, bound, value in zip(self.slots, pattern, row, strict=True):
+        for term, bound, cell in zip(self.terms, pattern, row, strict=True):
+            slot, value = term.slot, cell
+            if term.unread:
+                extended[slot] = value
+                continue
+            if isinstance(value, NullCell) and not value.is_label:
+                if value.policy is NullPolicy.NONE:
+                    return None
+                value = OPEN
             # Looked up again: the same variable may stand in an earlier column of this atom.
             known = extended[slot] if slot >= 0 else bound
-            if slot >= 0 and (known is None or known is OPEN):
+            if slot >= 0 and (known is None or known is OPEN or _gives_way(known, value)):
                 extended[slot] = value
-            elif known != value and not is_hole(known) and value is not OPEN:
+            elif known != value and is_known(known) and is_known(value):
                 return None
         return extended
 
@@ -135,7 +156,9 @@ class ComparisonCode:
         left, right = self.left.evaluate(binding), self.right.evaluate(binding)
         hole = worst_hole((left, right))
         if hole is not False:
-            return hole
+            # A label stands for one value, which equals itself; all else about it is open.
+            same = isinstance(left, NullCell) and left == right
+            return _OF_ONE_LABEL.get(self.operator, OPEN) if same else hole
         try:
             return self.test(left, right)  # type: ignore[arg-type]  # no hole is left
         except EvaluationError:
@@ -197,6 +220,7 @@ class RuleCode:
     names: tuple[str, ...]
     kinds: tuple[Kind, ...]
     outer: int
+    unread: frozenset[int] = frozenset()
 
     def start(self, columns: Sequence[int], key: Sequence[Slot]) -> Binding | None:
         """Unify the head's variables and constants with a key; ``None`` where they clash."""
@@ -211,14 +235,35 @@ class RuleCode:
         return binding
 
 
+# What holds of a label and itself.
+_OF_ONE_LABEL: Final = MappingProxyType(
+    {"=": True, "<=": True, ">=": True, "!=": False, "<": False, ">": False}
+)
+
+
+def _gives_way(known: Cell, value: Cell) -> bool:
+    """Tell whether a variable that has a label takes a value instead."""
+    return type(known) is NullCell and is_known(value)
+
+
 def is_hole(cell: Cell) -> bool:
     """Tell whether the cell is unbound, ⋆ or an error."""
     return cell is None or cell is OPEN or cell is ERROR
 
 
+def is_known(cell: Cell) -> bool:
+    """Tell whether the cell is a value that somebody knows."""
+    return not is_hole(cell) and type(cell) is not NullCell
+
+
+def is_starred(pattern: Sequence[Cell]) -> bool:
+    """Tell whether a bound cell of a pattern is a value that nobody knows."""
+    return any(cell is OPEN or cell is ERROR or type(cell) is NullCell for cell in pattern)
+
+
 def known_columns(pattern: Pattern) -> tuple[tuple[int, ...], Row]:
     """Return the columns of a pattern that hold values, and the values."""
-    columns = tuple([place for place, cell in enumerate(pattern) if not is_hole(cell)])
+    columns = tuple([place for place, cell in enumerate(pattern) if is_known(cell)])
     return columns, tuple([pattern[column] for column in columns])  # type: ignore[misc]
 
 
@@ -228,7 +273,7 @@ def worst_hole(cells: Sequence[Cell]) -> Cell | bool:
         return None
     if ERROR in cells:
         return ERROR
-    return OPEN if OPEN in cells else False
+    return OPEN if OPEN in cells or NullCell in map(type, cells) else False
 
 
 def opened(pattern: Pattern) -> OpenRow:
@@ -246,7 +291,9 @@ def compile_rule(program: AnalysedProgram, number: int) -> RuleCode:
             local.update(dict.fromkeys(local_names(rule, literal)))
     names = (*outer, *local)
     kinds = program.variable_kinds[number]
-    compiler = _Compiler({name: place for place, name in enumerate(names)}, kinds, program)
+    unread = unread_variables(rule)
+    places = {name: place for place, name in enumerate(names)}
+    compiler = _Compiler(places, kinds, program, unread)
     return RuleCode(
         number,
         compiler.atom(rule.head),
@@ -254,6 +301,7 @@ def compile_rule(program: AnalysedProgram, number: int) -> RuleCode:
         names,
         tuple(kinds[name] for name in names),
         len(outer),
+        frozenset(places[name] for name in unread),
     )
 
 
@@ -262,13 +310,16 @@ class _Compiler:
     places: Mapping[str, int]
     kinds: Mapping[str, Kind]
     program: AnalysedProgram
+    unread: frozenset[str]
 
     def term(self, term: Term) -> TermCode:
         match term:
             case Variable(name=name):
                 place = self.places[name]
                 evaluate = itemgetter(place)
-                return TermCode(place, evaluate, self.kinds[name], frozenset((place,)))
+                reads = frozenset((place,))
+                unread = name in self.unread
+                return TermCode(place, evaluate, self.kinds[name], reads, unread=unread)
             case Constant(value=value, kind=kind):
                 return TermCode(-1, lambda _: value, kind, frozenset(), value)
             case Apply(kind=kind) if kind is not None:
@@ -297,7 +348,8 @@ class _Compiler:
 
     def atom(self, atom: Atom) -> AtomCode:
         terms = tuple(self.term(term) for term in atom.terms)
-        return AtomCode(atom.predicate, terms, tuple(term.slot for term in terms))
+        unread = frozenset(column for column, term in enumerate(terms) if term.unread)
+        return AtomCode(atom.predicate, terms, tuple(term.slot for term in terms), unread)
 
     def test(self, literal: Positive | Negative | Comparison) -> Test:
         match literal:
@@ -351,7 +403,7 @@ def decided_by_totals(code: RuleCode) -> list[LiteralCode]:
 
 
 def is_ground(row: Sequence[Cell]) -> bool:
-    """Tell whether every cell holds a value."""
+    """Tell whether every cell holds a value or stands for one, or for none."""
     return not (None in row or OPEN in row or ERROR in row)
 
 

@@ -102,7 +102,7 @@ class Describing:
     def text(self, code: LiteralCode) -> str:
         """Return a literal as the rule has it."""
         literal = self.literal(self.code.body.index(code))
-        return print_literal(original_literal(self.program, literal))
+        return print_literal(original_literal(self.program, literal), self.predicates)
 
     def literal(self, place: int) -> Literal:
         """Return the literal of the text that a place of the body belongs to."""
@@ -134,7 +134,7 @@ class Describing:
             if value is not OPEN
         }
         literal = original_literal(self.program, substituted(self.literal(place), values))
-        text = print_literal(literal)
+        text = print_literal(literal, self.predicates)
         if isinstance(literal, Aggregate) and literal.result.name in values:
             # The result of an aggregate is a variable in the tree, and may be a value in a text.
             shown = print_term(values[literal.result.name])
@@ -165,7 +165,8 @@ class Describing:
         """Describe a literal that fails."""
         literal, code = self.literal(place), self.code.body[place]
         number, claim = self.number_at[place], self.claim(place, binding)
-        found = Obstacle(place, "comparison", print_literal(literal), claim, number=number)
+        text = print_literal(literal, self.predicates)
+        found = Obstacle(place, "comparison", text, claim, number=number)
         match code:
             case ComparisonCode() if self.written[number].opened:
                 return self.unlike(found, code, literal, binding)
@@ -254,7 +255,7 @@ class Describing:
             found,
             kind="threshold",
             claim=f"{found.claim}, {self.claim(threshold.place, binding)}",
-            literal=print_literal(self.rule.body[threshold.place]),
+            literal=print_literal(self.rule.body[threshold.place], self.predicates),
             actual=total,
             required=f"{threshold.operator} {least}",
             sentence=f"the {code.function} is {total} at most, and {wanted} {least} is needed",

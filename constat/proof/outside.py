@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from constat.evaluation import Opening
 from constat.logic import OPEN
 from constat.proof.answers import AnswerBook
-from constat.proof.instances import is_hole, known_columns, opened
+from constat.proof.instances import is_starred, known_columns, opened
 from constat.proof.relation import Relation
 
 if TYPE_CHECKING:
@@ -96,8 +96,7 @@ class Outside:
         found = self._found.get((predicate, columns, key))
         if found is None:
             side = self.side(predicate)
-            unknown = any(is_hole(cell) and cell is not None for cell in pattern)
-            if unknown and side.serving(columns, key) is None:
+            if is_starred(pattern) and side.serving(columns, key) is None:
                 return [opened(pattern)]
             found = self._found[predicate, columns, key] = self._find(predicate, columns, key)
         self.usage.covered.add(found.covered)

@@ -11,10 +11,19 @@ blocked(C003)" is accepted; then it is gone.
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from constat.evaluation import Answer, Assumption, Evidence, Opening, Origin, Portion
+from constat.evaluation import (
+    Answer,
+    Assumption,
+    Evidence,
+    FillablePredicate,
+    Opening,
+    Origin,
+    Portion,
+)
 from constat.logic import OPEN
 from constat.syntax import print_row
 from constat.tiers import SUPPOSED, Chain
@@ -140,6 +149,18 @@ class _Supposed:
             _Absence(pattern, supposed_absence(predicate, pattern))
             for pattern in dict.fromkeys(patterns)
         )
+
+    @property
+    def may_fill(self) -> bool:
+        """Whether the predicate that is supposed about may fill null cells."""
+        return isinstance(self._inner, FillablePredicate) and self._inner.may_fill
+
+    def filled(self) -> _Supposed:
+        """Give the same where somebody's word counts of null cells."""
+        other = copy(self)
+        if isinstance(self._inner, FillablePredicate):
+            other._inner = self._inner.filled()  # noqa: SLF001  a copy of our own
+        return other
 
     def answer(self, demand: Demand) -> Answer:
         """Answer one batch."""

@@ -11,10 +11,10 @@ Derivations are followed with a list of our own, so a proof may be 10,000 steps 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from constat.evaluation import FactDerivation, in_parts
-from constat.logic import Constant
+from constat.evaluation import FactDerivation, LimitReachedError, in_parts
+from constat.logic import OPEN, Constant, is_wildcard
 from constat.proof.confidence import MILLION, millionths, rule_confidence
 from constat.proof.growth import bound_by, has_negations, listed
 from constat.proof.instances import (
@@ -25,7 +25,7 @@ from constat.proof.instances import (
     is_hole,
 )
 from constat.proof.reading import rule_assumption
-from constat.proof.slices import Slice
+from constat.proof.slices import LateError, Slice
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -103,13 +103,18 @@ class Proof:
         """The goal's values, ``None`` where it has a variable."""
         return tuple([t.value if isinstance(t, Constant) else None for t in self.goal.terms])
 
+    @property
+    def unread(self) -> frozenset[int]:
+        """The columns in which the goal has ``_``."""
+        return frozenset(place for place, t in enumerate(self.goal.terms) if is_wildcard(t))
+
     def show(self, answers: tuple[Fact, ...], *, bounded: bool) -> None:
         """Derive the answers; with ``bounded`` also look up all that may match the goal."""
         self.answers = answers
 
         def roots() -> None:
             if bounded:
-                self.slice.possible(self.goal.predicate, self.pattern)
+                self.slice.possible(self.goal.predicate, self.pattern, self.unread)
             self.nodes.clear()
             self.slice.nodes = self.nodes
             waiting = list(answers)
@@ -182,6 +187,7 @@ class Proof:
             one = stack.pop()
             if one in self.nodes:
                 continue
+            self.slice.look(1)
             node = self._node(one)
             self.nodes[one] = node
             if isinstance(node, RuleNode):
@@ -191,7 +197,10 @@ class Proof:
         node = self._derived.get(fact)
         if node is None:
             outcome = self.reading.outcome
-            derivation = outcome.derivation(*fact, self.reading.certain)
+            try:
+                derivation = outcome.derivation(*fact, self.reading.certain)
+            except LimitReachedError as limit:
+                raise LateError(str(limit)) from None
             if isinstance(derivation, FactDerivation):
                 node = FactNode(*fact)
             else:
@@ -208,7 +217,16 @@ class Proof:
 
     def _rule_node(self, fact: Fact, derivation: RuleDerivation) -> RuleNode:
         code = self.code(derivation.rule)
-        values = tuple(derivation.bindings[name] for name in code.names[: code.outer])
+        # What is not read has no value; an engine need not bind it.
+        values = cast(
+            "tuple[Value, ...]",
+            tuple(
+                derivation.bindings.get(name, OPEN)
+                if place in code.unread
+                else derivation.bindings[name]
+                for place, name in enumerate(code.names[: code.outer])
+            ),
+        )
         premises: list[Fact | None] = []
         for literal, row in zip(code.body, derivation.premises, strict=True):
             if isinstance(literal, PositiveCode) and row is not None:

@@ -9,7 +9,7 @@ Example: the hard reading of an outcome accepts nothing: strength 3 is certain, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,9 @@ from constat.evaluation import (
     CERTAIN,
     CONCEIVABLE,
     POSSIBLE,
+    UNTIMED,
     Assumption,
+    Clock,
     is_accepted,
     with_parts,
 )
@@ -35,7 +37,8 @@ class Reading:
     """What is certain and possible when ``accepted`` is accepted.
 
     ``program`` is the program as written, ``calls`` the demands made outside; ``outcome`` may come
-    from a replay.  Rows of strength ``certain`` are certain, those of ``possible`` possible.
+    from a replay.  Rows of strength ``certain`` are certain, those of ``possible`` possible.  Who
+    shows something in it looks at the ``clock``.
     """
 
     program: AnalysedProgram
@@ -44,22 +47,23 @@ class Reading:
     accepted: frozenset[Assumption]
     certain: int
     possible: int
+    clock: Clock = field(default=UNTIMED, compare=False)
 
     def holds(self, assumption: Assumption | None) -> bool:
         """Tell whether what rests on the assumption holds in this reading."""
         return is_accepted(assumption, self.accepted)
 
 
-def hard_reading(outcome: Outcome) -> Reading:
+def hard_reading(outcome: Outcome, clock: Clock = UNTIMED) -> Reading:
     """Return the reading that accepts nothing."""
     calls = outcome.calls
-    return Reading(outcome.program, calls, outcome, frozenset(), CERTAIN, CONCEIVABLE)
+    return Reading(outcome.program, calls, outcome, frozenset(), CERTAIN, CONCEIVABLE, clock)
 
 
-def accepting_reading(outcome: Outcome) -> Reading:
+def accepting_reading(outcome: Outcome, clock: Clock = UNTIMED) -> Reading:
     """Return the reading that accepts every assumption the outcome met."""
     every = frozenset(with_parts(assumptions_met(outcome.program, outcome.calls)))
-    return Reading(outcome.program, outcome.calls, outcome, every, ACCEPTED, POSSIBLE)
+    return Reading(outcome.program, outcome.calls, outcome, every, ACCEPTED, POSSIBLE, clock)
 
 
 def assumptions_met(program: AnalysedProgram, calls: tuple[Call, ...]) -> tuple[Assumption, ...]:

@@ -19,10 +19,12 @@ from typing import TYPE_CHECKING, Any
 
 from constat.evaluation import CERTAIN, CONCEIVABLE, CONFLICT, Verdict
 from constat.logic import OPEN
+from constat.proof.canonical import canonical, object_form, sha256
 from constat.proof.certificate import build_certificate
-from constat.proof.committing import commitments_of, with_commitments
+from constat.proof.committing import commitments_of, sealed, with_commitments
 from constat.proof.confidence import MILLION
 from constat.proof.decide import Decision, agrees, confidence_of
+from constat.proof.decoding import FIRST, read_members, without_wildcards
 from constat.proof.missing import Gap
 from constat.proof.proofs import Proof, UnsupportedError
 from constat.proof.reading import Reading
@@ -50,7 +52,7 @@ class Rebuilt:
 
 def rebuild(certificate: bytes) -> Rebuilt:
     """Make a certificate again; ``ValueError`` for what is none."""
-    members = json.loads(certificate)
+    members = read_members(certificate)
     try:
         return _rebuilt(certificate, members)
     except UnrecordedError as problem:
@@ -73,11 +75,14 @@ def _rebuilt(certificate: bytes, members: Members) -> Rebuilt:
             engine_version=members["record"]["engine"],
             supersedes=members["header"]["supersedes"],
             as_of=members["header"]["as_of"],
+            shares=members["format"] != FIRST,
         )
+        if members["format"] == FIRST:
+            content = in_first_format(content)
         content = with_commitments(content, roots) if roots else content
         if content == certificate:
             return Rebuilt(content, same=True)
-    again = json.loads(content)
+    again = read_members(content)
     differing = tuple(name for name in sorted(members) if members[name] != again.get(name))
     left = tuple(name for name in differing if name not in {"identity", "digest"})
     return Rebuilt(content, same=False, reason="it comes out otherwise", members=left)
@@ -142,3 +147,26 @@ def _decision(record: Record, proof: Proof, verdict: Verdict) -> Decision:
             if one["text"].startswith(CONFLICT)
         ),
     )
+
+
+def in_first_format(certificate: bytes) -> bytes:
+    """Write a certificate without shared structures and null cells as the first format had it."""
+    members = json.loads(certificate)
+    members["format"] = FIRST
+    for name in ("values", "labels", "filled", "redaction"):
+        del members[name]
+    members["header"].pop("asked_by")
+    for declared in members["declarations"]:
+        for name in ("texts", "nulls", "given"):
+            del declared[name]
+    for rule in members["rules"]:
+        for name in ("texts", "author", "owner", "version"):
+            del rule[name]
+        rule["body"] = without_wildcards(rule["body"])
+    for source in members["sources"]:
+        del source["authority"], source["span"]
+    predicate, pattern = members["header"]["goal"]
+    members["header"]["goal"] = [predicate, [None if c == ["_"] else c for c in pattern]]
+    parts = {name: canonical(members[name]) for name in ("declarations", "rules")}
+    members["header"]["program"] = sha256(object_form(parts))
+    return sealed(members)

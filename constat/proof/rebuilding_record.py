@@ -80,9 +80,12 @@ class Record:
         """The goal; a variable has the name of its column."""
         name, pattern = self.members["header"]["goal"]
         terms: list[Term] = []
-        for column, text in zip(self.predicates[name].columns, pattern, strict=True):
+        unread = self.members["header"]["unread"]
+        columns = enumerate(self.predicates[name].columns)
+        for (place, column), text in zip(columns, pattern, strict=True):
             if text is None:
-                terms.append(Variable(column.name))
+                named = f"_{place + 1}" if place in unread else column.name
+                terms.append(Variable(named))
             else:
                 terms.append(Constant(decode_value(text, column.kind), column.kind))
         return Atom(name, tuple(terms))

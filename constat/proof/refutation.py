@@ -146,7 +146,8 @@ class Prober:
 
     def is_spent(self) -> bool:
         """Tell whether nothing more may be evaluated."""
-        return self.left <= 0 or time.monotonic() - self.started > _PROBE_SECONDS
+        spent = time.monotonic() - self.started > _PROBE_SECONDS
+        return self.left <= 0 or spent or not self.limits.left
 
     def atom(self, shape: Shape) -> Atom:
         """Return the goal that asks for a shape."""
@@ -163,7 +164,7 @@ class Prober:
             return None
         self.left -= 1
         program = self.decision.outcome.program
-        limits = replace(self.limits, seconds=min(self.limits.seconds, _PROBE_SECONDS))
+        limits = self.limits.at_most(_PROBE_SECONDS)
         return self.engine.evaluate(program, self.atom(shape), self.externals, limits)
 
     def proof(self, shape: Shape) -> Tree | None:

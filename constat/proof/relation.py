@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from constat.logic import OPEN
+from constat.logic import OPEN, NullCell, NullPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -27,6 +27,8 @@ class Relation:
         self.rows: dict[OpenRow, None] = dict.fromkeys(rows)
         self._indexes: dict[Columns, tuple[dict[OpenRow, list[OpenRow]], list[OpenRow]]] = {}
         self._star_shapes: set[Columns] = set()
+        self.null_columns: set[int] = set()
+        self.columns_of_none: set[int] = set()
         for row in self.rows:
             self._note_stars(row)
 
@@ -43,11 +45,17 @@ class Relation:
     def _note_stars(self, row: OpenRow) -> None:
         if OPEN in row:
             self._star_shapes.add(tuple(c for c, slot in enumerate(row) if slot is OPEN))
+        if NullCell in map(type, row):
+            for column, cell in enumerate(row):
+                if isinstance(cell, NullCell):
+                    self.null_columns.add(column)
+                    if cell.policy is NullPolicy.NONE:
+                        self.columns_of_none.add(column)
 
     @property
     def has_open_rows(self) -> bool:
-        """Whether any row has a ⋆."""
-        return bool(self._star_shapes)
+        """Whether any row has a ⋆, or a cell without a value."""
+        return bool(self._star_shapes or self.null_columns)
 
     def matching(self, columns: Columns, key: Row) -> list[OpenRow]:
         """Return the rows that may have this key in these columns."""
@@ -60,7 +68,7 @@ class Relation:
         pairs = tuple(zip(columns, key, strict=True))
         return [
             *found,
-            *(row for row in starred if all(row[c] is OPEN or row[c] == v for c, v in pairs)),
+            *(row for row in starred if all(row[c] == v or _is_vague(row[c]) for c, v in pairs)),
         ]
 
     def covers(self, head: OpenRow) -> bool:
@@ -85,6 +93,16 @@ class Relation:
         return known
 
 
+def has_none(cell: object) -> bool:
+    """Tell whether a cell says that there is no value."""
+    return isinstance(cell, NullCell) and cell.policy is NullPolicy.NONE
+
+
+def _is_vague(cell: object) -> bool:
+    """Tell whether a cell may have any value: ⋆, a label, or perhaps none."""
+    return cell is OPEN or (isinstance(cell, NullCell) and cell.policy is not NullPolicy.NONE)
+
+
 def _file(
     row: OpenRow,
     columns: Columns,
@@ -92,7 +110,8 @@ def _file(
     starred: list[OpenRow],
 ) -> None:
     key = tuple([row[column] for column in columns])
-    if OPEN in key:
-        starred.append(row)
+    if OPEN in key or NullCell in map(type, key):
+        if not any(map(has_none, key)):
+            starred.append(row)
     else:
         exact.setdefault(key, []).append(row)

@@ -31,14 +31,14 @@ from constat.logic import (
     implementation,
     is_constructor,
 )
-from constat.proof.speech import PLAIN, Speech
+from constat.proof.speech import PLAIN, Measured, Speech, style_of
 from constat.proof.written import as_written, pattern_sides
 from constat.syntax import print_term
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from constat.logic import Atom, Literal, OpenRow, Predicate, Rule, Slot, Term
+    from constat.logic import Atom, Attributes, Literal, OpenRow, Predicate, Rule, Slot, Term
 
 _PLACEHOLDER: Final = re.compile(r"\{([?A-Za-z_][A-Za-z0-9_]*)\}")
 
@@ -53,7 +53,12 @@ def fill(template: str, values: Mapping[str, str]) -> str:
 
     def value(found: re.Match[str]) -> str:
         name = found.group(1).removeprefix("?")
-        return values.get(name, found.group(0))
+        told = values.get(name, found.group(0))
+        if isinstance(told, Measured):
+            before, behind = template[: found.start()], template[found.end() :]
+            beside = before.endswith(told.unit) or behind.lstrip().startswith(told.unit)
+            return told.bare if beside else told
+        return told
 
     return _PLACEHOLDER.sub(value, template)
 
@@ -135,7 +140,7 @@ def doubt_fact(predicate: Predicate, row: OpenRow, speech: Speech = PLAIN) -> st
 
 def _shown(predicate: Predicate, row: OpenRow, speech: Speech) -> dict[str, str]:
     return {
-        column.name: speech.value(slot, column.kind, column.name)
+        column.name: speech.value(slot, column.kind, column.name, style_of(column))
         for column, slot in zip(predicate.columns, row, strict=True)
     }
 
@@ -169,10 +174,35 @@ class Instance:
             column.name: self.term(term)
             for column, term in zip(head.columns, self.rule.head.terms, strict=True)
         }
+        styles = self.styles
         return columns | {
-            name: self.speech.value(slot, self.kinds[name], name)
+            name: self.speech.value(slot, self.kinds[name], name, styles.get(name, {}))
             for name, slot in self.values.items()
         }
+
+    @property
+    def styles(self) -> dict[str, Attributes]:
+        """How the values of variables are written: as the first column of theirs says."""
+        found: dict[str, Attributes] = {}
+        folded: list[Aggregate] = []
+        for literal in (Positive(self.rule.head), *self.rule.body):
+            inside = literal.body if isinstance(literal, Aggregate) else (literal,)
+            folded += [literal] if isinstance(literal, Aggregate) else []
+            for one in inside:
+                if isinstance(one, Positive):
+                    self._add_styles(one.atom, found)
+        for aggregate in folded:
+            target = aggregate.target
+            if aggregate.function != "count" and isinstance(target, Variable):
+                found.setdefault(aggregate.result.name, found.get(target.name, {}))
+        return found
+
+    def _add_styles(self, atom: Atom, found: dict[str, Attributes]) -> None:
+        for column, term in zip(self.predicates[atom.predicate].columns, atom.terms, strict=True):
+            if isinstance(term, Variable) and column.attributes and term.name not in found:
+                style = style_of(column)
+                if style:
+                    found[term.name] = style
 
     def knows(self, names: Sequence[str]) -> bool:
         """Tell whether variables and columns of the head have values."""
@@ -185,7 +215,8 @@ class Instance:
         """Write a term: a value where it has one, else as in the rule."""
         match term:
             case Variable(name=name) if name in self.values:
-                return self.speech.value(self.values[name], self.kinds[name], name)
+                style = self.styles.get(name, {})
+                return self.speech.value(self.values[name], self.kinds[name], name, style)
             case Constant(value=value, kind=kind):
                 return self.speech.value(value, kind)
             case Apply(kind=Kind() as kind):

@@ -16,13 +16,15 @@ import heapq
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from constat.evaluation import UNTIMED
 from constat.proof.best_totals import facts_of
 from constat.proof.confidence import MILLION, rule_confidence
-from constat.proof.slices import TooLargeError
+from constat.proof.slices import TooLargeError, look_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from constat.evaluation import Clock
     from constat.proof.best_totals import Open, Waiting
     from constat.proof.growth import Listed
     from constat.proof.outside import Fact
@@ -109,6 +111,7 @@ class ByConfidenceAndSize(ByConfidence):
         return min(known[0], -premise[0]), known[1] + premise[1] + 1
 
 
+_STEPS_A_LOOK: Final = 1_000
 BY_CONFIDENCE: Final = ByConfidence()
 BY_CONFIDENCE_AND_SIZE: Final = ByConfidenceAndSize()
 BY_HEIGHT: Final = ByHeight()
@@ -120,12 +123,18 @@ class Steps:
     """How many options may still be looked at."""
 
     left: int
+    clock: Clock = UNTIMED
+    unlooked: int = 0
 
     def spend(self, count: int = 1) -> None:
-        """Take steps; raises ``TooLargeError`` where none is left."""
+        """Take steps; raises ``TooLargeError`` where none is left, or no time."""
         self.left -= count
         if self.left < 0:
             raise TooLargeError
+        self.unlooked += count
+        if self.unlooked > _STEPS_A_LOOK:
+            self.unlooked = 0
+            look_at(self.clock)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,14 +12,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from constat.evaluation import Assumption
+from constat.logic import OPEN
 from constat.proof.answers import Grounds
 from constat.proof.attesting import attestation_hash, attestation_json
 from constat.proof.canonical import clean, rows_hash, sha256, sort_key, sorted_rows, speller
 from constat.proof.confidence import millionths, spell
 from constat.proof.nested import Nested
+from constat.proof.notation import Notation, notation_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from constat.evaluation import Attestation, Evidence
     from constat.logic import OpenRow, Row
@@ -80,6 +82,7 @@ class Outsides:
         self._contents: dict[tuple[str, int], tuple[int, str]] = {}
         self._counts: dict[tuple[str, int], int] | None = None
         self.nested = Nested()
+        self.notation = Notation()
 
     def assumption(self, assumption: Assumption | None) -> int | None:
         """Return the index of an assumption, which has no parts."""
@@ -99,13 +102,31 @@ class Outsides:
         key = (predicate, self._number_of(evidence))
         return self.sources.setdefault(key, (len(self.sources), evidence))[0]
 
-    def collect(self) -> None:
-        """Gather all rows and openings that the used coverage and facts need."""
+    def collect(self, *, shares: bool = True) -> None:
+        """Gather all rows and openings that the used coverage and facts need, and number them."""
+        self._gather()
+        self.notation = notation_of(self._proof, self._shown_rows(), shares=shares)
+        self._number_all()
+
+    def _gather(self) -> None:
         usage = self._outside.usage
         for covered in sorted(usage.covered, key=_covered_order):
             self._collect_covered(covered)
         for predicate, row in usage.facts:
             self._show(predicate, row)
+
+    def _shown_rows(self) -> Iterator[tuple[str, OpenRow]]:
+        """Yield what is shown of each predicate: rows, openings, and keys as rows with ⋆."""
+        for (predicate, _), rows in self._rows.items():
+            yield from ((predicate, row) for row in rows)
+        yield from self._openings
+        for predicate, columns, key in self._outside.usage.covered:
+            places = dict(zip(columns, key, strict=True))
+            arity = self._program.predicates[predicate].arity
+            yield predicate, tuple([places.get(column, OPEN) for column in range(arity)])
+
+    def _number_all(self) -> None:
+        """Number what was gathered; its order is that of its cells."""
         groups = sorted(
             self._rows,
             key=lambda shown: (
@@ -136,14 +157,15 @@ class Outsides:
 
     def _number(self, shown: Shown) -> None:
         predicate, grounds = shown
-        spell_row = speller(self._program.predicates[predicate].kinds)
+        spell_row = self.notation.speller(self._program.predicates[predicate].kinds)
         self.source(predicate, grounds.evidence)
         self._own(grounds)
         if grounds.evidence.proved is not None:
             for one in grounds.evidence.proved.assumptions:
                 self.assumption(one)
             self.nested.add(grounds.evidence.proved.certificate)
-        spelled = sorted((spell_row(row), row) for row in self._rows[shown])
+        pairs = ((spell_row(row), row) for row in self._rows[shown])
+        spelled = sorted(pairs, key=lambda pair: sort_key(pair[0]))
         for place, (_, row) in enumerate(spelled):
             self._places[predicate, row] = (len(self._groups), place)
         self._groups.append((shown, [texts for texts, _ in spelled]))
@@ -171,7 +193,7 @@ class Outsides:
         found: list[tuple[tuple[str, object, str], Json]] = []
         for predicate, row in self._openings:
             side = self._outside.side(predicate)
-            texts = speller(self._program.predicates[predicate].kinds)(row)
+            texts = self.notation.speller(self._program.predicates[predicate].kinds)(row)
             for assumption, opening in side.openings[row].items():
                 text = "" if assumption is None else assumption.text
                 entry: Json = {
@@ -191,7 +213,7 @@ class Outsides:
             kinds = self._program.predicates[predicate].kinds
             spoken = self._outside.sources(covered)
             sources = tuple(sorted({self.source(predicate, evidence) for evidence in spoken}))
-            texts = speller([kinds[column] for column in columns])(key)
+            texts = self.notation.speller([kinds[column] for column in columns])(key)
             keys.setdefault((predicate, columns, sources), []).append(texts)
         return [
             {
@@ -225,6 +247,8 @@ class Outsides:
             "author": None if evidence.author is None else clean(evidence.author),
             "attestation": attestation_json(evidence.attestation),
             "commitment": None,
+            "authority": None,
+            "span": None,
             "proof": None
             if evidence.proved is None
             else {

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
+from constat.evaluation import LimitReachedError
 from constat.logic import OPEN
 from constat.proof.groups import Aggregates
 from constat.proof.growth import Growth
@@ -28,15 +29,19 @@ from constat.proof.instances import (
     compile_rule,
     is_ground,
     is_hole,
+    is_known,
+    is_starred,
     known_columns,
 )
 from constat.proof.ordering import order_of
 from constat.proof.outside import Outside
+from constat.proof.relation import has_none
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
+    from constat.evaluation import Clock
     from constat.logic import OpenRow, Row
     from constat.proof.inside import Entry
     from constat.proof.instances import LiteralCode, Pattern, RuleCode, Test, ThresholdCode
@@ -48,10 +53,23 @@ Shown: TypeAlias = "Mapping[tuple[str, Columns], AbstractSet[Row]]"
 MOST_STEPS = 50_000_000
 """How much of the world a proof may look at; a checker counts steps of its own."""
 _MOST_PASSES = 10_000
+_STEPS_A_LOOK = 1_000
 
 
 class TooLargeError(Exception):
     """The slice takes more steps than allowed."""
+
+
+class LateError(TooLargeError):
+    """The slice takes more time than allowed; the text names the limit."""
+
+
+def look_at(clock: Clock) -> None:
+    """Raise ``LateError`` where the time is up."""
+    try:
+        clock.check()
+    except LimitReachedError as limit:
+        raise LateError(str(limit)) from None
 
 
 class Slice:
@@ -68,6 +86,7 @@ class Slice:
         self.growth = Growth(self)
         self.consulted: dict[Fact, None] = {}
         self.steps = MOST_STEPS if steps is None else steps
+        self._unlooked = 0
         self._by_node: dict[Fact, None] = {}
         self._not_by_node: set[Fact] = set()
         # Facts that have nodes, once the roots have been derived.
@@ -110,26 +129,48 @@ class Slice:
             for number, order in entry.orders.items():
                 self._run(entry, key, number, order)
 
-    def possible(self, predicate: str, pattern: Pattern) -> list[OpenRow]:
-        """Return the possible rows that match a pattern, from outside and derived."""
-        if is_ground(pattern) and self._is_shown_by_node(predicate, pattern):  # type: ignore[arg-type]
+    def possible(
+        self, predicate: str, pattern: Pattern, unread: AbstractSet[int] = frozenset()
+    ) -> list[OpenRow]:
+        """Return the possible rows that match a pattern, from outside and derived.
+
+        ``unread`` are columns of which the pattern asks nothing, not even that there is a value.
+        """
+        if all(map(is_known, pattern)) and self._is_shown_by_node(predicate, pattern):  # type: ignore[arg-type]
             return [pattern]  # type: ignore[list-item]  # ground
         found: list[OpenRow] | None = None
-        if any(is_hole(cell) and cell is not None for cell in pattern):
+        if is_starred(pattern):
             self._note_unserved(predicate, pattern)
         if predicate in self.program.external:
-            found = self.outside.possible(predicate, pattern)
+            found = self._with_values(predicate, pattern, unread)
         if predicate in self.derived:
             rows = self.inside.possible(predicate, pattern)
             found = rows if found is None else found + rows
         self.spend(1 + len(found or ()))
         return found or []
 
+    def _with_values(
+        self, predicate: str, pattern: Pattern, unread: AbstractSet[int]
+    ) -> list[OpenRow]:
+        """Return the rows from outside that have a value wherever the pattern reads one."""
+        found = self.outside.possible(predicate, pattern)
+        none = self.outside.side(predicate).rows.columns_of_none
+        read = none - unread
+        return [row for row in found if not any(has_none(row[c]) for c in read)] if read else found
+
     def spend(self, steps: int) -> None:
-        """Take steps; raises ``TooLargeError`` where there are no more."""
+        """Take steps; raises ``TooLargeError`` where there are no more, or no time."""
         self.steps -= steps
         if self.steps < 0:
             raise TooLargeError
+        self.look(steps)
+
+    def look(self, steps: int) -> None:
+        """Look at the clock after so many steps and again; raises ``LateError``."""
+        self._unlooked += steps
+        if self._unlooked > _STEPS_A_LOOK:
+            self._unlooked = 0
+            look_at(self.reading.clock)
 
     def _is_shown_by_node(self, predicate: str, row: Row) -> bool:
         """Tell whether a node stands for all that a ground pattern may match.
@@ -202,7 +243,7 @@ class Slice:
 
     def is_served(self, predicate: str, pattern: Pattern) -> bool:
         """Tell whether the certificate will say all that matches a pattern."""
-        if is_ground(pattern) and (predicate, pattern) in self._has_node:
+        if all(map(is_known, pattern)) and (predicate, pattern) in self._has_node:
             return True
         if self._is_served(predicate, pattern):
             return True
@@ -270,7 +311,7 @@ class Slice:
                 pattern = atom.pattern(binding)
                 extended = (
                     atom.unify(pattern, row, binding)
-                    for row in self.possible(atom.predicate, pattern)
+                    for row in self.possible(atom.predicate, pattern, atom.unread)
                 )
                 return [one for one in extended if one is not None]
             case NegativeCode(atom):

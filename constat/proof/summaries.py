@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from constat.logic import format_value
 from constat.proof.canonical import sha256
 from constat.proof.chunks import Assignments, chunks_of
 from constat.proof.instances import AggregateCode
@@ -18,17 +17,19 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from constat.evaluation import Evidence
-    from constat.proof.canonical import Json
+    from constat.logic import Kind
+    from constat.proof.canonical import Json, TextRow
     from constat.proof.groups import Exact
     from constat.proof.instances import Cell, RuleCode
 
 
-def summarise(
+def summarise(  # noqa: PLR0917  # what it encodes, and how
     code: RuleCode,
     place: int,
     group: Sequence[Cell],
     exact: Exact,
     source: Callable[[str, Evidence], int],
+    speller: Callable[[Sequence[Kind]], Callable[[Sequence[object]], TextRow]],
 ) -> dict[str, Json]:
     """Encode one summary; ``rule`` is left as the program's number for the caller to replace."""
     literal = code.body[place]
@@ -41,7 +42,7 @@ def summarise(
     return {
         "rule": code.number,
         "literal": place,
-        "group": [format_value(v, one) for v, one in zip(group, kinds, strict=True)],  # type: ignore[arg-type]
+        "group": list(speller(kinds)(group)),
         "count": len(exact.assignments),
         "chunks": [[one.count, one.total, one.least, one.greatest, one.hash] for one in chunks],
         "hash": sha256("".join(f"{one.hash}\n" for one in chunks)),

@@ -10,6 +10,7 @@ Example: with a revenue of 400 and one more order of ``x``, ``?total > 1,000`` b
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -33,7 +34,7 @@ from constat.logic.dates import date_add
 from constat.proof.sentences import show_value
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from constat.logic import Term, Value
 
@@ -41,6 +42,7 @@ _TURNED: Final = MappingProxyType(
     {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "!=": "!="}
 )
 _MOST_PLACES: Final = 12
+_MOST_STEPS: Final = 40
 
 
 class UnsolvedError(Exception):
@@ -285,13 +287,18 @@ def choose(
     conditions: Sequence[Condition],
     taken: Collection[Value],
     others: Sequence[Value] = (),
+    is_free: Callable[[Value], bool] | None = None,
 ) -> Value:
     """Choose a value that meets all conditions and, where it may be any, is not taken.
 
-    ``others`` are tried where the kind alone does not tell what a value may be.
+    ``others`` are tried where the kind alone does not tell what a value may be. A value that the
+    conditions do not force has to be free, too.
     """
-    for candidate in (*_candidates(kind, conditions, taken), *others):
-        if all(comparison(one.operator, kind)(candidate, one.bound) for one in conditions):
+    forced = any(one.operator == "=" for one in conditions)
+    for candidate in itertools.chain(_candidates(kind, conditions, taken), others):
+        if all(comparison(one.operator, kind)(candidate, one.bound) for one in conditions) and (
+            forced or is_free is None or is_free(candidate)
+        ):
             return candidate
     raise UnsolvedError("no value was found that meets all conditions")
 
@@ -346,7 +353,7 @@ def _beside(bound: Value, kind: Kind) -> Iterator[Value]:
 def _fresh(kind: Kind, taken: Collection[Value]) -> Iterator[Value]:
     match kind:
         case Kind.SYMBOL:
-            numbers = range(1, len(taken) + 2)
+            numbers = (*range(1, len(taken) + 1), *_steps(len(taken) + 1))
             yield from (name for number in numbers if (name := f"new-{number}") not in taken)
         case Kind.BOOL:
             yield from ("true", "false")
@@ -359,7 +366,12 @@ def _fresh(kind: Kind, taken: Collection[Value]) -> Iterator[Value]:
             return
         case _:
             above = max((int(one) for one in taken if not isinstance(one, str)), default=0) + 1
-            yield number_of(Fraction(max(above, 1)), kind)
+            yield from (number_of(Fraction(one), kind) for one in _steps(max(above, 1)))
+
+
+def _steps(first: int) -> Iterator[int]:
+    """Yield numbers in growing steps: a key that is free is not far, however many there are."""
+    return (first + 2**step - 1 for step in range(_MOST_STEPS))
 
 
 def show_condition(one: Condition, kind: Kind, name: str) -> str:

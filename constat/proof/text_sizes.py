@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from constat.logic import Kind
 from constat.proof.canonical import canonical
+from constat.proof.notation import SharedValues, structures_in
 from constat.proof.proofs import RuleNode
 
 if TYPE_CHECKING:
@@ -34,8 +35,16 @@ def is_too_long(proof: Proof) -> bool:
     for row in _rows(proof):
         left -= sum(_length(cell) for cell in row if isinstance(cell, str))
         if left < 0:
-            return True
+            # Most of it may be lists whose rest is another cell, which is written once.
+            return _shared_length(proof) > MOST_TEXT
     return False
+
+
+def _shared_length(proof: Proof) -> int:
+    cells = structures_in(proof)
+    shared = SharedValues(cells)
+    alone = sum(_length(text) for text in cells if text not in shared.places)
+    return alone + sum(len(canonical(entry)) for entry in shared.entries)
 
 
 def _rows(proof: Proof) -> Iterator[Iterable[object]]:

@@ -11,13 +11,13 @@ from enum import Enum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from constat.logic import Constant, Variable
+from constat.logic import Constant, Variable, is_wildcard
 from constat.proof.sentences import describe_row
-from constat.proof.speech import PLAIN, Speech
+from constat.proof.speech import PLAIN, Speech, style_of
 from constat.syntax import print_term
 
 if TYPE_CHECKING:
-    from constat.logic import Atom, Predicate
+    from constat.logic import Atom, Column, Predicate, Term
 
 NOBODY: Final = "whether that is what you asked, nobody has confirmed"
 _UNRESOLVED: Final = 4
@@ -84,11 +84,17 @@ class Translation:
 def goal_words(predicate: Predicate, goal: Atom, speech: Speech = PLAIN) -> str:
     """Say a goal by the sentence of its predicate: `?c is a VIP, for some ?c`."""
     shown = {
-        column.name: speech.value(term.value, column.kind, column.name)
+        column.name: speech.value(term.value, column.kind, column.name, style_of(column))
         if isinstance(term, Constant)
-        else print_term(term)
+        else _asked(column, term)
         for column, term in zip(predicate.columns, goal.terms, strict=True)
     }
     said = describe_row(predicate, shown, speech)
-    names = " and ".join(print_term(one) for one in goal.terms if isinstance(one, Variable))
+    pairs = zip(predicate.columns, goal.terms, strict=True)
+    names = " and ".join(_asked(column, one) for column, one in pairs if isinstance(one, Variable))
     return f"{said}, for some {names}" if names else said
+
+
+def _asked(column: Column, term: Term) -> str:
+    """Write what a goal asks for; `_` by its column, so that a sentence can speak of it."""
+    return f"?{column.name}" if is_wildcard(term) else print_term(term)

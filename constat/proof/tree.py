@@ -252,7 +252,7 @@ class _Builder:
             spell(self.proof.confidences[node.predicate, node.row]),
             explain(self.instance(node)),
             rule.id,
-            print_rule(rule),
+            print_rule(rule, self.predicates),
             "" if assumption is None else assumption.text,
             premises=tuple(self.premises(node)),
         )

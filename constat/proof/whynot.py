@@ -91,7 +91,8 @@ def _attempt(walker: Slice, halt: Halt) -> Attempt:
     rule = walker.program.rules[halt.code.number]
     describing = Describing(walker, halt.code)
     text = ", ".join(
-        print_literal(original_literal(walker.program, one.literal)) for one in describing.written
+        print_literal(original_literal(walker.program, one.literal), describing.predicates)
+        for one in describing.written
     )
     held = describing.held(halt.held)
     made = (rule.id, text, halt.state, len(held), len(describing.written))

@@ -10,6 +10,7 @@ Example: ``placed_order(C002, ?order, ?amount, ?day)`` with ``?amount > 0`` is t
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from constat.logic import (
@@ -32,7 +33,7 @@ from constat.syntax import print_row, print_term
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from constat.logic import Column, OpenRow, Predicate, Row, Value
+    from constat.logic import Column, Open, OpenRow, Predicate, Row, Value
     from constat.proof.abduction_state import Made, State, Supposed
     from constat.proof.symbolic import Cell, Condition
     from constat.proof.worlds import Worlds
@@ -52,9 +53,13 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """A set of facts; ``shapes`` are what is compared between sets."""
+    """A set of facts; ``shapes`` are what is compared between sets.
+
+    ``rows`` are the values of what a state adds, in its order.
+    """
 
     delta: Delta
+    rows: tuple[Row, ...]
     added: tuple[Shown, ...]
     removed: tuple[str, ...]
     shapes: frozenset[tuple[str, str]]
@@ -90,7 +95,7 @@ class _Choosing:
         )
         delta = Delta(frozenset((one.predicate, row) for one, row in pairs), self.state.removed)
         shapes = {("add", one.fact) for one in shown} | {("remove", text) for text in removed}
-        return Chosen(delta, tuple(shown), removed, frozenset(shapes))
+        return Chosen(delta, tuple(rows), tuple(shown), removed, frozenset(shapes))
 
     def row(self, one: Supposed) -> Row:
         """Return a fact with all its values."""
@@ -111,7 +116,8 @@ class _Choosing:
             conditions = self.conditions(hole)
             others = _examples(self.predicates[one.predicate].columns[place])
             taken = self.taken(one, place)
-            self.values[hole] = choose(self.state.kinds[hole], conditions, taken, others)
+            kind, is_free = self.state.kinds[hole], partial(self.is_free, one, place)
+            self.values[hole] = choose(kind, conditions, taken, others, is_free)
             self.names[hole] = self.name(self.predicates[one.predicate].columns[place].name)
         return self.values[hole]
 
@@ -159,6 +165,23 @@ class _Choosing:
             return {_UNUSUAL, *chosen}
         rows = self.worlds.rows(one.predicate, shape, self.state.delta)
         return {row[place] for row in rows} | chosen
+
+    def is_free(self, one: Supposed, place: int, value: Value) -> bool:
+        """Tell whether no row has this value in its key, beside what is known of the key."""
+        key = self.worlds.key(one.predicate)
+        if key is None or place not in key:
+            return True
+        cells = (self.known(self.state.binding.follow(cell)) for cell in one.cells)
+        shape = tuple(
+            value if at == place else cell if at in key else OPEN for at, cell in enumerate(cells)
+        )
+        return not self.worlds.told(one.predicate, shape, self.state.delta)
+
+    def known(self, cell: Cell) -> Value | Open:
+        """Return the value of a cell where it has one by now."""
+        if is_value(cell):
+            return cell  # type: ignore[return-value]  # a value
+        return self.values.get(_hole(cell), OPEN)
 
     def shape(self, one: Supposed) -> OpenRow:
         cells = (self.state.binding.follow(cell) for cell in one.cells)

@@ -40,7 +40,10 @@ class Delta:
 
 @dataclass(slots=True)
 class Worlds:
-    """Answers questions about worlds, each question once."""
+    """Answers questions about worlds, each question once.
+
+    ``contradicted`` names predicates of which tiers say what cannot be true at once.
+    """
 
     engine: Engine
     program: AnalysedProgram
@@ -48,6 +51,7 @@ class Worlds:
     limits: Limits
     evaluations: int = 0
     known: dict[object, object] = field(default_factory=dict)
+    contradicted: set[str] = field(default_factory=set)
 
     def rows(self, predicate: str, shape: OpenRow, delta: Delta) -> list[Row]:
         """Return the rows that match a shape: those of sources, and conclusions."""
@@ -142,8 +146,11 @@ class Worlds:
         columns = tuple(place for place, slot in enumerate(shape) if slot is not OPEN)
         key: Row = tuple(shape[column] for column in columns)  # type: ignore[misc]  # ground
         declared = self.program.program.predicates[predicate]
-        answer = self._world(delta)[predicate].answer(Demand(declared, columns, (key,)))
-        return [row for portion in answer.portions for row in portion.rows]
+        demand = Demand(declared, columns, (key,), self.limits.running())
+        answer = self._world(delta)[predicate].answer(demand)
+        if answer.conflicts and answer.openings:
+            self.contradicted.add(predicate)
+        return [row for portion in answer.portions for row in demand.clock.over(portion.rows)]
 
     def _concluded(self, predicate: str, shape: OpenRow, delta: Delta) -> list[Row]:
         outcome = self._outcome(predicate, shape, delta)

@@ -22,7 +22,7 @@ from constat.evaluation import (
     Limits,
     Observer,
 )
-from constat.logic import Predicate, Row
+from constat.logic import Predicate, Row, has_null_cells
 from constat.pydatalog.process import NoAnswerError
 
 UNRESOLVED = 4
@@ -84,6 +84,8 @@ def _open(answer: Answer) -> str:
     for portion in answer.portions:
         if portion.assumption is not None and portion.rows:
             return f"rows rest on an assumption: {portion.assumption.text}"
+        if any(map(has_null_cells, portion.rows)):
+            return "rows have cells without a value"
     return ""
 
 

@@ -13,12 +13,15 @@ from collections.abc import Iterable, Iterator
 from constat.analysis import AnalysedProgram
 from constat.diagnostics import Diagnostic
 from constat.logic import Aggregate, Predicate, Rule
+from constat.plan.adornment import not_bound
 
 
 def refusals(program: AnalysedProgram, names: Iterable[str]) -> list[Diagnostic]:
     """Give a diagnostic for each construct that is refused."""
     found = set(names)
-    return [*_rules(program, found), *_totals(program, found), *_inputs(program, found)]
+    declared = (program.program.predicates.get(name) for name in sorted(found))
+    given = [not_bound(one) for one in declared if one is not None and one.given]
+    return [*given, *_rules(program, found), *_totals(program, found), *_inputs(program, found)]
 
 
 def _rules(program: AnalysedProgram, names: set[str]) -> Iterator[Diagnostic]:

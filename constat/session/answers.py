@@ -23,7 +23,8 @@ from enum import Enum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol, overload
 
-from constat.evaluation import Verdict, conflicts_met
+from constat.evaluation import Verdict, conflicts_met, snapshot_met
+from constat.logic import NullCell
 from constat.session.frames import data_frame
 from constat.session.stored_rows import StoredRows
 
@@ -220,6 +221,8 @@ class Answers:
     usage: Usage | None = field(default=None, compare=False)
     in_bulk: bool = field(default=False, compare=False)
     check: RowCheck | None = None
+    fewest: int | None = field(default=None, compare=False)
+    """How many rows there are at least, where some of them may be one row; `None`: not counted."""
 
     @property
     def exit_code(self) -> int:
@@ -232,6 +235,11 @@ class Answers:
     def conflicts(self) -> tuple[str, ...]:
         """Who says another value for a key than what counts."""
         return conflicts_met(self.calls)
+
+    @property
+    def snapshot(self) -> str | None:
+        """Whether what was read of databases is of one state, as `Result.snapshot` says it."""
+        return snapshot_met(self.calls)
 
     @property
     def rows(self) -> Rows:
@@ -338,6 +346,7 @@ class Rows:
     def ordered(self, column: str, *, descending: bool = False) -> Rows:
         """Give the rows in the order of a column; rows with equal values keep their order.
 
+        Rows whose value there is not known come last.
         Raises `KeyError` for a column that is not there.
         """
         names = [one.name for one in self.answers.columns]
@@ -346,5 +355,7 @@ class Rows:
         place = names.index(column)
         if isinstance(self.values, StoredRows):
             return Rows(self.answers, self.values.ordered(place, descending=descending))
-        found = sorted(self.values, key=lambda row: row[place], reverse=descending)
-        return Rows(self.answers, found)
+        known = [row for row in self.values if not isinstance(row[place], NullCell)]
+        known.sort(key=lambda row: row[place], reverse=descending)
+        unknown = [row for row in self.values if isinstance(row[place], NullCell)]
+        return Rows(self.answers, [*known, *unknown])

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from constat.authoring.checking import Checked
     from constat.authoring.drafting import Drafted
     from constat.evaluation import Observer
-    from constat.logic import Atom, Predicate
+    from constat.logic import Atom, Predicate, Program
     from constat.model import Client, Usage
     from constat.project import Project
     from constat.proof.translation import Translation
@@ -220,6 +220,11 @@ class _Answering:
         )
         return self.session.drafts.add(new)
 
+    def rules_of(self, fragment: Program) -> tuple[str, ...]:
+        """Write the rules of a draft."""
+        known = {**self.session.program.program.predicates, **fragment.predicates}
+        return tuple(print_rule(rule, known) for rule in fragment.rules)
+
     def translated(self, drafted: Drafted, joined: JoinedProgram) -> Translation:
         """Say on whose word the goal is what was asked, before anything is proved."""
         session, wish = self.session, self.wish
@@ -269,7 +274,7 @@ class _Answering:
             result=result,
             reused=checked.reused,
             draft=draft,
-            drafted=() if fragment is None else tuple(map(print_rule, fragment.rules)),
+            drafted=() if fragment is None else self.rules_of(fragment),
             invented=checked.invented,
             remarks=tuple(self.remarks(checked, draft)),
             rounds=drafted.rounds,

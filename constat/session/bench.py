@@ -6,8 +6,8 @@ longer than the question. Example: `bench.evaluating(observe)` gives the tiers f
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from constat.logic import Constant
 
@@ -23,6 +23,16 @@ if TYPE_CHECKING:
     from constat.session.models import Models
     from constat.tiers import Tiers
 
+Found = TypeVar("Found")
+
+
+class Evaluated(Protocol):
+    """Evaluates, and anew where a source changed while it was read."""
+
+    def __call__(self, observe: Observer | None, evaluate: Callable[[Tiers], Found]) -> Found:
+        """Give what the last evaluation found."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Bench:
@@ -33,12 +43,17 @@ class Bench:
     engine: Engine
     limits: Limits
     evaluating: Callable[[Observer | None], AbstractContextManager[Tiers]]
+    evaluated: Evaluated
     observe: Observer
     texts: dict[str, str]
     speech: Speech
     models: Callable[[], Models]
     said: set[Value] = field(default_factory=set)
     """Values that goals have named: these need not come from a row."""
+
+    def begun(self) -> Bench:
+        """Give the same for an answer that begins now: all its evaluations share the limits."""
+        return replace(self, limits=self.limits.begun())
 
     def mention(self, goal: Atom) -> Atom:
         """Have the constants of a goal among what was said; gives the goal."""

@@ -126,6 +126,8 @@ def _release_with(database: Database) -> None:
 def _stopped(asked: Asked, problem: ResourceError) -> Answers:
     finished = getattr(problem, "__notes__", ["nothing was finished"])[0]
     raising = asked.limits.raising(problem.limit) if problem.limit else ""
+    if raising in str(problem):
+        raising = ""
     reason = f"{problem}{raising}; {finished} [C0660]"
     told = OpenReason(asked.compiled.goal.predicate, reason, "", 1, "")
     return _answers(asked, None, (), stopped=reason, reasons=(told,))

@@ -34,4 +34,5 @@ class Asked:
         """What the evaluation may use; it spills into the machine's folder for temporary files."""
         folder = Path(tempfile.gettempdir())
         scratch = folder if os.access(folder, os.W_OK) else None
-        return Resources(self.limits.seconds, rows=self.limits.rows, scratch=scratch)
+        clock = self.limits.running()
+        return Resources(self.limits.seconds, rows=self.limits.rows, scratch=scratch, clock=clock)

@@ -19,6 +19,7 @@ from constat.catalog.schema.words import words_of
 from constat.diagnostics import ConstatError
 from constat.library.listing import list_rules
 from constat.store.catalog_index import CatalogIndex, Entry
+from constat.syntax import print_signature
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -67,14 +68,8 @@ def readers_of(
         if source is None or source.name not in project.databases or not query:
             continue
         for table in _tables_of(query, dialect_of(project, source.name)):
-            found[f"{source.name}.{table}".casefold()].append(signature(predicate))
+            found[f"{source.name}.{table}".casefold()].append(print_signature(predicate))
     return found
-
-
-def signature(predicate: Predicate) -> str:
-    """Write a predicate with the names and types of its columns."""
-    columns = ", ".join(f"{one.name}: {one.type_name}" for one in predicate.columns)
-    return f"{predicate.name}({columns})"
 
 
 def signature_of(predicate: DraftedPredicate) -> str:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.proof.committing import commitments_of, opened_keys
+from constat.proof.decoding import read_members
 from constat.proof.signing import SigningError
 from constat.proof.signing.envelope import members, read_object
 from constat.proof.signing.openings import Opening, OpeningError, opened_rows
@@ -144,7 +145,7 @@ def check_openings(
     certificate: bytes, snapshots: Sequence[Committed], openings: Openings
 ) -> OpeningReport:
     """Compare the leaves of an accepted certificate with the snapshots."""
-    document = json.loads(certificate)
+    document = read_members(certificate)
     return _judged(
         document, snapshots, lambda of_name: _Comparison(document, of_name, openings).compare()
     )
@@ -160,7 +161,7 @@ def check_commitments(certificate: bytes, snapshots: Sequence[Committed]) -> Ope
 
     The checker has opened the rows; here it is seen whose roots they are.
     """
-    document = json.loads(certificate)
+    document = read_members(certificate)
     return _judged(document, snapshots, lambda of_name: _Inside(document, of_name, {}).compare())
 
 

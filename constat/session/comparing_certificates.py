@@ -8,16 +8,16 @@ since.
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from constat.check import check_certificate
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.proof.comparison import compare
+from constat.proof.decoding import read_members
 from constat.session.rereading import written_goal
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from constat.analysis import AnalysedProgram
     from constat.logic import Atom
@@ -32,7 +32,6 @@ class ProveAgain(Protocol):
 
     def __call__(self, goal: Atom, *, exhaust: bool) -> Result:
         """Give the result."""
-        ...
 
 
 def compare_certificates(
@@ -49,8 +48,8 @@ def compare_with_present(
 ) -> tuple[Comparison, Result]:
     """Prove the goal of a certificate again and compare; also gives the new result."""
     require_accepted(before, "the certificate")
-    header = json.loads(before)["header"]
-    goal = goal_of(header["goal"], analysed)
+    header = read_members(before)["header"]
+    goal = goal_of(header, analysed)
     keys = declared_keys(analysed)
     found: list[tuple[Comparison, Result]] = []
     # A search that came to its end by itself does not say whether it was told to go there.
@@ -68,11 +67,11 @@ def declared_keys(analysed: AnalysedProgram) -> Mapping[str, tuple[int, ...]]:
     return {name: one.key for name, one in predicates.items() if one.key}
 
 
-def goal_of(written: Sequence[object], analysed: AnalysedProgram) -> Atom:
+def goal_of(header: Mapping[str, Any], analysed: AnalysedProgram) -> Atom:
     """Read the goal of a certificate; raises `ConstatError` where the project has no such goal."""
-    goal = written_goal(written, analysed)
+    goal = written_goal(header, analysed)
     if goal is None:
-        message = f"the project has no goal like that of the certificate, `{written[0]}`"
+        message = f"the project has no goal like that of the certificate, `{header['goal'][0]}`"
         note = "no rule or `.decl` declares the predicate with these columns"
         hint = "compare two certificates, or name the project with `--project`"
         raise ConstatError([Diagnostic("C0721", message, note=note, help=hint)])

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 from constat import __version__
 from constat.diagnostics import ConstatError, Severity
-from constat.library.loading import read_rules
+from constat.library.loading import Reading, read_rules
 from constat.project import find_project, load_project
 from constat.session.diagnosing_models import model_findings
 from constat.session.diagnosing_sandbox import sandbox_findings
@@ -96,7 +96,7 @@ def _has_search() -> bool:
 def _rules(project: Project, analysed: list[AnalysedProgram]) -> Iterator[Finding]:
     """Read the rules, and hold their sources against the configuration."""
     diagnostics: list[Diagnostic] = []
-    found = read_rules(project.rules, project.rule_roots, diagnostics, {})
+    found = read_rules(project.rules, project.rule_roots, diagnostics, {}, Reading(project))
     errors = [one for one in diagnostics if one.severity is Severity.ERROR]
     if found is not None and not errors:
         check_declarations(project, found, diagnostics)

@@ -12,7 +12,7 @@ from datetime import date
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from constat.logic import Kind
+from constat.logic import Kind, NullCell
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -63,13 +63,17 @@ def free_name(name: str, taken: set[str]) -> str:
     return name
 
 
-def _series(values: Sequence[Value], kind: Kind) -> pd.Series:
+def _series(values: Sequence[Value | NullCell], kind: Kind) -> pd.Series:
+    """Make a column; a value that nobody knows is missing."""
     import pandas as pd  # noqa: PLC0415  heavy library, loaded on first use
 
+    known = [None if isinstance(value, NullCell) else value for value in values]
     match kind:
         case Kind.BOOL:
-            return pd.Series([value == "true" for value in values], dtype="boolean")
+            cells = [None if value is None else value == "true" for value in known]
+            return pd.Series(cells, dtype="boolean")
         case Kind.DATE:
-            return pd.Series([date.fromisoformat(str(value)) for value in values], dtype="object")
+            days = [None if value is None else date.fromisoformat(str(value)) for value in known]
+            return pd.Series(days, dtype="object")
         case _:
-            return pd.Series(list(values), dtype=_DTYPES[kind])
+            return pd.Series(known, dtype=_DTYPES[kind])

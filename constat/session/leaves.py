@@ -13,6 +13,7 @@ import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
+from constat.proof.decoding import read_members
 from constat.session.rereading import Rereading
 
 if TYPE_CHECKING:
@@ -150,7 +151,7 @@ def reread(
         *rereading.facts(),
         *rereading.coverage(),
         *rereading.sources(call for one in again for call in one.calls),
-        *rereading.summaries(json.loads(one.certificate) for one in again),
+        *rereading.summaries(read_members(one.certificate) for one in again),
     )
     return LeafReport(report, tuple(dict.fromkeys(leaves)))
 

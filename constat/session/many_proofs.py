@@ -112,8 +112,9 @@ def find_proofs(
     """Evaluate a goal to the end and give its proofs."""
     atom = bench.mention(check_goal(parse_goal(goal, bench.program.program), bench.program))
     created = now()
-    with bench.evaluating(observe) as tiers:
-        proofs = decide_many(
+    proofs = bench.evaluated(
+        observe,
+        lambda tiers: decide_many(
             bench.engine,
             bench.program,
             atom,
@@ -122,7 +123,8 @@ def find_proofs(
             ranking=ranking_of(ranking) or Ranking.HEIGHT,
             effort=Effort(seconds=seconds),
             observe=bench.observe,
-        )
+        ),
+    )
     return FoundProofs(proofs, bench.program, created, write)
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import json
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -25,7 +26,7 @@ from constat.session.query_text import parse_query
 from constat.session.querying import answer_columns, compile_query, row_goals
 from constat.session.spelling import shown_goal
 from constat.store.clock import now
-from constat.store.materialized import KeptResult, MaterializedStore
+from constat.store.materialized import KeptResult, MaterializedStore, ReplacedError
 from constat.syntax import print_rule
 from constat.tiers import Chain
 from constat.tiers.cache_concerns import concerns
@@ -38,10 +39,13 @@ if TYPE_CHECKING:
     from constat.evaluation import Limits, Observer
     from constat.logic import Row, Value
     from constat.project import Project
+    from constat.session.bench import Evaluated
     from constat.session.querying import Compiled
     from constat.tiers import Tiers
 
 _FORMAT: Final = 1
+# A kept result that another takes the place of while it is read is looked for again.
+_ATTEMPTS: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,15 +56,20 @@ class Surroundings:
     program: AnalysedProgram
     limits: Limits
     evaluating: Callable[[Observer | None], AbstractContextManager[Tiers]]
+    evaluated: Evaluated
     observe: Observer
 
 
 @dataclass(frozen=True, slots=True)
 class Materialized:
-    """A kept result, and why it may not be used; empty where it may."""
+    """A kept result, and why it may not be used; empty where it may.
+
+    `snapshot` is that of the answers (see `Answers`) where they have just been computed.
+    """
 
     result: KeptResult
     stale: str
+    snapshot: str | None = None
 
 
 class MaterializedResults:
@@ -80,16 +89,22 @@ class MaterializedResults:
         bulk = importlib.import_module("constat.session.bulk")
         compiled = self._compiled(query)
         created = now()
-        with self._around.evaluating(observe) as tiers:
+
+        def kept(tiers: Tiers) -> tuple[Answers, KeptResult | None]:
             states = _states(compiled, tiers)
             asked = bulk.Asked(compiled, tiers.externals, self._around.limits, created)
             answers: Answers = bulk.answer_in_bulk(asked, self._around.observe)
             if answers.settled is not Settled.FOR_CERTAIN:
-                raise ConstatError([_not_settled(answers)])
+                return answers, None
             columns = tuple((one.name, one.kind) for one in answers.columns)
             version = self._version(compiled)
             about = KeptResult(_name(compiled), columns, 0, created, version, states)
-            return Materialized(self._store.keep(about, answers.sure), "")
+            return answers, self._store.keep(about, answers.sure)
+
+        answers, result = self._around.evaluated(observe, kept)
+        if result is None:
+            raise ConstatError([_not_settled(answers)])
+        return Materialized(result, "", answers.snapshot)
 
     def list(self) -> tuple[Materialized, ...]:
         """Give what is kept, and whether it may be used now."""
@@ -119,6 +134,12 @@ class MaterializedResults:
         Raises `ConstatError` where nothing is kept for it, or what is kept may be out of date.
         """
         compiled = self._compiled(query)
+        for _ in range(_ATTEMPTS):
+            with suppress(ReplacedError):
+                return self._served(compiled)
+        return self._served(compiled)
+
+    def _served(self, compiled: Compiled) -> Answers:
         serving = self._serving(compiled)
         with self._around.evaluating(None) as tiers:
             stale = [self._stale(result, compiled, tiers) for result, _ in serving]

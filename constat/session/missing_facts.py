@@ -9,7 +9,7 @@ written. Where nothing is abducible, it is said how to declare it. Example:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from constat.analysis import check_goal
 from constat.analysis.abducing import cost_from
@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     from constat.proof.witnesses import Shown
     from constat.session.bench import Bench
     from constat.tiers import Tiers
+
+
+_SHARE_TO_SEARCH: Final = 0.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,20 +110,24 @@ def missing_facts(
     bench: Bench, goal: str, asked: Asked, *, observe: Observer | None = None
 ) -> MissingFacts:
     """Find what would prove a goal. Raises `ConstatError` as `prove` does."""
-    program = bench.program
+    program, bench = bench.program, bench.begun()
     atom = bench.mention(check_goal(parse_goal(goal, program.program), program))
     costs = _allowed(program, asked)
     created = now()
-    with bench.evaluating(observe) as tiers, tiers.anew():
-        decision = decide(
-            bench.engine, program, atom, tiers.externals, bench.limits, observe=bench.observe
-        )
-        result = result_of(decision, program, created)
-        if decision.answers or not costs:
-            abduction = Abduction((), None, 0, ())
-        else:
-            abduction = _searched(bench, tiers, atom, costs, asked)
-        sets = tuple(_decided(bench, tiers, atom, one) for one in abduction.found)
+
+    def looked_for(tiers: Tiers) -> tuple[Result, Abduction, tuple[MissingSet, ...]]:
+        with tiers.anew():
+            decision = decide(
+                bench.engine, program, atom, tiers.externals, bench.limits, observe=bench.observe
+            )
+            if decision.answers or not costs:
+                found = Abduction((), None, 0, ())
+            else:
+                found = _searched(bench, tiers, atom, costs, asked)
+            sets = tuple(_decided(bench, tiers, atom, one) for one in found.found)
+            return result_of(decision, program, created), found, sets
+
+    result, abduction, sets = bench.evaluated(observe, looked_for)
     return MissingFacts(
         result,
         sets,
@@ -136,7 +143,8 @@ def missing_facts(
 def _searched(bench: Bench, tiers: Tiers, atom: Atom, costs: Abducibles, asked: Asked) -> Abduction:
     program = with_projections(bench.program)
     worlds = Worlds(bench.engine, program, tiers.externals, bench.limits)
-    seconds = min(asked.seconds, bench.limits.seconds)
+    # The rest is for deciding the goal with what was found.
+    seconds = min(asked.seconds, _SHARE_TO_SEARCH * bench.limits.left)
     return Search(worlds, atom, costs, asked.top, seconds).run()
 
 

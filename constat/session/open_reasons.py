@@ -10,7 +10,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from constat.engine.state import MAX_FAILURES
-from constat.logic import OPEN, display_value
+from constat.logic import OPEN, NullCell, NullPolicy, display_value, null_policies
 from constat.session.answers import OpenReason
 from constat.syntax import print_row
 
@@ -101,10 +101,29 @@ def _gaps(call: Call) -> Iterator[tuple[_Group, OpenRow]]:
             yield (predicate.name, opening.reason, opening.tier), opening.row
     if (OPEN,) * predicate.arity in told:
         return  # that is told of every key
+    yield from _nulls(call)
     for key in call.demand.keys:
         row = _pattern(predicate, dict(zip(call.demand.columns, key, strict=True)))
         if key not in call.answer.answered and row not in told:
             yield (predicate.name, "no tier answered", ""), row
+
+
+def _nulls(call: Call) -> Iterator[tuple[_Group, OpenRow]]:
+    """Yield the certain rows of which a cell may hold a value that nobody knows."""
+    predicate = call.demand.predicate
+    if not {NullPolicy.MAYBE, NullPolicy.UNKNOWN} & {*null_policies(predicate)}:
+        return
+    for portion in call.answer.portions:
+        for row in portion.rows if portion.assumption is None else ():
+            every: tuple[object, ...] = row
+            cells = [one for one in every if isinstance(one, NullCell)]
+            missing = [one for one in cells if one.policy is not NullPolicy.NONE]
+            if missing:
+                names = ", ".join(predicate.columns[one.column].name for one in missing)
+                reason = f"{names} is NULL in {portion.evidence.source}"
+                null = {one.column for one in cells}
+                known = tuple(OPEN if n in null else one for n, one in enumerate(row))
+                yield (predicate.name, reason, portion.evidence.tier), known
 
 
 def _pattern(predicate: Predicate, known: dict[int, object]) -> OpenRow:

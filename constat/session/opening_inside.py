@@ -9,7 +9,6 @@ customer among 1,000,000 takes 2 rows and 20 hashes, 1.6 kB.
 
 from __future__ import annotations
 
-import json
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
@@ -18,6 +17,7 @@ from constat.check import check_certificate
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.proof.canonical import canonical
 from constat.proof.committing import AUTHORITIES, Key, with_commitments
+from constat.proof.decoding import read_members
 from constat.session.signing_snapshots import serves, taken_again
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def open_inside(bench: Bench, certificate: bytes, snapshots: Sequence[Committed]
     Raises `ConstatError` where a source has changed since its snapshot, where none is of rows that
     the certificate shows, and where the openings would be too large.
     """
-    members: _Members = json.loads(certificate)
+    members: _Members = read_members(certificate)
     distinct = {(one.predicate, one.commitment.root): one for one in snapshots}
     taken = taken_again(bench, members, list(distinct.values()))
     relations = [_Relation(committed, snapshot) for committed, snapshot in taken]

@@ -160,8 +160,11 @@ class _QueryReader(GoalReader):
         """Turn an argument into a term; variables may come again."""
         if argument is None or argument.form == "wild":
             self._hidden += 1
-            # A name that nobody can type: in a query, `_1` is a variable like others.
-            return Variable(f"_ {self._hidden}", None if argument is None else argument.span)
+            if argument is not None and argument.name:
+                # Written by name it is read, as in rules; nobody can type a name with a point.
+                return Variable(f"_{column.name}.{self._hidden}", argument.span)
+            # As rules have it: nobody can type the name `_1`.
+            return Variable(f"_{self._hidden}", None if argument is None else argument.span)
         if argument.form != "variable":
             return self.constant(column, argument)
         if not self._negated:

@@ -14,8 +14,22 @@ from typing import TYPE_CHECKING
 
 from constat.analysis import analyse, check_goal, fence_mistakes
 from constat.diagnostics import ConstatError
+from constat.engine import told_apart
 from constat.evaluation import ABSENT, ACCEPTED, CERTAIN, CONCEIVABLE, POSSIBLE, Verdict
-from constat.logic import OPEN, Atom, Constant, Positive, Predicate, Rule, Variable
+from constat.logic import (
+    OPEN,
+    Atom,
+    Constant,
+    NullCell,
+    NullPolicy,
+    Positive,
+    Predicate,
+    Rule,
+    Variable,
+    has_null_cells,
+    is_wildcard,
+    row_order,
+)
 from constat.proof.projection import with_projections
 from constat.session.answers import AnswerColumn, Answers, SecondRows, Settled
 from constat.session.open_reasons import open_reasons
@@ -46,21 +60,23 @@ class Compiled:
     places: tuple[int, ...]
 
 
-def compile_query(query: Query, program: AnalysedProgram) -> Compiled:
-    """Make a query ready for an engine. Raises `ConstatError` where it is unsafe or ill typed."""
+def compile_query(query: Query, program: AnalysedProgram, *, name: str = "") -> Compiled:
+    """Make a query ready for an engine. Raises `ConstatError` where it is unsafe or ill typed.
+
+    `name` is that of the relation that a query has which is no plain goal.
+    """
     goal = query.goal
     fenced = list(fence_mistakes(query.literals, program, query.span))
     if fenced:
         raise ConstatError(fenced)
-    if goal is None:
-        program, goal = _with_rule(query, program)
+    if goal is None or program.program.predicates[goal.predicate].given:
+        program, goal = _with_rule(query, program, name or _free_name(program))
     goal = check_goal(goal, program)
     variables = [place for place, term in enumerate(goal.terms) if isinstance(term, Variable)]
     return Compiled(query, program, goal, tuple(variables))
 
 
-def _with_rule(query: Query, program: AnalysedProgram) -> tuple[AnalysedProgram, Atom]:
-    name = _free_name(program)
+def _with_rule(query: Query, program: AnalysedProgram, name: str) -> tuple[AnalysedProgram, Atom]:
     variables = tuple(Variable(column.name) for column in query.columns)
     head = Atom(name, variables, query.span)
     rule = Rule(f"{name}.1", head, query.literals, span=query.span)
@@ -124,6 +140,7 @@ def outcome_answers(
         stopped=outcome.stopped,
         weighed=confidence,
         sure=found.listed,
+        fewest=found.fewest(),
         weak=found.weak,
         notes={found.shown(row): notes for (_, row), notes in rests.notes.items()},
         show=row_goals(compiled),
@@ -161,23 +178,29 @@ class _Found:
         self.outcome = outcome
         self.name = compiled.goal.predicate
         self._whole = compiled.places == tuple(range(len(compiled.goal.terms)))
-        self.certain: list[Row] = [row for row in self._rows(CERTAIN) if self._is_asked(row)]  # type: ignore[misc]
+        self.certain: list[Row] = []
         self.shapes: dict[OpenRow, int] = {}
         self.strengths: dict[Row, int] = {}
+        doubtful: list[OpenRow] = []
+        for row in self._rows(CERTAIN):
+            matched = _narrowed(compiled.goal, row)
+            if matched is not None:
+                (self.certain if matched[1] else doubtful).append(row)  # type: ignore[arg-type]
+        for row in doubtful:
+            self._take(row, POSSIBLE)
         for row, strength in self._weaker():
             self._take(row, strength)
         for row, one in self.strengths.items():
             self.strengths[row] = max(one, self._covering(row))
         held = [row for row, one in self.strengths.items() if one > CONCEIVABLE]
         self.excluded = len(self.strengths) - len(held)
-        self.listed = sorted(map(self.shown, (*self.certain, *held)))
+        rows = list(map(self.shown, (*self.certain, *held)))
+        self.nulls = any(map(has_null_cells, rows))
+        self.listed = sorted(rows, key=row_order if self.nulls else None)
         self.weak = {self.shown(row): _verdict(self.strengths[row]) for row in held}
 
     def _rows(self, least: int) -> Iterable[OpenRow]:
         return self.outcome.rows(self.name, least)
-
-    def _is_asked(self, row: OpenRow) -> bool:
-        return _narrowed(self.compiled.goal, row) is not None
 
     def _weaker(self) -> Iterator[tuple[OpenRow, int]]:
         """Yield the rows that are not certain, the strongest first."""
@@ -192,9 +215,11 @@ class _Found:
                     yield row, strength
 
     def _take(self, row: OpenRow, strength: int) -> None:
-        narrow = _narrowed(self.compiled.goal, row)
-        if narrow is None:
+        found = _narrowed(self.compiled.goal, row)
+        if found is None:
             return
+        narrow, is_certain = found
+        strength = strength if is_certain else min(strength, POSSIBLE)
         if OPEN in narrow:
             self.shapes[narrow] = max(strength, self.shapes.get(narrow, ABSENT))
             return
@@ -227,6 +252,10 @@ class _Found:
         """Give the values of the answer's columns."""
         return row if self._whole else tuple([row[place] for place in self.compiled.places])
 
+    def fewest(self) -> int:
+        """Count the rows that differ for certain: those that differ in labels may be one row."""
+        return len(told_apart(dict.fromkeys(self.listed, 1))) if self.nulls else len(self.listed)
+
     def count_shapes(self, strength: int) -> int:
         """Count the open shapes of a strength."""
         return sum(one == strength for one in self.shapes.values())
@@ -249,17 +278,29 @@ def _verdict(strength: int) -> Verdict:
     return Verdict.PROVED_UNDER if strength == ACCEPTED else Verdict.UNRESOLVED
 
 
-def _narrowed(goal: Atom, row: OpenRow) -> OpenRow | None:
-    """Give the part of a row that the goal asks about; `None` where it does not match."""
+def _narrowed(goal: Atom, row: OpenRow) -> tuple[OpenRow, bool] | None:
+    """Give the part of a row that the goal asks about, and whether the row matches for certain.
+
+    `None` where it does not match.
+    """
     slots: list[Slot] = []
+    is_certain = True
     for term, slot in zip(goal.terms, row, strict=True):
-        if not isinstance(term, Constant):
+        cell: object = slot
+        if isinstance(cell, NullCell) and not is_wildcard(term):
+            if cell.policy is NullPolicy.NONE:
+                return None
+            carried = cell.is_label and not isinstance(term, Constant)
+            is_certain &= carried
+            open_slot = term.value if isinstance(term, Constant) else OPEN
+            slots.append(slot if carried else open_slot)
+        elif not isinstance(term, Constant):
             slots.append(slot)
         elif slot is OPEN or slot == term.value:
             slots.append(term.value)
         else:
             return None
-    return tuple(slots)
+    return tuple(slots), is_certain
 
 
 def row_goals(compiled: Compiled) -> Callable[[Row], tuple[str, ...]]:
@@ -269,7 +310,9 @@ def row_goals(compiled: Compiled) -> Callable[[Row], tuple[str, ...]]:
     atoms = [one.atom for one in compiled.query.literals if isinstance(one, Positive)]
 
     def show(row: Row) -> tuple[str, ...]:
-        values = dict(zip(names, row, strict=True))
+        # Nobody can ask for a value that nobody knows: the goal has a variable there.
+        known = [OPEN if has_null_cells((cell,)) else cell for cell in row]
+        values = dict(zip(names, known, strict=True))
         return tuple(print_row(predicates[atom.predicate], _filled(atom, values)) for atom in atoms)
 
     return show

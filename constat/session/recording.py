@@ -25,6 +25,7 @@ from constat.tiers.cache_age import age_allowed
 from constat.tiers.cache_text import answer_text, key_text, read_answer
 from constat.tiers.matching import key_of, openings_for, rows_for
 from constat.tiers.user import USER, UserFacts
+from constat.tiers.wording import filled_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -80,7 +81,8 @@ def _oldest(days: int | None, moment: str) -> str:
 
 
 def _fresh(call: Call) -> Iterator[FreshRecord]:
-    demand, answer = call.demand, _without_people(call.answer)
+    demand = call.demand
+    answer = _without_people(call.answer, demand.predicate)
     predicate = demand.predicate
     nested = any(portion.evidence.proved is not None for portion in answer.portions)
     told = answer.portions or demand.columns
@@ -100,14 +102,19 @@ def _fresh(call: Call) -> Iterator[FreshRecord]:
     )
 
 
-def _without_people(answer: Answer) -> Answer:
-    """Leave out what people stated."""
+def _without_people(answer: Answer, predicate: Predicate) -> Answer:
+    """Leave out what people stated; what their word fills is open without it."""
+    filling = filled_in(predicate)
     return replace(
         answer,
         portions=tuple(
             one for one in answer.portions if one.evidence.origin is not Origin.USER_PROVIDED
         ),
-        openings=tuple(one for one in answer.openings if one.tier != USER),
+        openings=tuple(
+            replace(one, assumption=None) if one.assumption == filling else one
+            for one in answer.openings
+            if one.tier != USER
+        ),
     )
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from constat import __version__
+from constat.proof.decoding import read_members
 from constat.proof.rebuilding import rebuild
 from constat.session.comparing_certificates import compare_with_present, require_accepted
 from constat.session.rereading import Rereading
@@ -121,7 +122,7 @@ def replay_live(
 ) -> LiveReplay:
     """Prove the goal again and read every fact of the certificate again."""
     comparison, result = compare_with_present(certificate, analysed, prove_again)
-    document = json.loads(certificate)
+    document = read_members(certificate)
     rereading = Rereading(document, analysed.program, externals)
     leaves = dict.fromkeys((*rereading.facts(), *rereading.coverage()))
     return LiveReplay(

@@ -14,10 +14,11 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
 from constat.evaluation import Demand, in_parts
-from constat.logic import Atom, Constant, Kind, Variable, format_value
+from constat.logic import Atom, Constant, Kind, NullCell, Variable, format_value
 from constat.proof.attesting import attestation_hash
 from constat.proof.canonical import canonical, sha256
 from constat.proof.confidence import millionths, spell
+from constat.proof.decoding import NullText
 from constat.session.spelling import shown_row
 from constat.tiers import is_cached
 from constat.tiers.canonical_texts import read_canonical
@@ -98,10 +99,12 @@ class Rereading:
             if predicate is None:
                 yield Leaf(name, "unknown", _OTHERWISE)
                 continue
-            places = tuple(range(predicate.arity))
-            answer = self._ask(predicate, places, list(rows))
-            found = _grounds(answer, predicate)
-            doubts = _doubts(answer, predicate, places)
+            found: dict[Texts, list[Ground]] = {}
+            doubts: list[tuple[Slots, str]] = []
+            for places, keys in _known_cells(rows).items():
+                answer = self._ask(predicate, places, keys)
+                found |= _grounds(answer, predicate)
+                doubts += _doubts(answer, predicate, places)
             for row, grounds in sorted(rows.items()):
                 text = shown_row(predicate, name, row)
                 reasons = [reason for slots, reason in doubts if _may_be(slots, row)]
@@ -282,7 +285,8 @@ class Rereading:
         try:
             for columns, texts in told:
                 for place, text in zip(columns, texts, strict=True):
-                    read_canonical(text, predicate.columns[place])
+                    if not isinstance(text, NullText):
+                        read_canonical(text, predicate.columns[place])
         except (ValueError, IndexError):
             return True
         return False
@@ -324,16 +328,17 @@ def _asks_for_keys(query: str, own: str) -> bool:
     return bool(found) and _NARROWING.search(_JSON_PLACE.sub("", around)) is None
 
 
-def written_goal(goal: Sequence[Any], analysed: AnalysedProgram) -> Atom | None:
+def written_goal(header: Mapping[str, Any], analysed: AnalysedProgram) -> Atom | None:
     """Read the goal of a certificate; `None` where the project does not declare it so."""
-    name, pattern = goal
+    name, pattern = header["goal"]
     predicate = analysed.program.predicates.get(name)
     if predicate is None or predicate.arity != len(pattern):
         return None
     terms: list[Term] = []
-    for column, text in zip(predicate.columns, pattern, strict=True):
+    for place, (column, text) in enumerate(zip(predicate.columns, pattern, strict=True)):
         if text is None:
-            terms.append(Variable(column.name))
+            unread = place in header["unread"]
+            terms.append(Variable(f"_{place + 1}" if unread else column.name))
             continue
         try:
             terms.append(Constant(read_canonical(text, column), column.kind))
@@ -427,5 +432,15 @@ def _spelled(predicate: Predicate, row: Sequence[Any]) -> Iterator[str | None]:
 
 def _texts(predicate: Predicate, row: Row) -> Texts:
     return tuple(
-        format_value(value, kind) for value, kind in zip(row, predicate.kinds, strict=True)
+        NullText(value) if isinstance(value, NullCell) else format_value(value, kind)
+        for value, kind in zip(row, predicate.kinds, strict=True)
     )
+
+
+def _known_cells(rows: Iterable[Texts]) -> dict[tuple[int, ...], list[Texts]]:
+    """Group rows by the columns in which they have a value, and give the values as keys."""
+    found: dict[tuple[int, ...], dict[Texts, None]] = {}
+    for row in rows:
+        places = tuple(at for at, text in enumerate(row) if not isinstance(text, NullText))
+        found.setdefault(places, {})[tuple(row[at] for at in places)] = None
+    return {places: list(keys) for places, keys in found.items()}

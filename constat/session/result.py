@@ -73,6 +73,10 @@ class Result:
         vars(found)["certificate"] = self.certificate
         return found
 
+    def asked_as(self, text: str) -> Result:
+        """Give this result as that of a goal that was typed as more than one atom."""
+        return replace(self, goal=text, translation=Translation(text, text))
+
     def translated(self, translation: Translation) -> Result:
         """Give this result as the answer to a question that was read as its goal."""
         found = replace(self, translation=translation)

@@ -104,7 +104,8 @@ class Reviews:
             return self._finish(library, draft)
         check_may_approve(given.approver, draft.asked_by, library.trust)
         join_drafts(library.program, [draft], amending=True)
-        placement = place_draft(library.library, read_draft(draft), into=into, named=rule_id)
+        drafted = read_draft(draft, library.program.program.predicates)
+        placement = place_draft(library.library, drafted, into=into, named=rule_id)
         return self._approve_draft(library, draft, placement, given)
 
     def reject(self, name: str, *, by: str, reason: str) -> Decided:

@@ -173,7 +173,8 @@ class Views:
     def _of_joined(self, draft: Draft, item: Item, seconds: float) -> Review:
         library, program = self.library, self.library.program
         joined = join_drafts(program, [draft], amending=True)
-        drafted = read_draft(draft)
+        known = program.program.predicates
+        drafted = read_draft(draft, known)
         placement = place_draft(library.library, drafted)
         dropped = [rule for rule in program.rules if rule.id in joined.dropped]
         heads = dict.fromkeys(rule.head.predicate for rule in (*drafted.rules, *dropped))
@@ -183,7 +184,7 @@ class Views:
             file=library.shown(placement.file),
             difference=_difference(placement, library.shown(placement.file)),
             amended=joined.amended,
-            replaced=tuple((rule.id, print_rule(rule)) for rule in dropped),
+            replaced=tuple((rule.id, print_rule(rule, known)) for rule in dropped),
             cases=self._cases(placement, draft),
             effects=self._effects(program, placement.program, heads, seconds),
             remarks=lint(joined, drafted, program),
@@ -233,7 +234,7 @@ class Views:
         ]
         return Review(
             item=item,
-            text="\n".join(print_rule(plain(rule)) for rule in rules),
+            text="\n".join(print_rule(plain(rule), program.program.predicates) for rule in rules),
             file=library.shown(file),
             cases=self._cases(placement, None),
             effects=self._effects(

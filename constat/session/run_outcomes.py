@@ -21,6 +21,13 @@ if TYPE_CHECKING:
     from constat.logic import Row
 
 _MOST_SHOWN: Final = 10
+_OPTIONS: Final = (
+    ("time limit", "--timeout"),
+    ("did not finish within", "--timeout"),
+    ("memory", "--memory"),
+    (" MB of ", "--memory"),
+)
+"""Words of a reason, and the option of `constat run` that allows more."""
 
 
 def whole(outcome: Outcome, predicate: str) -> list[Row]:
@@ -51,14 +58,16 @@ def _failed(outcome: Outcome, failure: Failure) -> Diagnostic:
 
 
 def stopped(reason: str, notes: Sequence[str]) -> ConstatError:
-    """Say that a bound was reached, and what was finished by then."""
+    """Say that a bound was reached, which option raises it, and what was finished by then."""
+    named = dict.fromkeys(f"`{option}`" for word, option in _OPTIONS if word in reason)
+    more = f"allow more by {' or '.join(named)}, or " if named else ""
     return ConstatError(
         [
             Diagnostic(
                 "C0609",
                 f"the evaluation was stopped: {reason}",
                 note="; ".join([*notes, "no file is half written"]),
-                help="allow more by `--timeout` or `--memory`, or make the program ask for less",
+                help=f"{more}make the program ask for less",
             )
         ]
     )

@@ -24,11 +24,12 @@ from constat.diagnostics import ConstatError, Diagnostic, Severity
 from constat.engine import LazyEngine
 from constat.evaluation import Limits
 from constat.library import check_rules, load_rules
-from constat.logic import Positive
+from constat.logic import Negative, Positive
 from constat.project import find_project, load_project
 from constat.proof import decide
 from constat.proof.speech import speech_in
 from constat.proof.topk import Ranking
+from constat.session.asked_goals import read_goal
 from constat.session.asking import Asking
 from constat.session.bench import Bench, values_of
 from constat.session.catalog_questions import Catalogued
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
     from constat.proof.speech import Speech
     from constat.pydatalog import AnswerSet
     from constat.session.answers import Answers, Rows, SecondRows
+    from constat.session.asked_goals import AskedGoal
     from constat.session.kept import KeptAnswers
     from constat.session.log_as import LogAs
     from constat.session.materializing import MaterializedResults
@@ -156,7 +158,8 @@ class Session(
         """The results that are kept for point queries; a proof never uses them."""
         keeping = importlib.import_module("constat.session.materializing")
         around = keeping.Surroundings(
-            self.project, self.program, self._limits(), self._evaluating, self._tell
+            *(self.project, self.program, self._limits()),
+            *(self._evaluating, self._evaluated, self._tell),
         )
         found: MaterializedResults = keeping.MaterializedResults(around)
         return found
@@ -185,22 +188,23 @@ class Session(
         if question is not None:
             told: Any = {"minimal": minimal, "as_of": as_of, "observe": observe, "log": log}
             return self.ask(question, require_confirmed=require_confirmed, **told).result
-        analysed = self.program
-        atom = check_goal(parse_goal(goal, analysed.program), analysed)
+        asked = read_goal(goal, self.program)
         logged = log is not None or self.project.log.on
         wish = self.decisions.require(log) if logged else None
         before = self._used
         if as_of is None:
             result = self._sub_planned(
-                self._decide(atom, exhaust=exhaust, minimal=minimal, observe=observe),
+                self._decide_asked(asked, exhaust=exhaust, minimal=minimal, observe=observe),
                 lambda other: other.prove(goal, exhaust=exhaust, minimal=minimal, observe=observe),
                 observe,
             )
             result = self._with_usage(result, before)
             self._record(result)
         else:
+            if asked.text:
+                raise ConstatError([_one_atom_then()])
             result = self._decide_as_of(
-                atom, as_of, exhaust=exhaust, minimal=minimal, observe=observe
+                asked.atom, as_of, exhaust=exhaust, minimal=minimal, observe=observe
             )
         return result if wish is None else self.decisions.write(result, wish)
 
@@ -261,7 +265,8 @@ class Session(
         created = now()
 
         def answered(tiers: Tiers) -> Answers:
-            asked = (self._engine, compiled, tiers.externals, self._limits())
+            limits = self._limits().begun()
+            asked = (self._engine, compiled, tiers.externals, limits)
             if confidence or engine == "reference":
                 found: Answers = querying.answer_query(
                     *asked, created=created, confidence=confidence, observe=self._tell
@@ -277,7 +282,7 @@ class Session(
                     )
                     return told
             bulk = importlib.import_module("constat.session.bulk")
-            large = bulk.Asked(compiled, tiers.externals, self._limits(), created)
+            large = bulk.Asked(compiled, tiers.externals, limits, created)
             in_bulk: Answers = bulk.answer_in_bulk(large, self._tell)
             return in_bulk
 
@@ -413,6 +418,21 @@ class Session(
         with self._evaluating(observe) as tiers:
             return evaluate(tiers)
 
+    def _decide_asked(
+        self, asked: AskedGoal, *, exhaust: bool, minimal: str | None, observe: Observer | None
+    ) -> Result:
+        """Decide a goal, which may be a relation of its own."""
+        program = asked.program if asked.text else None
+        result = self._decide(
+            asked.atom, exhaust=exhaust, minimal=minimal, program=program, observe=observe
+        )
+        if not asked.text:
+            return result
+        for literal in asked.program.rules[-1].body:
+            if isinstance(literal, Positive | Negative):
+                self._said.update(values_of(literal.atom))
+        return result.asked_as(asked.text)
+
     def _decide(
         self,
         goal: Atom,
@@ -450,7 +470,7 @@ class Session(
 
     def _bench(self) -> Bench:
         parts = (self._tell, self._texts, self.speech, lambda: self.models)
-        around = (self._engine, self._limits(), self._evaluating, *parts)
+        around = (self._engine, self._limits(), self._evaluating, self._evaluated, *parts)
         return Bench(self.project, self.program, *around, self._said)
 
     def _facts(self) -> FactStore:
@@ -498,3 +518,12 @@ class Session(
             calls=bounds.calls,
             where=self.project.config_name,
         )
+
+
+def _one_atom_then() -> Diagnostic:
+    return Diagnostic(
+        "C0180",
+        "what was recorded is asked for by one atom",
+        note="`as_of` looks up what was recorded below a predicate of the project",
+        help="write a rule with these literals as its body, and prove its head",
+    )

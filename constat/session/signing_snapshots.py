@@ -20,6 +20,7 @@ from constat.diagnostics import ConstatError, Diagnostic
 from constat.evaluation import Demand
 from constat.logic import format_value
 from constat.proof.canonical import rows_hash
+from constat.proof.decoding import read_members
 from constat.proof.signing import (
     SNAPSHOT_TYPE,
     SigningError,
@@ -240,7 +241,7 @@ def open_certificate(bench: Bench, certificate: bytes, snapshots: Sequence[Commi
 
     Raises `ConstatError` where a source has changed since its snapshot.
     """
-    document = json.loads(certificate)
+    document = read_members(certificate)
     openings: list[dict[str, object]] = []
     for one, snapshot in taken_again(bench, document, snapshots):
         prefixes = snapshot.prefixes

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from constat.logic import OPEN, Constant, Variable
+from constat.logic import OPEN, Constant, Variable, is_wildcard
 from constat.syntax import print_row
 from constat.tiers.canonical_texts import read_canonical
 
@@ -34,7 +34,9 @@ def shown_row(predicate: Predicate | None, name: str, texts: Sequence[str]) -> s
 def shown_goal(predicate: Predicate, goal: Atom) -> str:
     """Write a goal as it can be typed, with the names that its variables have."""
     columns = tuple(
-        replace(column, name=term.name) if isinstance(term, Variable) else column
+        replace(column, name="_" if is_wildcard(term) else term.name)
+        if isinstance(term, Variable)
+        else column
         for column, term in zip(predicate.columns, goal.terms, strict=True)
     )
     slots = tuple(term.value if isinstance(term, Constant) else OPEN for term in goal.terms)

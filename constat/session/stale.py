@@ -9,7 +9,6 @@ stale and `owns(C001, C033, ?)` is not.
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from constat.check import check_certificate
 from constat.check.canonical import MAX_BYTES
 from constat.diagnostics import ConstatError, Diagnostic
+from constat.proof.decoding import read_members
 from constat.session.rereading import Rereading, written_goal
 from constat.session.stale_reasons import Reason, reason_of
 from constat.session.stale_rules import PresentRules
@@ -146,7 +146,7 @@ class _Judge:
         if not report.accepted:
             said = f"the checker rejects it: {report.reason}"
             return Conclusion(str(path), "", "", "", (Reason("rejected", said),))
-        document = json.loads(content)
+        document = read_members(content)
         try:
             with self._beside(document) as present:
                 judge = self if present is None else _Judge(present, self._beside)
@@ -189,11 +189,11 @@ class _Judge:
 
     def _proved_again(self, document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
         """Prove the goal: only so are rows that stand in no certificate read again."""
-        goal = written_goal(document["header"]["goal"], self._present.program)
+        goal = written_goal(document["header"], self._present.program)
         if goal is None:
             return []
         exhaust = document["header"]["search"] == "exhausted"
-        return [json.loads(self._present.prove(goal, exhaust=exhaust).certificate)]
+        return [read_members(self._present.prove(goal, exhaust=exhaust).certificate)]
 
     def _aged(self, document: Mapping[str, Any], rereading: Rereading) -> Iterator[Reason]:
         """Yield evidence of the cache that is older than its predicate allows now."""

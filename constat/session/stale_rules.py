@@ -13,8 +13,10 @@ import json
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from constat.proof.decoding import without_wildcards
 from constat.proof.encoding import encode_program
 from constat.proof.projection import with_projections
+from constat.session.asked_goals import with_asked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -27,12 +29,17 @@ class PresentRules:
     """The rules of a program as certificates write them."""
 
     def __init__(self, program: AnalysedProgram) -> None:
+        self._base = program
         self._program = with_projections(program)
         self._encoded: dict[str, EncodedProgram | None] = {}
 
     def changes(self, document: Mapping[str, Any]) -> Iterator[str]:
         """Yield what is not as the certificate has it."""
         goal = document["header"]["goal"][0]
+        asked = with_asked(document, self._base)
+        if asked is not self._base:
+            yield from PresentRules(asked).changes(document)
+            return
         encoded = self._of(goal)
         if encoded is not None and encoded.pin == document["header"]["program"]:
             return
@@ -130,11 +137,18 @@ def _named(written: Sequence[Any]) -> list[Mapping[str, Any]]:
 
 def _shape(declared: Mapping[str, Any]) -> tuple[object, ...]:
     kinds = tuple(kind for _, kind in declared["columns"])
-    return declared["name"], kinds, declared["external"]
+    nulls = tuple(place for place in enumerate(declared.get("nulls", ())) if place[1] is not None)
+    return declared["name"], kinds, declared["external"], nulls
 
 
 def _content(rule: Mapping[str, Any]) -> str:
     """Give what a rule means: head, body, confidence, and whether somebody has to approve it."""
     assumed = rule["assumption"] is not None
-    parts = [rule["head"], rule["body"], rule["variables"], rule["confidence"], assumed]
+    parts = [
+        rule["head"],
+        without_wildcards(rule["body"]),
+        rule["variables"],
+        rule["confidence"],
+        assumed,
+    ]
     return json.dumps(parts, sort_keys=True)

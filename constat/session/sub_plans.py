@@ -35,6 +35,7 @@ from constat.session.drafted import PLAN_OF
 from constat.store.clock import now
 from constat.store.drafts import Draft, DraftStore, NewDraft
 from constat.store.transcripts import Transcripts
+from constat.syntax import print_signature
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -196,11 +197,10 @@ class _Planning:
 
     def question(self, name: str) -> str:
         predicate = self.session.program.program.predicates[name]
-        columns = ", ".join(f"{one.name}: {one.type_name}" for one in predicate.columns)
         told = " ".join(predicate.description.split())[:500]
         return (
-            f"Nothing answers the predicate {name}({columns}). {told} Draft rules that derive "
-            f"{name} itself from other predicates; the goal is {name} with variables."
+            f"Nothing answers the predicate {print_signature(predicate)}. {told} Draft rules that"
+            f" derive {name} itself from other predicates; the goal is {name} with variables."
         )
 
     def joined(self) -> JoinedProgram:

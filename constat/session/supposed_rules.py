@@ -76,7 +76,13 @@ class _Merging:
         """Read a file; only its own rules count, what it includes is there already."""
         read: dict[str, str] = {}
         diagnostics: list[Diagnostic] = []
-        fragment = load_program([file], [*roots, file.resolve().parent], diagnostics, texts=read)
+        fragment = load_program(
+            [file],
+            [*roots, file.resolve().parent],
+            diagnostics,
+            texts=read,
+            known=self.program.predicates,
+        )
         self.texts.update({name: text for name, text in read.items() if name not in self.texts})
         _raise_errors(diagnostics)
         own = next(iter(read))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.evaluation import Resources, StrategyError, Verdict
-from constat.logic import Atom, Kind, Variable
+from constat.logic import Atom, Kind, NullCell, Variable
 from constat.plan.forward import Relation
 from constat.session.frames import free_name
 from constat.session.stored_rows import StoredRows
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     import duckdb
 
+    from constat.logic import Value
     from constat.session.answers import AnswerColumn, Answers, Rows
 
 _NAME = "answers"
@@ -60,7 +61,8 @@ def _stored(rows: Rows) -> StoredRows:
     try:
         # The last column keeps the order that the rows have.
         numbered = enumerate(rows)
-        database.load_rows(_NAME, ((*one.values, one.verdict.value, n) for n, one in numbered))
+        cells = ((*map(_known, one.values), one.verdict.value, n) for n, one in numbered)
+        database.load_rows(_NAME, cells)
     except StrategyError as problem:
         message = f"the answers do not fit columns of one type each: {problem}"
         raise ConstatError([Diagnostic("C0433", message, help="write CSV or JSON lines")]) from None
@@ -73,6 +75,11 @@ def _stored(rows: Rows) -> StoredRows:
     ]
     order = ((len(kinds) - 1, False),)
     return StoredRows(relation.select(*named), kinds, len(rows), database, order)
+
+
+def _known(value: Value | NullCell) -> Value | None:
+    """Give a value; nothing for one that nobody knows."""
+    return None if isinstance(value, NullCell) else value
 
 
 def _typed(

@@ -8,12 +8,13 @@ it, and the report names it. Example: `session.verify_source(content).drift`.
 from __future__ import annotations
 
 import importlib
-import json
 from abc import ABC, abstractmethod
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from constat.proof.decoding import read_members
+from constat.session.asked_goals import with_asked
 from constat.session.leaves import LeafReport, reread
 from constat.session.nested import checked
 from constat.session.rereading import written_goal
@@ -48,7 +49,9 @@ class Verifying(ABC):
         """Give the tiers."""
 
     @abstractmethod
-    def _decide(self, goal: Atom, *, exhaust: bool) -> Result:
+    def _decide(
+        self, goal: Atom, *, exhaust: bool, program: AnalysedProgram | None = None
+    ) -> Result:
         """Decide a goal."""
 
     @abstractmethod
@@ -119,7 +122,7 @@ class Verifying(ABC):
         report = self.verify(certificate, pin=pin, trusted=trusted)
         if not report.accepted:
             return LeafReport(report)
-        document = json.loads(certificate)
+        document = read_members(certificate)
         with self._beside_drafts(document, drafts) as (other, joined):
             found = other.reread(report, document)
             return replace(found, drafts=joined, allows_other_rules=allow_other_rules)
@@ -127,24 +130,28 @@ class Verifying(ABC):
     def reread(self, report: Report, document: Mapping[str, Any]) -> LeafReport:
         """Read the leaves of a certificate again that the checker has accepted."""
         tiers = self._opened()
+        program = with_asked(document, self.program)
         with tiers.anew():
-            again = self._proved_again(document, tiers)
+            again = self._proved_again(document, tiers, program)
             tiers.forget()
             try:
-                found = reread(report, document, self.program.program, tiers.externals, again)
+                found = reread(report, document, program.program, tiers.externals, again)
                 return replace(found, rules=tuple(PresentRules(self.program).changes(document)))
             finally:
                 tiers.release()
 
-    def _proved_again(self, document: Mapping[str, Any], tiers: Tiers) -> list[Result]:
+    def _proved_again(
+        self, document: Mapping[str, Any], tiers: Tiers, program: AnalysedProgram
+    ) -> list[Result]:
         """Prove a certificate's goal in the ways in which it may have been proved.
 
         A search that came to its end by itself does not say whether it was told to go there, and
         the questions differ. What is remembered would answer other questions than those of then.
         """
-        goal = written_goal(document["header"]["goal"], self.program)
+        goal = written_goal(document["header"], program)
         again = []
         for exhaust in (False, True) if document["header"]["search"] == "exhausted" else (False,):
             tiers.forget()
-            again += [] if goal is None else [self._decide(goal, exhaust=exhaust)]
+            told = None if program is self.program else program
+            again += [] if goal is None else [self._decide(goal, exhaust=exhaust, program=told)]
         return again

@@ -40,8 +40,9 @@ if TYPE_CHECKING:
     from constat.evaluation import Externals, Observer, Outcome, Verdict
     from constat.logic import Row
     from constat.proof import Decision
-    from constat.proof.changes import Asker, Change
+    from constat.proof.changes import Asker, Change, Changes
     from constat.session.bench import Bench
+    from constat.tiers import Tiers
 
 __all__ = ["Suppositions", "WhatIf", "what_if"]
 
@@ -100,17 +101,23 @@ def what_if(
     observe: Observer | None = None,
 ) -> WhatIf:
     """Answer a goal in both worlds. Raises `ConstatError` for what cannot be supposed."""
+    bench = bench.begun()
     changed = suppose_rules(bench.program, supposed.rules, bench.project.rule_roots, bench.texts)
     overlay = read_suppositions(supposed, changed.program, bench.project)
     overlay = Overlay(overlay.added, overlay.removed, changed.dropped)
     real = _goal(bench.program, goal, query=query)
     bench.mention(real[1])
     other = _goal(changed.program, goal, query=query)
-    with bench.evaluating(observe) as tiers, tiers.anew():
-        before = _Side(bench, *real, tiers.externals)
-        after = _Side(bench, *other, overlaid(tiers.externals, other[0], overlay))
-        predicates = other[0].program.predicates
-        found = compare(before.world(), after.world(), predicates, _compared(before, after))
+
+    def both(tiers: Tiers) -> tuple[_Side, _Side, Changes]:
+        with tiers.anew():
+            before = _Side(bench, *real, tiers.externals)
+            after = _Side(bench, *other, overlaid(tiers.externals, other[0], overlay))
+            predicates = other[0].program.predicates
+            worlds = before.world(), after.world()
+            return before, after, compare(*worlds, predicates, _compared(before, after))
+
+    before, after, found = bench.evaluated(observe, both)
     asked = tuple(_texts(overlay, changed))
     met = set(_met(after.decision))
     return WhatIf(
@@ -167,7 +174,7 @@ class _Side:
         """Give a way to ask this world for single rows, within a budget."""
         predicates = self.program.program.predicates
         left = _MOST_ASKED
-        until = time.monotonic() + min(_SECONDS, self.bench.limits.seconds)
+        until = time.monotonic() + min(_SECONDS, self.bench.limits.left)
 
         def ask(name: str, row: Row) -> int | None:
             nonlocal left

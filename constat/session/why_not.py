@@ -21,7 +21,9 @@ from constat.syntax import parse_goal
 
 if TYPE_CHECKING:
     from constat.evaluation import Observer, Verdict
+    from constat.proof import Decision
     from constat.session.bench import Bench
+    from constat.tiers import Tiers
 
 
 @dataclass(frozen=True)
@@ -69,13 +71,16 @@ class WhyNotResult:
 def why_not(bench: Bench, goal: str, *, most: int, observe: Observer | None = None) -> WhyNotResult:
     """Say why a goal does not hold. Raises `ConstatError` as `prove` does."""
     atom = bench.mention(check_goal(parse_goal(goal, bench.program.program), bench.program))
-    created = now()
-    with bench.evaluating(observe) as tiers:
+    created, bench = now(), bench.begun()
+
+    def answered(tiers: Tiers) -> tuple[Decision, Refutation | None]:
         externals = tiers.externals
         decision = decide(
             bench.engine, bench.program, atom, externals, bench.limits, observe=bench.observe
         )
-        refutation = None
-        if not decision.answers:
-            refutation = refute(bench.engine, decision, externals, bench.limits, most=most)
+        if decision.answers:
+            return decision, None
+        return decision, refute(bench.engine, decision, externals, bench.limits, most=most)
+
+    decision, refutation = bench.evaluated(observe, answered)
     return WhyNotResult(result_of(decision, bench.program, created), refutation)

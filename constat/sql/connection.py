@@ -45,7 +45,7 @@ class Connection:
         self._error = duckdb.Error
         self._interrupted = duckdb.InterruptException
         self._resources = resources
-        self._until = time.monotonic() + resources.seconds
+        self._until = resources.running().until
         self._deadline: Deadline | None = None
         self._cancelled = False
         self._guard = threading.Lock()
@@ -55,17 +55,24 @@ class Connection:
         self._sealed = False
         self._cursors: list[duckdb.DuckDBPyConnection] = []
         try:
-            self.driver = duckdb.connect(":memory:", config=self._settings())
-            self._set("TimeZone", trees.text("UTC"))
-            if self._scratch is not None and resources.scratch_bytes:
-                # Given to `connect`, DuckDB 2.0.0 shows the bound and does not keep it.
-                size = f"{resources.scratch_bytes // 1024}KiB"
-                self._set("max_temp_directory_size", trees.text(size))
+            self.driver = self._connected()
             if allowed is not None:
                 self.seal(allowed)
         except BaseException:
             self._remove_scratch()
             raise
+
+    def _connected(self) -> duckdb.DuckDBPyConnection:
+        """Open a DuckDB, with its settings."""
+        import duckdb  # noqa: PLC0415  heavy library, loaded on first use
+
+        driver = duckdb.connect(":memory:", config=self._settings())
+        driver.execute(changes.setting("TimeZone", trees.text("UTC")).sql("duckdb"))
+        if self._scratch is not None and self._resources.scratch_bytes:
+            # Given to `connect`, DuckDB 2.0.0 shows the bound and does not keep it.
+            size = trees.text(f"{self._resources.scratch_bytes // 1024}KiB")
+            driver.execute(changes.setting("max_temp_directory_size", size).sql("duckdb"))
+        return driver
 
     def _settings(self) -> dict[str, str | bool | int | float | list[str]]:
         return {

@@ -96,6 +96,10 @@ class Relations:
         self.connection.run(changes.create_empty(table, columns_of(relation)))
         self._stored[relation.name] = Stored(relation, table)
 
+    def has(self, name: str) -> bool:
+        """Whether a relation was declared."""
+        return name in self._stored
+
     def fresh_name(self, hint: str) -> str:
         """A name for a table that no other table has."""
         self._last += 1

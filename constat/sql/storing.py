@@ -46,7 +46,8 @@ def load_rows(database: Relations, name: str, rows: Iterable[Row]) -> int:
         while batch := list(islice(remaining, _BATCH)):
             for place in decimals:
                 for row in batch:
-                    trees.checked_decimal(Decimal(row[place]))
+                    if row[place] is not None:
+                        trees.checked_decimal(Decimal(row[place]))
             database.connection.append(staging, batch if relation.arity else [(0,)] * len(batch))
             total += len(batch)
         take_staged(database, stored, staging)

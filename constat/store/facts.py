@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import ConstatError, Diagnostic
@@ -59,6 +59,8 @@ class StoredFact:
     retracted_by: str | None = None
     told: Told | None = None
     """The words that say it, where somebody told it in words."""
+    repeated: bool = field(default=False, compare=False)
+    """Whether the call that gave this record found it there."""
 
     @property
     def active(self) -> bool:
@@ -90,7 +92,7 @@ class FactStore:
             check_told(told)
         now = clock.now()
         with self._writing() as connection:
-            connection.execute(
+            inserted = connection.execute(
                 "INSERT INTO facts (predicate, row, author, note, added_at)"
                 " VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
                 (predicate, texts, author, note, now),
@@ -103,7 +105,7 @@ class FactStore:
             if told is not None:
                 keep_told(connection, int(found[0]), told)
             words = read_told(connection, [int(found[0])])
-        return _stored(found, words)
+        return replace(_stored(found, words), repeated=inserted.rowcount == 0)
 
     def retract(
         self, predicate: str, row: Sequence[str], by: str, author: str | None = None

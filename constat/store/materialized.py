@@ -56,6 +56,10 @@ class KeptResult:
         return tuple(kind for _, kind in self.columns)
 
 
+class ReplacedError(ConstatError):
+    """Another result has taken the place of the one that was found."""
+
+
 class MaterializedStore:
     """The kept results of one project."""
 
@@ -94,7 +98,10 @@ class MaterializedStore:
         return self._about(path) if path.is_file() else None
 
     def rows(self, result: KeptResult, bound: Mapping[int, Value]) -> Iterator[Row]:
-        """Yield the rows with these values in these columns, by index."""
+        """Yield the rows with these values in these columns, by index.
+
+        Raises `ReplacedError` where the file holds another result by now than was found.
+        """
         path = self._path(result.query)
         kinds = result.kinds
         wanted = [f"c{place} = ?" for place in bound]
@@ -103,10 +110,12 @@ class MaterializedStore:
         keys = [_stored(value, kinds[place]) for place, value in bound.items()]
         try:
             with closing(_opened(path)) as connection:
+                if _told(connection) != result:
+                    raise _replaced(result)
                 statement = f"SELECT {listed} FROM rows{where}"  # noqa: S608  names of this module's own
                 for row in connection.execute(statement, keys):
                     yield _read(row, kinds)
-        except (sqlite3.Error, ValueError) as problem:
+        except (sqlite3.Error, ValueError, KeyError, TypeError) as problem:
             raise _failure(path, "read", problem) from None
 
     def drop(self, query: str) -> bool:
@@ -127,15 +136,26 @@ class MaterializedStore:
     def _about(path: Path) -> KeptResult:
         try:
             with closing(_opened(path)) as connection:
-                told = json.loads(connection.execute("SELECT about FROM meta").fetchone()[0])
-            columns = tuple((str(name), Kind(kind)) for name, kind in told["columns"])
-            states = tuple((str(name), str(state)) for name, state in told["states"])
-            return KeptResult(
-                *(str(told["query"]), columns, int(told["rows"])),
-                *(str(told["created"]), str(told["version"]), states),
-            )
+                return _told(connection)
         except (sqlite3.Error, ValueError, KeyError, TypeError) as problem:
             raise _failure(path, "read", problem) from None
+
+
+def _told(connection: sqlite3.Connection) -> KeptResult:
+    """Read what a file says of itself."""
+    told = json.loads(connection.execute("SELECT about FROM meta").fetchone()[0])
+    columns = tuple((str(name), Kind(kind)) for name, kind in told["columns"])
+    states = tuple((str(name), str(state)) for name, state in told["states"])
+    return KeptResult(
+        *(str(told["query"]), columns, int(told["rows"])),
+        *(str(told["created"]), str(told["version"]), states),
+    )
+
+
+def _replaced(result: KeptResult) -> ReplacedError:
+    message = f"the kept result of `{result.query}` was replaced while it was read"
+    hint = "ask again"
+    return ReplacedError([Diagnostic("C0670", message, help=hint)])
 
 
 def _opened(path: Path) -> sqlite3.Connection:

@@ -8,11 +8,11 @@ has failed, with a scrubbed reason; a tier that is not configured is passed over
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import ConstatError
-from constat.evaluation import Demand, TierAsked
+from constat.evaluation import LimitReachedError, TierAsked
 from constat.logic import OPEN, format_value
 from constat.project import BUILT_IN_TIERS
 from constat.tiers.attested import unfit_evidence
@@ -23,14 +23,15 @@ from constat.tiers.tier import SnapshotTier, TierAnswer, failed
 from constat.tiers.wording import scrubbed
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from constat.evaluation import Observer, Portion
+    from constat.evaluation import Demand, Observer, Portion
     from constat.logic import Column, Predicate, Row, Value
     from constat.tiers.tier import Tier
 
 
 _DEAR: Final = 1_000
+_FEW: Final = 20
 _OURS: Final = frozenset({*BUILT_IN_TIERS, CERTIFICATES})
 
 
@@ -112,20 +113,43 @@ class Asking:
             elif tier is None or not tier.configured(self.predicate):
                 self._tell(name, len(left), "skipped", "not configured")
             else:
-                left = self._ask_one(
-                    name, tier, Demand(self.predicate, demand.columns, left), asked
-                )
+                left = self._ask_one(name, tier, replace(demand, keys=left), asked)
         return asked
+
+    def has_below(self) -> bool:
+        """Whether a tier stands below the authority."""
+        return next(self._below(), None) is not None
+
+    def ask_below(self, demand: Demand) -> list[Contribution]:
+        """Ask the tiers below the authority for rows; what they do not know weakens nothing.
+
+        Who costs much is asked for a few keys only.
+        """
+        found = []
+        for name, tier in self._below():
+            if tier.cost < _DEAR or len(demand.keys) <= _FEW:
+                answer = self._checked(name, tier, demand)
+                self._tell(name, len(demand.keys), "partial", "asked for cells that are null")
+                found.append(Contribution(name, TierAnswer(answer.portions)))
+        return found
+
+    def _below(self) -> Iterator[tuple[str, Tier]]:
+        names = [name for name, _ in self._tiers]
+        place = names.index(self._authority) if self._authority in names else len(names)
+        for name, tier in self._tiers[place + 1 :]:
+            if tier is not None and tier.configured(self.predicate):
+                yield name, tier
 
     def _ask_one(self, name: str, tier: Tier, demand: Demand, asked: Asked) -> tuple[Row, ...]:
         answer = self._checked(name, tier, demand)
+        demand.clock.check()
         fallen = {
             key: tuple(earlier for earlier, _ in asked.failures[key])
-            for key in demand.keys
+            for key in (demand.clock.over(demand.keys) if asked.failures else ())
             if key in asked.failures
         }
         asked.contributions.append(Contribution(name, answer, fallen))
-        for key, reason in answer.failures.items():
+        for key, reason in demand.clock.over(answer.failures.items()):
             asked.failures.setdefault(key, []).append((name, reason))
         asked.remarks.update(answer.remarks)
         # A single value in the configuration closes its predicate, whatever its source.
@@ -133,7 +157,7 @@ class Asking:
         complete = answer.complete - answer.failures.keys() if speaks else frozenset()
         asked.complete.update(dict.fromkeys(complete, name))
         self._report(name, demand, answer, len(complete))
-        return tuple(key for key in demand.keys if key not in complete)
+        return tuple([key for key in demand.clock.over(demand.keys) if key not in complete])
 
     def _report(self, name: str, demand: Demand, answer: TierAnswer, complete: int) -> None:
         if complete == len(demand.keys):
@@ -155,6 +179,8 @@ class Asking:
             if name in _OURS:
                 return answer
             return _fitting(name, demand, answer)
+        except LimitReachedError:
+            raise
         except Exception as problem:
             # A mistake in the project or its rules is the user's to mend, not a source that failed.
             if isinstance(problem, ConstatError) and name in BUILT_IN_TIERS:
@@ -167,7 +193,7 @@ def _fitting(name: str, demand: Demand, answer: TierAnswer) -> TierAnswer:
     """Give the part of a foreign answer that was asked for, once it fits the declaration."""
     predicate = demand.predicate
     for portion in answer.portions:
-        for row in portion.rows:
+        for row in demand.clock.over(portion.rows):
             if not _fits(row, predicate):
                 return failed(demand, f"tier {name} gave a row that does not fit {predicate.name}")
     if not all(_fits(opening.row, predicate, open_slots=True) for opening in answer.openings):
@@ -192,7 +218,7 @@ def _fitting(name: str, demand: Demand, answer: TierAnswer) -> TierAnswer:
 
 
 def _wanted(portion: Portion, demand: Demand) -> Portion:
-    rows = rows_for(portion.rows, demand.columns, demand.keys)
+    rows = rows_for(portion.rows, demand.columns, demand.keys, demand.clock)
     return type(portion)(rows, portion.evidence, portion.assumption)
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from constat.project import Cell, CustomTier, Database, Project
 
 # Changes with the form of answers and with what a tier makes of a source's cells.
-FORMAT: Final = 2
+FORMAT: Final = 3
 _SECRET: Final = re.compile(r"(?i)pass|pwd|secret|token|key|auth|cred|connect|sig")
 _UNIMPORTANT: Final = frozenset({MAX_AGE, "IO", "filename", "name", "delimiter", "headers"})
 _ROW_ATTRIBUTES: Final = ("key", "null", "distinct", "closed")

@@ -11,17 +11,26 @@ from __future__ import annotations
 import json
 import re
 from decimal import Decimal
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from constat.evaluation import Answer, Assumption, Evidence, Opening, Origin, Portion
-from constat.logic import OPEN, Open, format_value, parse_decimal
+from constat.logic import (
+    OPEN,
+    NullCell,
+    Open,
+    format_value,
+    null_cells,
+    null_policies,
+    parse_decimal,
+    with_null_cells,
+)
 from constat.tiers.attested import attestation_text, read_attestation
 from constat.tiers.canonical_texts import read_canonical
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
-    from constat.logic import Column, Kind, OpenRow, Predicate, Row
+    from constat.logic import Column, Kind, OpenRow, Predicate, Row, Value
 
 _HASH: Final = re.compile(r"((sha256:)?[0-9a-f]{64})?\Z")
 _KINDS: Final = frozenset({"fact", "rule", "closure", "fall-through"})
@@ -77,11 +86,8 @@ class _Writer:
         self.evidences: list[list[object]] = []
         self.assumptions: list[list[str]] = []
 
-    def row(self, row: OpenRow) -> list[str | None]:
-        return [
-            None if isinstance(slot, Open) else format_value(slot, kind)
-            for slot, kind in zip(row, self._kinds, strict=True)
-        ]
+    def row(self, row: OpenRow) -> list[str | int | None]:
+        return [_slot_text(slot, kind) for slot, kind in zip(row, self._kinds, strict=True)]
 
     def evidence(self, one: Evidence) -> int:
         if id(one) not in self._numbers:
@@ -104,11 +110,20 @@ class _Writer:
         return self._assumed[one]
 
 
+def _slot_text(slot: object, kind: Kind) -> str | int | None:
+    """Write a value, `None` for the placeholder, the ordinal of a null cell."""
+    if isinstance(slot, Open):
+        return None
+    return slot.ordinal if isinstance(slot, NullCell) else format_value(cast("Value", slot), kind)
+
+
 class _Reader:
     """Reads one document; every value is checked on its way."""
 
     def __init__(self, document: dict[str, list[list[object]]], predicate: Predicate) -> None:
         self._document = document
+        self._predicate = predicate
+        self._nulls = null_policies(predicate)
         self._columns = predicate.columns
         self._evidence = [_evidence(one) for one in _listed(document["evidence"])]
         self._assumptions = [_assumption(one) for one in _listed(document["assumptions"])]
@@ -130,8 +145,24 @@ class _Reader:
         assumed = self._assumed(assumption)
         if assumed is None and found.origin.assumed:
             raise ValueError("holds a fact of somebody's word without the assumption")
-        read = _row_reader(self._columns)
-        return Portion(tuple(read(row) for row in _listed(rows)), found, assumed)
+        return Portion(tuple(map(self._row, _listed(rows))), found, assumed)
+
+    def _row(self, written: object) -> Row:
+        """Read a row; numbers in it are the ordinals of null cells."""
+        cells = _listed(written)
+        numbers = {_index(cell) for cell in cells if not isinstance(cell, str)}
+        if not numbers:
+            return _row(cells, self._columns)
+        known = [
+            _row([cell], [column])[0] if isinstance(cell, str) else None
+            for cell, column in zip(cells, self._columns, strict=True)
+        ]
+        # A cell without a value has the ordinal 0 wherever it stands.
+        row = with_null_cells(self._predicate.name, known, self._nulls, max(numbers))
+        told = [cell for cell in cells if not isinstance(cell, str)]
+        if told != [cell.ordinal for cell in null_cells(row)]:
+            raise ValueError("holds a row with null cells that are none of one row")
+        return row
 
     def _opening(self, written: object) -> Opening:
         row, reason, tier, assumption = _listed(written)
@@ -146,10 +177,6 @@ class _Reader:
 
     def _assumed(self, number: object) -> Assumption | None:
         return None if number is None else self._assumptions[_index(number)]
-
-
-def _row_reader(columns: Sequence[Column]) -> Callable[[object], Row]:
-    return lambda written: _row(_listed(written), columns)
 
 
 def _row(texts: Iterable[object], columns: Sequence[Column]) -> Row:

@@ -14,13 +14,20 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from constat.evaluation import Answer, Demand, Opening
-from constat.logic import OPEN, Row
+from constat.logic import OPEN, Row, has_null_cells, null_policies
 from constat.project.project import PREFER_SOURCE
 from constat.tiers.asking import Asked, Asking, Contribution
 from constat.tiers.cache_names import CACHE
 from constat.tiers.combining import unite
 from constat.tiers.database import DatabaseTier
-from constat.tiers.matching import ground_key, key_of, openings_for, rows_for
+from constat.tiers.matching import (
+    ground_key,
+    key_of,
+    keys_of,
+    matched_keys,
+    openings_for,
+    rows_for,
+)
 from constat.tiers.memory import Memory
 from constat.tiers.shadowing import Shadowing, merge_equal
 from constat.tiers.tier import TierAnswer
@@ -31,7 +38,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from constat.evaluation import Conflict, Evidence, Observer, Portion, Readable
-    from constat.logic import Predicate
     from constat.tiers.cache import Kept
     from constat.tiers.user import UserFacts
 
@@ -75,6 +81,20 @@ class Chain:
         self._visible: Callable[[Answer], Answer] | None = None
         self._memory = Memory()
         self._seen = -1
+        self._fills = False
+        self._may_fill = False
+
+    @property
+    def may_fill(self) -> bool:
+        """Whether a row was given with null cells of which somebody else may say more."""
+        return self._may_fill
+
+    def filled(self) -> Chain:
+        """Give the same predicate, where that word counts for who accepts it (semantics 26e)."""
+        other = copy(self)
+        other._fills, other._kept = True, None  # noqa: SLF001  a copy of our own
+        other._memory = Memory()  # noqa: SLF001
+        return other
 
     @property
     def key(self) -> tuple[int, ...] | None:
@@ -123,7 +143,9 @@ class Chain:
     def as_relation(self, demand: Demand, most_rows: int) -> Readable | None:
         """Hand out all rows where the database alone tells them, and no others are stated."""
         tier = self._asking.sole()
-        if demand.columns or self._kept is not None or not isinstance(tier, DatabaseTier):
+        if demand.columns or self._kept is not None or self._fills:
+            return None
+        if not isinstance(tier, DatabaseTier):
             return None
         stated = self._user.answer(demand)
         if stated.portions or stated.openings:
@@ -147,7 +169,7 @@ class Chain:
             return _joined(chain, Answer(stated.portions, stated.openings))
         if set(key) <= set(demand.columns):
             places = [demand.columns.index(column) for column in key]
-            answer = self._by_key(demand.predicate, _distinct(demand, places))
+            answer = self._by_key(demand, _distinct(demand, places))
             return _narrowed(answer, demand, key)
         return self._searched(demand, key)
 
@@ -156,20 +178,26 @@ class Chain:
 
         A row found here may be shadowed by a higher tier's row that the demand does not match.
         """
-        predicate = demand.predicate
         asked = self._find(demand)
         stated = self._stated(demand)
+        if self._says_all(demand, asked, stated):
+            return self._told_at_once(demand, asked)
+        over = demand.clock.over
         told = [one.answer for one in asked.contributions] + [stated]
         rows = _bounded(
-            [row for one in told for portion in one.portions for row in portion.rows], demand, asked
+            [row for one in told for portion in one.portions for row in over(portion.rows)],
+            demand,
+            asked,
         )
         openings = [opening for one in told for opening in one.openings]
-        found = [key_of(row, key) for row in rows]
+        found = list(keys_of(over(rows), key))
         found += filter(None, (ground_key(one.row, key) for one in openings))
-        by_key = self._by_key(predicate, tuple(dict.fromkeys(found)))
-        narrowed = _narrowed(by_key, Demand(predicate, demand.columns, demand.keys), key)
+        by_key = self._by_key(demand, tuple(dict.fromkeys(found)))
+        narrowed = _narrowed(by_key, demand, key)
+        unsettled = [row for row in over(rows) if key_of(row, key) not in by_key.answered]
+        wanted = set(asked.complete)
         doubtful = {
-            key_of(row, demand.columns) for row in rows if key_of(row, key) not in by_key.answered
+            one for row in over(unsettled) for one in matched_keys(row, demand.columns, wanted)
         }
         complete = [one for one in asked.complete if one not in doubtful]
         loose = [one for one in openings if ground_key(one.row, key) is None]
@@ -189,7 +217,7 @@ class Chain:
         known, missing = self._kept.found.recall(demand, self._seen)
         asked = Asked()
         if missing:
-            asked = self._asking.ask(Demand(demand.predicate, demand.columns, missing))
+            asked = self._asking.ask(replace(demand, keys=missing))
             lasting = frozenset(asked.complete.keys() - asked.failures.keys())
             told = [one.answer for one in asked.contributions]
             fresh = Answer(
@@ -207,10 +235,29 @@ class Chain:
             asked.complete.update(dict.fromkeys(known.answered, CACHE))
         return asked
 
-    def _by_key(self, predicate: Predicate, keys: tuple[Row, ...]) -> Answer:
+    def _says_all(self, demand: Demand, asked: Asked, stated: TierAnswer) -> bool:
+        """Tell whether one tier has told all rows there are, one for each key, and nobody else any.
+
+        Then no row can be shadowed by another, and none has to be asked for by its key.
+        """
+        if demand.columns or self._kept is not None or self._visible is not None:
+            return False
+        assumed = any(one.origin.assumed for one in _authorities(asked).values())
+        if assumed or stated.portions or stated.openings or not asked.complete:
+            return False
+        return _speaks_alone(demand, asked, self._key or ())
+
+    def _told_at_once(self, demand: Demand, asked: Asked) -> Answer:
+        """Give all rows as they came; they answer for each key from now on."""
+        portions = [portion for one in asked.contributions for portion in one.answer.portions]
+        answer = self._concluded(demand, asked, portions, ())
+        self._memory.keep((), answer)
+        return answer
+
+    def _by_key(self, asking: Demand, keys: tuple[Row, ...]) -> Answer:
         """Answer for key values: the chain shadowed, then what people state below it."""
         key = self._key or ()
-        demand = Demand(predicate, key, keys)
+        demand = replace(asking, columns=key, keys=keys)
         if not keys:
             return Answer()
         chain, failures = self._settle(demand)
@@ -222,10 +269,11 @@ class Chain:
         stated = self._stated(demand)
         if not stated.portions and not stated.openings:
             return chain
-        shadowing = Shadowing(demand, key, self._conflicts, self._observe)
+        shadowing = Shadowing(demand, key, self._conflicts, self._observe, fill=self._fills)
         rows = (row for portion in stated.portions for row in portion.rows)
         shadowing.stand_above(chain, (key_of(row, key) for row in rows))
         shadowing.add(Contribution(USER, stated, failures))
+        self._may_fill |= bool(shadowing.fillable)
         portions, openings = chain.portions, chain.openings
         if shadowing.revoked:
             portions = tuple(_without(chain.portions, shadowing.revoked))
@@ -243,7 +291,7 @@ class Chain:
         stated = self._user.answer(demand)
         if self._visible is not None:
             stated = replace(stated, portions=self._visible(Answer(stated.portions)).portions)
-        wanted = set(demand.keys)
+        wanted = set(demand.keys) if self._supposed else set()
         supposed = (one for one in self._supposed if key_of(one.rows[0], demand.columns) in wanted)
         return replace(stated, portions=(*stated.portions, *supposed))
 
@@ -257,17 +305,23 @@ class Chain:
         known, missing = self._recall(demand)
         if not missing:
             return known, {}
-        left = Demand(demand.predicate, demand.columns, missing)
+        left = replace(demand, keys=missing)
         asked = self._asking.ask(left)
+        self._ask_of_nulls(left, asked)
         if len(asked.failures) > _MOST_AFTER_FAILURE:
             _drop_failed(left, asked)
         conflicts: dict[Row, list[Conflict]] = {}
-        if left.predicate.key:
-            shadowing = Shadowing(left, left.predicate.key, self._conflicts, self._observe)
+        if left.predicate.key and _speaks_alone(left, asked, left.predicate.key):
+            told = (one.answer.portions for one in asked.contributions)
+            portions: Iterable[Portion] = [portion for each in told for portion in each]
+            openings: Iterable[Opening] = ()
+        elif left.predicate.key:
+            policy, columns = self._conflicts, left.predicate.key
+            shadowing = Shadowing(left, columns, policy, self._observe, fill=self._fills)
             for contribution in asked.contributions:
                 shadowing.add(contribution)
-            portions: Iterable[Portion] = merge_equal(shadowing.portions)
-            openings: Iterable[Opening] = shadowing.openings
+            self._may_fill |= bool(shadowing.fillable)
+            portions, openings = merge_equal(shadowing.portions), shadowing.openings
             conflicts = shadowing.conflicts
         else:
             portions, openings = unite(left, asked.contributions)
@@ -282,12 +336,26 @@ class Chain:
         found = tuple(one for each in conflicts.values() for one in each)
         return replace(_joined(known, fresh), conflicts=found), failures
 
+    def _ask_of_nulls(self, demand: Demand, asked: Asked) -> None:
+        """Ask the tiers below of keys whose rows have null cells; first only note that one can."""
+        if not demand.predicate.key or not any(null_policies(demand.predicate)):
+            return
+        answers = (one.answer for one in asked.contributions)
+        portions = (portion for answer in answers for portion in answer.portions)
+        rows = (row for portion in portions for row in portion.rows if has_null_cells(row))
+        keys = tuple(dict.fromkeys(key_of(row, demand.columns) for row in rows))
+        if keys and self._asking.has_below():
+            self._may_fill = True
+            if self._fills:
+                wanted = replace(demand, keys=keys)
+                asked.contributions += self._asking.ask_below(wanted)
+
     def _recall(self, demand: Demand) -> tuple[Answer, tuple[Row, ...]]:
         """Give what was heard of the present state of the source, then what is kept."""
         known, missing = self._memory.recall(demand)
         if not missing or self._kept is None:
             return known, missing
-        left = Demand(demand.predicate, demand.columns, missing)
+        left = replace(demand, keys=missing)
         before, missing = self._kept.settled.recall(left, self._seen)
         return _joined(known, before), missing
 
@@ -298,9 +366,11 @@ class Chain:
         opened = dict.fromkeys(openings)
         answered = set(asked.complete)
         authorities = _authorities(asked)
-        told, keys = _told_at_once(demand, asked)
+        told, keys = _opened_at_once(demand, asked)
         opened.update(told)
-        for key in keys:
+        if not asked.failures and not any(one.origin.assumed for one in authorities.values()):
+            keys = [key for key in demand.clock.over(keys) if key not in asked.complete]
+        for key in demand.clock.over(keys):
             reasons = asked.failures.get(key, [])
             if key in asked.complete:
                 opened.update(self._doubts(demand, key, reasons, authorities))
@@ -342,7 +412,7 @@ def _unknown(demand: Demand, key: Row, reasons: list[tuple[str, str]], remark: s
     return Opening(pattern(demand, key), remark or reason, "unresolved")
 
 
-def _told_at_once(demand: Demand, asked: Asked) -> tuple[dict[Opening, None], Sequence[Row]]:
+def _opened_at_once(demand: Demand, asked: Asked) -> tuple[dict[Opening, None], Sequence[Row]]:
     """Open everything where very many keys failed; give that opening, and the keys left to tell of.
 
     An opening for each key would cost more than the rows that were not read.
@@ -351,7 +421,8 @@ def _told_at_once(demand: Demand, asked: Asked) -> tuple[dict[Opening, None], Se
         return {}, demand.keys
     tier, reason = next(iter(asked.failures.values()))[-1]
     everything = Opening((OPEN,) * demand.predicate.arity, reason, tier)
-    return {everything: None}, [key for key in demand.keys if key not in asked.failures]
+    over = demand.clock.over
+    return {everything: None}, [key for key in over(demand.keys) if key not in asked.failures]
 
 
 def _drop_failed(demand: Demand, asked: Asked) -> None:
@@ -365,7 +436,10 @@ def _drop_failed(demand: Demand, asked: Asked) -> None:
 def _unfailed(answer: TierAnswer, demand: Demand, asked: Asked) -> tuple[Portion, ...]:
     found = []
     for portion in answer.portions:
-        rows = [row for row in portion.rows if key_of(row, demand.columns) not in asked.failures]
+        over = demand.clock.over
+        rows = [
+            row for row in over(portion.rows) if key_of(row, demand.columns) not in asked.failures
+        ]
         if rows:
             found.append(replace(portion, rows=tuple(rows)))
     return tuple(found)
@@ -378,7 +452,8 @@ def _bounded(rows: list[Row], demand: Demand, asked: Asked) -> list[Row]:
     """
     if not asked.failures or len(rows) <= _MOST_AFTER_FAILURE:
         return rows
-    short = [key_of(row, demand.columns) in asked.failures for row in rows]
+    keys = keys_of(demand.clock.over(rows), demand.columns)
+    short = [key in asked.failures for key in keys]
     left = _MOST_AFTER_FAILURE
     bounded = []
     for row, failed in zip(rows, short, strict=True):
@@ -386,6 +461,22 @@ def _bounded(rows: list[Row], demand: Demand, asked: Asked) -> list[Row]:
             bounded.append(row)
             left -= failed
     return bounded
+
+
+def _speaks_alone(demand: Demand, asked: Asked, key: tuple[int, ...]) -> bool:
+    """Tell whether one tier alone has rows, one for each key, and nothing weakens or fills them."""
+    if any(null_policies(demand.predicate)):
+        return False
+    told = [one.answer for one in asked.contributions]
+    speaking = [one for one in told if one.portions]
+    if len(speaking) != 1 or asked.failures or any(one.openings for one in told):
+        return False
+    portions = speaking[0].portions
+    if any(one.assumption is not None or one.evidence.origin.assumed for one in portions):
+        return False
+    over = demand.clock.over
+    keys = {one for portion in portions for one in keys_of(over(portion.rows), key)}
+    return len(keys) == sum(len(portion.rows) for portion in portions)
 
 
 def _authorities(asked: Asked) -> dict[object, Evidence]:
@@ -399,7 +490,7 @@ def _authorities(asked: Asked) -> dict[object, Evidence]:
 
 
 def _distinct(demand: Demand, places: list[int]) -> tuple[Row, ...]:
-    return tuple(dict.fromkeys(tuple(key[place] for place in places) for key in demand.keys))
+    return tuple(dict.fromkeys(keys_of(demand.clock.over(demand.keys), places)))
 
 
 def _without(portions: Iterable[Portion], revoked: set[Row]) -> Iterator[Portion]:
@@ -417,16 +508,16 @@ def _narrowed(answer: Answer, demand: Demand, key: tuple[int, ...]) -> Answer:
     """Give the part of an answer by key that a demand asks for."""
     portions = []
     for portion in answer.portions:
-        rows = rows_for(portion.rows, demand.columns, demand.keys)
+        rows = rows_for(portion.rows, demand.columns, demand.keys, demand.clock)
         if rows:
             portions.append(type(portion)(rows, portion.evidence, portion.assumption))
     answered: frozenset[Row] = frozenset()
     if set(key) <= set(demand.columns):
         places = [demand.columns.index(column) for column in key]
-        answered = frozenset(
-            one for one in demand.keys if tuple(one[p] for p in places) in answer.answered
-        )
-    openings = openings_for(answer.openings, demand.columns, demand.keys)
+        narrow = keys_of(demand.clock.over(demand.keys), places)
+        pairs = zip(demand.keys, narrow, strict=True)
+        answered = frozenset([one for one, found in pairs if found in answer.answered])
+    openings = openings_for(answer.openings, demand.columns, demand.keys, demand.clock)
     return Answer(tuple(portions), openings, answered, answer.authorities, answer.conflicts)
 
 

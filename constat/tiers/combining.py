@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from constat.evaluation import Assumption, Portion
-from constat.tiers.matching import key_of
+from constat.tiers.matching import has_null, key_of, matched_keys
 from constat.tiers.wording import fallen_through, told_by
 
 if TYPE_CHECKING:
@@ -31,20 +31,20 @@ def unite(
     openings: dict[Opening, None] = {}
     for contribution in contributions:
         for portion in contribution.answer.portions:
-            for one in assumed(portion, contribution.tier, demand.predicate):
+            for one in assumed(portion, contribution.tier, demand):
                 portions += _split(one, demand, contribution)
-        openings.update(dict.fromkeys(contribution.answer.openings))
+        openings.update(dict.fromkeys(demand.clock.over(contribution.answer.openings)))
     return portions, list(openings)
 
 
-def assumed(portion: Portion, tier: str, predicate: Predicate) -> Iterator[Portion]:
+def assumed(portion: Portion, tier: str, demand: Demand) -> Iterator[Portion]:
     """Yield the portion; where its origin is somebody's word, row by row under an assumption."""
     evidence = portion.evidence
     if portion.assumption is not None or not evidence.origin.assumed:
         yield portion
         return
-    for row in portion.rows:
-        said = told_by(tier, predicate, row, evidence.confidence)
+    for row in demand.clock.over(portion.rows):
+        said = told_by(tier, demand.predicate, row, evidence.confidence)
         yield Portion((row,), evidence, said)
 
 
@@ -69,9 +69,12 @@ def _split(portion: Portion, demand: Demand, contribution: Contribution) -> Iter
         yield portion
         return
     groups: dict[tuple[str, ...], list[Row]] = {}
-    for row in portion.rows:
-        key = key_of(row, demand.columns)
-        groups.setdefault(contribution.fallen.get(key, ()), []).append(row)
+    for row in demand.clock.over(portion.rows):
+        silent = contribution.fallen.get(key_of(row, demand.columns), ())
+        if has_null(row, demand.columns):
+            keys = matched_keys(row, demand.columns, contribution.fallen.keys())
+            silent = tuple(dict.fromkeys(one for key in keys for one in contribution.fallen[key]))
+        groups.setdefault(silent, []).append(row)
     for tiers, rows in groups.items():
         assumption = weakened(portion.assumption, tiers, demand.predicate)
         yield Portion(tuple(rows), portion.evidence, assumption)

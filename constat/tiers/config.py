@@ -172,7 +172,7 @@ class ConfigTier:
         for source, rows in (found.rows or {self._config_name: ()}).items():
             evidence = _evidence(source, rows, found.key, predicate)
             authorities.append(evidence)
-            wanted = rows_for(rows, demand.columns, demand.keys)
+            wanted = rows_for(rows, demand.columns, demand.keys, demand.clock)
             if wanted:
                 portions.append(Portion(wanted, evidence))
         failures: dict[Row, str] = {}

@@ -12,6 +12,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from threading import Lock
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from constat.catalog import (
@@ -25,6 +26,7 @@ from constat.catalog import (
     Whole,
     guard,
 )
+from constat.catalog.base_columns import JOINED, MERGED, UNCLEAR, origin
 from constat.diagnostics import ConstatError, Diagnostic, nearest
 from constat.evaluation import (
     Demand,
@@ -35,16 +37,18 @@ from constat.evaluation import (
     QueryRun,
     Readable,
 )
+from constat.logic import NullPolicy, null_policies, null_words
 from constat.store.clock import now
 from constat.tiers.hashing import content_hash
-from constat.tiers.matching import key_of, matched_keys, openings_for, rows_for
-from constat.tiers.reading import DATABASE, Fetched, RowReader, null_policies, said_of_input
+from constat.tiers.matching import keys_of, matched_keys, openings_for, rows_for
+from constat.tiers.reading import DATABASE, Fetched, RowReader, said_of_input
 from constat.tiers.tier import TierAnswer, failed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from constat.catalog import Connection
+    from constat.evaluation import Clock
     from constat.logic import Predicate, Row
     from constat.tiers.connections import Connections
 
@@ -52,6 +56,17 @@ if TYPE_CHECKING:
 _MOST_PUSHED_KEYS: Final = 50_000
 # So many keys are looked up where that pass has failed: nobody asks for all of it one by one.
 _MOST_KEYS_AFTER_FAILURE: Final = 5_000
+
+
+_WITHOUT: Final = "write `@[null = none] {0}: {1}`, or `skip`, or select a column of a table"
+_INSTEAD: Final = MappingProxyType(
+    {
+        MERGED: "select the key of the table as well, without DISTINCT or GROUP BY; or write "
+        "`@[null = none] {0}: {1}`",
+        JOINED: "write `@[null = none] {0}: {1}`: without a partner there is no value",
+        UNCLEAR: "name the table before the column, `t.{0}`, or write `@[null = none] {0}: {1}`",
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +160,7 @@ class DatabaseTier:
         connection, guarded = found
         name = _source(predicate)
         bounds = self._connections.bounds(name)
-        policies = null_policies(predicate)
+        policies = null_words(predicate)
         whole = Whole(guarded, predicate.kinds, policies, _is_distinct(predicate), predicate.key)
         started, clock = now(), time.perf_counter()
         try:
@@ -153,6 +168,9 @@ class DatabaseTier:
         except SourceFailureError:
             return None
         if stream is None:
+            return None
+        apart = RowReader(predicate, name).apart(stream.holes)
+        if apart.repeated:
             return None
         evidence = Evidence(
             tier=DATABASE,
@@ -165,10 +183,15 @@ class DatabaseTier:
         )
         seconds = time.perf_counter() - clock
         self._observe(QueryRun(name, stream.query, 0, stream.rows, seconds))
-        holes = RowReader(predicate, name).holes(stream.holes)
         return Readable(
             predicate,
-            *(stream.rows, evidence, stream.open, _is_distinct(predicate), holes, stream.changed),
+            stream.rows,
+            evidence,
+            stream.open,
+            _is_distinct(predicate),
+            tuple(apart.openings),
+            tuple(apart.rows),
+            stream.changed,
         )
 
     def _bulk(self, predicate: Predicate) -> tuple[BulkConnection, Guarded] | None:
@@ -187,14 +210,18 @@ class DatabaseTier:
         self, demand: Demand, guarded: Guarded, connection: Connection, generation: int
     ) -> TierAnswer:
         predicate = demand.predicate
-        policies = null_policies(predicate)
-        watched = [place for place, policy in enumerate(policies) if policy != "skip"]
+        # What has no value there has none of the keys.
+        without = {"skip"} if predicate.key else {"skip", "none"}
+        words = enumerate(null_words(predicate))
+        watched = [place for place, policy in words if policy not in without]
         pushes = connection.pushes(guarded, demand, watched)
         failed_pass = self._failed_pass(predicate)
         if not pushes or len(demand.keys) > _MOST_PUSHED_KEYS:
             if failed_pass is not None:
                 return self._told(demand, demand.keys, failed_pass.ran)
-            ran = self._run(predicate, connection, connection.whole(guarded, predicate.arity))
+            ran = self._run(
+                predicate, connection, connection.whole(guarded, predicate.arity), demand.clock
+            )
             if ran.fetched.failure:
                 evaluation = self._connections.evaluation
                 self._failed[predicate.name] = _FailedPass(evaluation, ran)
@@ -208,9 +235,11 @@ class DatabaseTier:
                 return self._told(demand, demand.keys, failed_pass.ran)
         for keys in _shares(demand, pushes, connection.most_keys):
             places = [demand.columns.index(push.position) for push in pushes]
-            distinct = tuple(dict.fromkeys(key_of(key, places) for key in keys))
+            distinct = tuple(dict.fromkeys(keys_of(keys, places)))
             question = connection.keyed(guarded, predicate.arity, pushes, distinct)
-            answers.append(self._told(demand, keys, self._run(predicate, connection, question)))
+            answers.append(
+                self._told(demand, keys, self._run(predicate, connection, question, demand.clock))
+            )
         return _joined(answers)
 
     def _failed_pass(self, predicate: Predicate) -> _FailedPass | None:
@@ -218,12 +247,15 @@ class DatabaseTier:
         found = self._failed.get(predicate.name)
         return found if found and found.evaluation == self._connections.evaluation else None
 
-    def _run(self, predicate: Predicate, connection: Connection, question: Question) -> _Ran:
+    def _run(
+        self, predicate: Predicate, connection: Connection, question: Question, clock: Clock
+    ) -> _Ran:
         name, fetched = _source(predicate), Fetched()
         reader = RowReader(predicate, name)
-        started, clock = now(), time.perf_counter()
+        started, began = now(), time.perf_counter()
         try:
             for batch in connection.read(question, self._connections.bounds(name)):
+                clock.check()
                 reader.take(batch, fetched)
         except SourceFailureError as problem:
             self._connections.note(name, problem)
@@ -239,10 +271,10 @@ class DatabaseTier:
             query=question.text,
             parameters=tuple(map(str, question.parameters)),
             row_count=len(fetched.rows),
-            content_hash=content_hash(fetched.rows, predicate.kinds),
+            content_hash=content_hash(fetched.rows, predicate.kinds, clock),
             snapshot=connection.snapshot,
         )
-        seconds, sent = time.perf_counter() - clock, len(question.parameters)
+        seconds, sent = time.perf_counter() - began, len(question.parameters)
         self._observe(QueryRun(name, question.text, sent, fetched.count, seconds))
         return _Ran(fetched, evidence)
 
@@ -262,10 +294,10 @@ class DatabaseTier:
             )
             for row in fetched.repeated:
                 failures.update(dict.fromkeys(matched_keys(row, demand.columns, wanted), reason))
-        rows = rows_for(fetched.rows, demand.columns, wanted)
+        rows = rows_for(fetched.rows, demand.columns, wanted, demand.clock)
         return TierAnswer(
             (Portion(rows, ran.evidence),) if rows else (),
-            openings_for(fetched.openings, demand.columns, wanted),
+            openings_for(fetched.openings, demand.columns, wanted, demand.clock),
             wanted - failures.keys(),
             failures,
             (ran.evidence,),
@@ -320,6 +352,22 @@ def check_columns(predicate: Predicate, guarded: Guarded, connection: Connection
             "C0518",
             hint="columns are taken by position; select exactly the declared ones",
         )
+    _check_nulls(predicate, guarded)
+
+
+def _check_nulls(predicate: Predicate, guarded: Guarded) -> None:
+    """Raise `QueryMistakeError` where a null that may be a value is made by the query (26d)."""
+    policies = zip(predicate.columns, null_policies(predicate), strict=True)
+    for position, (column, policy) in enumerate(policies):
+        if policy in {NullPolicy.MAYBE, NullPolicy.UNKNOWN}:
+            reason = origin(guarded.origins, position)
+            if reason:
+                raise QueryMistakeError(
+                    f"a null in `{column.name}` says `{policy.value}`, and is none of a row of a "
+                    f"table: {reason}",
+                    "C0519",
+                    hint=_INSTEAD.get(reason, _WITHOUT).format(column.name, column.type_name),
+                )
 
 
 def _meant(reason: str, connection: Connection) -> str:

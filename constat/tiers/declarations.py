@@ -9,12 +9,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import Diagnostic
+from constat.logic import NULL_POLICIES
 from constat.project import suggestion
 from constat.tiers.cache_age import check_age
 from constat.tiers.certificate_names import check_certificates, uses_certificates
 from constat.tiers.config import CONFIG, config_key
 from constat.tiers.model_declared import MODEL, PARAMETERS, asks_model, check_model
-from constat.tiers.reading import POLICIES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -102,10 +102,12 @@ def _check_key(predicate: Predicate, diagnostics: list[Diagnostic]) -> None:
 
 
 def _check_policy(policy: str, predicate: Predicate, diagnostics: list[Diagnostic]) -> None:
-    if policy not in POLICIES:
-        message = f"`{predicate.name}` has a `null` that is none of {', '.join(POLICIES)}"
+    if policy not in NULL_POLICIES:
+        message = f"`{predicate.name}` has a `null` that is none of {', '.join(NULL_POLICIES)}"
         span = predicate.source.span if predicate.source else predicate.span
-        diagnostics.append(Diagnostic("C0513", message, span, help=suggestion(policy, POLICIES)))
+        diagnostics.append(
+            Diagnostic("C0513", message, span, help=suggestion(policy, NULL_POLICIES))
+        )
 
 
 def _check_names(

@@ -8,19 +8,28 @@ reverse; the evidence stays that of the query that ran. Example: after all rows 
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from constat.evaluation import Answer, Portion
-from constat.tiers.matching import key_of, matched_keys
+from constat.evaluation import UNTIMED, Answer, Portion
+from constat.tiers.matching import has_null, keys_of, matched_keys, openings_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from constat.evaluation import Demand, Evidence, Opening
+    from constat.evaluation import Clock, Demand, Evidence, Opening
     from constat.logic import Row
 
 _Columns = tuple[int, ...]
 MOST_ROWS: Final = 2_000_000
+
+
+@dataclass(slots=True)
+class _Index:
+    """Rows by their values in some columns, and those that have a null cell there."""
+
+    by_key: dict[Row, list[Row]] = field(default_factory=dict)
+    loose: list[Row] = field(default_factory=list)
 
 
 class Remembered:
@@ -29,21 +38,28 @@ class Remembered:
     def __init__(self, answer: Answer) -> None:
         self.answer = answer
         self.size = sum(len(portion.rows) for portion in answer.portions)
-        self._indexes: dict[_Columns, list[dict[Row, list[Row]]]] = {}
+        self._indexes: dict[_Columns, list[_Index]] = {}
 
-    def select(self, columns: _Columns, keys: Iterable[Row]) -> tuple[list[Portion], list[Opening]]:
+    def select(
+        self, columns: _Columns, keys: Iterable[Row], clock: Clock = UNTIMED
+    ) -> tuple[list[Portion], list[Opening]]:
         """Give what the answer says about those keys."""
         if columns not in self._indexes:
-            self._indexes[columns] = [_index(portion, columns) for portion in self.answer.portions]
+            self._indexes[columns] = [
+                _index(portion, columns, clock) for portion in self.answer.portions
+            ]
         wanted = tuple(keys)
+        among = set(wanted)
         portions = []
         for portion, index in zip(self.answer.portions, self._indexes[columns], strict=True):
-            rows = tuple(row for key in wanted for row in index.get(key, ()))
+            rows = tuple(row for key in clock.over(wanted) for row in index.by_key.get(key, ()))
+            rows += tuple(
+                row for row in clock.over(index.loose) if matched_keys(row, columns, among)
+            )
             if rows:
                 portions.append(Portion(rows, portion.evidence, portion.assumption))
-        among = set(wanted)
-        openings = [one for one in self.answer.openings if matched_keys(one.row, columns, among)]
-        return portions, openings
+        openings = openings_for(self.answer.openings, columns, among, clock)
+        return portions, list(openings)
 
 
 class Memory:
@@ -77,8 +93,9 @@ class Memory:
                 continue
             places = [demand.columns.index(column) for column in columns]
             left = []
-            for key in missing:
-                remembered = kept.get(key_of(key, places))
+            over = demand.clock.over
+            for key, narrow in zip(missing, keys_of(over(missing), places), strict=True):
+                remembered = kept.get(narrow)
                 if remembered is None:
                     left.append(key)
                 else:
@@ -87,10 +104,14 @@ class Memory:
         return _recalled(demand, found.values()), tuple(missing)
 
 
-def _index(portion: Portion, columns: _Columns) -> dict[Row, list[Row]]:
-    index: dict[Row, list[Row]] = {}
-    for row in portion.rows:
-        index.setdefault(tuple(row[column] for column in columns), []).append(row)
+def _index(portion: Portion, columns: _Columns, clock: Clock) -> _Index:
+    index = _Index()
+    rows = portion.rows
+    for row, key in zip(rows, keys_of(clock.over(rows), columns), strict=True):
+        if has_null(row, columns):
+            index.loose.append(row)
+        else:
+            index.by_key.setdefault(key, []).append(row)
     return index
 
 
@@ -100,7 +121,7 @@ def _recalled(demand: Demand, found: Iterable[tuple[Remembered, list[Row]]]) -> 
     answered: set[Row] = set()
     authorities: dict[int, Evidence] = {}
     for remembered, keys in found:
-        some, opened = remembered.select(demand.columns, keys)
+        some, opened = remembered.select(demand.columns, keys, demand.clock)
         portions += some
         openings.update(dict.fromkeys(opened))
         answered.update(keys)

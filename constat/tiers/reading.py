@@ -1,8 +1,7 @@
 """Turn a query's raw rows into rows of declared kinds, open rows, and what is wrong.
 
-In: batches of cells, the predicate, its null policy. Out: `Fetched`. Invariants: each raw row ends
-as a row, as an open row with a reason, or is left out by `null = "skip"`; equal rows are counted.
-Example: under `null = "unknown"` the raw row `("C001", None)` becomes the open row `("C001", ⋆)`.
+Each raw row ends as a row, perhaps with null cells, as an open row with a reason, or is left out by
+`null = "skip"`. Equal rows are counted; those whose null cells may be values get ordinals instead.
 """
 
 from __future__ import annotations
@@ -13,16 +12,15 @@ from typing import TYPE_CHECKING, Final, cast
 
 from constat.catalog import read_column
 from constat.evaluation import Opening
-from constat.logic import OPEN, Kind
+from constat.logic import OPEN, Kind, NullPolicy, null_policies, null_words, with_null_cells
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from constat.catalog import Cell, RawRow
-    from constat.logic import OpenRow, Predicate, Row, Slot
+    from constat.logic import OpenRow, Predicate, Row, Slot, Value
 
 DATABASE: Final = "database"
-POLICIES: Final = ("error", "skip", "unknown")
 MOST_OPENINGS: Final = 1_000
 _WHOLE: Final = MappingProxyType(
     {Kind.NUMBER: (-(2**63), 2**63 - 1), Kind.UNSIGNED: (0, 2**64 - 1)}
@@ -31,19 +29,17 @@ _WHOLE: Final = MappingProxyType(
 
 @dataclass(slots=True)
 class Fetched:
-    """What a query gave: distinct rows in their order, rows that came again, and open rows."""
+    """What a query gave: distinct rows in their order, rows that came again, and open rows.
+
+    `alike` counts rows by their cells where null cells keep equal ones apart.
+    """
 
     rows: dict[Row, None] = field(default_factory=dict)
+    alike: dict[tuple[Value | None, ...], int] = field(default_factory=dict)
     repeated: dict[Row, int] = field(default_factory=dict)
     openings: list[Opening] = field(default_factory=list)
     count: int = 0
     failure: str = ""
-
-
-def null_policies(predicate: Predicate) -> tuple[str, ...]:
-    """Give the null policy of each column: its own, else its input's, else `error`."""
-    whole = said_of_input(predicate, "null") or "error"
-    return tuple(column.attributes.get("null", whole) for column in predicate.columns)
 
 
 def said_of_input(predicate: Predicate, name: str) -> str:
@@ -58,7 +54,9 @@ class RowReader:
     def __init__(self, predicate: Predicate, source: str) -> None:
         self._predicate = predicate
         self._kinds = predicate.kinds
-        self._policies = null_policies(predicate)
+        self._words = null_words(predicate)
+        self._nulls = null_policies(predicate)
+        self._keeps = any(self._nulls)
         self._where = f"database {source}: query of {predicate.name}"
 
     def take(self, batch: Iterable[RawRow], fetched: Fetched) -> None:
@@ -77,12 +75,10 @@ class RowReader:
                     for cell, column in zip(raw, columns, strict=True)
                 )
             except ValueError:
-                self._take_hole(raw, fetched)
+                if not (self._keeps and self._take_nulls(raw, fetched)):
+                    self._take_hole(raw, fetched)
                 continue
-            if row in fetched.rows:
-                fetched.repeated[row] = fetched.repeated.get(row, 0) + 1
-            else:
-                fetched.rows[row] = None
+            _add(row, fetched)
 
     def _take_plain(self, raws: Sequence[RawRow], fetched: Fetched) -> bool:
         """Add a batch of new rows whose cells are values as they stand; tell whether it is one."""
@@ -98,19 +94,45 @@ class RowReader:
         fetched.count += len(raws)
         return True
 
-    def holes(self, numbered: Iterable[tuple[int, Sequence[object]]]) -> tuple[Opening, ...]:
-        """Give the open rows of raw rows that are told with their numbers."""
+    def apart(self, numbered: Iterable[tuple[int, Sequence[object]]]) -> Fetched:
+        """Read raw rows with nulls, which are told apart from all others, with their numbers."""
         fetched = Fetched()
-        for number, raw in numbered:
+        for number, cells in numbered:
             fetched.count = number
-            self._take_hole(cast("Sequence[Cell]", raw), fetched)
-        return tuple(fetched.openings)
+            raw = cast("Sequence[Cell]", cells)
+            if not (self._keeps and self._take_nulls(raw, fetched)):
+                self._take_hole(raw, fetched)
+        return fetched
+
+    def _take_nulls(self, raw: Sequence[Cell], fetched: Fetched) -> bool:
+        """Add a row whose cells are values, but for nulls that a row may hold; tell whether so.
+
+        A key that holds a null tells no row apart: then it is an open row.
+        """
+        if any(raw[place] is None for place in self._predicate.key):
+            return False
+        cells: list[Value | None] = []
+        for cell, column, policy in zip(raw, self._predicate.columns, self._nulls, strict=True):
+            if cell is None and policy is not None:
+                cells.append(None)
+                continue
+            try:
+                cells.append(read_column(cell, column))
+            except ValueError:
+                return False
+        known = tuple(cells)
+        ordinal = fetched.alike.get(known, 0)
+        places = (policy for cell, policy in zip(known, self._nulls, strict=True) if cell is None)
+        if any(policy is not NullPolicy.NONE for policy in places):
+            fetched.alike[known] = ordinal + 1
+        _add(with_null_cells(self._predicate.name, known, self._nulls, ordinal), fetched)
+        return True
 
     def _take_hole(self, raw: Sequence[Cell], fetched: Fetched) -> None:
         """Keep what is known of a row with a cell that is no value."""
         slots: list[Slot] = []
         reasons: list[str] = []
-        for place, (cell, policy) in enumerate(zip(raw, self._policies, strict=True)):
+        for place, (cell, policy) in enumerate(zip(raw, self._words, strict=True)):
             if cell is None and policy == "skip":
                 return
             try:
@@ -130,9 +152,21 @@ class RowReader:
         column = self._predicate.columns[place]
         if cell is not None:
             return f"column {column.name} (declared {column.type_name}) {problem} [C0525]"
-        if policy == "unknown":
+        if place in self._predicate.key:
+            return f"column {column.name} of its key is NULL"
+        if policy != "error":
             return f"column {column.name} is NULL"
-        return f'column {column.name} is NULL; say null = "skip" or "unknown" if it may be [C0524]'
+        return (
+            f'column {column.name} is NULL; if it may be, say null = "maybe" (a value or none), '
+            '"none", "unknown" (a value that nobody knows) or "skip" [C0524]'
+        )
+
+
+def _add(row: Row, fetched: Fetched) -> None:
+    if row in fetched.rows:
+        fetched.repeated[row] = fetched.repeated.get(row, 0) + 1
+    else:
+        fetched.rows[row] = None
 
 
 def _all_plain(cells: Sequence[Cell], kind: Kind) -> bool:

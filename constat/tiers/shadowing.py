@@ -2,9 +2,10 @@
 
 In: contributions in the order of the chain, for a demand that binds exactly the key. Out: portions
 and openings. Invariants (semantics 5, 6, 40): per key value the highest tier with a row wins, but
-never an assumed row over a plain one; two rows of one tier for one key are possible, neither is
-certain; a row below a tier that knows of a row but not its values rests on that tier's silence;
-whoever says another value for a key is named as a conflict. Example: config says
+never an assumed row over a plain one; a lower row that agrees with it but for null cells is no
+row of its own, and fills them where that is wanted; two rows of one tier for one key are possible,
+neither is certain; a row below a tier that knows of a row but not its values rests on that tier's
+silence; whoever says another value for a key is named as a conflict. Example: config says
 `tier(C001, gold)`, the database silver: gold holds, and the conflict says who says silver.
 """
 
@@ -14,22 +15,25 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from constat.evaluation import Conflict, Opening, Portion, TierAsked
+from constat.logic import OPEN, NullCell, has_null_cells, may_agree
 from constat.project.project import PREFER_USER, UNRESOLVED
 from constat.tiers.combining import assumed, weakened
 from constat.tiers.matching import ground_key, key_of
 from constat.tiers.user import USER
-from constat.tiers.wording import preferred, who_says
+from constat.tiers.wording import filled_in, preferred, who_says
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from constat.evaluation import Answer, Demand, Evidence, Observer
-    from constat.logic import Row
+    from constat.logic import OpenRow, Row
     from constat.tiers.asking import Contribution
 
 _FIRST: Final = "the first counts"
 _SECOND: Final = "the second counts"
 _NEITHER: Final = "neither counts"
+_NONE: Final = "none of them counts"
+_PAIR: Final = 2
 
 
 @dataclass(slots=True)
@@ -69,12 +73,22 @@ class Shadowing:
     """Works down the chain and keeps, per key value, what is left to say.
 
     `conflicts` are by key. `revoked` are the rows of the answer above that no longer stand as they
-    stood there.
+    stood there. With `fill`, what lower tiers say of null cells counts for who accepts their word;
+    `fillable` are the keys of which they say something.
     """
 
     def __init__(
-        self, demand: Demand, key: tuple[int, ...], policy: str, observe: Observer
+        self,
+        demand: Demand,
+        key: tuple[int, ...],
+        policy: str,
+        observe: Observer,
+        *,
+        fill: bool = False,
     ) -> None:
+        self._fill = fill
+        self.fillable: set[Row] = set()
+        self._demand = demand
         self._predicate = demand.predicate
         self._key = key
         self._policy = policy
@@ -101,7 +115,7 @@ class Shadowing:
         """Let the rows of an answer for these keys win over what is added, if they are better."""
         wanted = set(keys)
         for portion in answer.portions:
-            for row in portion.rows:
+            for row in self._demand.clock.over(portion.rows):
                 key = key_of(row, self._key)
                 if key in wanted:
                     held = self._above(key, portion.evidence.tier)
@@ -122,13 +136,15 @@ class Shadowing:
         """Take the next tier's contribution."""
         told = self._sorted(contribution)
         before = sum(map(len, self.conflicts.values()))
-        for key, rows in told.rows.items():
+        for key, rows in self._demand.clock.over(told.rows.items()):
             fresh = self._fresh(contribution, key, rows, told)
             held = self._held.get(key)
             if held is None:
                 self._held[key] = fresh
                 if len(rows) > 1:
                     self._conflict(key, fresh, fresh, _NEITHER)
+            elif _says_less(held, fresh):
+                self._meet_nulls(key, held, fresh)
             elif not held.rows.keys() >= fresh.rows.keys() or (fresh.plain and held.assumed):
                 self._meet(key, held, fresh)
         self._keep_openings(contribution.tier, told)
@@ -141,11 +157,11 @@ class Shadowing:
     def _sorted(self, contribution: Contribution) -> _Told:
         told = _Told()
         for portion in contribution.answer.portions:
-            for one in assumed(portion, contribution.tier, self._predicate):
-                for row in one.rows:
+            for one in assumed(portion, contribution.tier, self._demand):
+                for row in self._demand.clock.over(one.rows):
                     rows = told.rows.setdefault(key_of(row, self._key), {})
                     rows.setdefault(row, []).append(one)
-        for opening in contribution.answer.openings:
+        for opening in self._demand.clock.over(contribution.answer.openings):
             key = ground_key(opening.row, self._key)
             if key is None:
                 told.loose.append(opening)
@@ -202,6 +218,29 @@ class Shadowing:
         else:
             self._conflict(key, held, fresh, _FIRST if held.portions else _NEITHER)
 
+    def _meet_nulls(self, key: Row, held: _Held, fresh: _Held) -> None:
+        """Fill null cells of the row that counts with the word of another, where both agree."""
+        base, word = held, fresh
+        if fresh.plain and held.assumed:
+            base, word = fresh, held
+            self._replace(key, held, fresh)
+        if len(word.rows) > 1:
+            self._conflict(key, word, word, _NEITHER)
+            return
+        (row,) = base.rows
+        (said,) = word.rows
+        assumption = word.portions[0].assumption if word.portions else None
+        plain = base.portions and base.portions[0].assumption is None
+        if not plain or assumption is None or has_null_cells(said) or not has_null_cells(row):
+            return
+        self.fillable.add(key)
+        if self._fill:
+            reason = f"{base.tier} does not know all of this row of {self._predicate.name}"
+            accepted = filled_in(self._predicate)
+            opening = Opening(_opened(row), reason, base.tier, accepted)
+            filled = _Held(word.tier, word.rows, word.portions, [opening])
+            self._replace(key, self._held[key], filled)
+
     def _prefers_people(self, held: _Held, fresh: _Held) -> bool:
         """Tell whether one person's word replaces what is only assumed."""
         stated = fresh.tier == USER and bool(fresh.portions)
@@ -218,6 +257,8 @@ class Shadowing:
         for row, one in fresh.rows.items():
             told.setdefault(row, (fresh.tier, one))
         said = [who_says(tier, self._predicate, row, one) for row, (tier, one) in told.items()]
+        if outcome == _NEITHER and len(said) > _PAIR:
+            outcome = _NONE
         conflict = Conflict(self._predicate.name, f"{', '.join(said)}: {outcome}")
         self.conflicts.setdefault(key, []).append(conflict)
 
@@ -230,6 +271,19 @@ class Shadowing:
                 self._silent.setdefault(key, []).append(tier)
         if told.loose:
             self._silent_about_all.append(tier)
+
+
+def _says_less(held: _Held, fresh: _Held) -> bool:
+    """Tell whether rows differ in nothing but null cells."""
+    rows = (*held.rows, *fresh.rows)
+    if len(held.rows) != 1 or not any(map(has_null_cells, rows)):
+        return False
+    return all(may_agree(row, upper) for row in fresh.rows for upper in held.rows)
+
+
+def _opened(row: Row) -> OpenRow:
+    cells: OpenRow = row
+    return tuple(OPEN if isinstance(cell, NullCell) else cell for cell in cells)
 
 
 def merge_equal(portions: Sequence[Portion]) -> tuple[Portion, ...]:

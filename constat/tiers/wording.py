@@ -70,6 +70,12 @@ def preferred(tier: str, predicate: Predicate) -> Assumption:
     return Assumption("closure", predicate.name, text)
 
 
+def filled_in(predicate: Predicate) -> Assumption:
+    """Give the assumption that what lower tiers say of null cells of a source is their value."""
+    text = f"what is stated of {predicate.name} fills the cells that its source does not know"
+    return Assumption("closure", predicate.name, text)
+
+
 def who_says(tier: str, predicate: Predicate, row: Row, evidence: Evidence | None) -> str:
     """Say whose word a row is: `database sales says tier(C001, gold)`."""
     if evidence is not None and evidence.tier == SUPPOSED:

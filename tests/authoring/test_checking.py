@@ -53,6 +53,15 @@ def test_a_draft_that_is_right_is_kept(ground: Ground) -> None:
     assert "large(?c) :- order_count(?c, ?n), ?n > 20." in found.text
 
 
+def test_a_draft_may_name_the_arguments_of_what_is_there(ground: Ground) -> None:
+    named = GOOD.replace("order_count(?c, ?n)", "order_count(orders = ?n, customer = ?c)")
+    found = check(ground, "large(c = C001)", named)
+    assert codes(found) == []
+    assert "large(?c) :- order_count(?c, ?n), ?n > 20." in found.text
+    wrong = GOOD.replace("order_count(?c, ?n)", "order_count(order = ?n, customer = ?c)")
+    assert codes(check(ground, "large(C001)", wrong)) == ["C0183"]
+
+
 def test_what_the_goal_does_not_need_is_not_kept(ground: Ground) -> None:
     more = GOOD + ".decl spy(c: CustomerId)\nspy(?c) :- blocked(?c).\n"
     assert "spy" not in check(ground, "large(C001)", more).text

@@ -115,7 +115,7 @@ CONFIGURATIONS = {
     "surrogate": 'rules: ["\\ud800"]\n',
     "nul": 'rules: ["a\\0b"]\n',
     "state outside": "rules: [r.dl]\nstate: ../elsewhere\n",
-    "unknown fact": "rules: [r.dl]\nfacts: {threshhold: 1}\n",
+    "facts that disagree": "rules: [r.dl]\nfacts: {threshold: [[1], [1, 2]]}\n",
     "wrong value": "rules: [r.dl]\nfacts: {p: much}\n",
     "wrong limit": "rules: [r.dl]\nlimits: {seconds: -1}\n",
 }

@@ -121,6 +121,24 @@ def test_a_goal_is_carried_on(still_shop: Path, goal: str, wanted: list[str]) ->
     assert offered(still_shop, "query", goal) == wanted
 
 
+@pytest.mark.parametrize(
+    ("goal", "wanted"),
+    [
+        ("sol", ["sold(a = ?a, b = ?b, c = ?c, d = ?d, e = ?e, fee = ?fee)"]),
+        ("sold(a", ["sold(a = ?a, b = ?b, c = ?c, d = ?d, e = ?e, fee = ?fee)", "sold(a = ?a"]),
+        ("sold(a = 1, f", ["sold(a = 1, fee = ?fee"]),
+        ("sold(a = 1, fee = 2", ["sold(a = 1, fee = 2)"]),
+        ("sold(1, 2, 3, 4, ", ["sold(1, 2, 3, 4, ?e, ?fee)"]),
+        ("owns(owned = C001, sh", ["owns(owned = C001, share = ?share"]),
+    ],
+)
+def test_columns_are_offered_by_name(shop: Path, goal: str, wanted: list[str]) -> None:
+    file = shop / "sources.dl"
+    columns = ", ".join(f"{name}: number" for name in ("a", "b", "c", "d", "e", "fee"))
+    file.write_text(f"{file.read_text()}\n.decl sold({columns})\n")
+    assert offered(shop, "query", goal) == wanted
+
+
 def test_the_variables_of_a_query_are_its_columns(still_shop: Path) -> None:
     words = ("query", "owns(?a, ?b, _)", "--order")
     assert offered(still_shop, *words, "") == ["a", "a:desc", "b", "b:desc"]

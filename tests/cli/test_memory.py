@@ -96,6 +96,7 @@ def test_what_is_no_log_is_refused_with_the_reason(content: bytes, words: str) -
         read_log(content, HeldAttachments())
 
 
+@pytest.mark.data
 def test_public_logs_are_read() -> None:
     folder = public_logs()
     for file in (*folder.glob("openhands/*.json"), *folder.glob("swe-agent/*.traj")):

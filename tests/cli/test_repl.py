@@ -431,6 +431,11 @@ def test_what_fits_is_offered(typed: Desk) -> None:
     assert "C020)" in texts(typed, "partner(C0")
 
 
+def test_columns_are_offered_by_name(typed: Desk) -> None:
+    assert texts(typed, "owns(owned = C001, sh") == ["share = ?share"]
+    assert texts(typed, "owns(owned = ?ow") == ["?owned"]
+
+
 def test_structures_are_coloured_as_values() -> None:
     pieces = coloured("pair([$Add($Zero, nil)], nilpotent)", frozenset({"pair"}))
     values = [text for style, text, *_ in pieces if style == "class:constructor"]

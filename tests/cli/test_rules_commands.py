@@ -68,6 +68,44 @@ def test_fmt_check_and_diff_write_nothing(file: Path) -> None:
     assert file.read_bytes() == before
 
 
+WIDE = ".decl sold(a: number, b: number, c: number, d: number, e: number, f: number)\n"
+
+
+def test_fmt_names_the_arguments_of_wide_predicates_and_takes_the_names_away(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "declared.dl").write_text(f"{WIDE}sold(1, 2, 3, 4, 5, 6).\n", encoding="utf-8")
+    rules = tmp_path / "rules.dl"
+    before = ".decl p(x: number)\np(?x) :- sold(?x, _, _, _, 2, _), !sold(_, _, _, _, _, ?x).\n"
+    rules.write_text(before, encoding="utf-8")
+    # The declaration is found beside the file.
+    assert run("rules", "fmt", rules).code == 0
+    named = ".decl p(x: number)\np(?x) :- sold(a = ?x, e = 2), !sold(f = ?x).\n"
+    assert rules.read_text(encoding="utf-8") == named
+    assert run("rules", "fmt", "--check", tmp_path).code == 0
+    assert run("rules", "fmt", "--positional", rules).code == 0
+    assert rules.read_text(encoding="utf-8") == before
+
+
+@pytest.mark.parametrize(
+    ("rule", "code"),
+    [
+        ("p(?x) :- sold(a = ?x, bb = 2).", "C0183"),
+        ("p(?x) :- sold(a = ?x, a = 2).", "C0184"),
+        ("p(?x) :- sold(?x, a = 2).", "C0185"),
+        ("p(?x) :- sale(a = ?x).", "C0181"),
+        ("p(x = ?x), sold(a = ?x) :- q(?x).", "C0159"),
+    ],
+)
+def test_fmt_takes_no_names_away_that_are_wrong(tmp_path: Path, rule: str, code: str) -> None:
+    file = tmp_path / "rules.dl"
+    text = f"{WIDE}.decl p(x: number)\n{rule}\n"
+    file.write_text(text, encoding="utf-8")
+    ran = run("rules", "fmt", "--positional", file)
+    assert (ran.code, code in ran.err) == (2, True)
+    assert file.read_text(encoding="utf-8") == text
+
+
 def test_fmt_leaves_a_file_with_errors_and_goes_on_with_others(file: Path) -> None:
     broken = file.with_name("a_broken.dl")
     broken.write_text("p( 1 )\n", encoding="utf-8")

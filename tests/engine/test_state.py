@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from constat.engine import state as states
-from constat.engine.joins import LimitReachedError
 from constat.engine.state import State, open_row
 from constat.evaluation import (
     ACCEPTED,
@@ -18,6 +17,7 @@ from constat.evaluation import (
     Assumption,
     CallFinished,
     CallStarted,
+    LimitReachedError,
     Limits,
     Opening,
     ignore_event,

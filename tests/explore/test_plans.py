@@ -22,6 +22,7 @@ from constat.explore.pictures import (
 from constat.explore.plan import Output, Plan, Ranking, Step, Work
 from constat.explore.reading import plan_of, read_plan
 from constat.explore.writing import plan_json, write_plan
+from constat.syntax import print_rule
 from tests.explore.planned import plan, step
 
 if TYPE_CHECKING:
@@ -202,6 +203,13 @@ def test_what_rules_say_of_themselves_counts_for_nothing(session: Session) -> No
     [rule] = chain.links[0].rules
     assert (rule.id, rule.confidence, rule.proposed) == ("a.1", Decimal(1), False)
     assert not rule.attributes
+
+
+def test_a_step_may_name_the_arguments_of_a_later_one(session: Session) -> None:
+    first = step("b(x: symbol)", rules="b(?x) :- a(y = ?x, x = _).")
+    second = step("a(x: symbol, y: symbol)", rules="a(?x, ?y) :- product(?x, ?y).")
+    chain = compile_chain(session.program, plan(first, second).steps)
+    assert print_rule(chain.links[0].rules[0]).endswith("b(?x) :- a(_x, ?x).")
 
 
 def test_steps_may_stand_in_any_order_and_are_shown_in_that_of_their_needs(

@@ -115,10 +115,9 @@ def test_rows_lie_where_they_were_computed(session: Session) -> None:
     assert [(row["c"], row.verdict) for row in answers.rows.only([Verdict.UNRESOLVED])] == [
         ("c,2", Verdict.UNRESOLVED),
         ("c,6", Verdict.UNRESOLVED),
-        ("new", Verdict.UNRESOLVED),
     ]
     assert answers.count(Computed.CERTAIN) == 5
-    assert [(one.predicate, one.tier) for one in answers.reasons] == [("order", "database")] * 3
+    assert {(one.predicate, one.tier) for one in answers.reasons} == {("order", "database")}
 
 
 def test_a_closure_is_named_at_every_row_that_rests_on_it(session: Session) -> None:
@@ -194,8 +193,8 @@ def test_nulls_of_a_duckdb_leave_the_other_rows_in_place(tmp_path: Path) -> None
         whole = Demand(predicate, (), ((),))
         readable = given.as_relation(whole, 1_000)
         assert readable is not None
-        assert readable.openings == given.answer(whole).openings
-        assert [one.row[0] for one in readable.openings] == [100, 101, 103]
+        assert readable.openings == given.answer(whole).openings == ()
+        assert [row[0] for row in readable.nulls] == [100, 101, 103]
         assert readable.rows == len(SALES)
     assert [(row.values, held(row)) for row in forward] == [
         (row.values, row.verdict) for row in reference

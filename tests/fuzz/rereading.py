@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import signal
 from contextlib import contextmanager
+from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from constat.analysis import AnalysedProgram, Component
+from constat.analysis import AnalysedProgram
 from constat.logic import (
     Aggregate,
     Apply,
@@ -33,12 +34,13 @@ from constat.logic import (
     Variable,
     literal_variables,
     term_variables,
+    threshold_of,
 )
 from constat.tiers.canonical_texts import read_canonical
 from tests.oracle.worlds import Completion, Facts, holds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from tests.check.writer import Tree
 
@@ -127,37 +129,45 @@ def _program(tree: Tree) -> AnalysedProgram:
         )
         for one in tree["declarations"]
     }
-    rules = tuple(map(_rule, tree["rules"]))
+    rules = _marked(tuple(map(_rule, tree["rules"])))
     variables = tuple(
         {name: Kind(kind) for name, kind in rule["variables"]} for rule in tree["rules"]
     )
     external = frozenset(one["name"] for one in tree["declarations"] if one["external"])
-    return AnalysedProgram(Program(predicates, rules), rules, variables, _strata(rules), external)
+    return AnalysedProgram(Program(predicates, rules), rules, variables, (), external)
 
 
-def _strata(rules: tuple[Rule, ...]) -> tuple[Component, ...]:
-    """Give predicates in layers, each above what its rules negate or aggregate."""
-    layer = {rule.head.predicate: 0 for rule in rules}
-    for _ in range(len(layer) + 1):
+def _marked(rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
+    """Mark the aggregates inside their own recursion: they are thresholds."""
+    below = {rule.head.predicate: set[str]() for rule in rules}
+    for _ in range(len(below) + 1):
         for rule in rules:
-            for name, strict in _below(rule.body, strict=False):
-                least = layer.get(name, 0) + strict if name in layer else 0
-                layer[rule.head.predicate] = max(layer[rule.head.predicate], least)
-    found: dict[int, list[str]] = {}
-    for name, height in sorted(layer.items()):
-        found.setdefault(height, []).append(name)
-    return tuple(Component(tuple(names), recursive=True) for _, names in sorted(found.items()))
+            for name in _used(rule.body):
+                below[rule.head.predicate] |= {name} | below.get(name, set())
+    return tuple(
+        replace(rule, body=tuple(_mark(rule, literal, below) for literal in rule.body))
+        for rule in rules
+    )
 
 
-def _below(body: tuple[Literal, ...], *, strict: bool) -> Iterator[tuple[str, bool]]:
+def _mark(rule: Rule, literal: Literal, below: Mapping[str, set[str]]) -> Literal:
+    if not isinstance(literal, Aggregate):
+        return literal
+    reached = {name for used in _used(literal.body) for name in {used} | below.get(used, set())}
+    if rule.head.predicate not in reached:
+        return literal
+    if threshold_of(rule, rule.body.index(literal)) is None:
+        raise UndecidedError
+    return replace(literal, recursive=True)
+
+
+def _used(body: tuple[Literal, ...]) -> Iterator[str]:
     for literal in body:
         match literal:
-            case Positive(atom):
-                yield atom.predicate, strict
-            case Negative(atom):
-                yield atom.predicate, True
+            case Positive(atom) | Negative(atom):
+                yield atom.predicate
             case Aggregate(body=inner):
-                yield from _below(inner, strict=True)
+                yield from _used(inner)
 
 
 def _rule(tree: Any) -> Rule:  # noqa: ANN401  JSON that the checker has accepted

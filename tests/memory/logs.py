@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from hypothesis import strategies as st
 
+from tests import extras
+
 Json = Any
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=12)
 NAMES = st.text("abcdefgh_", min_size=1, max_size=8)
@@ -115,6 +117,7 @@ def openai_logs(draw: st.DrawFn) -> list[dict[str, Json]]:
 
 def public_logs() -> Path:
     """The folder of public logs; skips where there is none."""
+    extras.need("data")
     folder = Path(os.environ.get("CONSTAT_DATA", "")) / "memory"
     if "CONSTAT_DATA" not in os.environ or not folder.is_dir():
         pytest.skip("CONSTAT_DATA names no folder with public logs")

@@ -75,6 +75,7 @@ def test_any_log_of_the_other_does_too(log: list[dict[str, Any]]) -> None:
         assert from_openai(to_openai(memory.context().messages))
 
 
+@pytest.mark.data
 def test_public_logs_have_no_orphan_at_some_cuts() -> None:
     for log in (airline_dialogues()[3], request_logs()[0]):
         messages = from_openai(log)
@@ -84,6 +85,7 @@ def test_public_logs_have_no_orphan_at_some_cuts() -> None:
                 check_cut(memory, messages[:end], 2_500)
 
 
+@pytest.mark.data
 @pytest.mark.slow
 def test_every_public_log_has_no_orphan_and_every_line_its_quote() -> None:
     """All cuts are looked at in `test_every_cut`; here some of them, with the rules."""

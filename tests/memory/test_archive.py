@@ -80,6 +80,7 @@ def test_sessions_keep_their_own_messages(
         assert again.sessions() == ("one", "two")
 
 
+@pytest.mark.data
 def test_public_dialogues_come_back_word_for_word(tmp_path: Path) -> None:
     archive = Archive(tmp_path)
     dialogues = [from_openai(log) for log in airline_dialogues()[:30]]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -54,6 +55,7 @@ def test_what_is_lost_already_is_not_lost_again(log: list[dict[str, Any]], rng: 
         assert parts_nothing(messages, cut)
 
 
+@pytest.mark.data
 def test_every_cut_of_public_logs() -> None:
     for log in [*airline_dialogues(), *request_logs()]:
         messages = from_openai(log)

@@ -124,6 +124,7 @@ def check_later(messages: Sequence[Message], step: int = 1) -> int:
     return count
 
 
+@pytest.mark.data
 def test_no_context_has_an_orphan_at_some_cuts() -> None:
     for log in logs()[::45]:
         assert check_cuts(from_openai(log), 5)
@@ -131,6 +132,7 @@ def test_no_context_has_an_orphan_at_some_cuts() -> None:
         check_later(from_openai(log), 9)
 
 
+@pytest.mark.data
 @pytest.mark.slow
 def test_no_context_has_an_orphan_at_any_cut_in_either_format() -> None:
     ours = sum(check_cuts(from_openai(log)) for log in logs())
@@ -138,6 +140,7 @@ def test_no_context_has_an_orphan_at_any_cut_in_either_format() -> None:
     assert min(ours, theirs) > 10_000
 
 
+@pytest.mark.data
 @pytest.mark.slow
 def test_no_context_that_grows_behind_a_cut_has_an_orphan() -> None:
     assert sum(check_later(from_openai(log)) for log in logs()) > 30_000

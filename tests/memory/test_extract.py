@@ -86,6 +86,7 @@ def test_characters_of_several_bytes_move_nothing(text: str) -> None:
     check_quotes([Message(Role.USER, (Text(text),))])
 
 
+@pytest.mark.data
 def test_public_dialogues_are_quoted_to_the_byte() -> None:
     count = sum(check_quotes(from_openai(log)) for log in airline_dialogues()[:40])
     assert count > 8_000

@@ -35,6 +35,7 @@ def test_the_leaves_are_those_of_the_value(value: Any, indent: Any, ascii_only: 
     assert read(data) == walked(value)
 
 
+@pytest.mark.data
 def test_what_tools_answered_in_public_dialogues_is_found_leaf_by_leaf() -> None:
     count = 0
     for log in airline_dialogues():

@@ -342,6 +342,7 @@ def test_the_last_questions_stay_word_for_word() -> None:
         assert shown[1:] == ["Begin.", "Close O-1 first, please.", "Then O-2."]
 
 
+@pytest.mark.data
 @pytest.mark.slow
 def test_public_dialogues_are_quoted_to_the_byte_and_fit() -> None:
     with Memory() as memory:

@@ -55,6 +55,7 @@ def test_a_log_of_the_other_is_too(log: list[dict[str, Any]]) -> None:
     assert same(to_openai(from_openai(log)), log)
 
 
+@pytest.mark.data
 def test_public_logs_are_too() -> None:
     dialogues = [*airline_dialogues(), *request_logs()]
     assert sum(map(len, dialogues)) > 2_500

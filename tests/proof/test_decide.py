@@ -7,7 +7,8 @@ from decimal import Decimal
 import pytest
 
 from constat.evaluation import Answer, Assumption, Demand, Limits, Opening, Portion, Verdict
-from constat.logic import OPEN
+from constat.logic import OPEN, Atom, Constant, Kind, NullPolicy, Variable, with_null_cells
+from constat.proof.decide import agrees
 from tests.proof.asking import (
     REACH,
     VIP,
@@ -40,6 +41,23 @@ FELL = Assumption("fall-through", "crm", "tier crm did not answer", Decimal(1))
 )
 def test_verdicts_of_the_vip_rules(goal: str, verdict: Verdict) -> None:
     assert ask(analysed(VIP), goal, vip_tables()).verdict is verdict
+
+
+@pytest.mark.parametrize(
+    ("policy", "wildcard", "reads"),
+    [
+        (NullPolicy.NONE, True, False),
+        (NullPolicy.MAYBE, True, False),
+        (NullPolicy.UNKNOWN, True, True),
+    ],
+)
+def test_a_cell_that_may_hold_nothing_is_no_answer_where_it_is_read(
+    policy: NullPolicy, *, wildcard: bool, reads: bool
+) -> None:
+    row = with_null_cells("p", ("a", None), [policy, policy])
+    key = Constant("a", Kind.SYMBOL)
+    assert agrees(Atom("p", (key, Variable("_1"))), row) is wildcard
+    assert agrees(Atom("p", (key, Variable("b"))), row) is reads
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,8 @@ from constat.logic import (
     outer_names,
     threshold_of,
 )
-from tests.oracle.naive import Binding, Body, Relation
+from tests.oracle.naive import Binding, Relation
+from tests.oracle.translation import Firing
 
 if TYPE_CHECKING:
     from constat.evaluation import Outcome
@@ -80,7 +81,7 @@ class Refiring:
         binding: Binding = dict(derivation.bindings)
         assert set(binding) == set(outer_names(rule)), binding
         kinds = self.outcome.program.variable_kinds[derivation.rule]
-        bodies = Body(rule, kinds, self.oracle), Body(rule, kinds, self.own)
+        bodies = Firing(rule, kinds, self.oracle), Firing(rule, kinds, self.own)
         assert bodies[0].row(rule.head, binding) == derivation.row
         premises: list[Fact] = []
         decided = [
@@ -108,7 +109,7 @@ class Refiring:
         return premises
 
     def total(
-        self, bodies: tuple[Body, Body], place: int, derivation: RuleDerivation
+        self, bodies: tuple[Firing, Firing], place: int, derivation: RuleDerivation
     ) -> list[Fact]:
         """Check what carries a threshold; return its premises."""
         body = bodies[0]
@@ -133,11 +134,11 @@ class Refiring:
                     assert _true(bodies, test, inner), f"{test} under {inner}"
         kind = Kind.DECIMAL if isinstance(total, Decimal) else Kind.NUMBER
         compared = Comparison(threshold.operator, Constant(total, kind), threshold.bound)
-        assert body.compare(compared, binding) is True
+        assert body.is_certain(compared, binding)
         assert derivation.bindings[literal.result.name] == total
         return premises
 
 
-def _true(bodies: tuple[Body, Body], literal: Literal, binding: Binding) -> bool:
+def _true(bodies: tuple[Firing, Firing], literal: Literal, binding: Binding) -> bool:
     """Tell whether a literal is certain by the oracle, or by what the engine knows more exactly."""
-    return any(body.check(literal, binding) is True for body in bodies)
+    return any(body.is_certain(literal, binding) for body in bodies)

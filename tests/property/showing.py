@@ -20,6 +20,7 @@ from constat.logic import (
     Term,
     Variable,
     format_value,
+    null_cells,
 )
 
 if TYPE_CHECKING:
@@ -63,7 +64,11 @@ def show_row(name: str, row: OpenRow) -> str:
     """Write a row with ⋆ where it is open."""
     kinds = {int: Kind.NUMBER, str: Kind.SYMBOL, float: Kind.FLOAT}
     slots = [
-        "⋆" if isinstance(slot, Open) else show_term(Constant(slot, kinds[type(slot)]))
+        "⋆"
+        if isinstance(slot, Open)
+        else f"{slot}({', '.join(map(str, null_cells((slot,))[0].known))})"
+        if null_cells((slot,))
+        else show_term(Constant(slot, kinds[type(slot)]))
         for slot in row
     ]
     return f"{name}({', '.join(slots)})"

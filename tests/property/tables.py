@@ -13,7 +13,15 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from constat.evaluation import Answer, Assumption, Demand, Evidence, Opening, Origin, Portion
-from constat.logic import OPEN, Kind, OpenRow, Predicate, Row, format_value
+from constat.logic import (
+    OPEN,
+    Kind,
+    OpenRow,
+    Predicate,
+    Row,
+    format_value,
+    has_null_cells,
+)
 from tests.oracle.naive import World, agree
 
 if TYPE_CHECKING:
@@ -139,13 +147,25 @@ def _pattern(columns: tuple[int, ...], key: Row, arity: int) -> OpenRow:
 
 
 def _demanded(demand: Demand, row: Row) -> bool:
-    return tuple(row[column] for column in demand.columns) in demand.keys
+    cells = tuple(row[column] for column in demand.columns)
+    return cells in demand.keys or any(_may_be(cells, key) for key in demand.keys)
+
+
+def _may_be(cells: Row, key: Row) -> bool:
+    """Tell whether a row with null cells may have these values."""
+    pairs = zip(cells, key, strict=True)
+    return has_null_cells(cells) and all(has_null_cells((one,)) or one == v for one, v in pairs)
 
 
 def _hash(rows: list[Row], kinds: tuple[Kind, ...]) -> str:
-    texts = sorted(
-        [format_value(value, kind) for value, kind in zip(row, kinds, strict=True)] for row in rows
-    )
+    texts = [
+        [
+            None if has_null_cells((value,)) else format_value(value, kind)
+            for value, kind in zip(row, kinds, strict=True)
+        ]
+        for row in rows
+    ]
+    texts.sort(key=lambda row: [(text is not None, text or "") for text in row])
     total = hashlib.sha256()
     for text in texts:
         total.update(json.dumps(text, separators=(",", ":")).encode() + b"\n")

@@ -36,6 +36,21 @@ def test_what_a_long_run_found_stays_mended(asker: Asker, seed: int) -> None:
     assert [*asker.differences(seed)] == []
 
 
+# Each took rows of its own for support.  Four of them go when slow.
+@pytest.mark.parametrize(
+    "seed",
+    [
+        102034,
+        117221,
+        *[pytest.param(one, marks=pytest.mark.slow) for one in (101924, 107820, 110264, 111121)],
+    ],
+)
+def test_what_only_supports_itself_is_disproved(asker: Asker, seed: int) -> None:
+    before = asker.counts["DISPROVED"]
+    assert [*asker.differences(seed)] == []
+    assert asker.counts["DISPROVED"] > before
+
+
 def test_a_seed_gives_the_same_project_each_time() -> None:
     first, again = Asker(most=1), Asker(most=1)
     assert [*first.differences(7)] == [*again.differences(7)]

@@ -7,22 +7,27 @@ from dataclasses import replace
 
 import pytest
 
+from constat.evaluation import ResourceError, Resources
 from constat.plan.forward import project
+from constat.sql import Database, relations
+from constat.sql.connection import Connection
 from tests.random_programs.drawing import RandomProgram, RandomRule, draw
 from tests.random_programs.judging import Judge, read_program
+from tests.random_programs.one_database import one_database
 from tests.random_programs.shrinking import smallest
 from tests.session.test_row_checks import LiteralsOnly
 
 FEW, MANY = 3, 1_000
-FINDS = 80
+FINDS = 115
 """A seed whose program shows the mistake that two rules share a projection for other columns."""
 
 
 def judged(first: int, count: int) -> Counter[str]:
     judge = Judge()
-    for seed in range(first, first + count):
-        found = judge.difference(draw(seed), seed)
-        assert found is None, f"python -m tests.random_programs --again {seed}: {found}"
+    with one_database():
+        for seed in range(first, first + count):
+            found = judge.difference(draw(seed), seed)
+            assert found is None, f"python -m tests.random_programs --again {seed}: {found}"
     return judge.told
 
 
@@ -68,6 +73,25 @@ def test_the_projection_shared_by_mistake_is_found(monkeypatch: pytest.MonkeyPat
     found = Judge().difference(draw(FINDS), FINDS)
     assert found is not None
     assert found.way == "internal error"
+
+
+def test_evaluations_that_share_a_database_leave_nothing_in_it() -> None:
+    judge = Judge()
+    with one_database():
+        for seed in (5, 5):
+            assert judge.difference(draw(seed), seed) is None
+        driver = relations.Connection.server.driver  # type: ignore[attr-defined]  # the shared one
+        left = driver.execute("SELECT database_name FROM duckdb_databases() WHERE NOT internal")
+        assert left.fetchall() == [("memory",)]
+    assert relations.Connection is Connection  # type: ignore[attr-defined]  # patched there
+
+
+def test_what_takes_too_long_is_stopped_and_no_difference() -> None:
+    endless = "SELECT count(*) FROM range(1000000) a, range(1000000) b WHERE a.range + b.range = 1"
+    with one_database(), Database(Resources(seconds=0.01)) as database:
+        driver = database.connection.driver
+        with pytest.raises(ResourceError):
+            database.guarded(lambda: driver.execute(endless).fetchall())
 
 
 def test_a_program_is_made_smaller_until_nothing_can_go() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from constat.cli.run import command
 from tests.run.places import ENGINES, Place, codes
 
 if TYPE_CHECKING:
@@ -28,6 +30,13 @@ pair(x, y, z) :- n(x), n(y), n(z), !far(x, y), x + y * z != 12.
 NUMBERS = "".join(f"{number}\n" for number in range(3000))
 
 
+def options_of_run(said: str) -> set[str]:
+    """Give the options that are named; each is one of `constat run`."""
+    named = set(re.findall(r"--[a-z][a-z-]*", said))
+    assert named <= {option for one in command.params for option in one.opts}
+    return named
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_run_ends_at_its_timeout(engine: str, tmp_path: Path) -> None:
     place = Place(tmp_path)
@@ -36,6 +45,7 @@ def test_a_run_ends_at_its_timeout(engine: str, tmp_path: Path) -> None:
     ran = place.run(LONG, "--timeout", "0.5", engine=engine)
     assert ran.code == 2
     assert "C0609" in codes(ran)
+    assert options_of_run(ran.err) == {"--timeout"}
     assert place.results() == {"pair.csv": "old\n"}
 
 
@@ -73,3 +83,4 @@ def test_texts_that_grow_for_ever_end_at_the_memory_that_is_allowed(tmp_path: Pa
     assert ran.code == 2
     assert "C0609" in codes(ran)
     assert "the limit of 70 MB of long texts was reached" in ran.err
+    assert options_of_run(ran.err) == {"--memory"}

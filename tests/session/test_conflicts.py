@@ -61,6 +61,10 @@ def test_who_states_a_fact_hears_at_once_who_says_otherwise(project: Path) -> No
         "user alice says tier(C9, gold), user bob says tier(C9, a): neither counts"
     ]
     assert (ran.code, ran.err) == (0, "")
+    ran = run("facts", "add", "tier(C9, b)", "--by", "carl", "--project", project)
+    assert ran.out.endswith("user carl says tier(C9, b): none of them counts\n")
+    ran = run("facts", "add", "tier(C9, a)", "--by", "bob", "--project", project)
+    assert ran.out.startswith("already stated: tier(C9, a), by bob at 2")
     # A source that cannot be asked keeps nobody from stating a fact.
     (project / "sales.sqlite").unlink()
     ran = run("facts", "add", "tier(C2, gold)", "--by", "alice", "--project", project)

@@ -60,7 +60,7 @@ def test_a_sound_project_has_no_findings_to_mend(still_shop: Path) -> None:
         ("", RULES.replace("customer_id", "custmer_id"), "database sales", "custmer_id", ""),
         ("", RULES.replace(", customer_id", ""), "database sales", "gives 1 columns", "exactly"),
         ("", RULES.replace("SELECT id", "DELETE id"), "database sales", "not", "explain"),
-        ("facts: {limit: 1}", RULES, "rules", "no predicate", ""),
+        ("facts: {oders: 1}", RULES, "rules", "no predicate", "orders"),
     ],
 )
 def test_what_is_wrong_is_named_with_what_mends_it(

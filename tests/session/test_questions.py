@@ -182,6 +182,19 @@ def test_a_supposed_rule_is_added_as_an_assumption(session: Session, tmp_path: P
     assert session.verify(found.certificate).accepted
 
 
+def test_a_supposed_rule_may_name_the_arguments_of_what_the_project_declares(
+    session: Session, tmp_path: Path
+) -> None:
+    file = tmp_path / "extra.dl"
+    rule = 'is_vip(customer = ?c) :- customer_tier(tier = "silver", customer = ?c).'
+    file.write_text(f'.pragma "constat" "0.1"\n{rule}\n')
+    found = session.what_if("is_vip(customer = C002)", rules=[file])
+    assert found.verdict is Verdict.PROVED_UNDER
+    assert session.verify(found.certificate).accepted
+    file.write_text(f'.pragma "constat" "0.1"\n{rule.replace("tier =", "tir =")}\n')
+    assert refused(session, rules=[file]) == ["C0183"]
+
+
 def test_a_supposed_rule_takes_the_place_of_the_one_with_its_id(
     session: Session, tmp_path: Path
 ) -> None:

@@ -6,6 +6,7 @@ with it, no part of it does; and where it says "none", no set of the small world
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import random
 import sqlite3
@@ -239,6 +240,31 @@ def test_what_is_missing_does_it_and_none_is_none(seed: int) -> None:
 
 def proves(session: Session, goal: str, add: list[str], remove: list[str]) -> bool:
     return session.what_if(goal, add=add, remove=remove).verdict in YES
+
+
+def test_a_row_that_is_proposed_has_a_key_that_no_row_has(tmp_path: Path) -> None:
+    (tmp_path / "rules.dl").write_text("""\
+.pragma "constat" "0.1"
+@[key = "id"]
+.decl orders(id: number, customer: symbol, amount: number)
+.input orders(source = "sales", query = "SELECT id, customer, amount FROM orders")
+.decl big(c: symbol)
+big(?c) :- orders(_, ?c, ?amount), ?amount > 500.
+""")
+    (tmp_path / "constat.yaml").write_text(
+        'rules: rules.dl\ndatabases: {sales: {uri: "sqlite:///sales.sqlite"}}\n'
+    )
+    with contextlib.closing(sqlite3.connect(tmp_path / "sales.sqlite")) as connection:
+        connection.execute("CREATE TABLE orders (id INTEGER, customer TEXT, amount INTEGER)")
+        # Of the customer asked about there are few rows, and others have the next keys.
+        rows = [(number, "a" if number < 5 else "b", 10) for number in range(1, 300)]
+        connection.executemany("INSERT INTO orders VALUES (?, ?, ?)", rows)
+        connection.commit()
+    with Session(tmp_path) as session:
+        found = session.missing_facts('big("a")', abducible={"orders": "1"})
+        [fact] = found.sets[0].add
+        assert int(fact.tried.partition("(")[2].partition(",")[0]) >= 300
+        assert proves(session, 'big("a")', [fact.tried], [])
 
 
 @pytest.mark.slow

@@ -75,9 +75,7 @@ def build(
 ) -> Setting:
     folder = factory.mktemp("shop")
     listed = ", ".join(f"[{c}, {t}]" for c, t in config)
-    predicate = declare(
-        "tier(c: symbol, t: symbol)", "SELECT c, t FROM x", key=key, parameters={"null": "unknown"}
-    )
+    predicate = declare("tier(c: symbol, t: symbol)", "SELECT c, t FROM x", key=key)
     found = setting(
         folder, predicate, config=f"facts: {{tier: [{listed}]}}", script="CREATE TABLE x (c, t)"
     )

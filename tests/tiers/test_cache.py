@@ -255,7 +255,7 @@ def test_rows_below_a_tier_that_failed_are_not_kept(tmp_path: Path, key: str, co
 def test_the_openings_of_a_null_policy_belong_to_the_answer(tmp_path: Path) -> None:
     found = place(tmp_path)
     change(found, "INSERT INTO accounts VALUES ('C009', NULL)")
-    predicate = declare(TIER, QUERY, parameters={"max_age": "1h", "null": "unknown"})
+    predicate = declare(TIER, QUERY, parameters={"max_age": "1h"})
     with found.run(predicate) as run:
         first = run.ask("tier", (0,), C9)
     with found.run(predicate) as run:

@@ -253,18 +253,6 @@ def test_two_people_who_contradict_each_other_leave_it_open(tmp_path: Path) -> N
     assert open_rows(answer) == {("C009", "gold"), ("C009", "silver")}
 
 
-def test_a_row_with_an_unknown_value_lets_lower_tiers_speak_under_an_assumption(
-    tmp_path: Path,
-) -> None:
-    script = "CREATE TABLE accounts (c TEXT, t TEXT); INSERT INTO accounts VALUES ('C001', NULL)"
-    predicate = declare(TIER, QUERY, key="c", parameters={"null": "unknown"})
-    found = setting(tmp_path, predicate, script=script)
-    found.store.add("tier", ("C001", "gold"), "alice")
-    answer = found.ask("tier", (0,), C1)
-    assert rows(answer, assumed=True) == {("C001", "gold")}
-    assert open_rows(answer) == {("C001", OPEN)}
-
-
 def test_falling_through_a_tier_that_failed_is_an_assumption(tmp_path: Path) -> None:
     config = "facts: {tier: [[C001, '${CONSTAT_TEST_NOTHING}']]}"
     for key in ("", "c"):

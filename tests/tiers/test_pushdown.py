@@ -61,7 +61,7 @@ def build(
     folder: Path, query: str, kinds: tuple[str, str], types: tuple[str, str], cells: list[Any]
 ) -> Setting:
     """Write a table with those cells, and declare `p` over it."""
-    policy = {"null": "unknown", "distinct": "true"}
+    policy = {"distinct": "true"}
     signature = f"(a: {kinds[0]}, b: {kinds[1]})"
     found = setting(
         folder,

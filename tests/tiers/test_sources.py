@@ -130,7 +130,7 @@ def with_nulls(folder: Path, predicate: Predicate) -> tuple[set[object], set[obj
 
 
 def test_a_columns_null_policy_beats_its_inputs(tmp_path: Path) -> None:
-    predicate = declare(PREDICATE, ORDERS, nulls={"amount": "skip"}, parameters={"null": "unknown"})
+    predicate = declare(PREDICATE, ORDERS, nulls={"amount": "skip"}, parameters={"null": "error"})
     _, possible, _ = with_nulls(tmp_path, predicate)
     assert possible == {(3, OPEN, Decimal(9))}
 
@@ -367,5 +367,5 @@ def test_an_attribute_of_the_predicate_says_what_its_input_leaves_open(tmp_path:
     assert with_nulls(tmp_path, predicate)[1] == set()
     folder = tmp_path / "beaten"
     folder.mkdir()
-    beaten = declare(PREDICATE, ORDERS, null="skip", parameters={"null": "unknown"})
+    beaten = declare(PREDICATE, ORDERS, null="skip", parameters={"null": "error"})
     assert with_nulls(folder, beaten)[1] != set()

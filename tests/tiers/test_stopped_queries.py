@@ -10,13 +10,15 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 from unittest.mock import patch
 
 import duckdb
 import pytest
 
-from constat.catalog import Question, ReadBounds, SourceFailureError
+from constat.catalog import Question, ReadBounds, SourceFailureError, SqliteConnection
+from constat.catalog.duck import DuckConnection
 from constat.catalog.duck_session import DuckSession
 from constat.catalog.heap import Heap
 from constat.catalog.interruptible import Worker
@@ -123,7 +125,7 @@ def test_what_a_function_makes_in_duckdb_is_bounded(
 @pytest.mark.skipif(sys.platform != "linux", reason="no bound elsewhere")
 def test_the_bound_comes_back_that_work_in_another_thread_took_away() -> None:
     before = resource.getrlimit(resource.RLIMIT_DATA)
-    worker = Worker(lambda: None, Heap(64 << 20))
+    worker = Worker(lambda: None, heap=Heap(64 << 20))
 
     def work() -> bool:
         Heap(1 << 30).end()
@@ -145,6 +147,61 @@ def test_what_is_computed_before_a_query_runs_says_what_helps(tmp_path: Path) ->
     ):
         session.columns(f"SELECT length({grown(3)}), length({grown(3)} || 'b')")
     session.close()
+
+
+@pytest.mark.parametrize("kind", ["sqlite3", "duckdb"])
+def test_behind_a_query_that_was_left_the_rest_fails_and_writers_come_in_when_it_ends(
+    tmp_path: Path, kind: str
+) -> None:
+    path, gate = tmp_path / "s.db", threading.Event()
+    _write(kind, path, "CREATE TABLE t (a INTEGER)", "INSERT INTO t VALUES (1)")
+    source = SqliteConnection(path, wait_seconds=1) if kind == "sqlite3" else DuckConnection(path)
+    source.begin()
+    name = _waiting(source, gate)
+    with pytest.raises(SourceFailureError) as caught:
+        list(source.read(Question(f"SELECT {name}(a) FROM t"), ReadBounds(0.1, 10)))
+    assert caught.value.code == "C0521"
+    with pytest.raises(SourceFailureError, match="an earlier query did not end"):
+        source.begin()
+    source.release()
+    source.close()
+    with pytest.raises(subprocess.CalledProcessError):
+        _write(kind, path, "DELETE FROM t")
+    gate.set()
+    until = time.monotonic() + 30
+    while True:
+        with suppress(subprocess.CalledProcessError):
+            _write(kind, path, "DELETE FROM t")
+            break
+        assert time.monotonic() < until
+
+
+def _waiting(source: SqliteConnection | DuckConnection, gate: threading.Event) -> str:
+    """Give a function that nothing ends while it waits."""
+
+    def wait(value: int) -> int:
+        gate.wait(60)
+        return value
+
+    if isinstance(source, SqliteConnection):
+        source._connection.create_function("upper", 1, wait)
+        return "upper"
+    assert source._session is not None
+    source._session._connection.create_function("waiting", wait, ["INTEGER"], "INTEGER")
+    return "waiting"
+
+
+def _write(library: str, path: Path, *statements: str) -> None:
+    """Write from another process, which fails where this one still holds its lock."""
+    script = (
+        f"import {library} as library, sys\n"
+        "connection = library.connect(sys.argv[1])\n"
+        "for statement in sys.argv[2:]:\n    connection.execute(statement)\n"
+        "connection.commit()\nconnection.close()\n"
+    )
+    subprocess.run(
+        [sys.executable, "-c", script, path, *statements], check=True, stderr=subprocess.DEVNULL
+    )
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from constat.catalog import read_column
 from constat.catalog.connection import Spelled
 from constat.diagnostics import ConstatError
 from constat.evaluation import Answer, Demand, Evidence, Opening, Origin, Portion
-from constat.logic import OPEN, Column, Kind, Predicate, Source
+from constat.logic import OPEN, Column, Kind, Predicate, Source, has_null_cells
 from constat.model.tool_schema import arguments_of
 from constat.project import load_project
 from constat.tiers import TierAnswer, TierSettings
@@ -63,12 +63,13 @@ def test_a_database_is_read_as_people_write_and_what_does_not_fit_is_open(tmp_pa
     assert reasons(found).count("[C0525]") == 3
 
 
-@pytest.mark.parametrize(("policy", "held"), [("skip", False), ("unknown", True)])
-def test_null_is_no_structure(tmp_path: Path, policy: str, *, held: bool) -> None:
+@pytest.mark.parametrize("policy", ["skip", "error", "none", "unknown"])
+def test_null_is_no_structure(tmp_path: Path, policy: str) -> None:
     declared = terms(from_sales(null=policy))
     found = setting(tmp_path, declared, script=script("$Zero", None)).ask("terms")
-    assert rows(found) == {ZERO}
-    assert open_rows(found) == ({("o2", OPEN)} if held else set())
+    assert {row for row in rows(found) if not has_null_cells(row)} == {ZERO}
+    assert len(rows(found)) == (1 if policy in {"skip", "error"} else 2)
+    assert open_rows(found) == ({("o2", OPEN)} if policy == "error" else set())
 
 
 def test_a_bound_structure_is_not_sent_for_a_source_spells_it_otherwise(tmp_path: Path) -> None:

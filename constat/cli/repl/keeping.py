@@ -18,7 +18,7 @@ from constat.cli.output import counted, note, write
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.proof.formats import FORMATS, format_named, write_format
 from constat.session.repl import Kind, kind_of
-from constat.syntax import parse_fact
+from constat.syntax import parse_fact, print_signature
 
 if TYPE_CHECKING:
     from constat.cli.repl.desk import Desk
@@ -127,8 +127,7 @@ def predicates(desk: Desk, word: str) -> None:
     known = desk.session.program.program.predicates
     found = [one for name, one in sorted(known.items()) if word.lower() in name.lower()]
     for one in found[:_SHOWN]:
-        columns = ", ".join(f"{column.name}: {column.type_name}" for column in one.columns)
-        write(f"{one.name}({columns})")
+        write(print_signature(one))
     if not found:
         note("there is no such predicate")
     elif len(found) > _SHOWN:

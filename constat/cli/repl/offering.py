@@ -13,16 +13,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from constat.cli.repl.dispatching import COMMANDS
-from constat.cli.vocabulary import typed_arguments
+from constat.cli.vocabulary import columns_by_name, typed_arguments, whole_atom
 from constat.diagnostics import ConstatError
 from constat.diagnostics.catalogue import catalogue
+from constat.logic import null_words
 from constat.proof.formats import FORMATS
 from constat.session.repl import Kind, kind_of
+from constat.syntax import print_column
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from constat.cli.repl.desk import Desk
+    from constat.logic import Predicate
 
 _WORD: Final = re.compile(r"[\w.:-]*\Z")
 _CALLED: Final = re.compile(r"([A-Za-z_]\w*)\s*\(([^()]*)\Z")
@@ -113,8 +116,8 @@ def _in_goal(desk: Desk, before: str) -> Iterator[Offer]:
         word = _last_word(before)
         for name, predicate in sorted(predicates.items()):
             if name.startswith(word):
-                columns = ", ".join(f"?{one.name}" for one in predicate.columns)
-                yield Offer(f"{name}({columns})", len(word), _about(predicate.columns))
+                text = whole_atom(name, [one.name for one in predicate.columns])
+                yield Offer(text, len(word), _about(predicate.columns))
         return
     called, written = _NAME.search(before[: opened[0]].rstrip()), opened[1]
     known = predicates.get(called[0]) if called else None
@@ -122,11 +125,30 @@ def _in_goal(desk: Desk, before: str) -> Iterator[Offer]:
     if known is None or not 0 <= place < len(known.columns):
         return
     typed = written[-1].lstrip()
+    names = columns_by_name([one.name for one in known.columns], written)
+    if names is not None:
+        yield from _by_name(desk, known, names, typed)
+        return
     column = known.columns[place]
     end = ")" if place == len(known.columns) - 1 else ", "
     for text in (f"?{column.name}", *constants(desk)):
         if text.startswith(typed):
-            yield Offer(text + end, len(typed), f"{column.name}: {column.type_name}")
+            yield Offer(text + end, len(typed), print_column(column, null_words(known)[place]))
+
+
+def _by_name(desk: Desk, known: Predicate, names: list[str], typed: str) -> Iterator[Offer]:
+    """Offer columns by name, or the value of the one that is being written."""
+    name, sign, value = typed.partition("=")
+    if not sign:
+        for column, word in zip(known.columns, null_words(known), strict=True):
+            if column.name in names:
+                about = print_column(column, word)
+                yield Offer(f"{column.name} = ?{column.name}", len(typed), about)
+        return
+    value = value.lstrip()
+    for text in (f"?{name.strip()}", *constants(desk)):
+        if text.startswith(value):
+            yield Offer(text, len(value), name.strip())
 
 
 def _about(columns: Iterable[object]) -> str:

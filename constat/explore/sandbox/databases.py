@@ -52,7 +52,8 @@ class Reader:
             raise QueryMistakeError(f"the query gives more than {MOST_COLUMNS} columns")
         rows: list[RawRow] = []
         bounds = ReadBounds(seconds, self._rows)
-        for batch in connection.read(Question(guarded.text), bounds):
+        question = Question(guarded.text, tables=guarded.tables)
+        for batch in connection.read(question, bounds):
             rows += batch
         return table_of_cells(names, rows)
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from constat.diagnostics import ConstatError
+from constat.plan.adornment import not_bound
 from constat.plan.costs import predicates_of, rules_by_head
 
 if TYPE_CHECKING:
@@ -23,6 +25,10 @@ def keep_reachable(draft: Draft) -> None:
     """Drop rules and components that no wanted relation needs."""
     program = draft.program
     needed = reachable(program, [one.relation for one in draft.wanted])
+    declared = (program.program.predicates.get(name) for name in sorted(needed))
+    open_columns = [not_bound(one) for one in declared if one is not None and one.given]
+    if open_columns:
+        raise ConstatError(open_columns)
     kept = [number for number, r in enumerate(program.rules) if r.head.predicate in needed]
     if len(kept) == len(program.rules):
         return

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from constat.evaluation import CONFLICT
-from constat.proof.decoding import decode_program
+from constat.proof.decoding import decode_program, read_members
 from constat.proof.render import printable
 from constat.syntax import print_rule
 
@@ -30,11 +30,11 @@ class Document:
 
     def __init__(self, certificate: bytes) -> None:
         try:
-            members = json.loads(certificate)
-        except (ValueError, RecursionError):
+            members = read_members(certificate)
+        except json.JSONDecodeError:
             raise ValueError("this is no certificate: it is not JSON") from None
-        if not isinstance(members, dict) or members.get("format") != "constat-cert/1":
-            raise ValueError("this is no certificate of the format constat-cert/1")
+        except (UnicodeDecodeError, RecursionError):
+            raise ValueError("this is no certificate: it is not JSON") from None
         self.members: Members = members
         try:
             self.header: Members = members["header"]

@@ -21,13 +21,14 @@ from constat.proof.instances import (
     NegativeCode,
     PositiveCode,
     compile_rule,
-    is_ground,
+    is_known,
 )
 from constat.proof.levels import COMMITTED, DECLARED, DERIVED, INLINE, RERUNNABLE
-from constat.proof.relation import Relation
+from constat.proof.relation import Relation, has_none
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Set as AbstractSet
 
     from constat.logic import OpenRow, Row
     from constat.proof.export.document import Document, Members, TextRow
@@ -111,7 +112,7 @@ class Lookups:
         """Return a pattern in the spelling of certificates."""
         return tuple(
             [
-                format_value(cell, kind) if is_ground((cell,)) else None  # type: ignore[arg-type]  # ground
+                format_value(cell, kind) if is_known(cell) else None  # type: ignore[arg-type]  # ground
                 for cell, kind in zip(pattern, self._kinds[predicate], strict=True)
             ]
         )
@@ -151,7 +152,7 @@ class Lookups:
         """Return the bindings under which a literal may be true."""
         if isinstance(literal, PositiveCode):
             pattern = literal.atom.pattern(binding)
-            for row in self.possible(literal.atom.predicate, pattern):
+            for row in self.possible(literal.atom.predicate, pattern, literal.atom.unread):
                 extended = literal.atom.unify(pattern, row, binding)
                 if extended is not None:
                     yield extended
@@ -165,11 +166,17 @@ class Lookups:
             if not self.is_certain(literal.atom.predicate, negated):  # type: ignore[arg-type]  # ground
                 yield binding
 
-    def possible(self, predicate: str, pattern: Pattern) -> list[OpenRow]:
-        """Return the rows that match a pattern."""
-        columns = tuple(place for place, cell in enumerate(pattern) if is_ground((cell,)))
+    def possible(
+        self, predicate: str, pattern: Pattern, unread: AbstractSet[int] = frozenset()
+    ) -> list[OpenRow]:
+        """Return the rows that match a pattern; ``unread`` are columns it asks nothing of."""
+        columns = tuple(place for place, cell in enumerate(pattern) if is_known(cell))
         key: Row = tuple(pattern[place] for place in columns)  # type: ignore[misc]  # ground
-        found = self._relation(predicate).matching(columns, key)
+        relation = self._relation(predicate)
+        read = relation.columns_of_none - unread
+        found = relation.matching(columns, key)
+        if read:
+            found = [row for row in found if not any(has_none(row[column]) for column in read)]
         self._left -= len(found) + 1
         if self._left < 0:
             raise TooManyRowsError("an aggregate reads more rows than can be listed")

@@ -75,7 +75,7 @@ def _root(document: Document, names: list[str]) -> Members:
 
 def _file(name: str, content: bytes) -> Members:
     told = {
-        _CERTIFICATE: ("The certificate, profile constat-cert/1", "application/json"),
+        _CERTIFICATE: ("The certificate, profile constat-cert", "application/json"),
         _PROVENANCE: ("The provenance of the decision in PROV-JSON", "application/json"),
         _STEPS: ("The steps of the proof, one on each line", "text/csv"),
     }

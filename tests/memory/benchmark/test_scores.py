@@ -69,6 +69,7 @@ def test_the_table_and_the_picture_show_every_method() -> None:
     assert "&lt;10&gt;" in picture
 
 
+@pytest.mark.data
 def test_sessions_hold_their_gold_and_one_search_finds_it() -> None:
     from constat.memory import Memory
 

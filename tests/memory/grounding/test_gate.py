@@ -233,6 +233,7 @@ def check_mutants(every: int, least: int) -> None:
     assert found > least
 
 
+@pytest.mark.data
 def test_values_that_people_marked_pass_and_mutants_do_not() -> None:
     check_marked(20)
     check_mutants(100, 400)

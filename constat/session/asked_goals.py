@@ -1,0 +1,165 @@
+"""Goals that are more than one atom: conjunctions, and atoms with functions.
+
+Such a goal becomes a rule for a relation of its own, as a query does (decision 0007), and the goal
+is that relation. A certificate carries the rule: whoever reads its leaves again takes it there.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from constat.analysis import analyse, check_goal
+from constat.diagnostics import ConstatError, Diagnostic, Severity
+from constat.logic import (
+    Aggregate,
+    Atom,
+    Column,
+    Kind,
+    Negative,
+    Positive,
+    Predicate,
+    Rule,
+    Variable,
+    outer_names,
+)
+from constat.proof.decoding import decode_program
+from constat.syntax import parse_goal, parse_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from constat.analysis import AnalysedProgram
+    from constat.logic import Literal
+
+ASKED: Final = "the.goal"
+"""The relation of such a goal; no text can spell it, so it is nothing that a project declares."""
+# What is no atom, and a variable that stands twice.
+_MORE = frozenset({"C0180", "C0187"})
+# What a query cannot be made of; a rule has more forms.
+_SHAPES = frozenset({"C0180", "C0430"})
+_BARE = "C0116"
+
+
+@dataclass(frozen=True, slots=True)
+class AskedGoal:
+    """A goal over a program; `text` is what was typed where that is more than the atom."""
+
+    atom: Atom
+    program: AnalysedProgram
+    text: str = ""
+
+
+def read_goal(text: str, program: AnalysedProgram) -> AskedGoal:
+    """Read a goal: an atom, or literals with commas between. Raises `ConstatError`."""
+    try:
+        goal = parse_goal(text, program.program)
+        if program.program.predicates[goal.predicate].given:
+            return replace(_over_literals([Positive(goal)], program), text=_plain(text))
+        return AskedGoal(check_goal(goal, program), program)
+    except ConstatError as problem:
+        if not {one.code for one in problem.diagnostics} <= _MORE:
+            raise
+        found = _conjunction(text, program, problem)
+        return replace(found, text=_plain(text))
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split()).removesuffix(".")
+
+
+def _conjunction(text: str, program: AnalysedProgram, problem: ConstatError) -> AskedGoal:
+    """Read literals as a query does, or else as the body of a rule does."""
+    # Plain goals are proved without what only these need.
+    reading = importlib.import_module("constat.session.query_text")
+    querying = importlib.import_module("constat.session.querying")
+    try:
+        query = reading.parse_query(text, program.program)
+    except ConstatError as other:
+        if not {one.code for one in other.diagnostics} <= _SHAPES:
+            raise
+        literals = _as_body(text, program, problem, other)
+        return _over_literals(literals, program)
+    if len(query.literals) == 1 and isinstance(query.literals[0], Negative):
+        # Whoever denies one atom is told how to derive what is not so.
+        raise problem
+    compiled = querying.compile_query(query, program, name=ASKED)
+    return AskedGoal(compiled.goal, compiled.program)
+
+
+def _as_body(
+    text: str, program: AnalysedProgram, first: ConstatError, second: ConstatError
+) -> tuple[Literal, ...]:
+    """Read a text as the body of a rule, where texts are quoted and functions may stand."""
+    found: list[Diagnostic] = []
+    plain = text.strip().removesuffix(".")
+    rules = parse_text(f"asked() :- {plain}.", "<goal>", found, program.program.predicates).rules
+    errors = [one for one in found if one.severity is Severity.ERROR]
+    if errors:
+        # Only bare words keep it from being read: the edit is to quote them.
+        if {one.code for one in errors} == {_BARE}:
+            raise ConstatError([_moved(one) for one in errors])
+        goes_on = any("goes on" in one.message for one in first.diagnostics)
+        raise (second if goes_on else first)
+    if len(rules) != 1 or any(isinstance(one, Aggregate) for one in rules[0].body):
+        raise first
+    return rules[0].body
+
+
+def _moved(one: Diagnostic) -> Diagnostic:
+    """Give a mistake of the body at its place in the goal."""
+    if one.span is None:
+        return one
+    shift = len("asked() :- ")
+    span = replace(one.span, column=one.span.column - shift, end_column=one.span.end_column - shift)
+    return replace(one, span=span)
+
+
+def _over_literals(literals: Sequence[Literal], program: AnalysedProgram) -> AskedGoal:
+    """Give the relation of the variables of some literals."""
+    # Each literal twice, so that no variable is taken for a slip while kinds are inferred.
+    probe = Rule(f"{ASKED}.1", Atom(ASKED, ()), (*literals, *literals))
+    kinds = _analysed(program, Predicate(ASKED, ()), probe).variable_kinds[-1]
+    named = [one for one in outer_names(probe) if one[0] != "_"]
+    names = [one for one in named if kinds[one] is not Kind.STRUCTURE]
+    columns = tuple(Column(one, kinds[one].value, kinds[one]) for one in names)
+    head = Atom(ASKED, tuple(map(Variable, names)))
+    asked = Rule(f"{ASKED}.1", head, tuple(literals))
+    return AskedGoal(head, _analysed(program, Predicate(ASKED, columns), asked))
+
+
+def _analysed(program: AnalysedProgram, predicate: Predicate, rule: Rule) -> AnalysedProgram:
+    """Analyse a program with one more predicate and its rule."""
+    base = program.program
+    predicates = {**base.predicates, predicate.name: predicate}
+    found: list[Diagnostic] = []
+    joined = replace(base, predicates=predicates, rules=(*base.rules, rule))
+    analysed = analyse(joined, found)
+    if analysed is None:
+        raise ConstatError([one for one in found if one.severity is Severity.ERROR])
+    return analysed
+
+
+def with_asked(document: Mapping[str, Any], program: AnalysedProgram) -> AnalysedProgram:
+    """Give the program with the rule of a certificate's goal, where the goal is such a relation.
+
+    The rule adds a relation that nothing else uses, so it says what was asked and no more.
+    """
+    if document["header"]["goal"][0] != ASKED or ASKED in program.program.predicates:
+        return program
+    try:
+        carried = decode_program(document)  # type: ignore[arg-type]  # members of JSON
+    except ValueError:
+        return program
+    heads = Counter(rule.head.predicate for rule in carried.rules)
+    if heads[ASKED] != 1:
+        return program
+    rule = next(one for one in carried.rules if one.head.predicate == ASKED)
+    if not rule.body or rule.assumed:
+        return program
+    try:
+        return _analysed(program, carried.program.predicates[ASKED], rule)
+    except ConstatError:
+        return program

@@ -1,0 +1,37 @@
+"""What a model is told of columns that may be missing, and of what it means to read one."""
+
+from __future__ import annotations
+
+import pytest
+
+from constat.authoring.instructions import predicates_text, system_prompt
+from constat.project.authoring import AuthoringSetting
+from constat.syntax import print_signature
+from tests.proof.asking import analysed
+
+DECLARED = """
+.decl orders(id: number, @[null = {}] region: symbol)
+.input orders(source = "shop", query = "SELECT id, region FROM orders")
+.decl wanted(id: number)
+wanted(?o) :- orders(?o, _).
+"""
+
+
+@pytest.mark.parametrize("policy", ["none", "maybe", "unknown"])
+def test_a_signature_says_what_may_be_missing(policy: str) -> None:
+    program = analysed(DECLARED.format(policy))
+    orders = program.program.predicates["orders"]
+    assert print_signature(orders) == "orders(id: number, region: symbol (may be missing))"
+    assert "region: symbol (may be missing)" in predicates_text(program)
+    for lean in (True, False):
+        told = system_prompt(program, AuthoringSetting(), [], "", lean=lean)
+        assert "(may be missing)" in told
+        assert "is read by whatever is written there but `_`" in told
+
+
+@pytest.mark.parametrize("policy", ["error", "skip"])
+def test_where_nothing_can_be_missing_nothing_is_said_of_it(policy: str) -> None:
+    program = analysed(DECLARED.format(policy))
+    told = system_prompt(program, AuthoringSetting(), [], "", lean=False)
+    assert "missing)" not in told
+    assert "is read by whatever" not in told

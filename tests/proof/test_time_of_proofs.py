@@ -1,0 +1,107 @@
+"""A goal that is decided when the time is up is still shown, within a grace (record 0052)."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from constat.check import check_certificate
+from constat.engine import LazyEngine
+from constat.evaluation import Limits
+from constat.proof import build_certificate, decide
+from constat.proof.topk import Ranking
+from tests.engine.tables import Table, goal, program
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from constat.analysis import AnalysedProgram
+    from constat.evaluation import Externals, Observer
+    from constat.logic import Atom
+    from constat.proof import Decision
+
+# A proof of some thousand steps: it looks at the clock on its way.
+COUNTED = """
+.decl e(a: number, b: number)
+.input e(source="t", query="q")
+.decl many(n: number)
+many(?n) :- ?n = count : { e(_a, ?b), ?b > 0 }.
+.decl none(a: number)
+none(?a) :- e(?a, ?b), ?b < 0.
+.decl some(n: number)
+@[id = S] @[confidence = 0.9]
+some(1) :- e(?a, ?b), ?b > ?a.
+"""
+ROWS = 3_000
+SECONDS = 10.0
+
+
+@dataclass
+class Slow:
+    """An engine whose evaluation takes so many seconds of the clock, after which none goes by."""
+
+    takes: float
+    time: float = 0.0
+
+    def evaluate(  # the engine's own arguments
+        self,
+        program: AnalysedProgram,
+        goal: Atom,
+        externals: Externals,
+        limits: Limits,
+        *,
+        exhaust: bool = False,
+        observe: Observer = lambda _: None,
+    ) -> Any:  # noqa: ANN401  whatever the engine gives
+        found = LazyEngine().evaluate(
+            program, goal, externals, limits, exhaust=exhaust, observe=observe
+        )
+        self.time += self.takes
+        return found
+
+
+def decided(question: str, takes: float, **how: Any) -> Decision:  # noqa: ANN401  as `decide`
+    engine, analysed = Slow(takes), program(COUNTED)
+    limits = Limits(seconds=SECONDS, now=lambda: engine.time, where="constat.yaml")
+    rows: list[Any] = [(n, n + 1) for n in range(ROWS)]
+    tables = {"e": Table(rows)}
+    return decide(engine, analysed, goal(question, analysed), tables, limits, **how)
+
+
+def header(decision: Decision) -> dict[str, Any]:
+    made = build_certificate(decision, created="2026-01-01T00:00:00.000000Z", engine_version="t")
+    assert check_certificate(made).accepted
+    found: dict[str, Any] = json.loads(made)["header"]
+    return found
+
+
+def test_what_is_decided_in_time_is_shown_in_the_grace_after_it() -> None:
+    assert decided(f"many({ROWS})", 12.0).verdict.value == "PROVED"
+    assert decided("none(?a)", 12.0).verdict.value == "DISPROVED"
+
+
+def test_a_verdict_that_is_not_shown_in_the_grace_is_not_given_out() -> None:
+    for question in (f"many({ROWS})", "none(?a)"):
+        late = decided(question, 13.0)
+        assert late.verdict.value == "UNRESOLVED"
+        assert late.limit == (
+            "the time limit of 10 seconds was reached before the goal was shown; "
+            "`seconds` of `limits` in constat.yaml raises it"
+        )
+        assert header(late)["verdict"] == "UNRESOLVED"
+
+
+def test_a_better_proof_has_no_grace_and_the_first_one_stands() -> None:
+    for takes, search in ((0.0, "exhausted"), (12.0, "stopped")):
+        found = decided("some(1)", takes, exhaust=True)
+        assert (found.verdict.value, str(found.confidence)) == ("PROVED_UNDER", "0.9")
+        assert header(found)["search"] == search
+    assert decided(f"many({ROWS})", 12.0, ranking=Ranking.HEIGHT).verdict.value == "PROVED"
+
+
+def test_what_is_shown_may_be_looked_at_for_as_long_as_anybody_wants() -> None:
+    decision = decided(f"many({ROWS})", 12.0)
+    clock = decision.reading.clock
+    clock.check()
+    assert clock.left == float("inf")

@@ -1,0 +1,153 @@
+"""Certificates over rows with null cells: what follows passes both checkers, with its marks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from constat.check import check_certificate
+from constat.evaluation import Portion
+from constat.logic import NullCell, null_policies, with_null_cells
+from constat.proof.report.checker_text import checker_source
+from tests.proof.asking import Table, analysed, ask, certificate
+from tests.report.checker.second_checker import SecondChecker, node
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from constat.evaluation import Answer, Demand
+    from constat.logic import Row
+
+RULES = """
+.decl orders(
+    o: number,
+    @[null = "unknown"] customer: symbol,
+    @[null = "maybe"] region: symbol,
+    @[null = "none"] parent: number)
+.input orders(source = "sales", query = "q")
+.decl customer(c: symbol, tier: symbol)
+.input customer(source = "sales", query = "c")
+.decl placed(o: number)
+placed(?o) :- orders(?o, _, _, _).
+.decl bought(o: number, c: symbol)
+bought(?o, ?c) :- orders(?o, ?c, _, _).
+.decl same(a: number, b: number)
+same(?a, ?b) :- bought(?a, ?c), bought(?b, ?c).
+.decl somebody(o: number)
+somebody(?o) :- orders(?o, _c, _, _).
+.decl shipped(o: number)
+shipped(?o) :- orders(?o, _, _r, _).
+.decl root(o: number)
+root(?o) :- orders(?o, _, _, _), !child(?o).
+.decl child(o: number)
+child(?o) :- orders(?o, _, _, _p).
+.decl gold(o: number)
+gold(?o) :- orders(?o, ?c, _, _), customer(?c, "gold").
+.decl plain(o: number)
+plain(?o) :- orders(?o, _, _, _), !gold(?o).
+.decl count_of(n: number)
+count_of(?n) :- ?n = count : { orders(_, _, _, _) }.
+.decl in_region(r: symbol, n: number)
+in_region(?r, ?n) :- orders(_, _, ?r, _), ?n = count : { orders(_, _, ?r, _) }.
+.decl late(c: symbol)
+late(?c) :- orders(?o, ?c, _, _), ?o > 2.
+.decl greatest(n: number)
+greatest(?n) :- ?n = max ?o : { orders(?o, _, _, _) }.
+"""
+ROWS = (
+    (1, "ann", "EU", None),
+    (2, None, "EU", 1),
+    (3, "bob", None, 1),
+    (4, None, None, None),
+)
+
+
+@dataclass
+class Nullable(Table):
+    """A table of which a row with a null cell may have any value there."""
+
+    def answer(self, demand: Demand) -> Answer:
+        whole, self.rows = self.rows, tuple(row for row in self.rows if _may_match(demand, row))
+        matching, self.rows = self.rows, ()
+        try:
+            answer = super().answer(demand)
+        finally:
+            self.rows = whole
+        portions = (Portion(matching, self.evidence(demand)),) if matching else ()
+        return replace(answer, portions=(*portions, *answer.portions))
+
+
+def _may_match(demand: Demand, row: Row) -> bool:
+    return any(
+        all(
+            isinstance(row[c], NullCell) or row[c] == v
+            for c, v in zip(demand.columns, key, strict=True)
+        )
+        for key in demand.keys
+    )
+
+
+PROGRAM = analysed(RULES)
+
+
+def tables() -> dict[str, Table]:
+    policies = null_policies(PROGRAM.program.predicates["orders"])
+    rows = tuple(with_null_cells("orders", row, policies) for row in ROWS)
+    return {"orders": Nullable(rows), "customer": Table((("ann", "gold"), ("bob", "blue")))}
+
+
+GOALS = {
+    "placed(4)": "PROVED",
+    "bought(1, ann)": "PROVED",
+    "bought(2, ann)": "UNRESOLVED",
+    "bought(2, ?c)": "PROVED",
+    "bought(3, ann)": "DISPROVED",
+    "same(2, 2)": "PROVED",
+    "same(2, 4)": "UNRESOLVED",
+    "same(1, 3)": "DISPROVED",
+    "somebody(4)": "PROVED",
+    "shipped(2)": "PROVED",
+    "shipped(3)": "UNRESOLVED",
+    "child(1)": "DISPROVED",
+    "root(1)": "PROVED",
+    "root(2)": "DISPROVED",
+    "gold(1)": "PROVED",
+    "gold(2)": "UNRESOLVED",
+    "gold(3)": "DISPROVED",
+    "plain(3)": "PROVED",
+    "plain(4)": "UNRESOLVED",
+    "count_of(4)": "PROVED",
+    "count_of(3)": "DISPROVED",
+    "in_region(EU, 2)": "UNRESOLVED",
+    "in_region(EU, 5)": "UNRESOLVED",
+    "late(bob)": "PROVED",
+    "late(ann)": "UNRESOLVED",
+    "greatest(4)": "PROVED",
+    "orders(4, _, _, _)": "PROVED",
+    "orders(4, _, _, ?p)": "DISPROVED",
+    "orders(4, _, ?r, _)": "UNRESOLVED",
+    "orders(4, ?c, _, _)": "PROVED",
+}
+
+
+@pytest.fixture(scope="module")
+def second() -> Iterator[SecondChecker]:
+    if node() is None:
+        pytest.skip("no Node.js: neither on the path nor here")
+    process = SecondChecker(checker_source())
+    yield process
+    process.close()
+
+
+@pytest.mark.parametrize(("goal", "verdict"), GOALS.items())
+def test_a_goal_over_null_cells_has_a_certificate_that_passes(
+    goal: str, verdict: str, second: SecondChecker
+) -> None:
+    decision = ask(PROGRAM, goal, tables())
+    assert decision.verdict.value == verdict
+    data = certificate(decision)
+    assert check_certificate(data).verdict == verdict
+    found = second.check(data)
+    assert (found["verdict"], found["reason"]) == (verdict, None)

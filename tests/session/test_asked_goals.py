@@ -1,0 +1,99 @@
+"""Goals of several literals and with functions: proved, checked, and read again at the sources."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from constat import ConstatError, Session, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@pytest.fixture(scope="module")
+def session(still_shop: Path) -> Iterator[Session]:
+    with Session(still_shop) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize(
+    ("goal", "verdict"),
+    [
+        ("is_vip(C001), customer_revenue(C001, ?r), ?r > 100000", Verdict.PROVED),
+        ("is_vip(C001), customer_revenue(C001, ?r), ?r > 200000", Verdict.DISPROVED),
+        ('is_vip("C001"), !blocked("C001")', Verdict.PROVED),
+        ("is_vip(?c), blocked(?c)", Verdict.DISPROVED),
+        ("customer_tier(customer = ?c, tier = gold), is_vip(customer = ?c).", Verdict.PROVED),
+        ("is_regular(C001), is_vip(C001)", Verdict.UNRESOLVED),
+        ("may_leave(C005), customer(C005)", Verdict.PROVED_UNDER),
+        ("owns(?a, _, _), is_vip(?a)", Verdict.PROVED),
+        ("owns(?a, ?a, _)", Verdict.DISPROVED),
+        ('customer_revenue("C001", 100000.0 + 50000.0)', Verdict.PROVED),
+        ('customer_revenue("C001", ?r), ?r / 2.0 >= 75000.0', Verdict.PROVED),
+        ('customer_revenue("C001", ?r), (?r > 1000000.0; is_vip("C001"))', None),
+    ],
+)
+def test_a_goal_of_several_literals_has_a_verdict_and_a_certificate(
+    session: Session, goal: str, verdict: Verdict | None
+) -> None:
+    if verdict is None:
+        with pytest.raises(ConstatError, match="C0180"):
+            session.prove(goal)
+        return
+    result = session.prove(goal)
+    assert result.verdict is verdict
+    assert result.goal == goal.removesuffix(".")
+    report = session.verify(result.certificate)
+    assert (report.accepted, report.exit_code) == (True, result.exit_code)
+    again = session.verify_source(result.certificate)
+    assert (again.rules, again.drift) == ((), ())
+    assert again.exit_code == result.exit_code
+
+
+def test_the_rule_of_another_goal_is_another_verdict(session: Session) -> None:
+    """The rule comes with the certificate: what it says is what is proved again."""
+    document = json.loads(session.prove("is_vip(C001), customer(C001)").certificate)
+    (rule,) = [one for one in document["rules"] if one["id"] == "the.goal.1"]
+    assert [one[1][0] for one in rule["body"]] == ["is_vip", "customer"]
+
+
+def test_a_changed_rule_of_the_project_is_noticed(shop: Path) -> None:
+    with Session(shop) as session:
+        certificate = session.prove("is_vip(C001), customer(C001)").certificate
+    library = shop.parent.parent / "rules" / "customer-value" / "vip.dl"
+    text = library.read_text(encoding="utf-8")
+    library.write_text(text.replace("?total > ?threshold", "?total >= ?threshold"))
+    with Session(shop) as session:
+        found = session.verify_source(certificate)
+    assert any("VIP1" in one for one in found.rules)
+    assert found.exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("goal", "code"),
+    [
+        ("is_vip(C001", "C0180"),
+        ("!is_vip(C001)", "C0180"),
+        ("is_vip(C001) customer(C001)", "C0430"),
+        ("is_vip(C001), custmer(C001)", "C0181"),
+        ("customer_revenue(C001, 1.0 + 2.0)", "C0116"),
+        ("is_vip(?c), ?r > 5", "C0205"),
+        ('customer_revenue("C001", ?x + 1.0)', "C0205"),
+        ("f(", "C0180"),
+        ("", "C0180"),
+    ],
+)
+def test_what_is_no_goal_has_an_edit(session: Session, goal: str, code: str) -> None:
+    with pytest.raises(ConstatError) as caught:
+        session.prove(goal)
+    assert caught.value.diagnostics[0].code == code
+    assert caught.value.diagnostics[0].help
+
+
+def test_what_was_recorded_is_asked_for_by_one_atom(session: Session) -> None:
+    with pytest.raises(ConstatError, match="C0180"):
+        session.prove("is_vip(C001), customer(C001)", as_of="2026-01-01")
