@@ -1,6 +1,6 @@
 """What to say where records and branches of algebraic data types do not fit.
 
-In: constructors, types, and what told them. Out: diagnostics C0234 to C0238, C0244 and C0245.
+In: constructors, types, and what told them. Out: diagnostics C0234 to C0238, C0244 and C0248.
 Invariant: what stands in backquotes in a help parses. Example: "`$Add` has 2 fields, given 1".
 """
 

@@ -8,8 +8,8 @@ import click
 
 from constat.cli.helping import PlainCommand, format_option
 from constat.cli.output import write, write_json
-from constat.diagnostics import ConstatError, Diagnostic, Entry, nearest
-from constat.diagnostics.catalogue import catalogue
+from constat.diagnostics import ConstatError, Diagnostic, nearest
+from constat.diagnostics.catalogue import Entry, catalogue
 
 
 @click.command(name="explain", cls=PlainCommand)

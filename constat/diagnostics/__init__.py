@@ -7,7 +7,6 @@ external (configuration, sources, tiers, facts), 06 models and authoring, 07 bac
 from __future__ import annotations
 
 from constat.diagnostics.diagnostic import ConstatError, Diagnostic, Related, Severity
-from constat.diagnostics.entry import Entry
 from constat.diagnostics.json_form import JsonObject, to_json
 from constat.diagnostics.render import render
 from constat.diagnostics.similar import nearest
@@ -16,7 +15,6 @@ from constat.diagnostics.span import Span
 __all__ = [
     "ConstatError",
     "Diagnostic",
-    "Entry",
     "JsonObject",
     "Related",
     "Severity",

@@ -6,11 +6,11 @@ import pytest
 
 from constat.analysis import analyse
 from constat.diagnostics import Diagnostic, render
-from constat.diagnostics.catalogue.hypotheses import ENTRIES
+from constat.diagnostics.catalogue import chapter
 from constat.syntax import parse_text
 
 TIER = ".decl tier(c: symbol, t: symbol)\n.decl blocked(c: symbol)\n.decl ok(c: symbol)\n"
-EXAMPLES = {one.code: one for one in ENTRIES}
+EXAMPLES = {one.code: one for one in chapter("hypotheses")}
 
 
 def mistakes(text: str) -> list[Diagnostic]:

@@ -11,7 +11,7 @@ from constat.syntax.lowering import lower
 from constat.syntax.parser import parse_file
 
 if TYPE_CHECKING:
-    from constat.diagnostics import Entry
+    from constat.diagnostics.catalogue import Entry
 
 RUNNABLE = frozenset({"rules", "souffle", "goal"})
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from constat.diagnostics import ConstatError, Diagnostic, render
-from constat.diagnostics.catalogue import syntax
+from constat.diagnostics.catalogue import chapter
 from constat.syntax import load_program, parse_fact, parse_goal, parse_text
 from constat.syntax.mistakes import files
 from tests.diagnostics.rendered import RUNNABLE
@@ -84,7 +84,7 @@ def build(code: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Found:
             return loaded(folder, contents[code])
 
 
-CODES = [entry.code for entry in syntax.ENTRIES if entry.kind not in RUNNABLE]
+CODES = [entry.code for entry in chapter("syntax") if entry.kind not in RUNNABLE]
 
 
 @pytest.mark.parametrize("code", CODES)

@@ -13,6 +13,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
+from constat.diagnostics.catalogue import FOLDER
 from constat.evaluation import Verdict
 from tests.docs.consoles import Command, agrees, commands
 from tests.docs.warm import warm_constat
@@ -88,7 +89,14 @@ def test_a_library_describes_each_of_its_files(file: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "file", [*DOCUMENTS, *ROOT.glob("rules/*/README.md"), *ROOT.glob("tests/*/README.md")], ids=str
+    "file",
+    [
+        *DOCUMENTS,
+        *ROOT.glob("docs/*.md"),
+        *ROOT.glob("rules/*/README.md"),
+        *ROOT.glob("tests/*/README.md"),
+    ],
+    ids=str,
 )
 def test_links_inside_the_repository_lead_somewhere(file: Path) -> None:
     links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", file.read_text(encoding="utf-8"))
@@ -110,3 +118,10 @@ def test_links_inside_the_repository_lead_somewhere(file: Path) -> None:
 )
 def test_outputs_are_compared_line_by_line(wanted: str, given: str, *, same: bool) -> None:
     assert agrees(wanted, given) is same
+
+
+def test_the_page_of_codes_names_every_chapter() -> None:
+    text = (ROOT / "docs" / "codes.md").read_text(encoding="utf-8")
+    for file in FOLDER.glob("*.md"):
+        title = file.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
+        assert f"| [`{file.stem}`](../{file.relative_to(ROOT)}) | {title} |" in text

@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from constat.diagnostics import ConstatError, Diagnostic
-from constat.diagnostics.catalogue import external
+from constat.diagnostics.catalogue import Entry, chapter
 from constat.project import Bounds, Cell, FactRow, Project, find_project, load_project
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from constat.diagnostics import Entry
 
 
 def write(folder: Path, text: str | bytes) -> Path:
@@ -298,7 +296,7 @@ def test_a_folder_without_a_configuration_cannot_be_loaded(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    "entry", [e for e in external.ENTRIES if e.kind == "project"], ids=lambda entry: entry.code
+    "entry", [e for e in chapter("sources") if e.kind == "project"], ids=lambda entry: entry.code
 )
 def test_the_catalogues_examples_are_wrong_and_right(tmp_path: Path, entry: Entry) -> None:
     assert entry.code in codes(tmp_path, entry.wrong)
