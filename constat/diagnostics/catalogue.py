@@ -10,17 +10,20 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 FOLDER: Final = Path(__file__).with_name("codes")
 # What follows the back quotes of an example says what it is.
-_KINDS: Final = {
-    "prolog": "rules",
-    "prolog souffle": "souffle",
-    "prolog goal": "goal",
-    "yaml": "project",
-    "text": "text",
-}
+_KINDS: Final = MappingProxyType(
+    {
+        "prolog": "rules",
+        "prolog souffle": "souffle",
+        "prolog goal": "goal",
+        "yaml": "project",
+        "text": "text",
+    }
+)
 _ENTRY: Final = re.compile(
     r"(?P<code>C0[0-9]{3}): (?P<title>[^\n]+)\n\n(?P<explanation>.+?)\n\n"
     r"(?:With these rules:\n\n```prolog\n(?P<rules>.*?)\n```\n\n)?"
