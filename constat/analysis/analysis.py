@@ -24,6 +24,7 @@ from constat.analysis.names import check_names
 from constat.analysis.nullable import check_nulls
 from constat.analysis.opening import open_structures
 from constat.analysis.projecting import with_projections
+from constat.analysis.ranges import make_ranges, name_ranges
 from constat.analysis.safety import check_safety
 from constat.analysis.singletons import check_singletons
 from constat.analysis.strata import find_strata
@@ -50,6 +51,7 @@ PASSES: tuple[Pass, ...] = (
     check_divisions,  # needs typed rules, as they were written
     check_nulls,  # needs declarations
     open_structures,  # needs typed rules, and all that looks at them as they were written before
+    make_ranges,  # needs opened rules and their kinds; what follows knows no range
     check_modes,  # needs opened rules; assumes safety, but does not rely on it
     find_strata,  # needs rules only; gives components
 )
@@ -59,7 +61,8 @@ def analyse(
     program: Program, diagnostics: list[Diagnostic], mode: Mode = Mode.STRICT
 ) -> AnalysedProgram | None:
     """Analyse a program. Appends what is wrong; gives nothing when an error is in the list."""
-    draft = Draft(with_equations(program), [], mode=mode)
+    named: list[Diagnostic] = []
+    draft = Draft(with_equations(name_ranges(program, named)), named, mode=mode)
     if mode is Mode.SOUFFLE:
         rules = tuple(without_shadows(rule, draft.diagnostics) for rule in draft.program.rules)
         draft.program = with_projections(replace(draft.program, rules=rules), draft.diagnostics)

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 
 from constat.analysis import kind_mistakes as mistakes
 from constat.analysis.kind_classes import Classes, Origin
-from constat.logic import OPERATORS, Apply, Kind, Signature, signatures
+from constat.logic import OPERATORS, RANGE, RANGES, Apply, Kind, Signature, signatures
 
 if TYPE_CHECKING:
     from constat.diagnostics import Diagnostic
 
-UNIFORM = OPERATORS | {"min", "max"}
+UNIFORM = OPERATORS | {"min", "max", RANGE}
 """Functions whose arguments and result have one kind."""
 
 
@@ -93,7 +93,7 @@ def sum_of_texts(call: Call, classes: Classes) -> Diagnostic | None:
 def check_call(call: Call, classes: Classes) -> Iterator[Diagnostic]:
     """Yield what is wrong with a call whose kinds are settled."""
     term = call.term
-    known = signatures(term.function)
+    known = RANGES if term.function == RANGE else signatures(term.function)
     count = len(call.arguments)
     if not known:
         classes.spoil(call.result)

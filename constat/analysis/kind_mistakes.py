@@ -18,6 +18,7 @@ from constat.diagnostics import Diagnostic, Related, nearest
 from constat.logic import (
     FUNCTIONS,
     OPERATORS,
+    RANGE,
     Apply,
     Constant,
     Kind,
@@ -319,7 +320,7 @@ def no_aggregate(aggregate: Aggregate, kind: Kind, origin: Origin | None) -> Dia
 
 def unknown_function(term: Apply) -> Diagnostic:
     """Report a function that does not exist."""
-    named = [name for name in FUNCTIONS if name not in OPERATORS]
+    named = [name for name in (*FUNCTIONS, RANGE) if name not in OPERATORS]
     return Diagnostic(
         "C0222",
         f"there is no function `{term.function}`",
@@ -341,6 +342,18 @@ def _known_edit(term: Apply, near: str | None) -> str:
     return f"bind a variable by an atom: `{term.function}({inner}{separator}?value)`"
 
 
+def misplaced_range(term: Apply) -> Diagnostic:
+    """Report a range where one value must stand."""
+    return Diagnostic(
+        "C0239",
+        "`range` makes several values and stands where one value must stand",
+        term.span,
+        label="no variable names one of its values",
+        note="`range` is an argument of a head or of an atom without `!`, or a side of `=`",
+        help="name the value: `?n = range(0, 3)`, and write `?n` here",
+    )
+
+
 def wrong_count(term: Apply, signature: Signature) -> Diagnostic:
     """Report a call with too few or too many arguments."""
     wanted = [kind.value for kind in signature.parameters]
@@ -351,7 +364,7 @@ def wrong_count(term: Apply, signature: Signature) -> Diagnostic:
         f"`{term.function}` takes {len(wanted)} arguments, given {len(term.arguments)}",
         term.span,
         label=f"the arguments are {shown}",
-        note="a function has fixed arguments; only `cat`, `min` and `max` take more",
+        note="a function has fixed arguments; only `cat`, `min`, `max` and `range` take more",
         help=_counted_edit(term, names),
     )
 

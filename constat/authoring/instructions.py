@@ -136,7 +136,7 @@ def question_text(
 
 def hint_text(program: AnalysedProgram, question: str) -> str:
     """Describe the predicates that share words with a question; empty where none does."""
-    found = likely(tuple(program.program.predicates.values()), question)
+    found = likely(_spelled(program), question)
     return "\n".join(["Perhaps:", *map(_described, found)]) if found else ""
 
 
@@ -164,8 +164,13 @@ def predicates_text(program: AnalysedProgram) -> str:
     return "\n".join([*lines, *types])
 
 
+def _spelled(program: AnalysedProgram) -> tuple[Predicate, ...]:
+    """Return the predicates that a text can name: relations that analysis made have a point."""
+    return tuple(one for one in program.program.predicates.values() if "." not in one.name)
+
+
 def _grouped(program: AnalysedProgram) -> tuple[tuple[str, Sequence[Predicate]], ...]:
-    known = list(program.program.predicates.values())
+    known = _spelled(program)
     approved = {rule.head.predicate for rule in program.rules if not rule.proposed}
     inside = [one for one in known if one.name not in program.external]
     return (

@@ -108,13 +108,16 @@ def list_rules(analysed: AnalysedProgram) -> Listing:
     program = analysed.program
     rules = Counter(rule.head.predicate for rule in analysed.rules if rule.body)
     facts = Counter(rule.head.predicate for rule in analysed.rules if not rule.body)
+    # What analysis made, as for a range, is in no file.
+    written = [rule for rule in analysed.rules if "." not in rule.head.predicate]
     return Listing(
-        tuple(_rule(rule, program) for rule in analysed.rules if rule.body),
+        tuple(_rule(rule, program) for rule in written if rule.body),
         tuple(
             _predicate(
                 one, rules[one.name], facts[one.name], external=one.name in analysed.external
             )
             for one in program.predicates.values()
+            if "." not in one.name
         ),
     )
 

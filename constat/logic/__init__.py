@@ -13,6 +13,8 @@ from constat.logic.canonical_rows import canonical_bytes, canonical_lines
 from constat.logic.functors import (
     FUNCTIONS,
     OPERATORS,
+    RANGE,
+    RANGES,
     EvaluationError,
     Signature,
     aggregate_kind,
@@ -112,6 +114,8 @@ __all__ = [
     "NULL_POLICIES",
     "OPEN",
     "OPERATORS",
+    "RANGE",
+    "RANGES",
     "RECORD",
     "Aggregate",
     "Apply",

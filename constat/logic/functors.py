@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
-from typing import cast
+from typing import Final, cast
 
 from constat.logic import dates
 from constat.logic.arithmetic import arithmetic
@@ -38,6 +38,8 @@ from constat.logic.wrapping import machine_function, unwrapped
 __all__ = [
     "FUNCTIONS",
     "OPERATORS",
+    "RANGE",
+    "RANGES",
     "EvaluationError",
     "Signature",
     "aggregate_kind",
@@ -129,6 +131,10 @@ def _casts() -> Iterator[Signature]:
 
 
 _SIGNATURES = MappingProxyType(dict(_all_signatures()))
+
+RANGE: Final = "range"
+"""What makes several values: analysis puts a relation in its place, so no engine computes it."""
+RANGES: Final = tuple(Signature((kind,) * count, kind) for count in (2, 3) for kind in _NUMERIC)
 
 FUNCTIONS: tuple[str, ...] = tuple(_SIGNATURES)
 """Every function of the language; `as` is the cast."""

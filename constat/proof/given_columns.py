@@ -11,15 +11,14 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from constat.analysis import AnalysedProgram
-from constat.analysis.binding import Step, names_in, steps_of
+from constat.analysis.binding import names_in
+from constat.analysis.demand import binders, demand_relation, without_given
 from constat.analysis.draft import Draft
-from constat.analysis.given_columns import given_names, given_terms
 from constat.analysis.strata import find_strata
 from constat.diagnostics import ConstatError
 from constat.logic import (
     Aggregate,
     Atom,
-    Comparison,
     Negative,
     Positive,
     Predicate,
@@ -31,7 +30,6 @@ from constat.logic import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from constat.analysis.binding import Inputs
     from constat.logic import Kind, Literal
 
 
@@ -47,7 +45,7 @@ def with_given(program: AnalysedProgram) -> AnalysedProgram:
     ]
     every = (*rules, *(rule for rule, _ in asking.added))
     kinds = (*program.variable_kinds, *(one for _, one in asking.added))
-    plain = {name: _without(one) for name, one in predicates.items()}
+    plain = {name: without_given(one) for name, one in predicates.items()}
     declared = {**plain, **{one.name: one for one in asking.demanded.values()}}
     joined = replace(program.program, predicates=declared, rules=every)
     draft = Draft(joined, [], predicates=declared, rules=list(every), variable_kinds=list(kinds))
@@ -60,18 +58,6 @@ def with_given(program: AnalysedProgram) -> AnalysedProgram:
     )
 
 
-def _without(predicate: Predicate) -> Predicate:
-    """Return a declaration that asks for no value any more."""
-    if not predicate.given:
-        return predicate
-    attributes = {key: one for key, one in predicate.attributes.items() if key != "given"}
-    columns = tuple(
-        replace(one, attributes={key: v for key, v in one.attributes.items() if key != "given"})
-        for one in predicate.columns
-    )
-    return replace(predicate, attributes=attributes, columns=columns)
-
-
 @dataclass(slots=True)
 class _Asking:
     program: AnalysedProgram
@@ -81,7 +67,7 @@ class _Asking:
     def __post_init__(self) -> None:
         for predicate in self.program.program.predicates.values():
             if predicate.given:
-                self.demanded[predicate.name] = _demanded(predicate)
+                self.demanded[predicate.name] = demand_relation(predicate)
 
     def rule(self, rule: Rule, kinds: Mapping[str, Kind]) -> Rule:
         """Return a rule that reads what is asked for, and note what it asks for itself."""
@@ -122,9 +108,12 @@ class _Asking:
     ) -> None:
         """Add the rule that says which values an atom is asked for."""
         demanded = self.demanded[atom.predicate]
-        predicate = self.program.program.predicates[atom.predicate]
+        predicates = self.program.program.predicates
+        predicate = predicates[atom.predicate]
         terms = tuple(atom.terms[place] for place in predicate.given)
-        body = self.binders(rule, names_in(terms), beside)
+        body = binders(rule, predicates, names_in(terms), beside)
+        if body is None:
+            raise TypeError(f"nothing binds the given columns of `{atom.predicate}`")
         own = self.own(rule)
         literals = tuple(body) if own is None else (own, *body)
         name = (
@@ -134,58 +123,6 @@ class _Asking:
         used = set(outer_names(asked))
         used |= {one.name for literal in literals for one in literal_variables(literal)}
         self.added.append((asked, {n: kind for n, kind in kinds.items() if n in used}))
-
-    def binders(
-        self, rule: Rule, wanted: frozenset[str], beside: Sequence[Literal]
-    ) -> list[Literal]:
-        """Return the literals that bind some names, with the comparisons that limit them."""
-        predicates = self.program.program.predicates
-        start = given_names(rule, predicates)
-        provider = _providers(beside, set(start), set(outer_names(rule)), given_terms(predicates))
-        chosen: set[int] = set()
-        names = set(start)
-        todo = [name for name in wanted if name not in start]
-        while todo:
-            name = todo.pop()
-            if name in names:
-                continue
-            step = provider.get(name)
-            if step is None:
-                raise TypeError(f"nothing binds `{name}`, which analysis has checked")
-            chosen.add(step.place)
-            names |= {name, *step.gives}
-            todo.extend(one for one in step.needs if one not in names)
-        for place, literal in enumerate(beside):
-            if isinstance(literal, Comparison) and names_in((literal.left, literal.right)) <= names:
-                chosen.add(place)
-        return [beside[place] for place in sorted(chosen)]
-
-
-def _providers(
-    body: Sequence[Literal], bound: set[str], outer: set[str], inputs: Inputs
-) -> dict[str, Step]:
-    """Return for each name the step that binds it first, in the order of the text."""
-    steps = list(steps_of(body, outer, set(), inputs))
-    found: dict[str, Step] = {}
-    known = set(bound)
-    while True:
-        ready = next((step for step in steps if step.gives - known and step.needs <= known), None)
-        if ready is None:
-            return found
-        for name in ready.gives - known:
-            found[name] = ready
-        known |= ready.gives
-
-
-def _demanded(predicate: Predicate) -> Predicate:
-    """Return the relation of the values that a predicate is asked for."""
-    plain = _without(predicate)
-    columns = tuple(plain.columns[place] for place in predicate.given)
-    # Names of the language have no point, so this one is free.
-    name = f"{predicate.name}.given"
-    shown = " and ".join(f"{one.name} {{{one.name}}}" for one in columns)
-    says = f"{predicate.name.replace('_', ' ')} is asked for with {shown}"
-    return Predicate(name, columns, attributes={"says": says}, span=predicate.span)
 
 
 def _shifted(rule: Rule) -> Mapping[str, str]:

@@ -121,7 +121,9 @@ def _over_literals(literals: Sequence[Literal], program: AnalysedProgram) -> Ask
     """Give the relation of the variables of some literals."""
     # Each literal twice, so that no variable is taken for a slip while kinds are inferred.
     probe = Rule(f"{ASKED}.1", Atom(ASKED, ()), (*literals, *literals))
-    kinds = _analysed(program, Predicate(ASKED, ()), probe).variable_kinds[-1]
+    probed = _analysed(program, Predicate(ASKED, ()), probe)
+    places = (at for at, rule in enumerate(probed.rules) if rule.head.predicate == ASKED)
+    kinds = probed.variable_kinds[next(places)]
     named = [one for one in outer_names(probe) if one[0] != "_"]
     names = [one for one in named if kinds[one] is not Kind.STRUCTURE]
     columns = tuple(Column(one, kinds[one].value, kinds[one]) for one in names)
@@ -153,13 +155,17 @@ def with_asked(document: Mapping[str, Any], program: AnalysedProgram) -> Analyse
         carried = decode_program(document)  # type: ignore[arg-type]  # members of JSON
     except ValueError:
         return program
-    heads = Counter(rule.head.predicate for rule in carried.rules)
-    if heads[ASKED] != 1:
+    own = [rule for rule in carried.rules if _is_asked(rule.head.predicate)]
+    rule = next((one for one in own if one.head.predicate == ASKED), None)
+    heads = Counter(one.head.predicate for one in own)
+    if rule is None or heads[ASKED] != 1 or not rule.body or any(one.assumed for one in own):
         return program
-    rule = next(one for one in carried.rules if one.head.predicate == ASKED)
-    if not rule.body or rule.assumed:
-        return program
-    try:
-        return _analysed(program, carried.program.predicates[ASKED], rule)
-    except ConstatError:
-        return program
+    base = program.program
+    declared = {name: one for name, one in carried.program.predicates.items() if _is_asked(name)}
+    joined = replace(base, predicates={**base.predicates, **declared}, rules=(*base.rules, *own))
+    return analyse(joined, []) or program
+
+
+def _is_asked(name: str) -> bool:
+    """Tell whether it is the relation of a goal, or one that this needs for its ranges."""
+    return name == ASKED or name.startswith(f"{ASKED}.range")

@@ -428,7 +428,8 @@ class Session(
         )
         if not asked.text:
             return result
-        for literal in asked.program.rules[-1].body:
+        (rule,) = asked.program.program.rules_for(asked.atom.predicate)
+        for literal in rule.body:
             if isinstance(literal, Positive | Negative):
                 self._said.update(values_of(literal.atom))
         return result.asked_as(asked.text)

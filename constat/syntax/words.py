@@ -86,7 +86,6 @@ REFUSED_FUNCTIONS: Final = MappingProxyType(
     {
         "autoinc": "autoinc",
         "ord": "ord",
-        "range": "range",
         "recursive_iteration_cnt": "counter",
         "debug_delta": "counter",
     }

@@ -122,7 +122,7 @@ def test_every_code_that_the_syntax_gives_is_in_the_catalogue() -> None:
 
 
 # Codes of the past, which no text may use again.
-RETIRED = {"C0161", "C0162"}
+RETIRED = {"C0161", "C0162", "C0173"}
 
 
 def test_the_product_gives_every_code_of_the_catalogue_and_no_other() -> None:

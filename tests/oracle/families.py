@@ -89,6 +89,7 @@ PROGRAMS: Final = {
     "threshold below zero": (
         "p(0) :- f(_).  p(?x) :- e(?x, _), ?s = sum ?w - 1 + ?y : { p(?y), e(?y, ?w) }, ?s >= 1."
     ),
+    "range of ends": "p(?x) :- e(?y, ?z), ?x = range(?y, ?z + 2).",
     "rule in doubt": "p(?x) :- e(?x, _).  @[confidence = 0.8] p(?x) :- f(?x).",
     "negation of a rule in doubt": (
         "@[confidence = 0.8] q(?x) :- e(?x, _y).  p(?x) :- f(?x), !q(?x)."

@@ -64,7 +64,9 @@ def compare(name: str, chosen: list[Database]) -> None:
 def goals(analysed: AnalysedProgram) -> list[Atom]:
     """Give all goals over 0, 1, 2 and a variable for the predicates that have rules."""
     found = []
-    for name in dict.fromkeys(rule.head.predicate for rule in analysed.rules):
+    heads = (rule.head.predicate for rule in analysed.rules)
+    # The relation of a range has a name that no goal can spell.
+    for name in dict.fromkeys(name for name in heads if "." not in name):
         width = analysed.program.predicates[name].arity
         for cells in product(("0", "1", "2", "?x"), repeat=width):
             terms = (cell + str(n) if cell == "?x" else cell for n, cell in enumerate(cells))

@@ -115,7 +115,7 @@ def _in_goal(desk: Desk, before: str) -> Iterator[Offer]:
     if opened is None:
         word = _last_word(before)
         for name, predicate in sorted(predicates.items()):
-            if name.startswith(word):
+            if name.startswith(word) and "." not in name:
                 text = whole_atom(name, [one.name for one in predicate.columns])
                 yield Offer(text, len(word), _about(predicate.columns))
         return

@@ -1,6 +1,7 @@
 """Constructs that are refused on purpose. Codes C0160 to C0179, exit code 78.
 
-C0161 and C0162 stood for records and algebraic data types and are not used again.
+C0161 and C0162 stood for records and algebraic data types, C0173 for `range`; they are not used
+again.
 
 One table: the word by which the parser knows a construct, its code, its name, why it is refused,
 and what to write.
@@ -75,12 +76,6 @@ _TABLE: Final = MappingProxyType(
             "nested aggregates",
             "their scopes are easily misread",
             "name the inner one: `total(?k, ?t) :- key(?k), ?t = sum ?x : { p(?k, ?x) }.`",
-        ),
-        "range": (
-            "C0173",
-            "`range`",
-            _LATER,
-            "count by rules: `step(1). step(?n + 1) :- step(?n), ?n < 12.`",
         ),
         "eqrel": (
             "C0174",
