@@ -7,10 +7,13 @@ dependency graph of derived predicates, callees first.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeVar, cast
 
 from constat.logic import Kind, Program, Rule
+
+_Made = TypeVar("_Made")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +43,18 @@ class AnalysedProgram:
     variable_kinds: tuple[Mapping[str, Kind], ...]
     components: tuple[Component, ...]
     external: frozenset[str]
+    _remembered: dict[Hashable, object] = field(
+        default_factory=dict, init=False, compare=False, repr=False
+    )
+
+    def remembered(self, key: Hashable, make: Callable[[], _Made]) -> _Made:
+        """Give what was made for a key before; it has to follow from the program and the key.
+
+        Many goals are planned over one program. A program that is changed remembers nothing.
+        """
+        if key not in self._remembered:
+            self._remembered[key] = make()
+        return cast("_Made", self._remembered[key])
 
     def rule_numbers(self, predicate: str) -> tuple[int, ...]:
         """The numbers of the rules that derive a predicate, ascending."""

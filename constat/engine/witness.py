@@ -32,7 +32,8 @@ class Witnesses:
         self._evaluation = evaluation
         self._state = evaluation.state
         self._steps = Steps(evaluation.state, closed=True)
-        self._heads = rules_by_head(evaluation.program)
+        program = evaluation.program
+        self._heads = program.remembered("heads", lambda: rules_by_head(program))
         self._plans: dict[int, RulePlan] = {}
         self._costs = predicate_costs(evaluation.program, {})
         # With the head bound, what is not recursive is most selective; recursive literals then

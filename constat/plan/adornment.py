@@ -32,16 +32,23 @@ def adorn(
     goal: ProcedureKey,
     costs: Mapping[str, int],
     known: Mapping[ProcedureKey, Procedure] | None = None,
+    planned: dict[ProcedureKey, Procedure] | None = None,
 ) -> dict[ProcedureKey, Procedure]:
-    """Plan every procedure reachable from the goal, and give them with those that are known."""
-    heads = rules_by_head(analysed)
+    """Plan every procedure reachable from the goal, and give them with those that are known.
+
+    What is planned already, with the same costs, is taken from `planned`; what is new goes there.
+    """
+    heads = analysed.remembered("heads", lambda: rules_by_head(analysed))
+    planned = {} if planned is None else planned
     procedures: dict[ProcedureKey, Procedure] = dict(known or {})
     waiting = [goal]
     while waiting:
         key = waiting.pop()
         if key in procedures or key[0] not in heads:
             continue
-        procedures[key] = _procedure(analysed, key, heads[key[0]], costs)
+        if key not in planned:
+            planned[key] = _procedure(analysed, key, heads[key[0]], costs)
+        procedures[key] = planned[key]
         for rule in procedures[key].rules:
             waiting.extend(demanded(rule.steps))
     return procedures

@@ -15,7 +15,7 @@ from constat.logic import Atom, Constant
 from constat.plan.adornment import adorn
 from constat.plan.compilation import compile_rule
 from constat.plan.costs import predicate_costs
-from constat.plan.operators import Plan
+from constat.plan.operators import Plan, Procedure, ProcedureKey
 from constat.plan.order import order_body
 
 PASSES = (
@@ -30,11 +30,15 @@ def plan_program(analysed: AnalysedProgram, goal: Atom, costs: Mapping[str, int]
     """Plan a goal over an analysed program. `costs` are those of the external predicates."""
     columns = tuple(place for place, term in enumerate(goal.terms) if isinstance(term, Constant))
     key = (goal.predicate, columns)
-    every = predicate_costs(analysed, costs)
-    component = {
-        predicate: number
-        for number, one in enumerate(analysed.components)
-        for predicate in one.predicates
-    }
-    recursive = frozenset(n for n, one in enumerate(analysed.components) if one.recursive)
-    return Plan(key, adorn(analysed, key, every), component, recursive, every)
+    given = frozenset(costs.items())
+    every = analysed.remembered(("costs", given), lambda: predicate_costs(analysed, costs))
+    planned = analysed.remembered(("procedures", given), dict[ProcedureKey, Procedure])
+    component, recursive = analysed.remembered("components", lambda: _components(analysed))
+    procedures = adorn(analysed, key, every, planned=planned)
+    return Plan(key, procedures, component, recursive, every)
+
+
+def _components(analysed: AnalysedProgram) -> tuple[Mapping[str, int], frozenset[int]]:
+    numbered = list(enumerate(analysed.components))
+    component = {predicate: number for number, one in numbered for predicate in one.predicates}
+    return component, frozenset(number for number, one in numbered if one.recursive)

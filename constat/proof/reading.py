@@ -90,10 +90,19 @@ def rule_assumption(program: AnalysedProgram, number: int) -> Assumption | None:
 
 def accept_rules(program: AnalysedProgram, accepted: frozenset[Assumption]) -> AnalysedProgram:
     """Return the program in which the accepted rules are plain and the others are not."""
-    rules = tuple(
-        replace(rule, confidence=Decimal(1), proposed=False)
+    plain = frozenset(
+        number
+        for number, rule in enumerate(program.rules)
         if rule.assumed and rule_assumption(program, number) in accepted
-        else rule
+    )
+    if not plain:
+        return program
+    return program.remembered(("accepted", plain), lambda: _with_plain(program, plain))
+
+
+def _with_plain(program: AnalysedProgram, plain: frozenset[int]) -> AnalysedProgram:
+    rules = tuple(
+        replace(rule, confidence=Decimal(1), proposed=False) if number in plain else rule
         for number, rule in enumerate(program.rules)
     )
     return replace(program, rules=rules, program=replace(program.program, rules=rules))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from constat.evaluation import Assumption
-from constat.logic import OPEN
+from constat.logic import OPEN, NullPolicy, null_cells
 from constat.proof.answers import Grounds
 from constat.proof.attesting import attestation_hash, attestation_json
 from constat.proof.canonical import clean, rows_hash, sha256, sort_key, sorted_rows, speller
@@ -114,6 +114,24 @@ class Outsides:
             self._collect_covered(covered)
         for predicate, row in usage.facts:
             self._show(predicate, row)
+        self._show_labels()
+
+    def _show_labels(self) -> None:
+        """Show the rows of the labels that the closure and coverage name: each is of a shown row.
+
+        Evaluation may know of a row by a key that this goal does not ask for.
+        """
+        inside = self._proof.slice.inside
+        named = [row for rows in inside.shown_rows().values() for row in rows]
+        named += [key for entry in inside.entries.values() for key in entry.keys]
+        named += [key for _, _, key in self._outside.usage.covered]
+        known = {cell for rows in self._rows.values() for row in rows for cell in null_cells(row)}
+        cells = {cell for row in named for cell in null_cells(row)} - known
+        for cell in cells:
+            if cell.policy is NullPolicy.UNKNOWN:
+                for row in self._outside.side(cell.predicate).answers.rows:
+                    if cell in null_cells(row):
+                        self._show(cell.predicate, row)
 
     def _shown_rows(self) -> Iterator[tuple[str, OpenRow]]:
         """Yield what is shown of each predicate: rows, openings, and keys as rows with ⋆."""

@@ -100,7 +100,9 @@ class Slice:
         """Return a rule, compiled once."""
         code = self.codes.get(number)
         if code is None:
-            code = self.codes[number] = compile_rule(self.program, number)
+            code = self.codes[number] = self.program.remembered(
+                ("code", number), lambda: compile_rule(self.program, number)
+            )
         return code
 
     def walk(self, roots: Callable[[], None]) -> None:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import duckdb
-    from sqlglot import exp
+    from sqlglot import Generator, exp
 
     from constat.evaluation import Resources
 
@@ -53,6 +53,7 @@ class Connection:
         self._scratch = None if resources.scratch is None else Scratch(resources.scratch)
         self.memory = resources.memory or usual_memory()
         self._sealed = False
+        self._writer: Generator | None = None
         self._cursors: list[duckdb.DuckDBPyConnection] = []
         try:
             self.driver = self._connected()
@@ -110,12 +111,20 @@ class Connection:
         self, statement: exp.Expr, parameters: Sequence[object] = ()
     ) -> list[tuple[object, ...]]:
         """Run a statement and give its rows."""
-        written = statement.sql("duckdb")
+        written = self.written(statement)
         return self.guarded(lambda: self.driver.execute(written, parameters or None).fetchall())
 
     def change(self, statement: exp.Expr) -> int:
         """Run a statement that makes or changes a table; give the number of its rows."""
-        return self.change_written(statement.sql("duckdb"))
+        return self.change_written(self.written(statement))
+
+    def written(self, statement: exp.Expr) -> str:
+        """Write a statement out as it is: to copy its tree takes longer than to write it."""
+        if self._writer is None:
+            from sqlglot import Dialect  # noqa: PLC0415  heavy library, loaded on first use
+
+            self._writer = Dialect.get_or_raise("duckdb").generator()
+        return self._writer.generate(statement, copy=False)
 
     def change_written(self, written: str) -> int:
         """As `change`, for a statement of ours that is written out already."""
@@ -147,7 +156,7 @@ class Connection:
 
     def stream(self, query: exp.Query, batch: int) -> Iterator[list[tuple[object, ...]]]:
         """Yield the rows of a query; other statements may run in between."""
-        written = query.sql("duckdb")
+        written = self.written(query)
         cursor = self.guarded(self.driver.cursor)
         self._cursors.append(cursor)
         try:

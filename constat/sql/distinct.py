@@ -72,7 +72,8 @@ def _marked(relations: Relations, table: str, label: str, total: int) -> bool | 
     high = relations.aggregate(table, "max", trees.bare(label))
     if not -_FAR < low <= high < _FAR or high - low >= max(_SPARSE * total, _SMALL):
         return None
-    read = trees.select([(label, trees.bare(label))], source=trees.table(table)).sql("duckdb")
+    query = trees.select([(label, trees.bare(label))], source=trees.table(table))
+    read = relations.connection.written(query)
     driver = relations.connection.driver
     found = relations.guarded(lambda: driver.execute(read).fetchnumpy())
     marks = np.zeros(high - low + 1, dtype=np.bool_)

@@ -77,7 +77,7 @@ def select(database: Relations, name: str, atom: Atom) -> duckdb.DuckDBPyRelatio
                 raise StrategyError("a wanted atom may not compute")
     for condition in conditions:
         query = query.where(condition, copy=False)
-    written = query.sql("duckdb")
+    written = database.connection.written(query)
     driver = database.connection.driver
     return database.guarded(lambda: driver.sql(written))
 

@@ -170,7 +170,7 @@ class Rounds:
         database = self.database
         full = database.fresh_name(name)
         names = self._names[name] = Names(full, f"{full}_delta", f"{full}_new")
-        self._promotions[name] = tuple(one.sql("duckdb") for one in promotion(names))
+        self._promotions[name] = tuple(map(database.connection.written, promotion(names)))
         relation = database.relation(name)
         rows = self.stage.stated.get(name, ())
         if rows:
@@ -218,7 +218,7 @@ class Rounds:
             written = self._written.get((name, active))
             if written is None:
                 statement, lasting = self._statement(tables, name, active, heads)
-                written = statement.sql("duckdb")
+                written = self.database.connection.written(statement)
                 if lasting:
                     self._written[name, active] = written
             return self.database.connection.change_written(written)

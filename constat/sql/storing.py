@@ -112,9 +112,10 @@ def read_columns(database: Relations, name: str) -> tuple[npt.NDArray[np.int64],
         (label, trees.cast(trees.bare(label), trees.typed("BIGINT")))
         for label, _ in columns_of(relation)
     ]
-    query = trees.select(outputs, source=trees.table(stored.table)).sql("duckdb")
+    query = trees.select(outputs, source=trees.table(stored.table))
+    written = database.connection.written(query)
     driver = database.connection.driver
-    found = database.guarded(lambda: driver.execute(query).fetchnumpy())
+    found = database.guarded(lambda: driver.execute(written).fetchnumpy())
     return tuple(np.asarray(found[label], dtype=np.int64) for label, _ in outputs)
 
 

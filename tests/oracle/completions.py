@@ -9,7 +9,7 @@ no meaning: literals are taken as they become ready, given columns are called fr
 from __future__ import annotations
 
 import operator
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
@@ -48,6 +48,7 @@ from tests.oracle.definition import (
     filled,
     is_value,
     names_of,
+    uses,
 )
 
 Domain = Mapping[str, tuple[Value, ...]]
@@ -160,17 +161,27 @@ class Model:
         self.domain = domain
         self.erring = completion.erring
         self.values = completion.values
+        self._orders: dict[tuple[int, frozenset[str]], tuple[Body, Body]] = {}
         self.rules = [rule for rule in program.rules if rule.name in completion.rules]
         self.facts = {name: set(rows) for name, rows in completion.facts.items()}
         for stratum in program.strata():
             rules = [one for one in self.rules if one.head.predicate in stratum]
             rules = [one for one in rules if one.head.predicate not in program.given]
+            looked_at = rules
             while True:
-                new = {(one.head.predicate, row) for one in rules for row in self.heads(one, {})}
-                if all(row in self.facts[name] for name, row in new):
+                found = {
+                    (one.head.predicate, row) for one in looked_at for row in self.heads(one, {})
+                }
+                new = [(name, row) for name, row in found if row not in self.facts[name]]
+                if not new:
                     break
                 for name, row in new:
                     self.facts[name].add(row)
+                looked_at = [one for one in rules if self._depends(one, {name for name, _ in new})]
+
+    def _depends(self, rule: Rule, changed: Collection[str]) -> bool:
+        """Tell whether a rule reads one of these; what is called from above may do so itself."""
+        return bool(self.program.given) or any(name in changed for name, _ in uses(rule.body))
 
     def holds(self, goal: Body) -> bool:
         return any(True for _ in self.extend(goal, {}))
@@ -198,34 +209,52 @@ class Model:
 
     def extend(self, left: Body, known: Found) -> Iterator[Found]:
         """Yield the assignments that satisfy literals, each taken when it is ready."""
+        yield from self._through(self.order(left, known), known)
+
+    def _through(self, left: Body, known: Found) -> Iterator[Found]:
         if not left:
             yield known
             return
-        inside = _names_inside(left)
-        place = next(p for p, one in enumerate(left) if self.ready(one, known, inside))
-        for extended in self.step(left[place], known):
-            yield from self.extend(left[:place] + left[place + 1 :], extended)
+        for extended in self.step(left[0], known):
+            yield from self._through(left[1:], extended)
 
-    def ready(self, literal: Literal, known: Found, inside: Collection[str]) -> bool:
+    def order(self, body: Body, known: Collection[str]) -> Body:
+        """Put each literal behind those that bind what it needs; which these are no row changes."""
+        key = id(body), frozenset(known)
+        # The body is kept, so that no other one gets its identity.
+        kept, placed = self._orders.get(key, ((), ()))
+        if kept is body:
+            return placed
+        names, left = set(known), list(body)
+        order: list[Literal] = []
+        while left:
+            inside = _names_inside(left)
+            order.append(next(one for one in left if self.ready(one, names, inside)))
+            left.remove(order[-1])
+            names |= _names_inside(order[-1:])
+        self._orders[key] = body, tuple(order)
+        return tuple(order)
+
+    def ready(self, literal: Literal, known: set[str], inside: Collection[str]) -> bool:
         match literal:
             case Positive(atom):
                 places = self.program.given.get(atom.predicate, ())
                 needed = [t for p, t in enumerate(atom.terms) if p in places or isinstance(t, Call)]
-                return all(names_of(term) <= set(known) for term in needed)
+                return all(names_of(term) <= known for term in needed)
             case Negative(atom):
                 names = {name for term in atom.terms for name in names_of(term)}
                 # What no other literal binds means "any".
-                return names & set(inside) <= set(known)
+                return names & set(inside) <= known
             case Compare("=", left, right):
                 sides = ((left, right), (right, left))
-                ready = (isinstance(a, Var) and names_of(b) <= set(known) for a, b in sides)
-                return any(ready) or names_of(left) | names_of(right) <= set(known)
+                ready = (isinstance(a, Var) and names_of(b) <= known for a, b in sides)
+                return any(ready) or names_of(left) | names_of(right) <= known
             case Compare(left=left, right=right):
-                return names_of(left) | names_of(right) <= set(known)
+                return names_of(left) | names_of(right) <= known
             case Aggregate(outer=outer):
-                return outer <= set(known)
+                return outer <= known
             case Beyond(outer=outer, bound=bound):
-                return outer | names_of(bound) <= set(known)
+                return outer | names_of(bound) <= known
 
     def step(self, literal: Literal, known: Found) -> Iterator[Found]:
         match literal:
@@ -347,7 +376,7 @@ class Model:
                 return cell
 
 
-def _names_inside(body: Body) -> set[str]:
+def _names_inside(body: Iterable[Literal]) -> set[str]:
     """Give the names that a literal other than a negation has."""
     names: set[str] = set()
     for literal in body:

@@ -675,18 +675,29 @@ class Reading(Known):
             rules = [rule for rule in self.program.rules if rule.head.predicate in stratum]
             # What is possible does not depend on which totals are certain, and it tells whether a
             # summand may be negative; so a stratum is finished twice.
-            for self.sure_totals in (False, True):
+            thresholds = any(isinstance(one, Beyond) for rule in rules for one in rule.body)
+            for self.sure_totals in (False, True) if thresholds else (True,):
                 self._finish(rules)
 
     def _finish(self, rules: list[Rule]) -> None:
+        looked_at = rules
         for _ in range(self.rounds):
-            fired = [(rule.head.predicate, found) for rule in rules for found in self.heads(rule)]
-            changes = [self._add(name, row, certain=sure) for name, (row, sure, _, _) in fired]
-            if not any(changes):
+            fired = [(one.head.predicate, found) for one in looked_at for found in self.heads(one)]
+            changed = {
+                name for name, (row, sure, _, _) in fired if self._add(name, row, certain=sure)
+            }
+            if not changed:
                 return
+            # A rule says the same again where nothing that it reads has changed.
+            looked_at = [one for one in rules if self._depends(one, changed)]
         self.stopped = True
         for name in {rule.head.predicate for rule in rules}:
             self._add(name, (STAR,) * len(self.program.kinds[name]), certain=False)
+
+    def _depends(self, rule: Rule, changed: Collection[str]) -> bool:
+        """Tell whether a rule reads one of these, or is called from above."""
+        read = any(name in changed for name, _ in uses(rule.body))
+        return read or rule.head.predicate in self.program.given
 
     def truth_of(self, goal: Body) -> Truth:
         """Tell whether some instance of a goal holds."""

@@ -58,7 +58,8 @@ def holds(program: AnalysedProgram, completion: Completion, goal: Atom, domain: 
 
 def model(program: AnalysedProgram, completion: Completion, domain: Domain) -> Facts:
     """Return the two-valued model, stratum by stratum."""
-    found = _model(program_of(program), completion, domain).facts
+    rules = program.remembered("definition", lambda: program_of(program))
+    found = _model(rules, completion, domain).facts
     return {name: {_back(row, name) for row in rows} for name, rows in found.items()}
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -11,11 +13,13 @@ from constat.check import check_certificate
 from constat.evaluation import Portion
 from constat.logic import NullCell, null_policies, with_null_cells
 from constat.proof.report.checker_text import checker_source
+from constat.session import Session
 from tests.proof.asking import Table, analysed, ask, certificate
 from tests.report.checker.second_checker import SecondChecker, node
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from constat.evaluation import Answer, Demand
     from constat.logic import Row
@@ -151,3 +155,36 @@ def test_a_goal_over_null_cells_has_a_certificate_that_passes(
     assert check_certificate(data).verdict == verdict
     found = second.check(data)
     assert (found["verdict"], found["reason"]) == (verdict, None)
+
+
+RECURSIVE = """
+.pragma "constat" "0.1"
+.decl e(s: symbol, n: number)
+.input e(source = "shop", query = "SELECT s, n FROM e", null = "unknown")
+.decl g(s: symbol)
+.input g(source = "gone", query = "SELECT s FROM g")
+.decl p(n: number, s: symbol)
+p(?n, ?s) :- e("1", ?n), e(?s, ?x), p(?x, _z).
+p(?n, ?s) :- e(?s, ?n), g(?s).
+"""
+
+
+@pytest.mark.parametrize("goal", ['p(0, "1")', 'p(?n, "1")', 'p(0, "b")'])
+def test_a_label_that_only_another_key_met_is_of_a_shown_row(
+    goal: str, second: SecondChecker, tmp_path: Path
+) -> None:
+    # Evaluation asks for the `p` of the number that is unknown for "a", which this goal does not.
+    with closing(sqlite3.connect(tmp_path / "shop.sqlite")) as shop:
+        shop.executescript(
+            "CREATE TABLE e (s TEXT, n INTEGER);"
+            "INSERT INTO e VALUES ('1', NULL), ('a', NULL), ('b', 1)"
+        )
+    (tmp_path / "rules.dl").write_text(RECURSIVE)
+    (tmp_path / "constat.yaml").write_text(
+        "project: test\nrules: [rules.dl]\n"
+        "databases: {shop: 'sqlite:///shop.sqlite', gone: 'sqlite:///gone.sqlite'}\n"
+    )
+    with Session(tmp_path) as session:
+        result = session.prove(goal)
+    assert check_certificate(result.certificate).verdict == result.verdict.value
+    assert second.check(result.certificate)["reason"] is None

@@ -56,6 +56,8 @@ if TYPE_CHECKING:
     from constat.pydatalog import PyDatalogEngine
 
     Relations = dict[str, set[Row]]
+    Levels = tuple[set[OpenRow], set[OpenRow]]
+    """The rows that are certain, and those that are possible."""
 
 LIMITS: Final = Limits(seconds=120.0)
 RESOURCES: Final = Resources(seconds=120.0, memory=256 << 20, threads=1)
@@ -216,31 +218,45 @@ class Judge:
         at; what one calls certain no other may call impossible.
         """
         oracle = naive.evaluate(read.program, read.world, accepted=False)
+        said: dict[Atom, dict[str, Levels]] = {}
         for goal in (read.goal, *read.wanted):
             known = under(goal, oracle[goal.predicate])
             sure = {row for row in known if oracle[goal.predicate].get(row)}
-            ways = {"naive oracle": (sure, known)}
             outcome = LazyEngine().evaluate(
                 read.program, goal, tables(read.program, read.world), LIMITS, exhaust=True
             )
             if outcome.stopped:
                 return None
-            ways["reference engine"] = _levels(goal, partial(outcome.rows, goal.predicate))
-            strategy, magic = random.choice([None, *Strategy]), random.choice([None, True, False])
-            options = Options(RESOURCES, strategy=strategy, magic=magic, graded=True)
-            inputs = {n: Outside(one) for n, one in tables(read.program, read.world).items()}
-            with evaluate(read.program, [goal], inputs, options) as results:
-                if results.is_in_bulk(0):
-                    certain: set[OpenRow] = {row for batch in results.batches(0) for row in batch}
-                    weak = {row for row, _ in results.weak_rows(0)}
-                    self.told["graded in bulk"] += 1
-                    ways[f"evaluate({strategy}, magic={magic})"] = (certain, certain | weak)
+            engine = _levels(goal, partial(outcome.rows, goal.predicate))
+            said[goal] = {"naive oracle": (sure, known), "reference engine": engine}
+        # All together are another plan than one alone.
+        for goals in (list(said), [random.choice(list(said))]):
+            self._grade(read, goals, said, random)
+        for goal, ways in said.items():
             for (one, (sure, _)), (other, (_, possible)) in permutations(ways.items(), 2):
                 wrong = uncovered(sure, possible)
                 if wrong:
                     what = f"{goal.predicate}{wrong[:3]} is certain, and impossible for {other}"
                     return Difference(f"graded: {one}", what)
         return None
+
+    def _grade(
+        self, read: Read, goals: list[Atom], said: dict[Atom, dict[str, Levels]], random: Random
+    ) -> None:
+        """Note what bulk evaluation says of goals, where they are in bulk."""
+        strategy, magic = random.choice([None, *Strategy]), random.choice([None, True, False])
+        options = Options(RESOURCES, strategy=strategy, magic=magic, graded=True)
+        inputs = {n: Outside(one) for n, one in tables(read.program, read.world).items()}
+        with evaluate(read.program, goals, inputs, options) as results:
+            for place, goal in enumerate(goals):
+                if results.is_in_bulk(place):
+                    certain: set[OpenRow] = {
+                        row for batch in results.batches(place) for row in batch
+                    }
+                    weak = {row for row, _ in results.weak_rows(place)}
+                    self.told["graded in bulk"] += 1
+                    way = f"evaluate({len(goals)} goals, {strategy}, magic={magic})"
+                    said[goal][way] = (certain, certain | weak)
 
     # ---------------------------------------------------------------------- engines of others
 
@@ -415,9 +431,7 @@ def _matching(atom: Atom, rows: Iterable[OpenRow]) -> set[OpenRow]:
     return {row for row in rows if naive.unify(atom, row, {}) is not None}
 
 
-def _levels(
-    goal: Atom, rows: Callable[[int], Iterable[OpenRow]]
-) -> tuple[set[OpenRow], set[OpenRow]]:
+def _levels(goal: Atom, rows: Callable[[int], Iterable[OpenRow]]) -> Levels:
     return under(goal, rows(CERTAIN)), under(goal, rows(CONCEIVABLE))
 
 
