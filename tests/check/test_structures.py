@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-import time
+import sys
+from collections.abc import Callable, Mapping
 from typing import Final
 
 import pytest
@@ -15,8 +16,6 @@ from constat.logic.structure_text import is_structure
 from constat.logic.values import Kind, format_value, parse_value
 from tests.check.structure_tables import LARGEST
 from tests.report.checker import structure_cases as drawn
-
-SECONDS: Final = 60.0
 
 
 def by_the_engine(name: str, kinds: list[str], result: str, args: list[str]) -> str | None:
@@ -88,25 +87,49 @@ def test_whatever_the_kind_there_is_a_value() -> None:
             assert values.is_spelled(kind, found)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "[" * LARGEST,
-        "[" * (LARGEST // 2) + "]" * (LARGEST // 2),
-        "$A(" * 250_000,
-        "[1, " * 200_000 + "nil" + "]" * 200_000,
-        "[" + ", ".join(['"\\""'] * 150_000) + "]",
-        '["' + "\\\\" * 500_000,
-        "[" + "1" * (LARGEST - 2) + "]",
-        "[" + ", ".join(["-0.5"] * 170_000) + "]",
-        "$" + "a" * (LARGEST - 1),
-    ],
-    ids=["open", "nested", "branches", "list", "texts", "escapes", "digits", "numbers", "name"],
-)
-def test_a_megabyte_takes_bounded_time(text: str) -> None:
-    begin = time.process_time()
+LONG: Final[Mapping[str, Callable[[int], str]]] = {
+    "open": lambda size: "[" * size,
+    "nested": lambda size: "[" * (size // 2) + "]" * (size // 2),
+    "branches": lambda size: "$A(" * (size // 4),
+    "list": lambda size: "[1, " * (size // 5) + "nil" + "]" * (size // 5),
+    "texts": lambda size: "[" + ", ".join(['"\\""'] * (size // 7)) + "]",
+    "escapes": lambda size: '["' + "\\\\" * (size // 2),
+    "digits": lambda size: "[" + "1" * (size - 2) + "]",
+    "numbers": lambda size: "[" + ", ".join(["-0.5"] * (size // 6)) + "]",
+    "name": lambda size: "$" + "a" * (size - 1),
+}
+
+
+def read(text: str) -> None:
     found = values.read_structure(structures.Structures(), text)
     assert (found is not None) == values.is_spelled("structure", text)
     if found is not None:
         assert found.indicator
-    assert time.process_time() - begin < SECONDS
+
+
+@pytest.mark.parametrize("shape", LONG)
+def test_a_megabyte_is_read(shape: str) -> None:
+    read(LONG[shape](LARGEST))
+
+
+@pytest.mark.parametrize("shape", LONG)
+def test_a_text_of_twice_the_length_takes_twice_the_steps(shape: str) -> None:
+    once, twice = (steps(LONG[shape](size)) for size in (20_000, 40_000))
+    assert twice < 2.1 * once + 100
+
+
+def steps(text: str) -> int:
+    """Count the calls that reading a text takes, which is no matter of the machine."""
+    calls = 0
+
+    def count(_frame: object, _event: str, _argument: object) -> None:
+        nonlocal calls
+        calls += 1
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        read(text)
+    finally:
+        sys.setprofile(before)
+    return calls

@@ -10,7 +10,11 @@ import subprocess
 import sys
 import time
 
-LONGEST = 20.0
+LONGEST = 300.0
+"""Seconds after which nothing comes any more, on however busy a machine."""
+
+
+_WHERE = "\x1b[6n"
 
 
 def bare(text: str) -> str:
@@ -38,9 +42,10 @@ class Terminal:
             ready, _, _ = select.select([self.ours], [], [], max(0.0, end - time.monotonic()))
             assert ready, f"{pattern!r} was not seen in {self.seen!r}"
             part = os.read(self.ours, 65_536).decode(errors="replace")
-            # A prompt asks where the cursor is; whoever does not answer has a slow terminal.
-            if "\x1b[6n" in part:
-                os.write(self.ours, b"\x1b[1;1R")
+            # A prompt asks where the cursor is; whoever does not answer has a slow terminal. The
+            # question may come in two pieces.
+            asked = (self.seen[-3:] + part).count(_WHERE)
+            os.write(self.ours, b"\x1b[1;1R" * asked)
             self.seen += part
         found, self.seen = self.seen, ""
         return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import pymysql
 import pytest
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from tests.concurrent.worlds import World
     from tests.servers.leasing import ServedDatabase
 
+MOST_ROUNDS: Final = 200
+
 
 def tried(world: World, *, rounds: int = 10, commands: int = 2) -> Counter[str]:
     """Prove in two threads, and by the command."""
@@ -47,13 +49,22 @@ def tried(world: World, *, rounds: int = 10, commands: int = 2) -> Counter[str]:
     return found
 
 
-@pytest.mark.parametrize("kind", SQLITE)
-def test_sqlite_is_read_in_one_state(tmp_path: Path, kind: str) -> None:
-    assert tried(make(kind, tmp_path))["DISPROVED"] > 0
+def decided(world: World) -> bool:
+    """Tell whether somebody reads a state while others write, sooner or later."""
+    with writers(world, 2):
+        for _ in range(MOST_ROUNDS):
+            found = prove(world, 1)
+            assert found["wrong"] == found["not named"] == 0, found
+            if found["DISPROVED"]:
+                return True
+    return False
 
 
-def test_duckdb_is_read_in_one_state(tmp_path: Path) -> None:
-    assert tried(make("duckdb", tmp_path), rounds=4)["DISPROVED"] > 0
+@pytest.mark.parametrize("kind", [*SQLITE, "duckdb"])
+def test_an_embedded_database_is_read_in_one_state(tmp_path: Path, kind: str) -> None:
+    world = make(kind, tmp_path)
+    # On a busy machine all of these few may meet a change each time that they try.
+    assert tried(world, rounds=4 if kind == "duckdb" else 10)["DISPROVED"] or decided(world)
 
 
 @pytest.mark.parametrize("kind", FILES)
