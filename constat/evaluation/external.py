@@ -106,6 +106,7 @@ class Evidence:
     Exact query and parameters (texts), time (UTC, `Timestamp` spelling), how many rows came and
     their hash (sha256 over the sorted canonical rows), and the state of the source where it has a
     name. An attestation tells whose word it is; `proved` is there for what a certificate proves.
+    `fills` is the row above of which it says the null cells: it is that row, and no other.
     """
 
     tier: str
@@ -121,6 +122,15 @@ class Evidence:
     author: str | None = None
     attestation: Attestation | None = None
     proved: Proved | None = None
+    fills: Unfilled | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Unfilled:
+    """A certain row with null cells, as its source gave it."""
+
+    row: Row
+    evidence: Evidence
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,13 +169,15 @@ class Opening:
 
     A row without placeholders is possible and not certain (two values of one tier contradict).
     With an assumption it is open only until that is accepted (a declared closure, a
-    fall-through).
+    fall-through). One with `filled` stands for a row whose null cells somebody's word fills, and
+    goes with that word.
     """
 
     row: OpenRow
     reason: str
     tier: str
     assumption: Assumption | None = None
+    filled: Portion | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

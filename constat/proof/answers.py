@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from decimal import Decimal
 
     from constat.evaluation import Assumption, Call, Evidence, Opening
     from constat.logic import OpenRow, Row
@@ -31,6 +32,13 @@ class Grounds:
 
     evidence: Evidence
     assumption: Assumption | None
+
+    @property
+    def confidence(self) -> Decimal:
+        """The evidence's confidence; of a filled row the least of both."""
+        unfilled = self.evidence.fills
+        own = self.evidence.confidence
+        return own if unfilled is None else min(own, unfilled.evidence.confidence)
 
 
 @dataclass(slots=True)
@@ -97,15 +105,26 @@ class AnswerBook:
     def _take(self, call: Call) -> None:
         answers = self._answers.setdefault(call.demand.predicate.name, Answers())
         for portion in call.answer.portions:
-            key = (self.number(portion.evidence), portion.assumption)
-            grounds = self._grounds.get(key)
-            if grounds is None:
-                grounds = self._grounds[key] = Grounds(portion.evidence, portion.assumption)
+            grounds = self.grounds(portion.evidence, portion.assumption)
             for row in portion.rows:
                 answers.add_row(row, grounds)
         for opening in call.answer.openings:
+            told = opening.filled
+            if told is not None:
+                # A row that is filled is no opening: it is there, whoever says more of it.
+                for row in told.rows:
+                    answers.add_row(row, self.grounds(told.evidence, told.assumption))
+                continue
             answers.openings.setdefault(opening.row, {}).setdefault(opening.assumption, opening)
         answers.take_keys(call)
+
+    def grounds(self, evidence: Evidence, assumption: Assumption | None) -> Grounds:
+        """Return the one object for these grounds."""
+        key = (self.number(evidence), assumption)
+        found = self._grounds.get(key)
+        if found is None:
+            found = self._grounds[key] = Grounds(evidence, assumption)
+        return found
 
     def number(self, evidence: Evidence) -> int:
         """Return the number of an evidence."""

@@ -95,5 +95,5 @@ class CertainBodies:
         reading, outside = self._walker.reading, self._walker.outside
         rows = dict.fromkeys(reading.outcome.rows(predicate, reading.certain))
         if predicate in reading.program.external:
-            rows.update(dict.fromkeys(outside.side(predicate).answers.rows))
+            rows.update(dict.fromkeys(outside.side(predicate).given))
         return [row for row in rows if OPEN not in row]

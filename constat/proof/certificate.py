@@ -101,6 +101,7 @@ class _Writer:
             for name, predicate in self.program.program.predicates.items()
         }
         facts, opened = self.outside.facts_json(), self.outside.open_json()
+        filled = self.outside.filled_json()
         coverage = self.outside.coverage_json()
         summaries = self.summaries()
         return {
@@ -119,7 +120,7 @@ class _Writer:
             "assumptions": [*self.outside.assumptions_json(), *self.conflicts()],
             "values": self.notation.shared.entries,
             "labels": self.notation.labels_json,
-            "filled": [],
+            "filled": filled,
             "redaction": None,
         }
 

@@ -87,7 +87,7 @@ class Outside:
         """Return the rows of one predicate."""
         side = self._sides.get(predicate)
         if side is None:
-            side = self._sides[predicate] = _Side(self.book.of(predicate), self.reading)
+            side = self._sides[predicate] = _Side(self.book, predicate, self.reading)
         return side
 
     def possible(self, predicate: str, pattern: Pattern) -> list[OpenRow]:
@@ -159,13 +159,18 @@ class Outside:
             self.usage.assumptions.add(grounds.assumption)
         return True
 
+    def fillings(self) -> frozenset[Assumption]:
+        """Return the accepted assumptions that null cells are filled under."""
+        sides = self._sides.values()
+        return frozenset(one for side in sides for _, one in side.fillings.values())
+
     def all_hold(self, predicate: str, rows: Iterable[Row]) -> tuple[Grounds, ...] | None:
         """Return on what rows hold, each grounds once; ``None`` where one does not hold.
 
         Assumptions are noted as used, the rows are not: there may be a million.
         """
         side = self.side(predicate)
-        given = dict.fromkeys(map(side.answers.rows.get, rows))
+        given = dict.fromkeys(map(side.given.get, rows))
         found: dict[Grounds, None] = {}
         for one in given:
             best = side.best(one or ())
@@ -184,11 +189,19 @@ class Outside:
 class _Side:
     """One external predicate in a reading."""
 
-    def __init__(self, answers: Answers, reading: Reading) -> None:
-        self.answers = answers
+    def __init__(self, book: AnswerBook, predicate: str, reading: Reading) -> None:
+        self.answers = answers = book.of(predicate)
         self.reading = reading
-        self.rows = Relation(answers.rows)
+        self.given = _given(book, answers, reading)
+        self.rows = Relation(self.given)
         self.closed = Relation()
+        # Of each row whose null cells are filled in this reading, what fills them.
+        self.fillings: dict[OpenRow, tuple[Row, Assumption]] = {}
+        for row, found in self.given.items():
+            unfilled = found[0].evidence.fills
+            if unfilled is not None and found[0].assumption is not None:
+                self.fillings[unfilled.row] = (row, found[0].assumption)
+                self.closed.add(unfilled.row)
         self.openings: dict[OpenRow, dict[Assumption | None, Opening]] = {
             row: dict(by) for row, by in answers.openings.items()
         }
@@ -208,8 +221,10 @@ class _Side:
             self.rows.add(row)
 
     def closing(self, row: OpenRow) -> Iterator[Assumption]:
-        """Yield the accepted assumptions that close an opening."""
-        for assumption in self.openings[row]:
+        """Yield the accepted assumptions that close an opening, or fill a row."""
+        if row in self.fillings:
+            yield self.fillings[row][1]
+        for assumption in self.openings.get(row, ()):
             if assumption is not None and assumption in self.reading.accepted:
                 yield assumption
 
@@ -275,7 +290,7 @@ class _Side:
 
     def grounds(self, row: Row) -> Grounds | None:
         """Return the grounds of greatest confidence that hold, plain ones first."""
-        return self.best(self.answers.rows.get(row, ()))
+        return self.best(self.given.get(row, ()))
 
     def best(self, given: Iterable[Grounds]) -> Grounds | None:
         """Return the best of some grounds, ``None`` where none holds."""
@@ -293,8 +308,20 @@ class _Side:
 
     def shown(self, row: Row) -> Grounds:
         """Return the grounds under which a certificate shows a row."""
-        return self.grounds(row) or self.answers.rows[row][0]
+        return self.grounds(row) or self.given[row][0]
 
 
 def _rank(grounds: Grounds) -> tuple[Decimal, bool]:
-    return (grounds.evidence.confidence, grounds.assumption is None)
+    return (grounds.confidence, grounds.assumption is None)
+
+
+def _given(book: AnswerBook, answers: Answers, reading: Reading) -> dict[Row, tuple[Grounds, ...]]:
+    """Return the rows of a reading: a filled one only where its filling is accepted."""
+    found: dict[Row, tuple[Grounds, ...]] = {}
+    for row, grounds in answers.rows.items():
+        unfilled = grounds[0].evidence.fills
+        if unfilled is None or reading.holds(grounds[0].assumption):
+            found[row] = grounds
+        else:
+            found[unfilled.row] = (book.grounds(unfilled.evidence, None),)
+    return found

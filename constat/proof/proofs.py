@@ -156,10 +156,11 @@ class Proof:
     def absence_confidence(self) -> int:
         """Return what an absence is worth: the least confidence of what closes it."""
         if self._absence is None:
+            filling = self.slice.outside.fillings()
             closing = [
                 millionths(one.confidence)
                 for one in self.accepted_assumptions()
-                if one.kind in {"closure", "fall-through"}
+                if one.kind in {"closure", "fall-through"} or one in filling
             ]
             self._absence = min(closing, default=MILLION)
         return self._absence
@@ -167,7 +168,7 @@ class Proof:
     def confidence_of(self, predicate: str, row: Row) -> int:
         """Return the best confidence of a certain row, as a node or as a fact from outside."""
         grounds = self.slice.outside.grounds(predicate, row)
-        outside = 0 if grounds is None else millionths(grounds.evidence.confidence)
+        outside = 0 if grounds is None else millionths(grounds.confidence)
         return max(outside, self.confidences.get((predicate, row), 0))
 
     def prefer(self, nodes: Mapping[Fact, Node]) -> None:
@@ -322,7 +323,7 @@ class Proof:
                 self.confidences[fact] = self._rule_weight(node, absence)
             else:
                 grounds = self.slice.outside.grounds(*fact)
-                sure = MILLION if grounds is None else millionths(grounds.evidence.confidence)
+                sure = MILLION if grounds is None else millionths(grounds.confidence)
                 self.confidences[fact] = sure
 
     def _rule_weight(self, node: RuleNode, absence: int) -> int:

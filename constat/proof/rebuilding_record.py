@@ -9,9 +9,9 @@ Example: a coverage with sources becomes an answered demand for its keys.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from constat.evaluation import (
     CERTAIN,
@@ -30,6 +30,7 @@ from constat.evaluation import (
     Proved,
     Quote,
     Review,
+    Unfilled,
 )
 from constat.logic import OPEN, Atom, Constant, Variable, add_exactly, parse_decimal
 from constat.proof.canonical import canonical
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from constat.evaluation import Derivation, Failure
-    from constat.logic import OpenRow, Row, Term, Value
+    from constat.logic import OpenRow, Row, Slot, Term, Value
     from constat.proof.growth import Number
     from constat.proof.instances import RuleCode
     from constat.proof.outside import Fact
@@ -153,15 +154,40 @@ class Record:
         return tuple(Call(number, *pair) for number, pair in enumerate(answers, 1))
 
     def _portions(self, name: str) -> tuple[Portion, ...]:
-        return tuple(
-            Portion(
-                tuple(self.row(name, row) for row in group["rows"]),  # type: ignore[misc]  # ground
-                self.evidence[group["source"]],
-                self._held(group),
-            )
-            for group in self.members["facts"]
-            if group["predicate"] == name
-        )
+        found: list[Portion] = []
+        for number, group in enumerate(self.members["facts"]):
+            if group["predicate"] != name:
+                continue
+            evidence, bare = self.evidence[group["source"]], []
+            for place, texts in enumerate(group["rows"]):
+                row = cast("Row", self.row(name, texts))
+                told = self._fillings.get((number, place))
+                if told is None:
+                    bare.append(row)
+                else:
+                    found.append(self._filled(name, Unfilled(row, evidence), told))
+            found.append(Portion(tuple(bare), evidence, self._held(group)))
+        return tuple(found)
+
+    @cached_property
+    def _fillings(self) -> Mapping[tuple[int, int], list[Members]]:
+        """The fillings of each row, by group and place."""
+        found: dict[tuple[int, int], list[Members]] = {}
+        for one in self.members["filled"]:
+            found.setdefault((one["facts"], one["row"]), []).append(one)
+        return found
+
+    def _filled(self, name: str, bare: Unfilled, told: list[Members]) -> Portion:
+        """Return a row that somebody's word fills."""
+        (source, place), *others = {(one["source"], one["assumption"]) for one in told}
+        if others:
+            raise UnrecordedError("a row is filled by several words, which this version is not")
+        kinds = self.predicates[name].kinds
+        cells: list[Slot] = list(bare.row)
+        for one in told:
+            cells[one["column"]] = decode_value(one["value"], kinds[one["column"]])
+        evidence = replace(self.evidence[source], fills=bare)
+        return Portion((tuple(cast("list[Value]", cells)),), evidence, self.assumptions[place])
 
     def _held(self, group: Members) -> Assumption | None:
         """Return what a fact group waits for; what its certificate rests on is part of it."""

@@ -8,11 +8,11 @@ because a checker takes what is shown for all there is.
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from constat.evaluation import Assumption
-from constat.logic import OPEN, NullPolicy, null_cells
+from constat.logic import OPEN, NullCell, NullPolicy, null_cells
 from constat.proof.answers import Grounds
 from constat.proof.attesting import attestation_hash, attestation_json
 from constat.proof.canonical import clean, rows_hash, sha256, sort_key, sorted_rows, speller
@@ -62,6 +62,13 @@ def source_shown(evidence: Evidence) -> SourceShown:
     )
 
 
+def sources_shown(grounds: Grounds) -> tuple[SourceShown, ...]:
+    """Return who gave a row, and who filled it."""
+    unfilled = grounds.evidence.fills
+    own = source_shown(grounds.evidence)
+    return (own,) if unfilled is None else (source_shown(unfilled.evidence), own)
+
+
 class Outsides:
     """Collects what a certificate shows and numbers it; the numbers are final after ``collect``."""
 
@@ -76,6 +83,8 @@ class Outsides:
         self._number_of = proof.slice.outside.book.number
         self._rows: dict[Shown, dict[Row, None]] = defaultdict(dict)
         self._openings: dict[tuple[str, OpenRow], None] = {}
+        # Of rows with null cells that are filled: the filled row, and who says so.
+        self._filled: dict[tuple[str, Row], tuple[Row, Grounds]] = {}
         self._given: dict[str, dict[int, list[Row]]] = {}
         self._places: dict[tuple[str, Row], tuple[int, int]] = {}
         self._groups: list[tuple[Shown, list[TextRow]]] = []
@@ -129,7 +138,7 @@ class Outsides:
         cells = {cell for row in named for cell in null_cells(row)} - known
         for cell in cells:
             if cell.policy is NullPolicy.UNKNOWN:
-                for row in self._outside.side(cell.predicate).answers.rows:
+                for row in self._outside.side(cell.predicate).given:
                     if cell in null_cells(row):
                         self._show(cell.predicate, row)
 
@@ -138,6 +147,7 @@ class Outsides:
         for (predicate, _), rows in self._rows.items():
             yield from ((predicate, row) for row in rows)
         yield from self._openings
+        yield from ((predicate, row) for (predicate, _), (row, _) in self._filled.items())
         for predicate, columns, key in self._outside.usage.covered:
             places = dict(zip(columns, key, strict=True))
             arity = self._program.predicates[predicate].arity
@@ -158,20 +168,30 @@ class Outsides:
         )
         for shown in groups:
             self._number(shown)
+        for (predicate, bare), (row, grounds) in self._filled.items():
+            self._places[predicate, row] = self._places[predicate, bare]
+            self.source(predicate, replace(grounds.evidence, fills=None))
+            self.assumption(grounds.assumption)
 
     def _collect_covered(self, covered: Covered) -> None:
         predicate, columns, key = covered
         side = self._outside.side(predicate)
         for relation in (side.rows, side.closed):
             for row in relation.matching(columns, key):
-                if row in side.answers.rows:
+                if row in side.given:
                     self._show(predicate, row)  # type: ignore[arg-type]  # answered rows are ground
+                if row in side.fillings:
+                    self._show(predicate, side.fillings[row][0])
                 if row in side.openings:
                     self._openings[predicate, row] = None
 
     def _show(self, predicate: str, row: Row) -> None:
-        shown = (predicate, self._outside.side(predicate).shown(row))
-        self._rows[shown][row] = None
+        grounds = self._outside.side(predicate).shown(row)
+        unfilled = grounds.evidence.fills
+        if unfilled is not None:
+            self._filled[predicate, unfilled.row] = (row, grounds)
+            row, grounds = unfilled.row, self._outside.book.grounds(unfilled.evidence, None)
+        self._rows[predicate, grounds][row] = None
 
     def _number(self, shown: Shown) -> None:
         predicate, grounds = shown
@@ -205,6 +225,26 @@ class Outsides:
             }
             for (predicate, grounds), rows in self._groups
         ]
+
+    def filled_json(self) -> list[Json]:
+        """Encode who says what stands in null cells, by group, row and column."""
+        found: list[tuple[tuple[int, int, int], Json]] = []
+        for (predicate, bare), (row, grounds) in self._filled.items():
+            group, place = self._places[predicate, bare]
+            texts = self.notation.speller(self._program.predicates[predicate].kinds)(row)
+            for column, cell in enumerate(bare):
+                if not isinstance(cell, NullCell):
+                    continue
+                entry: Json = {
+                    "facts": group,
+                    "row": place,
+                    "column": column,
+                    "value": texts[column],
+                    "source": self.source(predicate, replace(grounds.evidence, fills=None)),
+                    "assumption": self.assumption(grounds.assumption),
+                }
+                found.append(((group, place, column), entry))
+        return [entry for _, entry in sorted(found, key=lambda pair: pair[0])]
 
     def open_json(self) -> list[Json]:
         """Encode the open rows, each once per assumption."""
@@ -306,7 +346,11 @@ class Outsides:
             given = self._given[predicate] = defaultdict(list)
             for row, grounds in self._outside.side(predicate).answers.rows.items():
                 for one in grounds:
-                    given[self._number_of(one.evidence)].append(row)
+                    told = one.evidence
+                    if told.fills is not None:
+                        given[self._number_of(told.fills.evidence)].append(told.fills.row)
+                        told = replace(told, fills=None)
+                    given[self._number_of(told)].append(row)
         return given
 
     def assumptions_json(self) -> list[Json]:
@@ -320,6 +364,10 @@ class Outsides:
                 taken = self.nested.attested(proved.certificate)
                 for one, hashes in zip(proved.assumptions, taken, strict=True):
                     attested[self.assumptions[one]] |= hashes
+        for _, grounds in self._filled.values():
+            own = self.assumption(grounds.assumption)
+            if own is not None and grounds.evidence.attestation is not None:
+                attested[own].add(attestation_hash(grounds.evidence.attestation))
         return [
             {
                 "kind": one.kind,

@@ -29,7 +29,7 @@ from constat.proof.sentences import (
     explain,
     show_fact,
 )
-from constat.proof.shown import Outsides, SourceShown, source_shown
+from constat.proof.shown import Outsides, SourceShown, source_shown, sources_shown
 from constat.proof.speech import PLAIN, Speech
 from constat.proof.whynot import attempts_at
 from constat.syntax import print_row, print_rule
@@ -231,7 +231,7 @@ class _Builder:
             describe_fact(declared, row, self.speech),
             spell(self.proof.confidence_of(predicate, row)),
             assumption="; ".join(one.text for one in held),
-            sources=() if grounds is None else (source_shown(grounds.evidence),),
+            sources=() if grounds is None else sources_shown(grounds),
         )
 
     def instance(self, node: RuleNode) -> Instance:

@@ -113,7 +113,7 @@ class Ways:
         found: list[Way] = []
         grounds = self.walker.outside.grounds(predicate, row)
         if grounds is not None:
-            sure = millionths(grounds.evidence.confidence)
+            sure = millionths(grounds.confidence)
             found.append(Way(fact, FactNode(predicate, row), sure, MILLION))
         columns = tuple(range(len(row)))
         for number in self.reading.program.rule_numbers(predicate):

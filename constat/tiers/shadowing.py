@@ -11,10 +11,10 @@ silence; whoever says another value for a key is named as a conflict. Example: c
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
-from constat.evaluation import Conflict, Opening, Portion, TierAsked
+from constat.evaluation import Conflict, Opening, Portion, TierAsked, Unfilled
 from constat.logic import OPEN, NullCell, has_null_cells, may_agree
 from constat.project.project import PREFER_USER, UNRESOLVED
 from constat.tiers.combining import assumed, weakened
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from constat.evaluation import Answer, Demand, Evidence, Observer
-    from constat.logic import OpenRow, Row
+    from constat.logic import OpenRow, Predicate, Row
     from constat.tiers.asking import Contribution
 
 _FIRST: Final = "the first counts"
@@ -235,10 +235,9 @@ class Shadowing:
             return
         self.fillable.add(key)
         if self._fill:
+            unfilled = Unfilled(row, base.portions[0].evidence)
             reason = f"{base.tier} does not know all of this row of {self._predicate.name}"
-            accepted = filled_in(self._predicate)
-            opening = Opening(_opened(row), reason, base.tier, accepted)
-            filled = _Held(word.tier, word.rows, word.portions, [opening])
+            filled = _filled(self._predicate, word, unfilled, reason)
             self._replace(key, self._held[key], filled)
 
     def _prefers_people(self, held: _Held, fresh: _Held) -> bool:
@@ -279,6 +278,20 @@ def _says_less(held: _Held, fresh: _Held) -> bool:
     if len(held.rows) != 1 or not any(map(has_null_cells, rows)):
         return False
     return all(may_agree(row, upper) for row in fresh.rows for upper in held.rows)
+
+
+def _filled(predicate: Predicate, word: _Held, unfilled: Unfilled, reason: str) -> _Held:
+    """Give the row that somebody's word fills, and what is open until that word is accepted."""
+    said = word.portions[0]
+    opened, tier = _opened(unfilled.row), unfilled.evidence.tier
+    if said.assumption is None or said.assumption.parts or said.evidence.proved is not None:
+        # What a certificate proves under assumptions of its own is a row, and no word for a cell.
+        return _Held(word.tier, word.rows, word.portions, [
+            Opening(opened, reason, tier, filled_in(predicate))
+        ])
+    portion = replace(said, evidence=replace(said.evidence, fills=unfilled))
+    opening = Opening(opened, reason, tier, said.assumption, portion)
+    return _Held(word.tier, word.rows, [portion], [opening])
 
 
 def _opened(row: Row) -> OpenRow:

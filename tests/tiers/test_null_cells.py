@@ -250,9 +250,14 @@ def test_a_stated_fact_fills_the_cells_of_a_row_for_who_accepts_it(tmp_path: Pat
     # Who does not accept it has a row of which not all is known.
     said = "user alice says tier(C001, gold, 2020)"
     assert open_rows(answer) == {("C001", OPEN, 2020)}
-    fills = "what is stated of tier fills the cells that its source does not know"
-    assert [one.assumption.text for one in answer.openings if one.assumption] == [fills]
-    assert assumptions(answer) == {("fact", said), ("closure", fills)}
+    (opening,) = answer.openings
+    assert opening.assumption is not None
+    assert opening.assumption.text == said
+    assert assumptions(answer) == {("fact", said)}
+    assert opening.filled is not None
+    unfilled = opening.filled.evidence.fills
+    assert unfilled is not None
+    assert (unfilled.row,) == tuple(rows(found.ask("tier", (0,), ("C001",))))
     assert answer.answered == {("C001",)}
 
 
