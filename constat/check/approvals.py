@@ -48,7 +48,9 @@ def rule_hash(rule: Json) -> str:
     """Return the hash of what a rule says; whether it is assumed, and by whom, is no part of it."""
     if not isinstance(rule, dict):
         raise Rejected("schema", "an object is expected")
-    return sha256(canonical({name: rule.get(name) for name in _SAID}))
+    # Texts count where there are any, so a rule without has one hash in both formats.
+    names = (*_SAID, "texts") if rule.get("texts") else _SAID
+    return sha256(canonical({name: rule.get(name) for name in names}))
 
 
 def _approval(value: Json, places: dict[str, int]) -> Approval:

@@ -88,16 +88,14 @@ def _name(value: Json) -> str:
 
 def _declaration_of_first(value: Json) -> Declaration:
     name, columns, external, says = shapes.members(value, ("name", "columns", "external", "says"))
-    shapes.text_or_null(says)
-    return _declared(name, columns, external)
+    return replace(_declared(name, columns, external), texts=_said(says))
 
 
 def _declaration(value: Json) -> Declaration:
     name, columns, external, says, texts, nulls, given = shapes.members(
         value, ("name", "columns", "external", "says", "texts", "nulls", "given")
     )
-    shapes.text_or_null(says)
-    inside("texts", texts, _texts)
+    said = _said(says) + inside("texts", texts, _texts)
     found = _declared(name, columns, external)
     width = len(found.columns)
     policies = tuple(each("nulls", shapes.array(nulls, width), _policy))
@@ -106,19 +104,26 @@ def _declaration(value: Json) -> Declaration:
     places = [shapes.index(place, width) for place in shapes.array(given)]
     if places != sorted(set(places)):
         raise Rejected("schema", "columns are ascending and distinct", "given")
-    return replace(found, nulls=policies, given=tuple(places))
+    return replace(found, nulls=policies, given=tuple(places), texts=said)
 
 
 def _policy(value: Json) -> str | None:
     return None if value is None else shapes.one_of(value, NULLS)
 
 
-def _texts(value: Json) -> None:
-    """Check the sentences, reason codes and units: sorted by their names, which are distinct."""
-    names = [shapes.text(shapes.array(pair, 2)[0]) for pair in shapes.array(value)]
-    each("", shapes.array(value), lambda pair: shapes.text(shapes.array(pair, 2)[1]))
-    if names != sorted(set(names)):
-        raise Rejected("order", "names are sorted and distinct")
+def _said(says: Json) -> tuple[tuple[str, str], ...]:
+    """Read the sentence of a declaration or a rule, which is none of the other texts."""
+    found = shapes.text_or_null(says)
+    return () if found is None else ((_SAYS, found),)
+
+
+def _texts(value: Json) -> tuple[tuple[str, str], ...]:
+    """Read the other sentences, reason codes and units: sorted by their names, each once."""
+    found = each("", shapes.array(value), lambda pair: tuple(map(shapes.text, shapes.array(pair, 2))))
+    names = [name for name, _ in found]
+    if names != sorted(set(names)) or _SAYS in names:
+        raise Rejected("order", "names are sorted and distinct, and none is that of the sentence")
+    return tuple(found)
 
 
 def _declared(name: Json, columns: Json, external: Json) -> Declaration:
@@ -137,6 +142,7 @@ def _typed_name(value: Json) -> tuple[str, str]:
     return _name(name), shapes.one_of(kind, KINDS)
 
 
+_SAYS: Final = "says"
 _RULE: Final = ("id", "head", "body", "variables", "confidence", "says", "assumption")
 _RULE_OF_SECOND: Final = ("texts", "author", "owner", "version")
 
@@ -163,8 +169,9 @@ class _RuleReader:
         name, head, body, variables, confidence, says, assumption, *more = shapes.members(
             value, members
         )
+        said = _said(says)
         for texts in more[:1]:
-            inside("texts", texts, _texts)
+            said += inside("texts", texts, _texts)
         shapes.nothing(more[1:])
         listed = each("variables", shapes.array(variables), _typed_name)
         if len({name.removeprefix("?") for name, _ in listed}) < len(listed):
@@ -181,7 +188,7 @@ class _RuleReader:
             tuple(listed),
             len(_outer(first, literals)),
             shapes.confidence(confidence),
-            shapes.text_or_null(says),
+            said,
             shapes.index_or_null(assumption, len(self.assumption_kinds)),
         )
         self.check_scopes(rule)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from .certificate import Certificate, RuleNode
     from .levels import Levels
     from .rejection import Rejected
+    from .rules import Program
 
 REJECTED: Final = 1
 _EXIT_CODES: Final = (
@@ -78,6 +79,8 @@ class Report:
     resting: tuple[tuple[str, ...], ...] = ()
     """Of each assumption: what counts because it is accepted."""
     rules: tuple[str, ...] = ()
+    sentences: tuple[str, ...] = ()
+    """How declarations and rules are said: bound to the rules' hash, and for people alone."""
     approvals: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
     proofs: tuple[str, ...] = ()
@@ -105,6 +108,7 @@ class Report:
         lines += _section("under the assumptions", self._under())
         lines += _section("missing", self.missing)
         lines += _section("rules", self.rules)
+        lines += _section("said as", self.sentences)
         lines += _section("approved", self.approvals)
         lines += _section("sources", self.sources)
         lines += _section("proved by other certificates", self.proofs)
@@ -166,6 +170,7 @@ def accepted(certificate: Certificate, document: Document, levels: Levels) -> Re
         ),
         resting=tuple(resting(certificate, i) for i in sorted(header.under)),
         rules=tuple(f"{printable(rule.name)}: {show_rule(rule)}" for rule in program.rules),
+        sentences=_sentences(program),
         approvals=_approvals(certificate),
         sources=_sources(certificate),
         proofs=_proofs(certificate),
@@ -176,6 +181,16 @@ def accepted(certificate: Certificate, document: Document, levels: Levels) -> Re
         nodes=len(certificate.nodes),
         identity=document.identity,
         program=document.program,
+    )
+
+
+def _sentences(program: Program) -> tuple[str, ...]:
+    """Return a line for each text of a declaration or a rule, as it stands there."""
+    every_one = (*program.declarations.values(), *program.rules)
+    return tuple(
+        f"{printable(one.name)}, {printable(name)}: {printable(text)}"[:_LONGEST]
+        for one in every_one
+        for name, text in one.texts
     )
 
 

@@ -126,7 +126,7 @@ class Declaration:
     """A predicate: its columns, and whether rows may come from outside.
 
     ``nulls`` says of each column what a cell without a value means, ``given`` are the columns that
-    callers bind.
+    callers bind, ``texts`` the sentences, reason codes and units that belong to it.
     """
 
     name: str
@@ -134,6 +134,7 @@ class Declaration:
     external: bool
     nulls: tuple[str | None, ...] = ()
     given: tuple[int, ...] = ()
+    texts: tuple[tuple[str, str], ...] = ()
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -146,7 +147,7 @@ class Rule:
     """A head that follows from a body.
 
     ``variables`` are (name, kind); the first ``outer`` of them are the outer ones.
-    ``confidence`` is in millionths.
+    ``confidence`` is in millionths, ``texts`` are the sentences and reason codes.
     """
 
     name: str
@@ -155,7 +156,7 @@ class Rule:
     variables: tuple[tuple[str, str], ...]
     outer: int
     confidence: int
-    says: str | None
+    texts: tuple[tuple[str, str], ...]
     assumption: int | None
 
 

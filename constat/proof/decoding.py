@@ -38,6 +38,7 @@ from constat.logic import (
     parse_value,
 )
 from constat.proof.sentences import Instance
+from constat.proof.speech import STYLES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -99,7 +100,7 @@ def without_wildcards(value: Any) -> Any:  # noqa: ANN401  JSON of rules
 
 
 def _marked(members: Members) -> Members:
-    return {**members, "header": {**members["header"], "unread": []}}
+    return {**members, "header": {**members["header"], "unread": []}, "filled": []}
 
 
 def _opened(members: Members) -> Members:
@@ -126,6 +127,7 @@ def _opened(members: Members) -> Members:
             "rows": [[one, [reader.row(row) for row in rows]] for one, rows in closure["rows"]],
         },
         "summaries": [{**one, "group": reader.row(one["group"])} for one in members["summaries"]],
+        "filled": [{**one, "value": reader.row([one["value"]])[0]} for one in members["filled"]],
     }
 
 
@@ -272,13 +274,29 @@ def _configured(members: Members) -> frozenset[str]:
 
 
 def _predicate(declared: Members, *, configured: bool) -> Predicate:
-    columns = tuple(Column(name, kind, Kind(kind)) for name, kind in declared["columns"])
+    columns = tuple(
+        Column(name, kind, Kind(kind), _column_attributes(declared, place))
+        for place, (name, kind) in enumerate(declared["columns"])
+    )
     source = Source({"source": "config"}) if configured else None
     return Predicate(declared["name"], columns, source, _attributes(declared))
 
 
+def _column_attributes(declared: Members, place: int) -> Mapping[str, str]:
+    """Return what a declaration says of a column: how its values are written, nulls, given."""
+    name = declared["columns"][place][0]
+    texts = dict(declared.get("texts", ()))
+    found = {style: texts[f"{style}.{name}"] for style in STYLES if f"{style}.{name}" in texts}
+    policy = declared["nulls"][place] if "nulls" in declared else None
+    found |= {} if policy is None else {"null": policy}
+    return found | ({"given": ""} if place in declared.get("given", ()) else {})
+
+
 def _attributes(stated: Members) -> Mapping[str, str]:
-    return {} if stated["says"] is None else {"says": stated["says"]}
+    """Return the sentences and reason codes of a declaration or a rule."""
+    says = {} if stated["says"] is None else {"says": stated["says"]}
+    texts = (pair for pair in stated.get("texts", ()) if pair[0].partition(".")[0] not in STYLES)
+    return {**says, **dict(texts)}
 
 
 def _rule(stated: Members, reached: Mapping[str, frozenset[str]]) -> Rule:

@@ -29,13 +29,14 @@ from constat.logic import (
 from constat.proof.canonical import canonical, clean, object_form, sha256
 from constat.proof.confidence import millionths, spell
 from constat.proof.reading import rule_assumption
+from constat.proof.speech import style_of
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping
 
     from constat.analysis import AnalysedProgram
     from constat.evaluation import Assumption
-    from constat.logic import Atom, Literal, Predicate, Rule, Term
+    from constat.logic import Atom, Column, Literal, Predicate, Rule, Term
     from constat.proof.canonical import Json
 
 
@@ -47,8 +48,8 @@ No text can set it: the name of an attribute in a rule file has at most one poin
 
 
 _SAID: Final = ("id", "head", "body", "variables", "confidence", "says")
-# Sentences in all forms and languages, reason codes, units.
-_TOLD: Final = re.compile(r"says(?:_not|_unknown)?(?:\..+)?|reasons|unit\..+")
+# Sentences in all forms and languages, and reason codes.
+_TOLD: Final = re.compile(r"says(?:_not|_unknown)?(?:\..+)?|reasons")
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,25 +133,22 @@ def _declaration(predicate: Predicate, *, external: bool) -> Json:
         "columns": [[column.name, column.kind.value] for column in predicate.columns],
         "external": int(external),
         "says": None if says is None else clean(says),
-        "texts": _texts(
-            {
-                **predicate.attributes,
-                **{
-                    f"unit.{column.name}": column.attributes["unit"]
-                    for column in predicate.columns
-                    if "unit" in column.attributes
-                },
-            }
-        ),
+        "texts": _texts(predicate.attributes, predicate.columns),
         "nulls": [None if policy is None else policy.value for policy in policies],
         "given": list(predicate.given) if not external else [],
     }
 
 
-def _texts(attributes: Mapping[str, str]) -> list[Json]:
-    """Encode what is said of a predicate or a rule besides its sentence: sorted by name."""
-    told = (name for name in attributes if _TOLD.fullmatch(name) and name != "says")
-    return [[clean(name), clean(attributes[name])] for name in sorted(told)]
+def _texts(attributes: Mapping[str, str], columns: Iterable[Column] = ()) -> list[Json]:
+    """Encode what is said of a predicate or a rule besides its sentence: sorted by name.
+
+    How the values of a column are written has the name of the style and that of the column.
+    """
+    told = {name: text for name, text in attributes.items() if _TOLD.fullmatch(name)}
+    told.pop("says", None)
+    for column in columns:
+        told |= {f"{style}.{column.name}": text for style, text in style_of(column).items()}
+    return [[clean(name), clean(told[name])] for name in sorted(told)]
 
 
 def _rule(program: AnalysedProgram, number: int, assumption: int | None) -> dict[str, Json]:
@@ -184,7 +182,9 @@ def rule_digest(program: AnalysedProgram, number: int) -> str:
 
 def said_digest(rule: Mapping[str, Json]) -> str:
     """Return the hash of what a rule of a certificate says: that in which approvals name it."""
-    return sha256(canonical({name: rule[name] for name in _SAID}))
+    # Texts count where there are any: a rule without keeps the hash that the first format gave it.
+    names = (*_SAID, "texts") if rule.get("texts") else _SAID
+    return sha256(canonical({name: rule[name] for name in names}))
 
 
 def atom_json(atom: Atom, unread: Container[str] = ()) -> Json:

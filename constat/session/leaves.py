@@ -149,6 +149,7 @@ def reread(
     rereading = Rereading(document, program, externals)
     leaves: Sequence[Leaf] = (
         *rereading.facts(),
+        *rereading.fillings(),
         *rereading.coverage(),
         *rereading.sources(call for one in again for call in one.calls),
         *rereading.summaries(read_members(one.certificate) for one in again),

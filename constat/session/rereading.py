@@ -11,9 +11,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from constat.evaluation import Demand, in_parts
+from constat.evaluation import Demand, FillablePredicate, in_parts
 from constat.logic import Atom, Constant, Kind, NullCell, Variable, format_value
 from constat.proof.attesting import attestation_hash
 from constat.proof.canonical import canonical, sha256
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from constat.analysis import AnalysedProgram
-    from constat.evaluation import Answer, Call, Evidence, Externals, Portion
+    from constat.evaluation import Answer, Call, Evidence, ExternalPredicate, Externals, Portion
     from constat.logic import Predicate, Program, Row, Term
 
 Texts = tuple[str, ...]
@@ -112,6 +113,32 @@ class Rereading:
                     yield Leaf(text, "unknown", reasons[0], grounds[0][1], reached=False)
                 else:
                     yield _compared(text, grounds, found.get(row))
+
+    def fillings(self) -> Iterator[Leaf]:
+        """Ask anew who fills the null cells of rows, each row by its known cells."""
+        for (group, at), told in self._filled.items():
+            name = self._document["facts"][group]["predicate"]
+            row = tuple(self._document["facts"][group]["rows"][at])
+            values = {one["column"]: one["value"] for one in told}
+            filled = tuple(values.get(place, text) for place, text in enumerate(row))
+            predicate, external = self._declared(name), self._externals.get(name)
+            if predicate is None or not isinstance(external, FillablePredicate):
+                yield Leaf(name, "unknown", _OTHERWISE)
+                continue
+            # The bare row first: only then whoever fills is asked.
+            ((places, keys),) = _known_cells([row]).items()
+            self._ask(predicate, places, keys)
+            answer = self._ask(predicate, places, keys, external.filled())
+            found = {**_grounds(answer, predicate)}
+            grounds = [self._ground(one["source"], one["assumption"]) for one in told]
+            yield _compared(shown_row(predicate, name, filled), grounds, found.get(filled))
+
+    @cached_property
+    def _filled(self) -> dict[tuple[int, int], list[Mapping[str, Any]]]:
+        found: dict[tuple[int, int], list[Mapping[str, Any]]] = {}
+        for one in self._document["filled"]:
+            found.setdefault((one["facts"], one["row"]), []).append(one)
+        return found
 
     def coverage(self) -> Iterator[Leaf]:
         """Ask for every covered key, for rows that exist and are not shown."""
@@ -206,6 +233,7 @@ class Rereading:
         return frozenset(
             [one["predicate"] for one in facts if one["source"] == number]
             + [one["predicate"] for one in covered if number in one["sources"]]
+            + [facts[f["facts"]]["predicate"] for f in self._document["filled"] if f["source"] == number]
         )
 
     def _asks(self, number: int) -> bool:
@@ -291,7 +319,13 @@ class Rereading:
             return True
         return False
 
-    def _ask(self, predicate: Predicate, columns: tuple[int, ...], keys: list[Texts]) -> Answer:
+    def _ask(
+        self,
+        predicate: Predicate,
+        columns: tuple[int, ...],
+        keys: list[Texts],
+        external: ExternalPredicate | None = None,
+    ) -> Answer:
         rows = tuple(
             tuple(
                 read_canonical(text, predicate.columns[column])
@@ -299,7 +333,8 @@ class Rereading:
             )
             for key in keys
         )
-        answer = self._externals[predicate.name].answer(Demand(predicate, columns, rows))
+        asked = self._externals[predicate.name] if external is None else external
+        answer = asked.answer(Demand(predicate, columns, rows))
         self._note(predicate.name, answer)
         return answer
 

@@ -175,7 +175,7 @@ class _Judge:
     def _leaves(self, document: Mapping[str, Any]) -> Iterator[Reason]:
         program = self._present.program.program
         rereading = Rereading(document, program, self._present.externals)
-        leaves = [*rereading.facts(), *rereading.coverage()]
+        leaves = [*rereading.facts(), *rereading.fillings(), *rereading.coverage()]
         if document["header"]["verdict"] not in {"PROVED", "DISPROVED"}:
             # More knowledge never turns what is settled around; it may decide what is not.
             leaves += rereading.closed_since()

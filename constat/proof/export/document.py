@@ -92,6 +92,24 @@ class Document:
         assumption = group["assumption"]
         return (assumption is None or assumption in under) and all(one in under for one in imported)
 
+    @cached_property
+    def fillings(self) -> dict[tuple[int, int], list[Members]]:
+        """Return what fills the null cells of rows in the reading, by fact group and row."""
+        found: dict[tuple[int, int], list[Members]] = {}
+        for one in self.members["filled"]:
+            if one["assumption"] in self.header["under"]:
+                found.setdefault((one["facts"], one["row"]), []).append(one)
+        return found
+
+    def rows(self, number: int) -> list[TextRow]:
+        """Return the rows of a fact group in the reading: their null cells filled."""
+        found: list[TextRow] = [tuple(row) for row in self.facts[number]["rows"]]
+        for (group, at), told in self.fillings.items():
+            if group == number:
+                values = {one["column"]: one["value"] for one in told}
+                found[at] = tuple(values.get(place, c) for place, c in enumerate(found[at]))
+        return found
+
     def atom(self, predicate: str, row: Sequence[str | None]) -> str:
         """Return an atom as text; what is open or a variable is its column with a ``?``."""
         columns = self.columns.get(predicate, [])

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from constat.logic import OPEN, format_value
-from constat.proof.decoding import decode_row, decode_value
+from constat.proof.decoding import NullText, decode_row, decode_value
 from constat.proof.groups import Group
 from constat.proof.instances import (
     AggregateCode,
@@ -136,8 +136,11 @@ class Lookups:
     def _coverage_level(self, coverage: Members) -> str:
         """Return how well a coverage is founded; empty where no source of the world speaks."""
         sources = coverage["sources"]
-        if all(self.document.sources[one]["origin"] not in _AUTHORITIES for one in sources):
+        told = [self.document.sources[one] for one in sources]
+        if not any(one["origin"] in _AUTHORITIES or one.get("authority") for one in told):
             return ""
+        if any(one["origin"] == "API" for one in told):
+            return RERUNNABLE
         believed = [source for source in sources if source not in self._inline]
         if not believed:
             return INLINE
@@ -215,9 +218,9 @@ class Lookups:
         """Rows that hold: those of fact groups that hold, and the facts of nodes."""
         document = self.document
         found: dict[str, dict[OpenRow, None]] = {}
-        for group in document.facts:
+        for number, group in enumerate(document.facts):
             if document.holds(group):
-                self._note(found, group["predicate"], group["rows"])
+                self._note(found, group["predicate"], document.rows(number))
         for node in document.nodes:
             self._note(found, node["fact"][0], (node["fact"][1],))
         return found
@@ -234,8 +237,8 @@ class Lookups:
         members = self.document.members
         under = frozenset(self.document.header["under"])
         found: dict[str, list[TextRow]] = {}
-        for group in self.document.facts:
-            found.setdefault(group["predicate"], []).extend(group["rows"])
+        for number, group in enumerate(self.document.facts):
+            found.setdefault(group["predicate"], []).extend(self.document.rows(number))
         for one in members["open"]:
             if one["assumption"] not in under:
                 found.setdefault(one["predicate"], []).append(one["row"])
@@ -245,12 +248,16 @@ class Lookups:
 
     @cached_property
     def _accepted(self) -> dict[str, list[TextRow]]:
-        """Open rows that count no more, because their assumption is accepted."""
+        """Open rows, and null cells, that count no more: their assumption is accepted."""
         under = frozenset(self.document.header["under"])
         found: dict[str, list[TextRow]] = {}
         for one in self.document.members["open"]:
             if one["assumption"] in under:
                 found.setdefault(one["predicate"], []).append(one["row"])
+        for number, at in self.document.fillings:
+            group = self.document.facts[number]
+            bare = tuple(None if isinstance(c, NullText) else c for c in group["rows"][at])
+            found.setdefault(group["predicate"], []).append(bare)
         return found
 
     @cached_property

@@ -11,6 +11,7 @@ step of ``tier(C1, gold)`` in place 1 and on the absence of ``blocked(C1)`` in p
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
 from constat.logic import Aggregate
@@ -113,8 +114,8 @@ class _Walk:
         self.place_of: dict[TextFact, tuple[int, int]] = {}
         for number, group in enumerate(document.facts):
             if document.holds(group):
-                for at, row in enumerate(group["rows"]):
-                    self.place_of.setdefault((group["predicate"], tuple(row)), (number, at))
+                for at, row in enumerate(document.rows(number)):
+                    self.place_of.setdefault((group["predicate"], row), (number, at))
         self.summaries = {
             (one["rule"], one["literal"], tuple(one["group"])): place
             for place, one in enumerate(document.members["summaries"])
@@ -176,12 +177,19 @@ class _Walk:
         if node["kind"] == "rule":
             step = self.applied(number, fact)
         else:
-            group = self.document.facts[node["facts"]]
-            step = self.told(f"node{number}", FACT, fact, group, node["confidence"])
+            place = (node["facts"], node["row"])
+            step = self.told(f"node{number}", FACT, fact, place, node["confidence"])
         self.step_of[fact] = self.add(step)
 
-    def told(self, name: str, kind: str, fact: TextFact, group: Members, confidence: str) -> Step:
-        """Return the step of a row that a source gave."""
+    def told(
+        self, name: str, kind: str, fact: TextFact, place: tuple[int, int], confidence: str
+    ) -> Step:
+        """Return the step of a row that a source gave, and that others may have filled."""
+        group = self.document.facts[place[0]]
+        filled = self.document.fillings.get(place, ())
+        assumption = group["assumption"]
+        for one in filled:
+            assumption = one["assumption"] if assumption is None else assumption
         return Step(
             name,
             kind,
@@ -189,8 +197,8 @@ class _Walk:
             self.document.atom(*fact),
             self.said(*fact),
             confidence=confidence,
-            sources=(group["source"],),
-            assumption=group["assumption"],
+            sources=tuple(dict.fromkeys((group["source"], *(one["source"] for one in filled)))),
+            assumption=assumption,
         )
 
     def said(self, predicate: str, row: TextRow) -> str:
@@ -351,8 +359,8 @@ class _Walk:
         if known is not None:
             return known
         number, at = self.place_of[fact]
-        group = self.document.facts[number]
-        confidence = self.document.sources[group["source"]]["confidence"]
-        step = self.told(f"row{number}_{at}", ROW, fact, group, confidence)
+        told = [self.document.facts[number], *self.document.fillings.get((number, at), ())]
+        sure = [self.document.sources[one["source"]]["confidence"] for one in told]
+        step = self.told(f"row{number}_{at}", ROW, fact, (number, at), min(sure, key=Decimal))
         self.step_of[fact] = self.add(step)
         return self.step_of[fact]

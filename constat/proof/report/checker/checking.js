@@ -38,7 +38,9 @@ function ruleHashes(rules) {
   const names = ["id", "head", "body", "variables", "confidence", "says"];
   return rules.map((rule) => {
     const said = Object.create(null);
-    names.forEach((name) => {
+    // Texts count where there are any, so a rule without has one hash in both formats.
+    const told = Array.isArray(rule.texts) && rule.texts.length > 0 ? [...names, "texts"] : names;
+    told.forEach((name) => {
       said[name] = rule[name];
     });
     return sha256Of([canonicalForm(said)]);

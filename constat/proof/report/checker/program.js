@@ -39,6 +39,9 @@ const RULE_MEMBERS = ["id", "head", "body", "variables", "confidence", "says", "
 function checkTexts(value) {
   each("", listOf(value), (pair) => listOf(pair, 2).forEach(textOf));
   ascending(value.map(([name]) => [name]), "names");
+  if (value.some(([name]) => name === "says")) {
+    reject("order", "the sentence is none of the other texts");
+  }
 }
 
 function readDeclaration(value, cells) {
