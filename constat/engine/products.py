@@ -14,15 +14,18 @@ from dataclasses import replace
 from typing import Final
 
 from constat.engine.batch import Binding
+from constat.engine.relation import Key
 from constat.engine.expressions import value_of
 from constat.engine.texts import Texts
 from constat.evaluation import UNTIMED, Clock, LimitReachedError
 from constat.logic import CONSTRUCTOR_OF, FIELD_OF, Value
 from constat.logic import Slot as Held
-from constat.plan import Call, Compute, Expression, Filter, Literally, Slot, Step, slots_of
+from constat.plan import Call, Compute, Expression, Filter, Join, Literally, Slot, Step, slots_of
 
 _TOTAL: Final = frozenset({CONSTRUCTOR_OF, FIELD_OF})
 """What errs for no value: only such functions are computed before their turn."""
+_MANY: Final = 32
+"""From this many rows on it pays to file them."""
 
 
 def pairs(
@@ -52,6 +55,46 @@ def pairs(
     if sum(len(found) for _, found in keyed) > most:
         raise LimitReachedError(f"a rule joins more than {most:,} rows")
     return [one + row for one, found in clock.over(keyed) for row in found]
+
+
+class Finder:
+    """Finds the rows that a binding meets by the equation behind a join.
+
+    For relations that change no more: of a step and a key the rows are filed once, however many
+    bindings come. A proof that goes down a list looks for each premise among all of them.
+    """
+
+    def __init__(self, texts: Texts) -> None:
+        self._texts = texts
+        # The step is kept, so that no other one gets its identity.
+        self._equations: dict[int, tuple[Join, tuple[Expression, Expression] | None]] = {}
+        self._filed: dict[tuple[int, Key], tuple[int, dict[Value, list[tuple[Held, ...]]]]] = {}
+
+    def rows(
+        self,
+        step: Join,
+        later: Sequence[Step],
+        binding: Binding,
+        key: Key,
+        rows: Sequence[tuple[Held, ...]],
+    ) -> Sequence[tuple[Held, ...]]:
+        """Give those of the rows with a key that the equation lets pass, or all of a few."""
+        if len(rows) < _MANY:
+            return rows
+        known = self._equations.get(id(step))
+        if known is None:
+            equation = _equation(later, len(binding), len(rows[0]))
+            known = self._equations[id(step)] = (step, equation)
+        if known[1] is None:
+            return rows
+        left, right = known[1]
+        count, filed = self._filed.get((id(step), key), (-1, {}))
+        if count != len(rows):
+            filed, of_row = {}, value_of(right, self._texts)
+            for row in rows:
+                filed.setdefault(of_row(binding + row), []).append(row)
+            self._filed[id(step), key] = (len(rows), filed)
+        return filed.get(value_of(left, self._texts)(binding), ())
 
 
 def _equation(

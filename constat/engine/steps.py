@@ -17,11 +17,11 @@ from constat.engine.batch import Batch, Binding, Weak
 from constat.engine.expressions import reads_hole, reads_open, same_label, test_of, value_of
 from constat.engine.joins import join
 from constat.engine.null_cells import has_hole, is_hole
-from constat.engine.products import pairs
-from constat.engine.relation import Columns, assign, tuple_getter
+from constat.engine.products import Finder, pairs
+from constat.engine.relation import Columns, assign, key_getter, tuple_getter
 from constat.engine.state import State
 from constat.engine.totals import NO_VALUE
-from constat.evaluation import ABSENT, CERTAIN, POSSIBLE
+from constat.evaluation import ABSENT, CERTAIN, POSSIBLE, LimitReachedError
 from constat.logic import OPEN, EvaluationError, Row
 from constat.plan import Absence, Compute, Filter, Fold, Join, RulePlan, Slot, Step
 
@@ -57,6 +57,7 @@ class Steps:
     def __init__(self, state: State, *, closed: bool = False) -> None:
         self._state = state
         self._closed = closed
+        self._finder = Finder(state.texts)
 
     def run(
         self, steps: tuple[Step, ...], batch: Batch, rule: RulePlan, *, inner: bool = False
@@ -108,6 +109,8 @@ class Steps:
         """Join without a key where all is known and a later equation chooses the pairs."""
         state = self._state
         relation = state.relation(step.predicate)
+        if self._closed and not (batch.weak or relation.weak or state.nulls):
+            return self._found(step, batch, later)
         if step.columns or batch.weak or relation.weak or len(batch.sure) < _MANY:
             return None
         if self._state.nulls:
@@ -115,6 +118,21 @@ class Steps:
         rows = relation.lookup((), step.kept, step.same).get((), ())
         found = pairs(batch.sure, rows, later, state.texts, state.limits.rows, clock=state.clock)
         return None if found is None else Batch(found)
+
+    def _found(self, step: Join, batch: Batch, later: tuple[Step, ...]) -> Batch:
+        """Join where rows change no more: those are looked up that a later equation lets pass."""
+        lookup = self._state.relation(step.predicate).lookup
+        get = lookup(step.columns, step.kept, step.same, step.read).get
+        key_of, limits = key_getter(step.key), self._state.limits
+        out: list[Binding] = []
+        for binding in self._state.clock.over(batch.sure):
+            key = key_of(binding)
+            rows = self._finder.rows(step, later, binding, key, get(key, ()))
+            if len(out) + len(rows) > limits.rows:
+                message = f"a rule joins more than {limits.rows:,} rows{limits.raising('rows')}"
+                raise LimitReachedError(message)
+            out += [binding + row for row in rows]
+        return Batch(out)
 
     def _need(
         self, step: Join | Absence, batch: Batch, later: tuple[Step, ...]
