@@ -100,8 +100,8 @@ def _read_authority(value: Json, origin: str) -> bool:
     if value is None:
         return False
     operation, pages = shapes.members(value, ("operation", "pages"))
-    shapes.text(operation)
-    shapes.index(pages)
+    if not shapes.text(operation) or not shapes.index(pages):
+        raise Rejected("source", "an operation has a name, and gave at least a page")
     if origin != _API:
         raise Rejected("source", "only an API is declared an authority")
     return True

@@ -117,9 +117,14 @@ def _said(says: Json) -> tuple[tuple[str, str], ...]:
     return () if found is None else ((_SAYS, found),)
 
 
+def _text(pair: Json) -> tuple[str, str]:
+    name, text = shapes.array(pair, 2)
+    return shapes.text(name), shapes.text(text)
+
+
 def _texts(value: Json) -> tuple[tuple[str, str], ...]:
     """Read the other sentences, reason codes and units: sorted by their names, each once."""
-    found = each("", shapes.array(value), lambda pair: tuple(map(shapes.text, shapes.array(pair, 2))))
+    found = each("", shapes.array(value), _text)
     names = [name for name, _ in found]
     if names != sorted(set(names)) or _SAYS in names:
         raise Rejected("order", "names are sorted and distinct, and none is that of the sentence")

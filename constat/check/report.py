@@ -186,11 +186,12 @@ def accepted(certificate: Certificate, document: Document, levels: Levels) -> Re
 
 def _sentences(program: Program) -> tuple[str, ...]:
     """Return a line for each text of a declaration or a rule, as it stands there."""
-    every_one = (*program.declarations.values(), *program.rules)
+    told = [(one.name, one.texts) for one in program.declarations.values()]
+    told += [(one.name, one.texts) for one in program.rules]
     return tuple(
-        f"{printable(one.name)}, {printable(name)}: {printable(text)}"[:_LONGEST]
-        for one in every_one
-        for name, text in one.texts
+        f"{printable(whose)}, {printable(name)}: {printable(text)}"[:_LONGEST]
+        for whose, texts in told
+        for name, text in texts
     )
 
 

@@ -14,8 +14,8 @@ from dataclasses import replace
 from typing import Final
 
 from constat.engine.batch import Binding
-from constat.engine.relation import Key
 from constat.engine.expressions import value_of
+from constat.engine.relation import Key
 from constat.engine.texts import Texts
 from constat.evaluation import UNTIMED, Clock, LimitReachedError
 from constat.logic import CONSTRUCTOR_OF, FIELD_OF, Value

@@ -29,7 +29,8 @@ from constat.logic.values import Kind, Value
 
 _LONG: Final = 512
 """From this length on the parts of the parts are found as well."""
-_MOST_TEXT: Final = 1 << 27
+_MOST_TEXT: Final = 1 << 29
+"""Room for a list of 10,000 cells, with all that end it: a proof meets them from the end."""
 _MOST: Final = 1 << 16
 
 

@@ -106,6 +106,7 @@ class SharedValues:
         for text in cells:
             if len(text) >= _SHORT:
                 self._times[text] = self._times.get(text, 0) + 1
+        self._own = {text: text for text in self._times}
         # The shorter first: of a list the rest is there before the list.
         for text in sorted(self._times, key=lambda one: (len(one), one)):
             self._take_apart(text)
@@ -124,8 +125,18 @@ class SharedValues:
                 self._parts.setdefault(outer, _ending_with(outer, inner))
             self._parts.setdefault(whole, (whole, ()))
             return
-        for text in reversed([whole, *_inner(whole)]):
-            self._parts.setdefault(text, constructor_and_fields(text))
+        # What is known has its parts already: going down a list meets each rest once.
+        found: dict[str, tuple[str, tuple[str, ...]]] = {}
+        waiting = [whole]
+        while waiting:
+            text = waiting[-1]
+            parts = found.get(text) or constructor_and_fields(text)
+            found[text] = parts
+            below = [one for one in parts[1] if len(one) >= _SHORT and one[0] in "[$"]
+            left = [one for one in below if one not in self._parts]
+            waiting += left
+            if not left:
+                self._parts[waiting.pop()] = parts
 
     def _around_known(self, whole: str) -> list[str]:
         """Return a structure, those that end it one in the other, and the known one in them."""
@@ -140,7 +151,8 @@ class SharedValues:
                     break
             elif sign[0][0] != '"':
                 inner = whole[sign.start() : len(whole) - len(found)]
-                found.append(inner)
+                # The text that is there already: copies of long lists fill the memory.
+                found.append(self._own.get(inner, inner))
                 if inner in self._parts:
                     return found
         return []
@@ -167,18 +179,6 @@ def _ending_with(outer: str, inner: str) -> tuple[str, tuple[str, ...]]:
     """Take a structure apart whose last field is known."""
     constructor, fields = constructor_and_fields(f"{outer[: -len(inner) - 1]}nil{outer[-1]}")
     return constructor, (*fields[:-1], inner)
-
-
-def _inner(whole: str) -> list[str]:
-    """Return the structures in a small one that are long enough to be named, outer ones first."""
-    found: list[str] = []
-    waiting = [whole]
-    while waiting:
-        _, fields = constructor_and_fields(waiting.pop())
-        inner = [field for field in fields if len(field) >= _SHORT and field[0] in "[$"]
-        found += inner
-        waiting += inner
-    return found
 
 
 def notation_of(proof: Proof, shown: Iterable[tuple[str, OpenRow]], *, shares: bool) -> Notation:

@@ -197,10 +197,10 @@ class _Side:
         self.closed = Relation()
         # Of each row whose null cells are filled in this reading, what fills them.
         self.fillings: dict[OpenRow, tuple[Row, Assumption]] = {}
-        for row, found in self.given.items():
+        for filled, found in self.given.items():
             unfilled = found[0].evidence.fills
             if unfilled is not None and found[0].assumption is not None:
-                self.fillings[unfilled.row] = (row, found[0].assumption)
+                self.fillings[unfilled.row] = (filled, found[0].assumption)
                 self.closed.add(unfilled.row)
         self.openings: dict[OpenRow, dict[Assumption | None, Opening]] = {
             row: dict(by) for row, by in answers.openings.items()

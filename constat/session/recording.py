@@ -111,7 +111,9 @@ def _without_people(answer: Answer, predicate: Predicate) -> Answer:
             one for one in answer.portions if one.evidence.origin is not Origin.USER_PROVIDED
         ),
         openings=tuple(
-            replace(one, assumption=None) if one.filled is not None or one.assumption == filling else one
+            replace(one, assumption=None)
+            if one.filled is not None or one.assumption == filling
+            else one
             for one in answer.openings
             if one.tier != USER
         ),

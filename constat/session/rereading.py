@@ -233,7 +233,11 @@ class Rereading:
         return frozenset(
             [one["predicate"] for one in facts if one["source"] == number]
             + [one["predicate"] for one in covered if number in one["sources"]]
-            + [facts[f["facts"]]["predicate"] for f in self._document["filled"] if f["source"] == number]
+            + [
+                facts[f["facts"]]["predicate"]
+                for f in self._document["filled"]
+                if f["source"] == number
+            ]
         )
 
     def _asks(self, number: int) -> bool:

@@ -286,9 +286,12 @@ def _filled(predicate: Predicate, word: _Held, unfilled: Unfilled, reason: str) 
     opened, tier = _opened(unfilled.row), unfilled.evidence.tier
     if said.assumption is None or said.assumption.parts or said.evidence.proved is not None:
         # What a certificate proves under assumptions of its own is a row, and no word for a cell.
-        return _Held(word.tier, word.rows, word.portions, [
-            Opening(opened, reason, tier, filled_in(predicate))
-        ])
+        return _Held(
+            word.tier,
+            word.rows,
+            word.portions,
+            [Opening(opened, reason, tier, filled_in(predicate))],
+        )
     portion = replace(said, evidence=replace(said.evidence, fills=unfilled))
     opening = Opening(opened, reason, tier, said.assumption, portion)
     return _Held(word.tier, word.rows, [portion], [opening])

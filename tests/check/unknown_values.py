@@ -319,6 +319,43 @@ def walk(cells: int = 3) -> Tree:
     return tree
 
 
+def later() -> Tree:
+    """An order came after the one that was asked about: the second column is given."""
+    w = World()
+    w.w.declare("later", "o:number than:number")
+    body = pos("orders", "o", any_("_1"), any_("_2"), any_("_3"))
+    rule = w.w.rule("r", pos("later", "o", "than"), body, cmp(">", "o", "than"))
+    bind: list[Any] = ["4", "2", None, None, None]
+    w.derived(rule, "later", ["4", "2"], bind, w.node(4), None)
+    tree = w.done("PROVED", "later", "4", "2")
+    tree["declarations"][1]["given"] = [1]
+    return tree
+
+
+def by_api(operation: str = "GET /orders", pages: int = 2, level: str = "C1") -> Tree:
+    """Order 4 has no parent: an API gave all orders, and is declared to."""
+    tree = goal("DISPROVED", "4", ["_"], ["_"], None)
+    authority = {"operation": operation, "pages": pages}
+    tree["sources"][0] |= {"origin": "API", "authority": authority}
+    tree["header"]["level"] = level
+    return tree
+
+
+SPAN: Final = {"document": "orders.pdf", "hash": None, "start": 7, "end": 14, "text": "order 4"}
+
+
+def by_document(**change: object) -> Tree:
+    """A document says that there are these orders: whoever accepts that has order 4."""
+    tree = placed()
+    tree["sources"][0] |= {"origin": "DOCUMENT", "span": {**SPAN, **change}}
+    tree["assumptions"] = [
+        {"kind": "fact", "text": "the list is right", "confidence": "1", "attestations": []}
+    ]
+    tree["facts"][0]["assumption"] = 0
+    tree["header"] |= {"verdict": "PROVED_UNDER", "under": [0]}
+    return tree
+
+
 def put(make: Callable[[], Tree], said: str, *changes: tuple[str, Any]) -> tuple[Tree, str]:
     """Return a tree with changes at places written as ``nodes.0.bind.1``."""
     tree = make()
@@ -560,6 +597,40 @@ CASES: Final[dict[str, Case]] = {
         placed,
         "source",
         ("sources.0.span", {"document": "d", "hash": None, "start": 0, "end": 1, "text": "x"}),
+    ),
+    "an_api_that_gave_all_there_is": partial(put, by_api, "DISPROVED"),
+    "an_api_that_is_no_authority": partial(
+        put, by_api, "assumption", ("sources.0.authority", None)
+    ),
+    "an_api_that_showed_all_its_rows": partial(put, partial(by_api, level="C3"), "level"),
+    "an_operation_without_a_name": partial(put, partial(by_api, ""), "source"),
+    "an_operation_without_a_page": partial(put, partial(by_api, pages=0), "source"),
+    "an_authority_of_a_model": partial(
+        put, by_api, "source", ("sources.0.origin", "LLM_KNOWLEDGE")
+    ),
+    "a_document_says_so": partial(put, by_document, "PROVED_UNDER"),
+    "a_document_that_nobody_accepts": partial(
+        put, by_document, "assumption", ("header.under", []), ("header.verdict", "PROVED")
+    ),
+    "a_document_without_an_assumption": partial(
+        put, by_document, "assumption", ("facts.0.assumption", None)
+    ),
+    "a_document_without_a_place": partial(put, by_document, "source", ("sources.0.span", None)),
+    "a_place_of_another_length": partial(put, partial(by_document, end=15), "attestation"),
+    "a_document_that_closes_a_key": partial(
+        put,
+        partial(goal, "DISPROVED", "4", ["_"], ["_"], None),
+        "coverage",
+        ("sources.0.origin", "DOCUMENT"),
+        ("sources.0.span", SPAN),
+        ("assumptions", by_document()["assumptions"]),
+        ("facts.0.assumption", 0),
+    ),
+    "a_column_that_is_given": partial(put, later, "PROVED"),
+    "a_column_that_nobody_gives": partial(put, later, "safety", ("declarations.1.given", [])),
+    "another_column_given": partial(put, later, "safety", ("declarations.1.given", [0])),
+    "a_sentence_among_the_texts": partial(
+        put, placed, "order", ("declarations.0.texts", [["says", "no"]])
     ),
     "a_given_column_without_a_key": partial(
         put, may_be_one, "closure", ("declarations.2.given", [0])

@@ -1,4 +1,4 @@
-"""Null cells that somebody's word fills (26e): written into certificates, checked, shown, re-read."""
+"""Null cells that a word fills (26e): written into certificates, checked, shown, read again."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_verify_reads_the_word_again(folder: Path) -> None:
     assert (found.code, "0 changed" in found.out) == (3, True), found.out
     listed = run("facts", "list", "--format", "json", "--project", folder)
     number = json.loads(listed.out)[0]["id"]
-    assert run("facts", "retract", str(number), "--project", folder).code == 0
+    assert run("facts", "retract", str(number), "--by", "alice", "--project", folder).code == 0
     found = run("verify", certificate, "--source", "--project", folder)
     assert found.code == 1
     assert "gone: orders(3, 5, 8, south)" in found.out

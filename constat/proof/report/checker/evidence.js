@@ -68,8 +68,9 @@ function readAuthority({ authority, origin }) {
     return false;
   }
   objectOf(authority, ["operation", "pages"]);
-  textOf(authority.operation);
-  countOf(authority.pages);
+  if (textOf(authority.operation) === "" || countOf(authority.pages) === 0) {
+    reject("source", "an operation has a name, and gave at least a page");
+  }
   return origin === "API" || reject("source", "only an API is declared an authority");
 }
 
