@@ -12,7 +12,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from constat.logic import OPEN, format_value
+from constat.logic import OPEN, NullCell, format_value
 from constat.proof.decoding import NullText, decode_row, decode_value
 from constat.proof.groups import Group
 from constat.proof.instances import (
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from collections.abc import Set as AbstractSet
 
-    from constat.logic import OpenRow, Row
+    from constat.logic import Kind, OpenRow, Row
     from constat.proof.export.document import Document, Members, TextRow
     from constat.proof.groups import Exact
     from constat.proof.instances import Binding, Pattern, RuleCode, Test
@@ -107,6 +107,17 @@ class Lookups:
             start[slot] = given[slot]
         self._left, self._met = MOST_LOOKED_AT, []
         return literal, start
+
+    def fact(self, predicate: str, row: Row) -> TextRow:
+        """Return a row in the spelling of certificates, with the null cells it has."""
+        pairs = zip(row, self._kinds[predicate], strict=True)
+        cells: list[tuple[object, Kind]] = list(pairs)
+        return tuple(
+            [
+                NullText(cell) if isinstance(cell, NullCell) else format_value(cell, kind)  # type: ignore[arg-type]  # ground
+                for cell, kind in cells
+            ]
+        )
 
     def texts(self, predicate: str, pattern: Pattern) -> TextRow:
         """Return a pattern in the spelling of certificates."""

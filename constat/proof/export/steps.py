@@ -331,7 +331,7 @@ class _Walk:
             told = self.document.members["summaries"][summary]
             if len(read.assignments) != told["count"]:
                 return Counted(level="C1", note="its rows are not listed here", summary=summary)
-        facts = [(name, self.lookups.texts(name, values)) for name, values in read.read]
+        facts = [(name, self.lookups.fact(name, values)) for name, values in read.read]
         return Counted(tuple(sorted(facts, key=self.order)), level, summary=summary)
 
     def order(self, fact: TextFact) -> tuple[int, int]:
