@@ -1,27 +1,23 @@
 """`constat schema [COMMAND]`: the JSON Schema of what a command prints.
 
-The files lie beside this module, one for each command, named as the command with dashes; `error` is
-the form of failures.
+The names are those of commands, with dashes; `error` is the form of failures.
 """
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Final
+import json
 
 import click
 
 from constat.cli.helping import PlainCommand
 from constat.cli.output import write
+from constat.cli.schemas import json_schema, results
 from constat.diagnostics import ConstatError, Diagnostic, nearest
-
-_FOLDER: Final = Path(__file__).with_name("schemas")
-_SUFFIX: Final = ".schema.json"
 
 
 def schema_names() -> list[str]:
     """Name the schemas."""
-    return sorted(path.name.removesuffix(_SUFFIX) for path in _FOLDER.glob(f"*{_SUFFIX}"))
+    return sorted(results())
 
 
 @click.command(name="schema", cls=PlainCommand)
@@ -59,4 +55,4 @@ def command(words: tuple[str, ...]) -> None:
                 )
             ]
         )
-    write((_FOLDER / f"{name}{_SUFFIX}").read_text(encoding="utf-8").rstrip("\n"))
+    write(json.dumps(json_schema(name), indent=2, ensure_ascii=False))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from typing import TYPE_CHECKING
 
 import jsonschema
@@ -15,7 +14,6 @@ from constat.session import Session
 from constat.store.drafts import Decision
 from tests.authoring.scripted import Scripted, proposed, said
 from tests.cli.running import run
-from tests.examples.shop import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -262,23 +260,3 @@ def test_a_model_that_calls_no_tools_is_told_all_tables(shop: Path) -> None:
     names = {tool.name for tool in client.prompts[0].tools}
     assert "list_tables" not in names
     assert "closed_on" in client.prompts[0].system
-
-
-def test_the_schema_of_ask_has_the_one_of_prove_inside() -> None:
-    folder = ROOT / "constat" / "cli" / "schemas"
-    path = folder / "ask.schema.json"
-    told = json.loads(path.read_text("utf-8"))
-    prove = json.loads((folder / "prove.schema.json").read_text("utf-8"))
-    parts = ("type", "additionalProperties", "required", "properties")
-    inner = {
-        **told["$defs"],
-        **prove["$defs"],
-        "result": {
-            **{part: prove[part] for part in parts},
-            "description": "The verdict on the goal, as `constat prove` gives it.",
-        },
-    }
-    if os.environ.get("UPDATE_GOLDEN"):
-        told = {**told, "$defs": inner}
-        path.write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
-    assert told["$defs"] == inner

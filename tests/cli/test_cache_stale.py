@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import jsonschema
 import pytest
 
+from constat.cli.schemas import json_schema
 from tests.cli.running import Ran, run
-from tests.examples.shop import ROOT
 from tests.tiers.kept import allow_age
 
 if TYPE_CHECKING:
@@ -78,8 +78,7 @@ def test_json_is_what_its_schema_says(shop: Path) -> None:
     broken.write_text('{"format": "constat-cert/1"}')
     ran = stale(shop, shop / ".constat" / "certificates", broken, "--format", "json")
     assert ran.code == 1
-    schema = json.loads((ROOT / "constat/cli/schemas/stale.schema.json").read_text())
-    jsonschema.Draft202012Validator(schema).validate(ran.json)
+    jsonschema.Draft202012Validator(json_schema("stale")).validate(ran.json)
     assert [one["status"] for one in ran.json["conclusions"]] == ["current", "stale"]
     assert ran.json["conclusions"][1]["reasons"][0]["kind"] == "rejected"
 
@@ -89,8 +88,7 @@ def test_json_of_the_cache_is_what_its_schema_says(shop: Path, name: str) -> Non
     allow_age(shop, "customer", "1h")
     run("prove", "customer(C001)", "--project", shop)
     ran = run("cache", name, "--format", "json", "--project", shop)
-    schema = json.loads((ROOT / f"constat/cli/schemas/cache-{name}.schema.json").read_text())
-    jsonschema.Draft202012Validator(schema).validate(ran.json)
+    jsonschema.Draft202012Validator(json_schema(f"cache-{name}")).validate(ran.json)
     assert "customer" in ran.out or ran.json["cleared"]
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import json
 import os
 import stat
 from pathlib import Path
@@ -15,6 +14,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from constat.cli import main
+from constat.cli.schemas import json_schema
 from tests.cli.running import Ran, run, run_process
 from tests.library.folders import FACTS, library
 
@@ -22,13 +22,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).resolve().parents[2]
-SCHEMAS = ROOT / "constat" / "cli" / "schemas"
 LIBRARY = ROOT / "rules" / "customer-value"
 GOOD = f'{FACTS}@[expect(proved = "good(a)")] .output good\n'
 
 
 def valid(ran: Ran, name: str) -> Any:  # noqa: ANN401  any JSON value
-    schema = json.loads((SCHEMAS / f"{name}.schema.json").read_text(encoding="utf-8"))
+    schema = json_schema(name)
     Draft202012Validator.check_schema(schema)
     Draft202012Validator(schema).validate(ran.json)
     assert ran.json.get("exit_code", ran.code) == ran.code

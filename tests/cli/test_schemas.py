@@ -128,6 +128,9 @@ def test_every_verdict_fits_the_schemas(
     check(verified.json, "verify")
     reread = run("verify", file, "--format", "json", "--source", *project)
     assert reread.json["leaves_reread"]
+    later = {"leaves", "drift", "leaves_reread"}
+    assert later <= reread.json.keys()
+    assert not later & verified.json.keys()
     check(reread.json, "verify")
     found = run("query", goal, *project, "--format", "json", "--confidence")
     check(found.json, "query")

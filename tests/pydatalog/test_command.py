@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import json
 import os
 import re
 import signal
@@ -16,6 +15,7 @@ import jsonschema
 import pytest
 
 import constat
+from constat.cli.schemas import json_schema
 from constat.diagnostics import ConstatError
 from constat.evaluation import Verdict
 from constat.session import Session
@@ -27,11 +27,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.sampled(2)
 
-SCHEMA = json.loads(
-    (Path(constat.__file__).parent / "cli" / "schemas" / "prove-engine.schema.json").read_text(
-        encoding="utf-8"
-    )
-)
+SCHEMA = json_schema("prove-engine")
 IMPORT = re.compile(r"^\s*(import|from) pyDatalog\b", re.MULTILINE)
 CHILDREN = Path(f"/proc/self/task/{os.getpid()}/children")
 ENDLESS = ".decl n(x: number)\nn(0).\nn(?y) :- n(?x), ?y = ?x + 1.\n"

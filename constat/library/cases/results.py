@@ -94,7 +94,7 @@ class CasesRun:
         return max((case.exit_code for case in self.cases), default=BROKEN)
 
     def to_json(self, *, coverage: bool = False) -> dict[str, object]:
-        """Give the run as JSON values; rules-test.schema.json describes them."""
+        """Give the run as JSON values; `constat schema rules test` describes them."""
         written: dict[str, object] = {
             "exit_code": self.exit_code,
             "passed": sum(one.passed for one in self.results),
