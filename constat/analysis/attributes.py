@@ -23,23 +23,21 @@ if TYPE_CHECKING:
     from constat.logic import Column, Predicate, Rule
 
 _ANYWHERE = ("approved", "author", "description", "expect", "owner", "says", "says_not")
-_OF_PREDICATES = (
+OF_PREDICATES = (
     *_ANYWHERE,
     *("abducible", "closed", "distinct", "given", "key", "null", "removable", "says_unknown"),
 )
-_OF_TYPES = ("approved", "author", "description", "owner", "unit")
+OF_TYPES = ("approved", "author", "description", "owner", "unit")
 _STYLES = ("id", "percent", "places", "unit", "year")
-_OF_COLUMNS = ("description", "given", "null", "nullable", *_STYLES)
+OF_COLUMNS = ("description", "given", "null", "nullable", *_STYLES)
 _MOST_PLACES = 12
-_OF_RULES = (*_ANYWHERE, "confidence", "floor", "id", "reasons")
+OF_RULES = (*_ANYWHERE, "confidence", "floor", "id", "reasons")
 
 
 def check_attributes(draft: Draft) -> None:
     """Report attributes that are unknown or say something impossible."""
     for definition in draft.program.types.values():
-        draft.diagnostics.extend(
-            _unknown(definition.attributes, _OF_TYPES, "type", definition.span)
-        )
+        draft.diagnostics.extend(_unknown(definition.attributes, OF_TYPES, "type", definition.span))
     derived = {rule.head.predicate for rule in draft.program.rules}
     for predicate in draft.predicates.values():
         draft.diagnostics.extend(_of_predicate(predicate))
@@ -59,7 +57,7 @@ def _of_predicate(predicate: Predicate) -> Iterator[Diagnostic]:
     place, attributes = predicate.span, predicate.attributes
     names = [column.name for column in predicate.columns]
     if attributes:
-        yield from _unknown(attributes, _OF_PREDICATES, "predicate", place)
+        yield from _unknown(attributes, OF_PREDICATES, "predicate", place)
         yield from _null(attributes, place)
         yield from _keys(attributes, predicate, names)
         yield from check_sentences(attributes, names, place)
@@ -67,7 +65,7 @@ def _of_predicate(predicate: Predicate) -> Iterator[Diagnostic]:
         yield from _null(predicate.source.parameters, predicate.source.span or place)
     for column in predicate.columns:
         if column.attributes:
-            yield from _unknown(column.attributes, _OF_COLUMNS, "column", column.span or place)
+            yield from _unknown(column.attributes, OF_COLUMNS, "column", column.span or place)
             yield from _null(column.attributes, column.span or place)
             yield from _style(column, column.span or place)
 
@@ -98,7 +96,7 @@ def _style(column: Column, place: Span | None) -> Iterator[Diagnostic]:
 
 
 def _of_rule(draft: Draft, rule: Rule) -> Iterator[Diagnostic]:
-    yield from _unknown(rule.attributes, _OF_RULES, "rule", rule.span)
+    yield from _unknown(rule.attributes, OF_RULES, "rule", rule.span)
     predicate = draft.predicates.get(rule.head.predicate)
     columns = [] if predicate is None else [column.name for column in predicate.columns]
     variables = [name for name in outer_names(rule) if not name.startswith("_")]

@@ -12,6 +12,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
 from constat.logic import Aggregate, Apply, Comparison, Constant, Kind, Negative, Positive, Variable
+from constat.logic.vocabulary import FUNCTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -21,12 +22,7 @@ if TYPE_CHECKING:
 
 Parts = tuple[str, str, "Span | None", bool, str, str]
 
-_OURS: Final = frozenset(
-    {
-        *("days_between", "years_between", "date_add", "date_of"),
-        *("year", "month", "day", "quarter", "to_decimal"),
-    }
-)
+_OURS: Final = frozenset({name for name, word in FUNCTIONS.items() if not word.souffle})
 _CONVERSIONS: Final = frozenset({"to_number", "to_unsigned", "to_float"})
 _DIVISIONS: Final = frozenset({"/", "%"})
 _SHIFTS: Final = frozenset({"bshl", "bshr", "bshru"})

@@ -33,6 +33,7 @@ from constat.logic.structures import (
     is_constructor,
 )
 from constat.logic.values import Kind, Value
+from constat.logic.vocabulary import BITWISE
 from constat.logic.wrapping import machine_function, unwrapped
 
 __all__ = [
@@ -82,9 +83,7 @@ _PARSERS = MappingProxyType(
 _BINARY_BITS = ("band", "bor", "bxor", "bshl", "bshr", "bshru", "land", "lor", "lxor")
 _UNARY_BITS = ("bnot", "lnot")
 
-OPERATORS: frozenset[str] = frozenset({"+", "-", "*", "/", "%", "^", "neg"}).union(
-    _BINARY_BITS, _UNARY_BITS
-)
+OPERATORS: frozenset[str] = frozenset({"+", "-", "*", "/", "%", "^", "neg"}) | BITWISE
 """The functions that are written before or between terms, as in `?x + 1` and `?x band 1`."""
 
 

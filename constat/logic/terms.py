@@ -10,10 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from constat.diagnostics import Span
+from constat.logic import vocabulary
 from constat.logic.values import Kind, Value
 
-COMPARISONS = ("=", "!=", "<", "<=", ">", ">=", "match", "!match", "contains", "!contains")
-AGGREGATES = ("sum", "count", "min", "max", "mean")
+COMPARISONS = tuple(vocabulary.COMPARISONS)
+AGGREGATES = tuple(vocabulary.AGGREGATES)
 
 
 @dataclass(frozen=True, slots=True)

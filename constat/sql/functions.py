@@ -15,6 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, Protocol
 
 from constat.logic import CONSTRUCTOR_OF, FIELD_OF, RECORD, Kind, is_constructor
+from constat.logic.vocabulary import FUNCTIONS
 from constat.logic.wrapping import bounds, unwrapped
 from constat.sql import trees
 
@@ -32,10 +33,9 @@ _NUMERIC: Final = (*_INTEGERS, Kind.FLOAT, Kind.DECIMAL)
 # How a column holds a Decimal or a float tells nothing of how a certificate spells it.
 _SPELLED: Final = frozenset(Kind) - {Kind.FLOAT, Kind.DECIMAL}
 _PARTS: Final = ("year", "month", "day", "quarter")
-_NEVER_FAIL: Final = frozenset(
-    {*_PARTS, "date_of", "strlen", "days_between", "years_between", "min", "max", "band", "bor"}
-    | {"bxor", "bnot", "land", "lor", "lxor", "lnot", "to_string", CONSTRUCTOR_OF}
-)
+_NEVER_FAIL: Final = frozenset({name for name, word in FUNCTIONS.items() if word.total}) | {
+    CONSTRUCTOR_OF
+}
 
 
 class Outside(Protocol):

@@ -10,19 +10,17 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import Final
 
-AGGREGATE_WORDS: Final = frozenset({"sum", "count", "min", "max", "mean"})
-CONSTRAINT_WORDS: Final = frozenset({"match", "contains"})
-BASE_TYPES: Final = frozenset(
-    {"number", "unsigned", "float", "symbol", "Date", "Timestamp", "Decimal", "Bool"}
-)
+from constat.logic import AGGREGATES, COMPARISONS, Kind
+from constat.logic.vocabulary import BITWISE
+
+AGGREGATE_WORDS: Final = frozenset(AGGREGATES)
+CONSTRAINT_WORDS: Final = frozenset(one for one in COMPARISONS if one.isalpha())
+BASE_TYPES: Final = frozenset(kind.value for kind in Kind if kind is not Kind.STRUCTURE)
 # Stock Souffle needs stand-ins for these four; a declaration that says the same is no conflict.
 STAND_INS: Final = MappingProxyType(
     {"Date": "symbol", "Timestamp": "symbol", "Decimal": "float", "Bool": "symbol"}
 )
 
-BITWISE: Final = frozenset(
-    {"band", "bor", "bxor", "bnot", "bshl", "bshr", "bshru", "land", "lor", "lxor", "lnot"}
-)
 HINTS: Final = frozenset(
     {"inline", "no_inline", "magic", "no_magic", "brie", "btree", "btree_delete"}
 )
@@ -91,7 +89,9 @@ REFUSED_FUNCTIONS: Final = MappingProxyType(
     }
 )
 
-COMPARISON_SIGNS: Final = frozenset({"=", "!=", "<", "<=", ">", ">="})
+COMPARISON_SIGNS: Final = frozenset(COMPARISONS) - {
+    sign for word in CONSTRAINT_WORDS for sign in (word, f"!{word}")
+}
 # What people of other languages write for a comparison, and what it is here.
 COMPARISON_HABITS: Final = MappingProxyType(
     {

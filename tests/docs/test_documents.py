@@ -13,13 +13,18 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from constat.diagnostics.catalogue import FOLDER
+from constat.analysis import analyse
+from constat.diagnostics import Diagnostic
 from constat.evaluation import Verdict
+from constat.syntax import parse_text
 from tests.docs.consoles import Command, agrees, commands
+from tests.docs.generated import documents, sections, written_anew
 from tests.docs.warm import warm_constat
 from tests.examples.shop import ROOT
 
-DOCUMENTS = [ROOT / "README.md"]
+DOCS = ROOT / "docs"
+DOCUMENTS = [ROOT / "README.md", *sorted((DOCS / "guide").glob("*.md"))]
+MOST_BYTES = 12_000
 PROMISED = {0, 1, 3, 4, 5, 6, 7}
 
 
@@ -76,10 +81,47 @@ def test_the_readme_shows_every_verdict() -> None:
     assert {verdict.label for verdict in Verdict} <= shown
 
 
-def test_the_readme_names_every_package() -> None:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+def test_the_readme_is_short() -> None:
+    assert (ROOT / "README.md").stat().st_size <= MOST_BYTES
+
+
+def test_the_architecture_names_every_package() -> None:
+    text = (DOCS / "architecture.md").read_text(encoding="utf-8")
     packages = {path.parent.name for path in (ROOT / "constat").glob("*/__init__.py")}
     assert {name for name in packages if f"`{name}`" not in text} == set()
+
+
+def test_the_index_names_every_page() -> None:
+    text = (DOCS / "README.md").read_text(encoding="utf-8")
+    pages = {str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md")} - {"README.md"}
+    assert {page for page in pages if f"({page})" not in text} == set()
+
+
+@pytest.mark.parametrize("file", list(documents()), ids=lambda file: file.name)
+def test_a_part_of_a_document_is_what_the_code_says(file: Path) -> None:
+    text = file.read_text(encoding="utf-8")
+    assert written_anew(text) == text
+
+
+def test_the_configuration_names_every_key() -> None:
+    text = (DOCS / "configuration.md").read_text(encoding="utf-8")
+    keys = sections()["constat.yaml"]
+    assert re.findall(r"^\| `([a-z_]+)` \|", text, flags=re.MULTILINE)[: len(keys)] == list(keys)
+
+
+def language_examples() -> list[str]:
+    text = (DOCS / "language.md").read_text(encoding="utf-8")
+    blocks: list[str] = re.findall(r"```prolog\n(.*?)```", text, flags=re.DOTALL)
+    return blocks
+
+
+@pytest.mark.parametrize("number", range(len(language_examples())))
+def test_an_example_of_the_language_is_read_and_typed(number: int) -> None:
+    text = language_examples()[number].replace('.include "types.dl"', "")
+    diagnostics: list[Diagnostic] = []
+    program = parse_text(text, "language.md", diagnostics)
+    assert analyse(program, diagnostics) is not None
+    assert [one.message for one in diagnostics] == []
 
 
 @pytest.mark.parametrize("file", sorted(ROOT.glob("rules/*/README.md")), ids=str)
@@ -92,7 +134,7 @@ def test_a_library_describes_each_of_its_files(file: Path) -> None:
     "file",
     [
         *DOCUMENTS,
-        *ROOT.glob("docs/*.md"),
+        *ROOT.glob("docs/**/*.md"),
         *ROOT.glob("rules/*/README.md"),
         *ROOT.glob("tests/*/README.md"),
     ],
@@ -118,10 +160,3 @@ def test_links_inside_the_repository_lead_somewhere(file: Path) -> None:
 )
 def test_outputs_are_compared_line_by_line(wanted: str, given: str, *, same: bool) -> None:
     assert agrees(wanted, given) is same
-
-
-def test_the_page_of_codes_names_every_chapter() -> None:
-    text = (ROOT / "docs" / "codes.md").read_text(encoding="utf-8")
-    for file in FOLDER.glob("*.md"):
-        title = file.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
-        assert f"| [`{file.stem}`](../{file.relative_to(ROOT)}) | {title} |" in text

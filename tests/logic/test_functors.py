@@ -20,6 +20,7 @@ from constat.logic import (
     implementation,
     parse_value,
     signatures,
+    vocabulary,
 )
 from tests.logic.strategies import DATES, DECIMALS, FLOATS, LEAVES, NUMBERS, SYMBOLS, VALUES
 
@@ -312,3 +313,8 @@ def test_order_of_text_is_code_point_order(data: st.DataObject) -> None:
     left, right = data.draw(SYMBOLS), data.draw(SYMBOLS)
     expected = [ord(one) for one in left] < [ord(one) for one in right]
     assert comparison("<", SYMBOL)(cast("Value", left), cast("Value", right)) is expected
+
+
+def test_every_function_has_one_meaning_in_the_vocabulary() -> None:
+    assert tuple(vocabulary.FUNCTIONS) == tuple(FUNCTIONS)
+    assert all(word.meaning for word in vocabulary.FUNCTIONS.values())

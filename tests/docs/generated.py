@@ -1,0 +1,233 @@
+"""Parts of the documents that are written from the code: `python -m tests.docs.generated`.
+
+A document holds `<!-- part NAME -->` and `<!-- end -->`; what stands between is that of `PARTS`.
+The test compares, the command writes them anew.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+from unittest.mock import patch
+
+import pytest
+
+from constat.analysis import attributes
+from constat.diagnostics import ConstatError
+from constat.diagnostics.catalogue import FOLDER
+from constat.logic.functors import signatures
+from constat.logic.vocabulary import AGGREGATES, COMPARISONS, FUNCTIONS, Word
+from constat.project import (
+    authoring,
+    catalog_setting,
+    explore,
+    load_project,
+    memory_setting,
+    models,
+    project,
+    records,
+    review,
+)
+from constat.project.sections import Sections
+from constat.syntax import operators, words
+from tests.examples.shop import ROOT
+
+_MARK: Final = re.compile(r"(<!-- part ([a-z-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
+Rows = Iterable[tuple[str, ...]]
+
+
+def written_anew(text: str) -> str:
+    """Give a document with all its parts as the code has them."""
+    return _MARK.sub(lambda found: f"{found[1]}{PARTS[found[2]]()}{found[3]}", text)
+
+
+def documents() -> Iterator[Path]:
+    for file in sorted((ROOT / "docs").rglob("*.md")):
+        if _MARK.search(file.read_text(encoding="utf-8")):
+            yield file
+
+
+def _table(head: tuple[str, ...], rows: Rows) -> str:
+    lines = [head, ("---",) * len(head), *rows]
+    return "".join(
+        f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |\n" for row in lines
+    )
+
+
+def _code(names: Iterable[object]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+def _functions() -> str:
+    def row(name: str, word: Word) -> tuple[str, ...]:
+        shapes: dict[tuple[str, bool], list[str]] = {}
+        for one in signatures(name):
+            alone = len(signatures(name)) == 1
+            same = set(one.parameters) == {one.result} and len(one.parameters) > 1 and not alone
+            taken = "the same kind" if same else ", ".join(kind.value for kind in one.parameters)
+            shapes.setdefault((one.result.value if not same else "that kind", one.variadic), [])
+            shapes[one.result.value if not same else "that kind", one.variadic].append(
+                one.result.value if same else taken
+            )
+        takes = "; ".join(
+            f"{' or '.join(dict.fromkeys(taken))}{' ...' if more else ''} → {result}"
+            for (result, more), taken in shapes.items()
+        )
+        fails = "" if word.total else "may fail"
+        return f"`{name}`", word.meaning, takes, fails, "yes" if word.souffle else ""
+
+    return _table(
+        ("function", "what it gives", "takes → gives", "errors", "in stock Soufflé"),
+        (row(name, word) for name, word in FUNCTIONS.items()),
+    )
+
+
+def _meanings(of: Mapping[str, str], head: str) -> str:
+    return _table((head, "meaning"), ((f"`{name}`", text) for name, text in of.items()))
+
+
+def _precedence() -> str:
+    levels: dict[int, list[str]] = {}
+    for sign, power in operators.INFIX.items():
+        levels.setdefault(power, []).append(sign)
+    levels[operators.PREFIX_POWER] = ["-", *sorted(operators.PREFIX_WORDS)]
+    rows = (
+        (
+            _code(levels[power]),
+            "before a term" if power == operators.PREFIX_POWER else "between terms",
+        )
+        for power in sorted(levels, reverse=True)
+    )
+    return _table(("operators, the tightest first", "place"), rows)
+
+
+def _words() -> str:
+    return f"{_code(sorted(words.RESERVED))}\n"
+
+
+def _directives() -> str:
+    refused = _code(f".{one}" for one in sorted(words.REFUSED_DIRECTIVES))
+    return f"Read: {_code(f'.{one}' for one in sorted(words.DIRECTIVES))}.\nRefused, with exit code 78: {refused}.\n"
+
+
+def _attributes() -> str:
+    places = (
+        ("a declaration `.decl`", attributes.OF_PREDICATES),
+        ("a column", attributes.OF_COLUMNS),
+        ("a type", attributes.OF_TYPES),
+        ("a rule or fact", attributes.OF_RULES),
+    )
+    return _table(
+        ("before", "attributes"), ((place, _code(sorted(names))) for place, names in places)
+    )
+
+
+_WHOLE: Final = """\
+project: x
+databases: {shop: {uri: sqlite:///x.sqlite}}
+tiers: {crm: {factory: "a:b"}}
+limits: {}
+keys: {ada: {file: ada.pem, roles: [approver]}}
+log: {}
+record: {}
+models: {named: {m: {model: m, prices: {}}}, budget: {question: {}, session: {}}, tape: {}}
+authoring: {}
+sub_plans: {}
+review: {}
+catalog: {}
+explore: {}
+memory: {}
+"""
+_SETTINGS: Final = {
+    "database `shop`": project.Database,
+    "tier `crm`": project.CustomTier,
+    "`limits`": project.Bounds,
+    "key `ada`": records.KeySetting,
+    "`log`": records.LogSetting,
+    "`models`": models.ModelsSetting,
+    "model `m`": models.ModelSetting,
+    "`prices`": models.Prices,
+    "`tape`": models.TapeSetting,
+    "`authoring`": authoring.AuthoringSetting,
+    "`sub_plans`": authoring.SubPlanSetting,
+    "`review`": review.ReviewSetting,
+    "`catalog`": catalog_setting.CatalogSetting,
+    "`explore`": explore.ExploreSetting,
+    "`memory`": memory_setting.MemorySetting,
+}
+
+
+def sections() -> dict[str, tuple[str, ...]]:
+    """Give the tables that a configuration may have, with the keys that are read in each."""
+    found: dict[str, tuple[str, ...]] = {}
+    plain: Callable[..., Mapping[str, object]] = Sections.table
+
+    def table(
+        self: Sections, node: object, what: str, known: Iterable[str]
+    ) -> Mapping[str, object]:
+        names = tuple(known)
+        found.setdefault(what, names)
+        return plain(self, node, what, names)
+
+    with TemporaryDirectory() as place, patch.object(Sections, "table", table):
+        (Path(place) / "constat.yaml").write_text(_WHOLE, encoding="utf-8")
+        # What is left out on purpose is complained about, after all tables have been read.
+        with pytest.raises(ConstatError):
+            load_project(Path(place))
+    return found
+
+
+def _configuration() -> str:
+    tables = sections()
+    del tables["constat.yaml"]
+    return "\n".join(_section(what, keys) for what, keys in tables.items())
+
+
+def _section(what: str, keys: tuple[str, ...]) -> str:
+    setting = _SETTINGS.get(what)
+    title = what.replace("`shop`", "NAME").replace("`crm`", "NAME").replace("`ada`", "NAME")
+    text = f"### {title.replace('model `m`', 'model NAME').replace('`', '')}\n\n"
+    if setting is None:
+        return f"{text}Keys: {_code(keys)}.\n"
+    defaults = {one.name: _default(one) for one in dataclasses.fields(setting)}
+    about = " ".join((inspect.getdoc(setting) or "").split())
+    rows = ((f"`{key}`", defaults.get(key, "")) for key in keys)
+    return f"{text}{about}\n\n{_table(('key', 'without it'), rows)}"
+
+
+def _default(field: dataclasses.Field[object]) -> str:
+    value = field.default
+    if value is dataclasses.MISSING and field.default_factory is not dataclasses.MISSING:
+        value = field.default_factory()
+    simple = isinstance(value, bool | int | float | str) and value != ""
+    return f"`{str(value).lower() if isinstance(value, bool) else value}`" if simple else ""
+
+
+def _codes() -> str:
+    def row(file: Path) -> tuple[str, ...]:
+        title = file.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
+        return f"[`{file.stem}`](../{file.relative_to(ROOT)})", title
+
+    return _table(("chapter", "what it is about"), map(row, sorted(FOLDER.glob("*.md"))))
+
+
+PARTS: Final[Mapping[str, Callable[[], str]]] = {
+    "functions": _functions,
+    "aggregates": lambda: _meanings(AGGREGATES, "aggregate"),
+    "comparisons": lambda: _meanings(COMPARISONS, "comparison"),
+    "precedence": _precedence,
+    "words": _words,
+    "directives": _directives,
+    "attributes": _attributes,
+    "configuration": _configuration,
+    "codes": _codes,
+}
+
+if __name__ == "__main__":
+    for document in documents():
+        document.write_text(written_anew(document.read_text(encoding="utf-8")), encoding="utf-8")
