@@ -179,7 +179,7 @@ def test_every_kind_of_answers_fits_the_schema(still_shop: Path, goal: str) -> N
     told = run("query", goal, "--format", "json", "--project", still_shop).json
     check(told, "query")
     rows = run("query", goal, "--format", "jsonl", "--project", still_shop)
-    form = {**schema("query"), "$ref": "#/$defs/row"}
+    form = {**schema("query"), "$ref": "#/$defs/query-row"}
     for key in ("type", "required", "properties", "additionalProperties"):
         del form[key]
     for line in rows.out.splitlines():
