@@ -111,8 +111,9 @@ def _words() -> str:
 
 
 def _directives() -> str:
+    read = _code(f".{one}" for one in sorted(words.DIRECTIVES))
     refused = _code(f".{one}" for one in sorted(words.REFUSED_DIRECTIVES))
-    return f"Read: {_code(f'.{one}' for one in sorted(words.DIRECTIVES))}.\nRefused, with exit code 78: {refused}.\n"
+    return f"Read: {read}.\nRefused, with exit code 78: {refused}.\n"
 
 
 def _attributes() -> str:
