@@ -83,7 +83,7 @@ def _outcomes(reporter: TerminalReporter) -> Iterator[tuple[str, str, str]]:
     kinds = {"error": "failed", "xfailed": "skipped"}
     for kind in (*OUTCOMES, *kinds):
         for report in reporter.stats.get(kind, ()):
-            section = next((one for one in EXTRAS if one in report.keywords), CORE)
+            section = next((one for one in EXTRAS if one in getattr(report, "keywords", ())), CORE)
             why = report.longrepr[2] if isinstance(report.longrepr, tuple) else ""
             yield section, kinds.get(kind, kind), why.removeprefix("Skipped: ")
 

@@ -87,9 +87,9 @@ FORMATS: Final = (
         ".intoto.json",
         "export.in_toto:to_in_toto",
     ),
-    Format("graphml", "a graph for yEd, networkx, Neo4j", ".graphml", "export.graphml:to_graphml"),
-    Format("gexf", "a graph for Gephi", ".gexf", "export.gexf:to_gexf"),
-    Format("node-link", "a graph for networkx, D3", ".graph.json", "export.node_link:to_node_link"),
+    Format("graphml", "a graph for yEd, networkx, Neo4j", ".graphml", "export.graph:to_graphml"),
+    Format("gexf", "a graph for Gephi", ".gexf", "export.graph:to_gexf"),
+    Format("node-link", "a graph for networkx, D3", ".graph.json", "export.graph:to_node_link"),
     Format("nemo", "inferences for Nemo and Evonne", ".trace.json", "export.nemo:to_nemo"),
     Format(
         "lean",

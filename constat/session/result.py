@@ -26,6 +26,8 @@ from constat.syntax import print_row
 if TYPE_CHECKING:
     from decimal import Decimal
 
+    import networkx as nx
+
     from constat.analysis import AnalysedProgram
     from constat.evaluation import Assumption, Call
     from constat.model import Usage
@@ -129,6 +131,16 @@ class Result:
             supersedes=self.supersedes,
             as_of=self.as_of,
         )
+
+    def graph(self) -> nx.DiGraph[str]:
+        """Give the proof as a directed graph: from the goal to what each conclusion rests on.
+
+        Nodes and edges, and their attributes, are those that `constat.proof.export.graph` lists:
+        a node has a `kind` and a `label`, an edge a `role`. Each call gives a graph of its own.
+        """
+        from constat.proof.export.graph import proof_graph  # noqa: PLC0415  networkx is heavy
+
+        return proof_graph(self.certificate)
 
 
 def result_of(

@@ -62,8 +62,12 @@ def test_the_commands_of_a_document_print_what_it_shows(file: Path, shop: Path) 
             assert last in PROMISED
 
 
-def test_the_python_of_the_readme_runs(shop: Path) -> None:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+@pytest.mark.parametrize(
+    ("file", "start"),
+    [("README.md", "Verdict.PROVED 1 "), ("docs/guide/proofs.md", "['goal', ")],
+)
+def test_the_python_of_a_document_runs(file: str, start: str, shop: Path) -> None:
+    text = (ROOT / file).read_text(encoding="utf-8")
     (block,) = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
     ran = subprocess.run(
         [sys.executable, "-c", block],
@@ -72,7 +76,7 @@ def test_the_python_of_the_readme_runs(shop: Path) -> None:
         text=True,
         check=False,
     )
-    assert ran.stdout.startswith("Verdict.PROVED 1 "), ran.stderr
+    assert ran.stdout.startswith(start), ran.stderr
 
 
 def test_the_readme_shows_every_verdict() -> None:

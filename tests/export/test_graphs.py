@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from typing import TYPE_CHECKING
 
 import networkx as nx
 import pytest
 
-from constat.proof.export.gexf import to_gexf
-from constat.proof.export.graphml import to_graphml
-from constat.proof.export.node_link import to_node_link
+from constat.proof.export import graph as graphs
+from constat.proof.export.graph import proof_graph, to_gexf, to_graphml, to_node_link
+from constat.session import Session
 from tests.export.worlds import WORLDS, unresolved, vip
 from tests.report.certificates import good
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from pathlib import Path
 
     Graph = nx.DiGraph[str]
 
@@ -95,3 +97,47 @@ def test_what_is_missing_stands_in_the_graph() -> None:
 def test_what_is_assumed_stands_in_the_graph() -> None:
     graph = of_node_link(vip("is_vip(C3)"))
     assert "alice says tier(C3, gold)" in labels(graph, graph.successors("goal"))
+
+
+@pytest.mark.parametrize("make", [make for _, make in WORLDS], ids=[name for name, _ in WORLDS])
+def test_the_graph_of_a_proof_has_the_attributes_that_are_documented(
+    make: Callable[[], bytes],
+) -> None:
+    graph = proof_graph(make())
+    named = set(re.findall(r"`([a-z_]+)`", documented()))
+    assert {name for _, node in graph.nodes(data=True) for name in node} <= named
+    assert all(node["kind"] in named and node["label"] for _, node in graph.nodes(data=True))
+    for _, _, edge in graph.edges(data=True):
+        assert edge.keys() == {"role"}
+        assert all(role.partition(" ")[0] in ROLES for role in edge["role"].split("; "))
+    assert graph.graph["id"].startswith("sha256:")
+
+
+ROLES = {"body", "over", "rule", "source", "answer", "assumption", "missing"}
+
+
+def documented() -> str:
+    assert graphs.__doc__ is not None
+    return graphs.__doc__
+
+
+def test_a_result_gives_its_proof_as_a_graph(still_shop: Path) -> None:
+    with Session(still_shop) as session:
+        result = session.prove("is_vip(C001)")
+    graph = result.graph()
+    assert graph.graph["id"] == json.loads(to_node_link(result.certificate))["graph"]["identity"]
+    below = nx.descendants(graph, "goal")
+    # The program's rules are all there; those that the proof does not use stand alone.
+    assert {graph.nodes[name]["kind"] for name in set(graph) - below} == {"goal", "rule"}
+    sources = [name for name in below if graph.nodes[name]["kind"] == "source"]
+    assert sources
+    assert not any(graph.out_degree(name) for name in sources)
+    graph.clear()
+    assert len(result.graph()) > 1
+
+
+def test_equal_proofs_give_equal_files() -> None:
+    data = vip("is_vip(C1)")
+    for write in (to_graphml, to_gexf, to_node_link):
+        assert write(data) == write(data)
+        assert "networkx" not in write(data).lower().replace("networkx.org", "")

@@ -1,14 +1,25 @@
-"""A certificate as a graph: the goal, steps, rules and sources, and what rests on what.
+"""A certificate as a graph of networkx: the goal, steps, rules and sources, and what rests on what.
 
-In: the bytes of a certificate.  Out: a ``ProofGraph``.  Invariant: every edge points from what is
-concluded to what it rests on, so the graph has no cycle; there is one edge between two nodes, and
-its role lists all places; every text is printable.
+Every edge points from what is concluded to what it rests on, so the graph has no cycle; every text
+is printable. GraphML, GEXF and node-link JSON are written by networkx from this graph.
+
+A node is named as in the certificate (`goal`, `node0`, `rule0`, `source0`, `assumption0`,
+`missing0`). Its attributes are texts, left out where empty:
+
+- `kind`: `goal`, `rule`, `source`, `assumption`, `missing`, or that of a step: `application` (of a
+  rule), `row`, `fact` (of a rule file), `closure`, `absence`, `aggregate`;
+- `label`: what it says; `sentence`: the same in words, or the text of a rule;
+- `confidence`; `level`, the level of completeness; `assumption`, those that a step takes on trust;
+- of sources `query`, `executed_at`, `origin` and `hash`.
+
+An edge has a `role`: `body 1` and so on, `over` (rows of an aggregate), `rule`, `source`, `answer`,
+`assumption`, `missing`; several are joined by `; `. `graph.graph["id"]` is the proof's identity.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+import json
+from typing import TYPE_CHECKING
 
 from constat.proof.export.document import Document
 from constat.proof.export.steps import Step, steps_of
@@ -16,57 +27,58 @@ from constat.proof.export.taken import taken_by
 from constat.proof.render import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    import networkx as nx
 
-# What a node may say; an empty text is left out by the writers.
-ATTRIBUTES: Final = (
-    "kind",
-    "label",
-    "sentence",
-    "confidence",
-    "level",
-    "assumption",
-    "query",
-    "executed_at",
-    "origin",
-    "hash",
-)
+    Graph = nx.DiGraph[str]
+
+_XML = '<?xml version="1.0" encoding="UTF-8"?>\n'
 
 
-@dataclass(frozen=True, slots=True)
-class GraphNode:
-    """A node; ``values`` are texts by the names of ``ATTRIBUTES``."""
-
-    name: str
-    values: Mapping[str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class GraphEdge:
-    """An edge; ``role`` says in which place of the body, or how else the one rests on the other."""
-
-    source: str
-    target: str
-    role: str
-
-
-@dataclass(frozen=True, slots=True)
-class ProofGraph:
-    """The graph of one certificate."""
-
-    identity: str
-    nodes: tuple[GraphNode, ...]
-    edges: tuple[GraphEdge, ...]
-
-
-def proof_graph(certificate: bytes) -> ProofGraph:
+def proof_graph(certificate: bytes) -> Graph:
     """Return the graph of a certificate; ``ValueError`` for what is none."""
+    import networkx as nx  # noqa: PLC0415  heavy library, loaded on first use
+
     drawing = _Drawing(Document(certificate))
     drawing.draw()
-    edges = (
-        GraphEdge(*ends, "; ".join(dict.fromkeys(roles))) for ends, roles in drawing.edges.items()
-    )
-    return ProofGraph(printable(drawing.document.identity), tuple(drawing.nodes), tuple(edges))
+    graph: Graph = nx.DiGraph(id=printable(drawing.document.identity))
+    graph.add_nodes_from(drawing.nodes)
+    for (source, target), roles in drawing.edges.items():
+        graph.add_edge(source, target, role="; ".join(dict.fromkeys(roles)))
+    return graph
+
+
+def to_graphml(certificate: bytes) -> str:
+    """Write the proof as GraphML, for programs that draw and measure graphs."""
+    import networkx as nx  # noqa: PLC0415  heavy library, loaded on first use
+
+    lines = nx.generate_graphml(proof_graph(certificate), named_key_ids=True)
+    return _XML + "".join(f"{line}\n" for line in lines)
+
+
+def to_gexf(certificate: bytes) -> str:
+    """Write the proof as GEXF 1.3, the format of Gephi; an edge's label is its role."""
+    from networkx.readwrite.gexf import GEXFWriter  # noqa: PLC0415  as above
+
+    graph = proof_graph(certificate)
+    for _, _, edge in graph.edges(data=True):
+        edge["label"] = edge.pop("role")
+    writer = GEXFWriter(graph, version="1.3")
+    # The day of writing and the library's version would make equal proofs unequal files.
+    (meta,) = writer.xml.findall("meta")
+    meta.clear()
+    described = meta.makeelement("description", {})
+    described.text = graph.graph["id"]
+    meta.append(described)
+    return f"{_XML}{writer}\n"
+
+
+def to_node_link(certificate: bytes) -> str:
+    """Write the proof as node-link JSON, which networkx and D3 read."""
+    import networkx as nx  # noqa: PLC0415  heavy library, loaded on first use
+
+    members = nx.node_link_data(proof_graph(certificate), edges="edges")
+    members["graph"] = {"identity": members["graph"]["id"]}
+    return json.dumps(members, indent=1) + "\n"
 
 
 class _Drawing:
@@ -74,12 +86,12 @@ class _Drawing:
 
     def __init__(self, document: Document) -> None:
         self.document = document
-        self.nodes: list[GraphNode] = []
+        self.nodes: list[tuple[str, dict[str, str]]] = []
         self.edges: dict[tuple[str, str], list[str]] = {}
 
     def node(self, name: str, **values: str) -> None:
         """Add a node."""
-        self.nodes.append(GraphNode(name, {key: text for key, text in values.items() if text}))
+        self.nodes.append((name, {key: text for key, text in values.items() if text}))
 
     def edge(self, source: str, target: str, role: str) -> None:
         """Add a role to the edge between two nodes."""

@@ -5,8 +5,9 @@ the corner of every box and a line for every edge.  Invariant: equal input gives
 two boxes overlap, and along an edge the layer only grows.
 
 Ranks by longest path, lines through empty places of the layers between, crossings reduced by
-medians and swaps, places by least squares within each layer.  See Sugiyama, Tagawa and Toda (1981)
-and Gansner, Koutsofios, North and Vo (1993); the least squares are an isotonic regression.
+medians and swaps, places by least squares within each layer.  networkx gives the ranks; it has no
+layout that does the rest.  See Sugiyama, Tagawa and Toda (1981) and Gansner, Koutsofios, North and
+Vo (1993); the least squares are an isotonic regression.
 
 Example: ``layered(2, [(0, 1)], BOX)`` puts box 1 one layer after box 0.
 """
@@ -123,27 +124,19 @@ def _layers(count: int, edges: Sequence[Edge]) -> Layers:
 
 def _ranks(count: int, edges: Sequence[Edge]) -> list[int]:
     """Return the longest path from a box without edges to it; such a box moves to its first use."""
-    below: list[list[int]] = [[] for _ in range(count)]
-    waits = [0] * count
-    for source, target in edges:
-        below[source].append(target)
-        waits[target] += 1
-    roots = [item for item in range(count) if not waits[item]]
-    ranks = [0] * count
-    ready, seen = list(roots), 0
-    while ready:
-        item = ready.pop()
-        seen += 1
-        for target in below[item]:
-            ranks[target] = max(ranks[target], ranks[item] + 1)
-            waits[target] -= 1
-            if not waits[target]:
-                ready.append(target)
-    if seen < count:
-        raise ValueError("the edges run in a circle")
+    import networkx as nx  # noqa: PLC0415  heavy library, loaded on first use
+
+    graph: nx.DiGraph[int] = nx.DiGraph(edges)
+    graph.add_nodes_from(range(count))
+    try:
+        generations = list(nx.topological_generations(graph))
+    except nx.NetworkXUnfeasible:
+        raise ValueError("the edges run in a circle") from None
+    ranks = {item: rank for rank, items in enumerate(generations) for item in items}
+    roots = [item for item in range(count) if not graph.in_degree(item)]
     for item in roots[1:]:
-        ranks[item] = min((ranks[target] - 1 for target in below[item]), default=0)
-    return ranks
+        ranks[item] = min((ranks[target] - 1 for target in graph[item]), default=0)
+    return [ranks[item] for item in range(count)]
 
 
 def _drawn(
