@@ -11,7 +11,12 @@ from __future__ import annotations
 
 import importlib
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import networkx as nx
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +118,19 @@ def format_named(name: str) -> Format:
 
 def write_format(chosen: Format, certificate: bytes) -> bytes:
     """Write a certificate; ``ValueError`` for what is none, ``ConstatError`` where it cannot be."""
-    module, _, function = chosen.place.partition(":")
-    write = getattr(importlib.import_module(f"constat.proof.{module}"), function)
-    content: str | bytes = write(certificate)
+    content: str | bytes = _function(chosen.place)(certificate)
     return content.encode() if isinstance(content, str) else content
+
+
+def proof_as_graph(certificate: bytes) -> nx.DiGraph[str]:
+    """Give the graph of a certificate that `export.graph` describes; `ValueError` for none."""
+    graph: nx.DiGraph[str] = _function("export.graph:proof_graph")(certificate)
+    return graph
+
+
+def _function(place: str) -> Callable[[bytes], Any]:
+    module, _, function = place.partition(":")
+    found: Callable[[bytes], Any] = getattr(
+        importlib.import_module(f"constat.proof.{module}"), function
+    )
+    return found

@@ -16,6 +16,7 @@ from constat import __version__
 from constat.evaluation import Origin, Verdict
 from constat.proof import build_certificate, proof_tree
 from constat.proof.decide import withheld
+from constat.proof.formats import proof_as_graph
 from constat.proof.overlay import UNAPPROVED
 from constat.proof.speech import PLAIN, Speech
 from constat.proof.translation import Translation, goal_words
@@ -138,9 +139,7 @@ class Result:
         Nodes and edges, and their attributes, are those that `constat.proof.export.graph` lists:
         a node has a `kind` and a `label`, an edge a `role`. Each call gives a graph of its own.
         """
-        from constat.proof.export.graph import proof_graph  # noqa: PLC0415  networkx is heavy
-
-        return proof_graph(self.certificate)
+        return proof_as_graph(self.certificate)
 
 
 def result_of(

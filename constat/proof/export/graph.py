@@ -57,7 +57,7 @@ def to_graphml(certificate: bytes) -> str:
 
 def to_gexf(certificate: bytes) -> str:
     """Write the proof as GEXF 1.3, the format of Gephi; an edge's label is its role."""
-    from networkx.readwrite.gexf import GEXFWriter  # noqa: PLC0415  as above
+    from networkx.readwrite.gexf import GEXFWriter  # noqa: PLC0415  heavy library, loaded on first use
 
     graph = proof_graph(certificate)
     for _, _, edge in graph.edges(data=True):
