@@ -25,6 +25,7 @@ from constat.catalog.allowed import (
 )
 from constat.catalog.base_columns import origins
 from constat.catalog.failure import QueryMistakeError
+from constat.catalog.plain_query import recognised
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -73,6 +74,16 @@ class Guarded:
 def guard(query: str, dialect: str) -> Guarded:
     """Check a query. Raises `QueryMistakeError` with the reason, which quotes no value."""
     _check_text(query)
+    plain = recognised(query)
+    if plain is not None:
+        outputs = tuple(Output((plain.table,), one) for one in plain.columns)
+        reasons = ("",) * len(outputs)
+        return Guarded(plain.text, dialect, frozenset({plain.table}), outputs, False, reasons)  # noqa: FBT003  one table
+    return parsed(query, dialect)
+
+
+def parsed(query: str, dialect: str) -> Guarded:
+    """Check a query with a parser, however plain it is."""
     with _quiet_parser():
         tokens = _tokens(query, dialect)
         if dialect == "mysql":

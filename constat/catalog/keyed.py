@@ -19,8 +19,6 @@ from constat.logic import Kind
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sqlglot import exp
-
     from constat.catalog.guard import Guarded
     from constat.logic import Row
 
@@ -60,24 +58,22 @@ def pushable(kind: Kind, keys: Sequence[Row], place: int) -> bool:
 
 def whole_query(guarded: Guarded, arity: int) -> str:
     """Give the SQL that reads all rows."""
-    return query_prefix(guarded, arity) + _outer(arity, None)
+    return query_prefix(guarded, arity) + _outer(arity)
 
 
 def keyed_query(guarded: Guarded, arity: int, pushes: Sequence[Push], *, single: bool) -> str:
     """Give the SQL for one key (a parameter per column), or for many (one parameter, JSON)."""
-    from sqlglot import exp  # noqa: PLC0415  heavy library, loaded on first use
-
     if single:
-        wanted: list[exp.Expr] = [
-            exp.EQ(this=_operand(push), expression=exp.Placeholder()) for push in pushes
-        ]
-        condition: exp.Expr = exp.and_(*wanted)
+        condition = " AND ".join(f"{_operand(push)} = ?" for push in pushes)
     else:
-        operands = [_operand(push) for push in pushes]
-        left = operands[0] if len(operands) == 1 else exp.Tuple(expressions=operands)
-        condition = exp.In(this=left, query=exp.Subquery(this=_listed(len(pushes))))
-    nulls = [_column(push.position).is_(exp.null()) for push in pushes if push.nullable]
-    return query_prefix(guarded, arity) + _outer(arity, exp.or_(condition, *nulls))
+        operands = ", ".join(map(_operand, pushes))
+        left = operands if len(pushes) == 1 else f"({operands})"
+        condition = f"{left} IN ({_listed(len(pushes))})"
+    nulls = [f"c{push.position} IS NULL" for push in pushes if push.nullable]
+    if nulls and single and len(pushes) > 1:
+        condition = f"({condition})"
+    where = " OR ".join([condition, *nulls])
+    return f"{whole_query(guarded, arity)} WHERE {where}"
 
 
 def key_parameters(keys: Sequence[Row], *, single: bool) -> tuple[str | int, ...]:
@@ -99,46 +95,19 @@ def query_prefix(guarded: Guarded, arity: int) -> str:
     return f"WITH q({names}) AS (\n{guarded.text}\n)\n"
 
 
-def _outer(arity: int, condition: exp.Expr | None) -> str:
-    from sqlglot import exp  # noqa: PLC0415  heavy library, loaded on first use
-
-    outer = exp.select(*(_column(position) for position in range(arity))).from_(exp.to_table("q"))
-    if condition is not None:
-        outer = outer.where(condition)
-    return outer.sql(dialect="sqlite", normalize_functions=False)
+def _outer(arity: int) -> str:
+    columns = ", ".join(f"c{position}" for position in range(arity))
+    return f"SELECT {columns} FROM q"  # noqa: S608  positions alone
 
 
-def _operand(push: Push) -> exp.Expr:
-    from sqlglot import exp  # noqa: PLC0415  heavy library, loaded on first use
-
-    column = _column(push.position)
-    if push.comparand is Comparand.BARE:
-        return column
-    return exp.cast(column, push.comparand.value)
+def _operand(push: Push) -> str:
+    column = f"c{push.position}"
+    bare = push.comparand is Comparand.BARE
+    return column if bare else f"CAST({column} AS {push.comparand.value})"
 
 
-def _column(position: int) -> exp.Column:
-    from sqlglot import exp  # noqa: PLC0415  heavy library, loaded on first use
-
-    return exp.column(f"c{position}")
-
-
-def _listed(width: int) -> exp.Select:
+def _listed(width: int) -> str:
     """Give `SELECT value FROM json_each(?)`, or the members of each value where keys are wide."""
-    from sqlglot import exp  # noqa: PLC0415  heavy library, loaded on first use
-
-    value = exp.column("value")
-    chosen: list[exp.Expr] = [value]
-    if width > 1:
-        chosen = [
-            exp.Anonymous(this="json_extract", expressions=[value.copy(), _member(place)])
-            for place in range(width)
-        ]
-    listing = exp.Anonymous(this="json_each", expressions=[exp.Placeholder()])
-    return exp.select(*chosen).from_(exp.Table(this=listing))
-
-
-def _member(place: int) -> exp.Literal:
-    from sqlglot import exp  # noqa: PLC0415  heavy library, loaded on first use
-
-    return exp.Literal.string(f"$[{place}]")
+    members = (f"json_extract(value, '$[{place}]')" for place in range(width))
+    chosen = "value" if width == 1 else ", ".join(members)
+    return f"SELECT {chosen} FROM json_each(?)"  # noqa: S608  places alone

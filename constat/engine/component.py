@@ -226,7 +226,7 @@ class Component:
 
             known = self._totals[inner.name] = (
                 inner,
-                Totals(step, threshold, fail, self._state.texts),
+                Totals(step, threshold, fail, self._state.texts, self._state.clock),
             )
         released, groups = known[1].wait(batch)
         yield from self._advance(inner, 0, Batch([group + step.constants for group in groups]))

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from operator import itemgetter
 from typing import cast
 
 from constat.engine.batch import Batch, Binding
@@ -98,19 +99,20 @@ class Listing:
         """The assignments whose premises are old enough, the greatest summand first."""
         distinct = tuple_getter(step.distinct)
         found: dict[Binding, Number] = {}
-        for one in self._inner(step, binding, wanted[0]):
+        over = self.state.clock.over
+        for one in over(self._inner(step, binding, wanted[0])):
             value = 1 if step.target is None else _number(step.target, one)
             if value is not None:
                 found[distinct(one)] = value
         named = [
             (one, cast("dict[str, Value]", dict(zip(step.names, one, strict=True))))
-            for one in found
+            for one in over(found)
         ]
-        old = {one: names for one, names in named if self._older(literal, names, *wanted)}
+        old = {one: names for one, names in over(named) if self._older(literal, names, *wanted)}
         if self.state.nulls:
             old = {one: old[one] for one in told_apart({one: found[one] for one in old})}
-        pairs = [(found[one], names) for one, names in old.items()]
-        return sorted(pairs, key=lambda pair: (-pair[0], str(pair[1])))
+        pairs = [(-found[one], str(names), names) for one, names in over(old.items())]
+        return [(-value, names) for value, _, names in sorted(pairs, key=itemgetter(0, 1))]
 
     def _inner(self, step: Fold, binding: Binding, least: int) -> list[Binding]:
         start = Batch([tuple_getter(step.group)(binding) + step.constants])

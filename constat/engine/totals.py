@@ -15,7 +15,7 @@ and Sagiv, Monotonic aggregation in deductive databases (1992).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import cast
@@ -25,7 +25,7 @@ from constat.engine.expressions import reads_hole, value_of
 from constat.engine.null_cells import is_doubtful, told_apart
 from constat.engine.relation import tuple_getter
 from constat.engine.texts import Texts
-from constat.evaluation import ABSENT, ACCEPTED, CERTAIN, CONCEIVABLE, POSSIBLE
+from constat.evaluation import ABSENT, ACCEPTED, CERTAIN, CONCEIVABLE, POSSIBLE, UNTIMED, Clock
 from constat.logic import OPEN, EvaluationError, add_exactly, is_beyond
 from constat.plan import Beyond, Expression, Fold
 
@@ -89,8 +89,16 @@ class _Group:
 class Totals:
     """All groups of one threshold of one rule."""
 
-    def __init__(self, step: Fold, threshold: Beyond, fail: Fail, texts: Texts) -> None:
+    def __init__(
+        self,
+        step: Fold,
+        threshold: Beyond,
+        fail: Fail,
+        texts: Texts,
+        clock: Clock = UNTIMED,
+    ) -> None:
         self._threshold = threshold
+        self._clock = clock
         self._target: Expression | None = step.target
         self._fail = fail
         self._group = tuple_getter(step.group)
@@ -105,7 +113,7 @@ class Totals:
         """Take bindings; give those that hold already, and the groups that are new."""
         out = Batch()
         new: list[Binding] = []
-        for binding, strength in [*((one, CERTAIN) for one in batch.sure), *batch.weak]:
+        for binding, strength in self._all(batch):
             key = self._group(binding)
             bound = self._bound_of(binding)
             if bound is None or OPEN in key:
@@ -125,7 +133,7 @@ class Totals:
     def add(self, inner: Batch) -> Batch:
         """Take assignments; give the bindings that hold by them."""
         touched: dict[Binding, _Group] = {}
-        for binding, strength in [*((one, CERTAIN) for one in inner.sure), *inner.weak]:
+        for binding, strength in self._all(inner):
             key = binding[: self._width]
             group = self._groups[key]
             if self._added(group, binding, strength):
@@ -135,9 +143,14 @@ class Totals:
     def lift(self) -> Batch:
         """Let complete groups give certain conclusions, where no summand can be negative."""
         groups, self._waiting = self._waiting, []
-        for group in groups:
+        for group in self._clock.over(groups):
             group.lifted = True
         return self._released(groups)
+
+    def _all(self, batch: Batch) -> Iterator[tuple[Binding, int]]:
+        for binding in self._clock.over(batch.sure):
+            yield binding, CERTAIN
+        yield from self._clock.over(batch.weak)
 
     def _bound_of(self, binding: Binding) -> Number | None:
         if reads_hole(self._threshold.bound, binding):
@@ -190,8 +203,9 @@ class Totals:
 
     def _released(self, groups: Iterable[_Group]) -> Batch:
         out = Batch()
-        for group in groups:
-            for binding, waiter in group.waiters.items():
+        for group in self._clock.over(groups):
+            waiters = group.waiters.items()
+            for binding, waiter in self._clock.over(waiters):
                 self._release(group, binding, waiter, out)
         return out
 

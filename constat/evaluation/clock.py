@@ -57,6 +57,10 @@ class Clock:
         """Give a clock that goes on for so long after this one; `then` says for what."""
         return Clock(self.until + seconds, self._reason + then, self.now)
 
+    def anew(self, seconds: float) -> Clock:
+        """Give a clock that begins now, of so many seconds."""
+        return Clock(self.now() + seconds, self._reason, self.now)
+
     def release(self) -> None:
         """Bound nothing any more: what it was for is done."""
         self.until = math.inf

@@ -36,8 +36,7 @@ from constat.evaluation.events import Observer, ignore_event
 from constat.evaluation.external import Assumption, Call, Evidence, Externals
 from constat.logic import Atom, OpenRow, Row, Value
 
-_GRACE = 0.25
-_LEAST_GRACE = 1.0
+_GRACE = 0.5
 CERTAIN, ACCEPTED, POSSIBLE, CONCEIVABLE, ABSENT = 3, 2, 1, 0, -1
 
 
@@ -75,10 +74,9 @@ class Limits:
 
     def proving(self) -> Clock:
         """Give the clock of a proof: what is decided may still be shown when the time is up."""
-        grace = max(_LEAST_GRACE, _GRACE * self.seconds)
         clock, whole = self.running(), self.whole or self.seconds
         reason = f"the time limit of {whole:g} seconds was reached before the goal was shown"
-        return Clock(clock.until + grace, reason + self.raising("seconds"), self.now)
+        return Clock(clock.until + _GRACE, reason + self.raising("seconds"), self.now)
 
     @property
     def left(self) -> float:

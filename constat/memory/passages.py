@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from constat.memory.facts import Author, Span
 from constat.memory.messages import Call, Result, Role, Text
-from constat.memory.quotations import compacted, quoted
+from constat.memory.quotations import announces, compacted, pages, quoted
 from constat.memory.spelling import digest
 
 if TYPE_CHECKING:
@@ -53,6 +53,8 @@ class Passage:
     failed: bool = False
     source: str = ""
     offset: int = 0
+    pasted: bool = False
+    """Whether a text before it in the same message says that another's words come."""
 
     @cached_property
     def content(self) -> bytes:
@@ -72,7 +74,11 @@ class Passage:
     @cached_property
     def foreign(self) -> tuple[tuple[int, int], ...]:
         """The characters of it that are not its author's own words."""
-        return quoted(self.text) if self.is_of_person else self.blocks
+        if self.pasted:
+            return ((0, len(self.text)),)
+        if self.is_of_person:
+            return quoted(self.text)
+        return pages(self.text) if self._is_told else self.blocks
 
     @property
     def is_of_person(self) -> bool:
@@ -115,10 +121,12 @@ def passages_of(
     """
     calls = {} if calls is None else calls
     for number, message in enumerate(messages, first):
+        author, pasted = _author(message.role), False
         for block in message.blocks:
             match block:
                 case Text(text) if message.role is not Role.TOOL:
-                    yield Passage(text, _author(message.role), Place.SAID, number)
+                    yield Passage(text, author, Place.SAID, number, pasted=pasted)
+                    pasted = pasted or (author is Author.HUMAN and announces(text))
                 case Call():
                     calls[block.id] = block
                     yield _passage(block, block.arguments, Place.ARGUMENTS, number)

@@ -234,6 +234,8 @@ _ROLE: Final = re.compile(
     r"|moderator|operator|model|claude|chatgpt|gpt|llm)\b[^:\n]{0,30}[\])>*_]*\s*:"
     r"|^\s*\[(?:system|admin|assistant|developer|tool|user|human|inst)\b[^\]\n]{0,60}\]"
     r"|^\s*#{1,6}\s*(?:system|assistant|developer|tool|human|user)\b"
+    r"|^\s*[*_]{0,2}(?:observation|thought|action\s+input|final\s+answer|(?:tool|function|command|execution)"
+    r"\s+(?:outputs?|results?|response))[*_]{0,2}\s*:"
     r"|^\s*<\|[^|\n]{1,40}\|>|^\s*<<\s*SYS|^\s*\[/?INST\]|^\s*(?:Human|Assistant):",
     re.IGNORECASE,
 )
@@ -349,6 +351,7 @@ _LOG: Final = re.compile(
     | (?:fatal|panic|FATAL|npm\ ERR!):?\s\S
     | Traceback\ \(most | File\ "[^"]+",\ line | at\ [\w.$<>]+\(
     | [\w.]*(?:Error|Exception|Warning):\s
+    | [\w./\\-]{1,120}\.\w{1,5}:[0-9]{1,7}(?::[0-9]{1,5})?:
     | [0-9]{1,3}(?:\.[0-9]{1,3}){3}\s | \$\ \S | >>>\ | In\ \[[0-9]+\]: | Out\[[0-9]+\]:
     | [\w.-]+@[\w.-]+[:~$#]
     )""",
@@ -360,18 +363,54 @@ _FENCE: Final = re.compile(r"^[\s>]*(?P<fence>`{3,}|~{3,}|\"{3,}|'{3,}|\$\$\$)")
 _RULER: Final = re.compile(r"^\s*(?P<mark>[-=*_~#<>+\u2014\u2500.])(?:\s?(?P=mark)){2,}\s*$")
 _BEGIN: Final = re.compile(
     r"^\s*(?P<mark>[-=*_~#<>+\u2014]{2,})\s*(?P<name>[^-=*_~#<>+\u2014\n][^\n]{0,80}?)\s*[-=*_~#<>+\u2014:]{2,}\s*$"
+    r"|^\s*\W*(?i:BEGIN|START)_[^.!?\n]{0,60}$|^\s*\\begin\{(?:quot|displayquote|verbatim|lstlisting)\w*\*?\}"
     r"|^\s*\W*(?:BEGIN|START)\b[^.!?\n]{0,60}$|^\s*\[(?:begin|start|quote|email|mail|document|page)\b[^\]\n]{0,60}\]"
 )
 _END: Final = re.compile(
     r"^\s*\W*(?:END|End|end|EOF|/)(?:\b|(?=\w))(?:\s+(?:of|OF|Of)\b)?[^.!?\n]{0,60}$"
     r"|^\s*\[/?(?:end|/quote|/email|/mail|/document|/page)\b[^\]\n]{0,60}\]\s*$"
 )
-# What programs begin and end a part of their own message with; who is quoted is in the first part.
-_SECTION: Final = re.compile(r"[A-Z][A-Z ]{2,30}:\s*$")
-_OWN_SECTION: Final = re.compile(r"(?:YOUR )?(?:INSTRUCTIONS|TASK):\s*$")
+# What programs write above a page, a ticket or a report. No heading ends it: it could have one.
+_SECTION: Final = re.compile(
+    r"^\s*(?:[A-Z][A-Z ]{0,20}\s)?(?:ISSUE|REPORT|TICKET|REVIEW|COMMENT|POST|ANSWER|REPLY)"
+    r"(?:S|\sTEXT)?:\s*$"
+    r"|^\s*#{1,6}\s+(?i:(?:the|my|retrieved|fetched|pasted|forwarded|original|incoming|found|web)"
+    r"\s+){0,3}(?i:(?:web\s?)?pages?|articles?|e-?mails?|mails?|letters?|tickets?|transcripts?"
+    r"|issues?|bug\sreports?|search\sresults?|(?:tool|function|command)\s(?:outputs?|results?)"
+    r"|retrieved\s[\w ]{1,40}|documents?)[:\s]*$"
+    r"|^\s*(?i:answer|comment|reply|review|post|response)\s(?:#?[0-9]{1,4}|by\s)[^.!?\n:]{0,60}$"
+    r"|^\s*@?[\w.-]+(?:\s[A-Z][\w.-]*)?\s(?:commented|wrote|replied|posted|answered|asked|opened)\b"
+    r"[^.!?\n:]{0,60}$"
+)
+# A mail in other languages: the line above it says who wrote.
+_ATTRIBUTED: Final = re.compile(
+    r"^[^\n]{2,200}(?:\b(?:schreef|ha\s+scritto|napisała?|escreveu|skrev|kirjoitti|yazd\u0131|a\s+scris|írta"
+    r"|napsala?|escribió|escribio|a\s+écrit|schrieb|написала?|пише|пишет)\b|写道|寫道|書きました)"
+    r"[^\n]{0,80}[:\uff1a]\s*$",
+    re.IGNORECASE,
+)
+_HERE: Final = re.compile(r"<<-?\s*[\"']?(?P<word>[A-Za-z_]\w{0,30})[\"']?[\s;)]*$")
+_DIFF: Final = re.compile(
+    r"^(?:diff --git\s|Index:\s\S|@@\s-[0-9]|---\s\S*[/.]\S|commit\s[0-9a-f]{6,40}\b)"
+)
+_SETTING: Final = re.compile(r"^\s*(?:\[[\w .\"'-]{1,60}\]\s*$|[A-Za-z_][\w.-]{0,40}\s*=\s*\S)")
+# Letters that look like others, or like none: each is read as one that has the same meaning.
+_WIDE_COLON: Final = 0xFF1A
+_LOOKS: Final = {
+    **{code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F) if code != _WIDE_COLON},
+    **dict.fromkeys((0xAD, *range(0x200B, 0x2010), *range(0x202A, 0x202F), 0x2060, 0xFEFF), 0x20),
+    **dict.fromkeys((0x0B, 0x0C, 0x85, 0x2028, 0x2029), 0x0A),
+}
+_ALONE: Final = re.compile(r"\r(?!\n)")
 _TAG: Final = re.compile(r"<(?P<name>[A-Za-z][\w:.-]{0,40})(?:\s[^<>\n]{0,300})?(?<!/)>")
 _QUOTE_TAG: Final = re.compile(
     r"\[(?P<name>quote|email|mail|code|document|page|spoiler)\b[^\]\n]{0,60}\]", re.IGNORECASE
+)
+_DOCUMENT: Final = re.compile(
+    r"<(?P<name>(?:documents?|docs?|contexts?|passages?|search_?results?|results?|pages?|web_?pages?|articles?"
+    r"|e?mails?|files?|file_contents?|function_results?|tool_results?|quotes?|transcripts?|blockquote))"
+    r"(?:\s[^<>\n]{0,300})?>.*?(?:</(?P=name)>|\Z)",
+    re.IGNORECASE | re.DOTALL,
 )
 _COMMENT: Final = re.compile(r"<!--.*?(?:-->|\Z)|/\*.*?(?:\*/|\Z)", re.DOTALL)
 _BULLET: Final = re.compile(r"^\s*(?:[-*+\u2022]|[0-9]{1,3}[.)]|[a-z][.)])\s")
@@ -419,6 +458,19 @@ def compacted(text: str) -> tuple[tuple[int, int], ...]:
     return scan.ranges()
 
 
+def announces(text: str) -> bool:
+    """Tell whether another's words are to come behind a text: "Here is the page:"."""
+    return _Scan(text).announces()
+
+
+def pages(text: str) -> tuple[tuple[int, int], ...]:
+    """Return the characters that are compacted text, or a document between tags."""
+    scan = _Scan(text)
+    scan.blocks()
+    scan.documents()
+    return scan.ranges()
+
+
 def own(text: str) -> str:
     """Return somebody's own words, with a mark for what they quote; empty without any."""
     parts, at = [], 0
@@ -430,6 +482,9 @@ def own(text: str) -> str:
         at = end
     parts.append(text[at:])
     found = "".join(parts)
+    if announces(text):
+        # What is announced is not there: nothing that comes to stand behind it is that.
+        found = f"{found.rstrip()} {ELISION}"
     return found.strip() if found.replace(ELISION, "").strip(" \t\r\n.:;,!?\"'-") else ""
 
 
@@ -446,6 +501,7 @@ class _Scan:
     """One text, with a mark for each character that is another's."""
 
     def __init__(self, text: str) -> None:
+        text = _ALONE.sub("\n", text.translate(_LOOKS))
         self._text = text
         self._marks = bytearray(len(text))
         starts = [0, *(found.end() for found in re.finditer("\n", text))]
@@ -484,6 +540,20 @@ class _Scan:
         for found in _REPORTED.finditer(rest):
             self._mark(*found.span())
 
+    def announces(self) -> bool:
+        """Tell whether the last line introduces what is not there."""
+        self.lines()
+        last = next((n for n in reversed(range(len(self._lines))) if self._lines[n].strip()), None)
+        if last is None or self._is_marked(last):
+            return False
+        line = self._lines[last]
+        return any(not line[colon:].strip() for colon in _cues(line)) or bool(_SECTION.match(line))
+
+    def documents(self) -> None:
+        """Mark elements that are named as what a program found and put there."""
+        for found in _DOCUMENT.finditer(self._text):
+            self._mark(*found.span())
+
     def _line(self, at: int) -> int:
         """Mark what begins in a line; gives the line to go on with."""
         if self._is_marked(at):
@@ -503,11 +573,11 @@ class _Scan:
             if mark in line[fence.end() :]:
                 return at
             return self._after(at, lambda one: one.strip().strip(">").strip().startswith(mark))
-        if begin := _BEGIN.match(line):
-            if _END.match(line):
-                return at + 1
-            del begin
-            return self._until_end(at)
+        if here := _HERE.search(line):
+            word = here["word"]
+            return self._after(at, lambda one: one.strip() == word)
+        if _BEGIN.match(line):
+            return at + 1 if _END.match(line) else self._until_end(at)
         if ruler := _RULER.match(line):
             mark = ruler["mark"]
             above = self._lines[at - 1] if at else ""
@@ -523,7 +593,7 @@ class _Scan:
 
     def _mail(self, at: int, line: str) -> int:
         """Say where a mail or a transcript ends: nobody knows, so at the end."""
-        if _MAIL.match(line) or _ROLE.match(line):
+        if any(one.match(line) for one in (_MAIL, _ROLE, _SECTION, _ATTRIBUTED, _DIFF)):
             return self._until_end(at)
         before = any(one.strip() for one in self._lines[:at])
         if before and _GREETING.match(line):
@@ -532,7 +602,7 @@ class _Scan:
 
     def _arrow(self, at: int, line: str) -> int:
         """Say where lines with marks of a quotation end: a paragraph goes on without them."""
-        if re.match(r"\s{0,8}(?:>|&gt;|\u00bb|\|\s)(?!=)", line):
+        if re.match(r"\s{0,8}(?:[A-Za-z]{0,4}>|&gt;|\u00bb|\|\s)(?!=)", line):
             return self._paragraph_end(at)
         return at
 
@@ -571,7 +641,12 @@ class _Scan:
 
     def _clusters(self) -> None:
         """Mark logs, tables and transcripts, from the first to the last line of each sort."""
-        for is_one, least in ((_LOG.match, 1), (_ROW.match, 1), (_json_line, 1)):
+        for is_one, least in (
+            (_LOG.match, 1),
+            (_ROW.match, 1),
+            (_json_line, 1),
+            (_SETTING.match, 2),
+        ):
             found = [at for at, line in enumerate(self._lines) if is_one(line)]
             if len(found) >= least:
                 self._mark_lines(found[0], self._paragraph_end(found[-1]))
@@ -655,13 +730,6 @@ class _Scan:
     def _until_end(self, at: int) -> int:
         """Return where a paste ends: behind its last closing line, or at the end of the text."""
         ends = [n for n in range(at + 1, len(self._lines)) if _END.match(self._lines[n])]
-        if not ends and _SECTION.match(self._lines[at]):
-            ends = [
-                n - 1
-                for n in range(at + 3, len(self._lines))
-                if _OWN_SECTION.match(self._lines[n])
-                and not (self._lines[n - 1].strip() or self._lines[n - 2].strip())
-            ]
         return ends[-1] + 1 if ends else len(self._lines)
 
     def _after(self, at: int, closes: Callable[[str], bool]) -> int:
@@ -769,8 +837,8 @@ def _quotations(text: str) -> Iterator[tuple[int, int]]:
             at = start + 1
             if start in closed:
                 continue
-            ends = [text.find(one, at) for one in closings]
-            end = min((one for one in ends if one >= 0), default=-1)
+            ends = [one.start() for one in re.finditer(f"[{closings}]", text) if one.start() >= at]
+            end = next((one for one in ends if not _begins(text, one)), -1)
             if end >= 0:
                 closed.add(end)
                 at = end + 1
@@ -778,10 +846,15 @@ def _quotations(text: str) -> Iterator[tuple[int, int]]:
             elif opening not in _MAY_STAND_ALONE:
                 yield start, len(text)
     for found in re.finditer(
-        r"`[^`\n]+`|(?<![\w'])'(?=\S)[^'\n]{2,400}(?:(?<=\w)'(?=\w)[^'\n]{1,400}){0,20}(?<=\S)'(?!\w)",
+        r"``[^`]{2,2000}?''|`[^`\n]+`|(?<![\w'])'(?=\S)[^'\n]{2,400}(?:(?<=\w)'(?=\w)[^'\n]{1,400}){0,20}(?<=\S)'(?!\w)",
         text,
     ):
         yield found.span()
+
+
+def _begins(text: str, at: int) -> bool:
+    """Tell whether a mark stands before a word: it closes nothing."""
+    return text[at - 1 : at].isspace() and text[at + 1 : at + 2].isalnum()
 
 
 def _straight(text: str) -> Iterator[tuple[int, int]]:

@@ -12,6 +12,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from constat.evaluation import UNTIMED, Clock
+from constat.proof.lateness import timely
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from decimal import Decimal
@@ -93,7 +96,8 @@ class Answers:
 class AnswerBook:
     """The answers of an evaluation, by predicate; evidence is numbered, equal ones alike."""
 
-    def __init__(self, calls: Iterable[Call]) -> None:
+    def __init__(self, calls: Iterable[Call], clock: Clock = UNTIMED) -> None:
+        self._clock = clock
         self._answers: dict[str, Answers] = {}
         self._numbers: dict[Evidence, int] = {}
         # Looked up by identity first: the objects live as long as the calls do.
@@ -106,9 +110,9 @@ class AnswerBook:
         answers = self._answers.setdefault(call.demand.predicate.name, Answers())
         for portion in call.answer.portions:
             grounds = self.grounds(portion.evidence, portion.assumption)
-            for row in portion.rows:
+            for row in timely(self._clock, portion.rows):
                 answers.add_row(row, grounds)
-        for opening in call.answer.openings:
+        for opening in timely(self._clock, call.answer.openings):
             told = opening.filled
             if told is not None:
                 # A row that is filled is no opening: it is there, whoever says more of it.

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from constat.proof.inside import filled_head
+from constat.proof.lateness import TooLargeError
 from constat.proof.ordering import order_of
-from constat.proof.slices import TooLargeError
 
 if TYPE_CHECKING:
     from constat.evaluation import DemandEntry
@@ -85,9 +85,7 @@ def _walked(
             tried += 1
             if len(furthest) < MOST_BINDINGS:
                 furthest.append(binding)
-        walker.steps -= 1
-        if walker.steps < 0:
-            raise TooLargeError
+        walker.spend(1)
         if whole:
             continue
         extended = walker.extend(code, order[depth], binding)

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from constat.proof.lateness import TooLargeError
 from constat.proof.settling import BY_CONFIDENCE, BY_CONFIDENCE_AND_SIZE, Steps, settle
-from constat.proof.slices import TooLargeError
 from constat.proof.topk import Effort, Ranking, TopK
 from constat.proof.ways import Ways
 

@@ -23,9 +23,9 @@ from constat.proof.instances import (
     is_hole,
     opened,
 )
+from constat.proof.lateness import TooLargeError
 from constat.proof.ordering import order_of
 from constat.proof.shown import SourceShown, source_shown
-from constat.proof.slices import TooLargeError
 from constat.proof.unprojected import original_row
 from constat.syntax import print_row
 

@@ -27,11 +27,11 @@ from constat.logic import OPEN, Constant, NullCell, Variable, is_wildcard
 from constat.proof.acceptance import Budget, Replay, minimal_reading
 from constat.proof.best import first_nodes
 from constat.proof.confidence import MILLION
+from constat.proof.lateness import LateError, TooLargeError
 from constat.proof.missing import Gap, find_gaps
 from constat.proof.projection import with_projections
 from constat.proof.proofs import Proof, UnshownError, UnsupportedError
 from constat.proof.reading import Reading, accepting_reading, hard_reading
-from constat.proof.slices import LateError, TooLargeError
 from constat.proof.text_sizes import is_too_long
 from constat.proof.unknown import UnknownOutcome
 from constat.proof.unknown_cells import unknown_rows

@@ -21,9 +21,9 @@ from constat.evaluation import Verdict, ignore_event
 from constat.logic import Atom, Constant
 from constat.proof.confidence import MILLION
 from constat.proof.decide import answers_in, confidence_of, decide
+from constat.proof.lateness import TooLargeError
 from constat.proof.proofs import Proof, RuleNode
 from constat.proof.reading import accepting_reading, hard_reading
-from constat.proof.slices import TooLargeError
 from constat.proof.topk import Effort, Ranking, TopK
 from constat.proof.ways import Ways
 

@@ -69,9 +69,9 @@ class _Found:
 class Outside:
     """The external predicates of a reading."""
 
-    def __init__(self, reading: Reading) -> None:
+    def __init__(self, reading: Reading, book: AnswerBook | None = None) -> None:
         self.reading = reading
-        self.book = AnswerBook(reading.calls)
+        self.book = AnswerBook(reading.calls, reading.clock) if book is None else book
         self.usage = Usage()
         self.changed = False
         self._sides: dict[str, _Side] = {}
@@ -193,7 +193,7 @@ class _Side:
         self.answers = answers = book.of(predicate)
         self.reading = reading
         self.given = _given(book, answers, reading)
-        self.rows = Relation(self.given)
+        self.rows = Relation(self.given, reading.clock)
         self.closed = Relation()
         # Of each row whose null cells are filled in this reading, what fills them.
         self.fillings: dict[OpenRow, tuple[Row, Assumption]] = {}

@@ -24,8 +24,9 @@ from constat.proof.instances import (
     is_ground,
     is_hole,
 )
+from constat.proof.lateness import LateError
 from constat.proof.reading import rule_assumption
-from constat.proof.slices import LateError, Slice
+from constat.proof.slices import Slice
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -25,11 +25,11 @@ from constat.proof.committing import commitments_of, sealed, with_commitments
 from constat.proof.confidence import MILLION
 from constat.proof.decide import Decision, agrees, confidence_of
 from constat.proof.decoding import FIRST, read_members, without_wildcards
+from constat.proof.lateness import TooLargeError
 from constat.proof.missing import Gap
 from constat.proof.proofs import Proof, UnsupportedError
 from constat.proof.reading import Reading
 from constat.proof.rebuilding_record import Record, RecordedOutcome, UnrecordedError
-from constat.proof.slices import TooLargeError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

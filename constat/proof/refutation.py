@@ -30,6 +30,7 @@ from constat.proof.counterexamples import (
 )
 from constat.proof.decide import decide
 from constat.proof.instances import is_hole
+from constat.proof.lateness import TooLargeError
 from constat.proof.obstacles import MOST_NEAR, Describing, Obstacle
 from constat.proof.outside import Usage
 from constat.proof.reading import accepting_reading, hard_reading
@@ -195,6 +196,7 @@ class _Refuting:
         self.proofs: list[Tree] = []
         self.proved: dict[Shape, int] = {}
         self.left: set[Shape] = set()
+        self.clock = prober.limits.proving()
 
     def run(self) -> Refutation:
         """Look into the goal and what it rests on, breadth first."""
@@ -210,8 +212,17 @@ class _Refuting:
                 self.left.add(one)
                 found.append(_unexplored(self.shown(one)))
             else:
-                found.append(_Looking(self, one, outcome, reading).lacking())
+                found.append(self.looked_into(one, outcome, reading))
         return Refutation(tuple(found), tuple(self.proofs), len(self.left))
+
+    def looked_into(self, shape: Shape, outcome: Outcome, reading: Reading) -> Lacking:
+        """Look into a conclusion, as far as there is time."""
+        timed = replace(reading, clock=self.clock)
+        try:
+            return _Looking(self, shape, outcome, timed).lacking()
+        except TooLargeError:
+            self.left.add(shape)
+            return _unexplored(self.shown(shape))
 
     def world(self, shape: Shape, *, is_root: bool) -> tuple[Outcome | None, Reading | None]:
         if is_root:
@@ -320,7 +331,8 @@ class _Looking:
             return []
         rows = [row for row in outcome.rows(self.shape[0], ACCEPTED) if OPEN not in row]
         stay = [column for column in self.columns if column != free[-1]]
-        near = [row for row in rows if all(row[column] == relaxed[column] for column in stay)]
+        over = self.refuting.clock.over
+        near = [row for row in over(rows) if all(row[column] == relaxed[column] for column in stay)]
         return [print_row(declared, row) for row in sorted(near, key=str)]
 
     def attempt(self, number: int) -> RuleAttempt:

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from constat.evaluation import UNTIMED, Clock
 from constat.logic import OPEN, NullCell, NullPolicy
+from constat.proof.lateness import timely
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,13 +25,13 @@ Columns = tuple[int, ...]
 class Relation:
     """A growing set of open rows, indexed on demand."""
 
-    def __init__(self, rows: Iterable[OpenRow] = ()) -> None:
+    def __init__(self, rows: Iterable[OpenRow] = (), clock: Clock = UNTIMED) -> None:
         self.rows: dict[OpenRow, None] = dict.fromkeys(rows)
         self._indexes: dict[Columns, tuple[dict[OpenRow, list[OpenRow]], list[OpenRow]]] = {}
         self._star_shapes: set[Columns] = set()
         self.null_columns: set[int] = set()
         self.columns_of_none: set[int] = set()
-        for row in self.rows:
+        for row in timely(clock, self.rows):
             self._note_stars(row)
 
     def add(self, row: OpenRow) -> bool:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from constat.evaluation import UNTIMED
 from constat.proof.best_totals import facts_of
 from constat.proof.confidence import MILLION, rule_confidence
-from constat.proof.slices import TooLargeError, look_at
+from constat.proof.lateness import TooLargeError, look_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

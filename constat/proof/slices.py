@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
-from constat.evaluation import LimitReachedError
 from constat.logic import OPEN
 from constat.proof.groups import Aggregates
 from constat.proof.growth import Growth
@@ -33,6 +32,7 @@ from constat.proof.instances import (
     is_starred,
     known_columns,
 )
+from constat.proof.lateness import TooLargeError, look_at
 from constat.proof.ordering import order_of
 from constat.proof.outside import Outside
 from constat.proof.relation import has_none
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
-    from constat.evaluation import Clock
     from constat.logic import OpenRow, Row
+    from constat.proof.answers import AnswerBook
     from constat.proof.inside import Entry
     from constat.proof.instances import LiteralCode, Pattern, RuleCode, Test, ThresholdCode
     from constat.proof.outside import Fact
@@ -56,30 +56,16 @@ _MOST_PASSES = 10_000
 _STEPS_A_LOOK = 1_000
 
 
-class TooLargeError(Exception):
-    """The slice takes more steps than allowed."""
-
-
-class LateError(TooLargeError):
-    """The slice takes more time than allowed; the text names the limit."""
-
-
-def look_at(clock: Clock) -> None:
-    """Raise ``LateError`` where the time is up."""
-    try:
-        clock.check()
-    except LimitReachedError as limit:
-        raise LateError(str(limit)) from None
-
-
 class Slice:
     """Everything a verdict rests on, found by walking from its roots."""
 
-    def __init__(self, reading: Reading, steps: int | None = None) -> None:
+    def __init__(
+        self, reading: Reading, steps: int | None = None, book: AnswerBook | None = None
+    ) -> None:
         self.reading = reading
         self.program = reading.program
         self.codes: dict[int, RuleCode] = {}
-        self.outside = Outside(reading)
+        self.outside = Outside(reading, book)
         self.inside = Inside(reading, lambda number, columns: order_of(self.code(number), columns))
         self.derived = frozenset(rule.head.predicate for rule in self.program.rules)
         self.aggregates = Aggregates(self)

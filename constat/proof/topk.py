@@ -26,9 +26,9 @@ from enum import Enum
 from typing import TYPE_CHECKING, Final
 
 from constat.proof.confidence import MILLION, rule_confidence
+from constat.proof.lateness import TooLargeError
 from constat.proof.proofs import FactNode
 from constat.proof.settling import BY_CONFIDENCE, BY_HEIGHT, BY_SIZE, Steps, settle
-from constat.proof.slices import TooLargeError
 from constat.proof.ways import Way
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ leaves no trace in the certificate. (`refutation` asks, and goes down into what 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
 
 from constat.proof.attempting import MOST_STEPS, Halt, walk_rule
 from constat.proof.counterexamples import Counterexample, counterexamples
@@ -25,6 +25,7 @@ from constat.proof.instances import (
     is_hole,
     opened,
 )
+from constat.proof.lateness import LateError
 from constat.proof.obstacles import Describing
 from constat.proof.slices import Slice
 from constat.proof.unprojected import original_literal, original_row
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
     from constat.proof.decide import Decision
     from constat.proof.instances import Binding, LiteralCode, Pattern
     from constat.proof.relation import Columns
+
+
+_SECONDS: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +71,16 @@ class Attempt:
 
 def attempts_at(decision: Decision) -> tuple[Attempt, ...]:
     """Say for each rule of the goal's predicate how far it gets."""
-    walker = Slice(decision.reading, steps=MOST_STEPS)
+    # Worth a moment of its own, whenever somebody looks: it proves nothing.
+    clock = decision.reading.clock.anew(_SECONDS)
+    reading = replace(decision.reading, clock=clock)
+    try:
+        return _attempts(decision, Slice(reading, MOST_STEPS, decision.proof.slice.outside.book))
+    except LateError:
+        return ()
+
+
+def _attempts(decision: Decision, walker: Slice) -> tuple[Attempt, ...]:
     pattern = decision.proof.pattern
     columns = tuple(place for place, cell in enumerate(pattern) if cell is not None)
     key: Row = tuple(pattern[column] for column in columns)  # type: ignore[misc]

@@ -60,7 +60,8 @@ class Worlds:
             found = dict.fromkeys(self._told(predicate, shape, delta))
             if self._is_derived(predicate):
                 found.update(dict.fromkeys(self._concluded(predicate, shape, delta)))
-            self.known[key] = [row for row in found if _matches(row, shape)]
+            over = self.limits.running().over
+            self.known[key] = [row for row in over(found) if _matches(row, shape)]
         return self.known[key]  # type: ignore[return-value]  # as it was put there
 
     def key(self, predicate: str) -> tuple[int, ...] | None:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from constat.catalog import QueryMistakeError, SourceFailureError
-from constat.evaluation import Answer, Demand, TierAsked
+from constat.evaluation import Answer, Demand, LimitReachedError, TierAsked
 from constat.store.answer_file import AnswerStoreError
 from constat.store.answer_values import Fresh
 from constat.store.answers import AnswerStore
@@ -32,7 +32,7 @@ from constat.tiers.memory import Memory
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from constat.evaluation import Evidence, Observer
+    from constat.evaluation import Clock, Evidence, Observer
     from constat.logic import Predicate, Row
     from constat.project import Project
     from constat.store.answer_values import Stored
@@ -143,7 +143,7 @@ class CachedAnswers:
         self._report(known, len(demand.keys) - len(missing), len(missing), now)
         return known, missing
 
-    def keep(self, columns: Sequence[int], answer: Answer) -> None:
+    def keep(self, columns: Sequence[int], answer: Answer, clock: Clock) -> None:
         """Keep the answered keys of an answer that the tiers have just given."""
         if not answer.answered or not self._cache.keeping or not self._cache.usable():
             return
@@ -153,8 +153,11 @@ class CachedAnswers:
             tables = self._tables()
             if tables is None:
                 return
-            fresh = self._fresh(columns, _lasting(answer, columns), tables)
-            self._cache.store.keep(fresh, [key_text(key, kinds) for key in keys])
+            fresh = self._fresh(columns, _lasting(answer, columns, clock), tables, clock)
+            texts = [key_text(key, kinds) for key in clock.over(keys)]
+            self._cache.store.keep(fresh, texts)
+        except LimitReachedError:
+            return  # the answer is there, and the time to keep it is not
         except AnswerStoreError as problem:
             self._cache.failed(name, len(keys), problem)
 
@@ -174,7 +177,7 @@ class CachedAnswers:
         found = self._labels.get(id(evidence))
         return evidence if found is None else found[1]
 
-    def _fresh(self, columns: Sequence[int], answer: Answer, tables: str) -> Fresh:
+    def _fresh(self, columns: Sequence[int], answer: Answer, tables: str, clock: Clock) -> Fresh:
         every = [portion.evidence for portion in answer.portions] + list(answer.authorities)
         return Fresh(
             concerns=self._concerns,
@@ -185,7 +188,7 @@ class CachedAnswers:
             fetched_at=min([seconds_now(), *moments(every)]),
             max_age=self._max_age,
             tables=tables,
-            body=answer_text(answer, self._predicate, columns),
+            body=answer_text(answer, self._predicate, columns, clock),
         )
 
     def _tables(self) -> str | None:
@@ -225,7 +228,7 @@ class CachedAnswers:
                     continue
                 keys = self._keys(demand, columns, missing)
                 for stored in store.find(scope, pattern, keys, self._max_age):
-                    if self._take(stored, columns):
+                    if self._take(stored, columns, demand.clock):
                         used.append(stored.id)
                         self._until = min(self._until, stored.fetched_at + self._max_age)
         except AnswerStoreError as problem:
@@ -237,10 +240,13 @@ class CachedAnswers:
     ) -> tuple[str, ...]:
         places = [demand.columns.index(column) for column in columns]
         kinds = [self._predicate.kinds[column] for column in columns]
-        texts = (key_text(tuple(key[place] for place in places), kinds) for key in missing)
+        texts = (
+            key_text(tuple(key[place] for place in places), kinds)
+            for key in demand.clock.over(missing)
+        )
         return tuple(dict.fromkeys(texts))
 
-    def _take(self, stored: Stored, columns: tuple[int, ...]) -> bool:
+    def _take(self, stored: Stored, columns: tuple[int, ...], clock: Clock) -> bool:
         """Load one answer, unless its tables have changed or its text does not fit."""
         label = self._reached(stored)
         if label is None:
@@ -248,7 +254,7 @@ class CachedAnswers:
         answer, problem = None, "is not what was written"
         if stored.whole:
             try:
-                answer = read_answer(stored.body, self._predicate, columns)
+                answer = read_answer(stored.body, self._predicate, columns, clock)
             except ValueError as reason:
                 problem = str(reason)
         if answer is None:
@@ -295,14 +301,16 @@ def scopes(store: AnswerStore, predicate: Predicate, project: Project) -> tuple[
     return tuple(store.scope(concerns(predicate, project, use)) for use in USES)
 
 
-def _lasting(answer: Answer, columns: Sequence[int]) -> Answer:
+def _lasting(answer: Answer, columns: Sequence[int], clock: Clock) -> Answer:
     """Give what an answer says about its answered keys."""
     keys = answer.answered
-    portions = (replace(one, rows=rows_for(one.rows, columns, keys)) for one in answer.portions)
+    portions = (
+        replace(one, rows=rows_for(one.rows, columns, keys, clock)) for one in answer.portions
+    )
     return replace(
         answer,
         portions=tuple(one for one in portions if one.rows),
-        openings=openings_for(answer.openings, columns, keys),
+        openings=openings_for(answer.openings, columns, keys, clock),
     )
 
 

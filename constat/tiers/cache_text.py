@@ -13,7 +13,16 @@ import re
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final, cast
 
-from constat.evaluation import Answer, Assumption, Evidence, Opening, Origin, Portion
+from constat.evaluation import (
+    UNTIMED,
+    Answer,
+    Assumption,
+    Clock,
+    Evidence,
+    Opening,
+    Origin,
+    Portion,
+)
 from constat.logic import (
     OPEN,
     NullCell,
@@ -42,7 +51,9 @@ def key_text(key: Row, kinds: Sequence[Kind]) -> str:
     return _dumped([format_value(v, kind) for v, kind in zip(key, kinds, strict=True)])
 
 
-def answer_text(answer: Answer, predicate: Predicate, columns: Sequence[int]) -> str:
+def answer_text(
+    answer: Answer, predicate: Predicate, columns: Sequence[int], clock: Clock = UNTIMED
+) -> str:
     """Write an answer about keys of those columns."""
     writer = _Writer(predicate)
     kinds = [predicate.kinds[column] for column in columns]
@@ -52,15 +63,15 @@ def answer_text(answer: Answer, predicate: Predicate, columns: Sequence[int]) ->
                 [
                     writer.evidence(portion.evidence),
                     writer.assumption(portion.assumption),
-                    [writer.row(row) for row in portion.rows],
+                    [writer.row(row) for row in clock.over(portion.rows)],
                 ]
                 for portion in answer.portions
             ],
             "openings": [
                 [writer.row(one.row), one.reason, one.tier, writer.assumption(one.assumption)]
-                for one in answer.openings
+                for one in clock.over(answer.openings)
             ],
-            "answered": [key_text(key, kinds) for key in answer.answered],
+            "answered": [key_text(key, kinds) for key in clock.over(answer.answered)],
             "authorities": [writer.evidence(one) for one in answer.authorities],
             "evidence": writer.evidences,
             "assumptions": writer.assumptions,
@@ -68,10 +79,12 @@ def answer_text(answer: Answer, predicate: Predicate, columns: Sequence[int]) ->
     )
 
 
-def read_answer(text: str, predicate: Predicate, columns: Sequence[int]) -> Answer:
+def read_answer(
+    text: str, predicate: Predicate, columns: Sequence[int], clock: Clock = UNTIMED
+) -> Answer:
     """Read an answer; raises `ValueError` where anything does not fit."""
     try:
-        return _Reader(json.loads(text), predicate).answer(columns)
+        return _Reader(json.loads(text), predicate, clock).answer(columns)
     except (TypeError, KeyError, IndexError, AttributeError, RecursionError, ArithmeticError):
         raise ValueError("is not of the form that answers have") from None
 
@@ -120,8 +133,11 @@ def _slot_text(slot: object, kind: Kind) -> str | int | None:
 class _Reader:
     """Reads one document; every value is checked on its way."""
 
-    def __init__(self, document: dict[str, list[list[object]]], predicate: Predicate) -> None:
+    def __init__(
+        self, document: dict[str, list[list[object]]], predicate: Predicate, clock: Clock
+    ) -> None:
         self._document = document
+        self._clock = clock
         self._predicate = predicate
         self._nulls = null_policies(predicate)
         self._columns = predicate.columns
@@ -129,12 +145,12 @@ class _Reader:
         self._assumptions = [_assumption(one) for one in _listed(document["assumptions"])]
 
     def answer(self, columns: Sequence[int]) -> Answer:
-        document = self._document
+        document, over = self._document, self._clock.over
         bound = [self._columns[place] for place in columns]
-        keys = (_row(json.loads(_text(one)), bound) for one in _listed(document["answered"]))
+        keys = (_row(json.loads(_text(one)), bound) for one in over(_listed(document["answered"])))
         return Answer(
             tuple(map(self._portion, _listed(document["portions"]))),
-            tuple(map(self._opening, _listed(document["openings"]))),
+            tuple(map(self._opening, over(_listed(document["openings"])))),
             frozenset(keys),
             tuple(self._evidence[_index(one)] for one in _listed(document["authorities"])),
         )
@@ -145,7 +161,7 @@ class _Reader:
         assumed = self._assumed(assumption)
         if assumed is None and found.origin.assumed:
             raise ValueError("holds a fact of somebody's word without the assumption")
-        return Portion(tuple(map(self._row, _listed(rows))), found, assumed)
+        return Portion(tuple(map(self._row, self._clock.over(_listed(rows)))), found, assumed)
 
     def _row(self, written: object) -> Row:
         """Read a row; numbers in it are the ordinals of null cells."""

@@ -226,7 +226,7 @@ class Chain:
                 lasting,
                 tuple(_authorities(asked).values()),
             )
-            self._kept.found.keep(demand.columns, fresh)
+            self._kept.found.keep(demand.columns, fresh, demand.clock)
         if known.answered:
             told_before = TierAnswer(
                 known.portions, known.openings, known.answered, {}, known.authorities
@@ -331,7 +331,7 @@ class Chain:
         kept = Answer(fresh.portions, fresh.openings, lasting, fresh.authorities)
         self._memory.keep(left.columns, kept)
         if self._kept is not None:
-            self._kept.settled.keep(left.columns, kept)
+            self._kept.settled.keep(left.columns, kept, left.clock)
         failures = {key: tuple(t for t, _ in found) for key, found in asked.failures.items()}
         found = tuple(one for each in conflicts.values() for one in each)
         return replace(_joined(known, fresh), conflicts=found), failures

@@ -39,6 +39,10 @@ def tables(*, weak: bool = False) -> dict[str, Table]:
     return {"e": Table([], rows) if weak else Table(rows), "f": Table([(n, 0) for n, _ in rows])}
 
 
+# All the rows are in one group, which waits for its total.
+THRESHOLD = """p(0) :- e(0, _).
+p(?x) :- f(1, ?x), sum ?b : { p(?y), e(_a, ?b), ?y >= 0 } > 100.
+p(?x) :- f(?x, 0), ?x < 3."""
 RULES = [
     pytest.param("p(?a) :- e(?a, ?b), f(?b, _).", 45, id="join"),
     pytest.param("p(?a) :- e(?a, ?b), ?b > 0.", 28, id="comparison"),
@@ -47,6 +51,7 @@ RULES = [
     pytest.param("p(?n) :- ?n = sum ?b : { e(_a, ?b) }.", 16, id="aggregate"),
     pytest.param("p(?b + 1) :- e(_, ?b).", 23, id="head"),
     pytest.param("p(?b) :- e(?b, _).\np(?b) :- p(?a), e(?a, ?b).", 28, id="recursion"),
+    pytest.param(THRESHOLD, 60, id="threshold"),
 ]
 
 

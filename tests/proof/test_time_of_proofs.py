@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from constat.check import check_certificate
 from constat.engine import LazyEngine
 from constat.evaluation import Limits
-from constat.proof import build_certificate, decide
+from constat.proof import build_certificate, decide, proof_tree
+from constat.proof.refutation import refute
 from constat.proof.topk import Ranking
 from tests.engine.tables import Table, goal, program
 
@@ -77,13 +78,13 @@ def header(decision: Decision) -> dict[str, Any]:
 
 
 def test_what_is_decided_in_time_is_shown_in_the_grace_after_it() -> None:
-    assert decided(f"many({ROWS})", 12.0).verdict.value == "PROVED"
-    assert decided("none(?a)", 12.0).verdict.value == "DISPROVED"
+    assert decided(f"many({ROWS})", 10.4).verdict.value == "PROVED"
+    assert decided("none(?a)", 10.4).verdict.value == "DISPROVED"
 
 
 def test_a_verdict_that_is_not_shown_in_the_grace_is_not_given_out() -> None:
     for question in (f"many({ROWS})", "none(?a)"):
-        late = decided(question, 13.0)
+        late = decided(question, 10.6)
         assert late.verdict.value == "UNRESOLVED"
         assert late.limit == (
             "the time limit of 10 seconds was reached before the goal was shown; "
@@ -93,15 +94,48 @@ def test_a_verdict_that_is_not_shown_in_the_grace_is_not_given_out() -> None:
 
 
 def test_a_better_proof_has_no_grace_and_the_first_one_stands() -> None:
-    for takes, search in ((0.0, "exhausted"), (12.0, "stopped")):
+    for takes, search in ((0.0, "exhausted"), (10.4, "stopped")):
         found = decided("some(1)", takes, exhaust=True)
         assert (found.verdict.value, str(found.confidence)) == ("PROVED_UNDER", "0.9")
         assert header(found)["search"] == search
-    assert decided(f"many({ROWS})", 12.0, ranking=Ranking.HEIGHT).verdict.value == "PROVED"
+    assert decided(f"many({ROWS})", 10.4, ranking=Ranking.HEIGHT).verdict.value == "PROVED"
 
 
 def test_what_is_shown_may_be_looked_at_for_as_long_as_anybody_wants() -> None:
-    decision = decided(f"many({ROWS})", 12.0)
+    decision = decided(f"many({ROWS})", 10.4)
     clock = decision.reading.clock
     clock.check()
     assert clock.left == float("inf")
+
+
+@dataclass
+class Ticking:
+    """A clock that stands still until it is told; then each look at it takes so long."""
+
+    step: float = 0.0
+    time: float = 0.0
+
+    def __call__(self) -> float:
+        self.time += self.step
+        return self.time
+
+
+def test_what_is_tried_for_a_goal_that_fails_takes_a_moment_and_no_more() -> None:
+    engine, analysed, ticking = LazyEngine(), program(COUNTED), Ticking()
+    limits = Limits(seconds=SECONDS, now=ticking, where="constat.yaml").begun()
+    rows: list[Any] = [(n, n + 1) for n in range(9_000)]
+    tables = {"e": Table(rows)}
+    found = decide(engine, analysed, goal("none(?a)", analysed), tables, limits)
+    (whole,) = proof_tree(found).attempts
+    assert (whole.state, whole.tried) == ("failed", 9_000)
+    refuted = refute(engine, found, tables, limits)
+    assert refuted.left == 0
+    assert refuted.lacking[0].state == "absent"
+    ticking.step = 1.0
+    assert [one.state for one in proof_tree(found).attempts] in ([], ["not tried"])
+    late = refute(engine, found, tables, limits)
+    assert late.left == 0  # the time is not up yet
+    ticking.time = SECONDS
+    late = refute(engine, found, tables, limits)
+    assert late.left == 1
+    assert late.lacking[0].state == "not tried"

@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from constat.diagnostics import ConstatError
-from constat.evaluation import Origin
+from constat.evaluation import Answer, Clock, LimitReachedError, Origin, Portion
 from constat.logic import OPEN
 from constat.tiers import CACHE, UNREACHED
+from constat.tiers.cache_text import answer_text, read_answer
+from tests.engine.tables import EVIDENCE
 from tests.tiers.building import assumptions, declare, open_rows, reasons, rows
 from tests.tiers.kept import QUERY, TIER, Place, place
 
@@ -399,3 +401,18 @@ def test_a_locked_file_costs_a_question_and_one_wait(
         with found.run(tier()) as run:
             assert run.ask("tier", (0,), C2).answered == {C2}
             assert len(run.tiers.troubles()) == 1
+
+
+def test_reading_and_writing_many_rows_look_at_the_clock() -> None:
+    kept = tier()
+    answer = Answer((Portion(tuple((f"C{n}", "gold") for n in range(9_000)), EVIDENCE),))
+    looks = iter(range(1_000))
+    clock = Clock(500, "late", lambda: next(looks))
+    text = answer_text(answer, kept, (), clock)
+    assert read_answer(text, kept, (), clock) == answer
+    assert next(looks) >= 6
+    late = Clock(-1, "late", lambda: 0)
+    with pytest.raises(LimitReachedError, match="late"):
+        answer_text(answer, kept, (), late)
+    with pytest.raises(LimitReachedError, match="late"):
+        read_answer(text, kept, (), late)
