@@ -8,6 +8,7 @@ try:
     import importlib
 
     from constat.diagnostics.interruption import exit_code, listen
+    from constat.diagnostics.leaving import leave
 except KeyboardInterrupt:
     # Nobody listens yet: Ctrl-C meets the first imports.
     sys.stderr.write("constat: interrupted\n")
@@ -27,8 +28,8 @@ def main() -> int:
         signals.settle()
     except KeyboardInterrupt as problem:
         sys.stderr.write("constat: interrupted\n")
-        return exit_code(getattr(problem, "number", 2))
-    return code
+        return leave(exit_code(getattr(problem, "number", 2)))
+    return leave(code)
 
 
 if __name__ == "__main__":

@@ -15,6 +15,8 @@ import time
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
+from constat.diagnostics.leaving import LEFT_BEHIND
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -122,6 +124,8 @@ class Worker:
         last = _Piece(_nothing)
         self._pieces.put(last)  # type: ignore[arg-type]  # as in `run`
         self.stuck = not last.wait(_SECONDS_TO_END)
+        if self.stuck and self._thread is not None:
+            self._thread.name = LEFT_BEHIND
         if self.stuck and self._leave is not None:
             self._pieces.put(_Piece(self._leave))
         return not self.stuck

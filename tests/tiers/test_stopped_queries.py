@@ -23,6 +23,7 @@ from constat.catalog.duck import DuckConnection
 from constat.catalog.duck_session import DuckSession
 from constat.catalog.heap import Heap
 from constat.catalog.interruptible import Worker
+from constat.check import check_certificate
 from tests.cli.running import run
 
 if TYPE_CHECKING:
@@ -101,10 +102,43 @@ def test_a_query_of_any_kind_ends_at_its_limit(tmp_path: Path, name: str) -> Non
         watchdog.cancel()
         process.returncode = os.waitstatus_to_exitcode(status)
     shown = (tmp_path / "said").read_text()
+    assert "leaked" not in shown  # what a library says of objects that are still used
     # What gives too much may be settled by what came: a row says nothing against the goal.
     assert process.returncode == 4, shown
     assert "[C05" in shown
     assert used.ru_maxrss < MOST_MEMORY
+
+
+@pytest.mark.parametrize("name", ["quadratic", "pattern in duckdb"])
+def test_a_process_ends_with_what_it_left_behind_and_loses_nothing(
+    tmp_path: Path, name: str
+) -> None:
+    kind, query = HOSTILE[name]
+    (sqlite3 if kind == "sqlite" else duckdb).connect(str(tmp_path / "s.db")).close()
+    (tmp_path / "r.dl").write_text(
+        f'.decl b(i: number, n: number)\n.input b(source="s", query="{query}")\n'
+        ".decl c(n: number)\nc(?n) :- b(1, ?n), ?n < 0.\n"
+    )
+    (tmp_path / "constat.yaml").write_text(
+        f"project: p\nrules: [r.dl]\ndatabases: {{s: {{uri: '{kind}:///s.db'}}}}\n"
+        "limits: {seconds: 1}\n"
+    )
+    scratch, certificate = tmp_path / "scratch", tmp_path / "c.json"
+    scratch.mkdir()
+    words = ["prove", "c(-1)", "--certificate", str(certificate), "--project", str(tmp_path)]
+    ran = subprocess.run(
+        [sys.executable, "-m", "constat", *words],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=WATCHDOG,
+        env={**os.environ, "TMPDIR": str(scratch)},
+    )
+    assert (ran.returncode, ran.stderr) == (4, f"certificate written to {certificate}\n")
+    assert "UNRESOLVED: c(-1)" in ran.stdout
+    assert "the time limit of 1 seconds was reached; `seconds` of `limits` in" in ran.stdout
+    assert check_certificate(certificate.read_bytes()).accepted
+    assert list(scratch.iterdir()) == []
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="no bound elsewhere")
