@@ -10,6 +10,7 @@ import re
 import string
 from collections import Counter
 from functools import lru_cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -396,11 +397,15 @@ _DIFF: Final = re.compile(
 _SETTING: Final = re.compile(r"^\s*(?:\[[\w .\"'-]{1,60}\]\s*$|[A-Za-z_][\w.-]{0,40}\s*=\s*\S)")
 # Letters that look like others, or like none: each is read as one that has the same meaning.
 _WIDE_COLON: Final = 0xFF1A
-_LOOKS: Final = {
-    **{code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F) if code != _WIDE_COLON},
-    **dict.fromkeys((0xAD, *range(0x200B, 0x2010), *range(0x202A, 0x202F), 0x2060, 0xFEFF), 0x20),
-    **dict.fromkeys((0x0B, 0x0C, 0x85, 0x2028, 0x2029), 0x0A),
-}
+_LOOKS: Final = MappingProxyType(
+    {
+        **{code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F) if code != _WIDE_COLON},
+        **dict.fromkeys(
+            (0xAD, *range(0x200B, 0x2010), *range(0x202A, 0x202F), 0x2060, 0xFEFF), 0x20
+        ),
+        **dict.fromkeys((0x0B, 0x0C, 0x85, 0x2028, 0x2029), 0x0A),
+    }
+)
 _ALONE: Final = re.compile(r"\r(?!\n)")
 _TAG: Final = re.compile(r"<(?P<name>[A-Za-z][\w:.-]{0,40})(?:\s[^<>\n]{0,300})?(?<!/)>")
 _QUOTE_TAG: Final = re.compile(
