@@ -13,6 +13,7 @@ import importlib
 import os
 import sys
 import warnings
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Final
 
@@ -51,11 +52,6 @@ def sorts_slowly(description: Path) -> bool:
 
 def _is_released() -> bool:
     """Whether numpy was built for all processors: one that needs AVX-512 must not be denied it."""
-    from importlib.metadata import (  # noqa: PLC0415  it loads thirty modules
-        PackageNotFoundError,
-        distribution,
-    )
-
     try:
         wheel = distribution("numpy").read_text("WHEEL") or ""
     except PackageNotFoundError:

@@ -9,6 +9,7 @@ searched only for a tier without a factory. Example: `tiers: {crm: {factory: "ac
 from __future__ import annotations
 
 import importlib
+import importlib.metadata
 from typing import TYPE_CHECKING, Final, cast
 
 from constat.diagnostics import ConstatError, Diagnostic
@@ -84,9 +85,7 @@ def _factory(declared: CustomTier) -> Callable[[TierSettings], Tier]:
         except Exception as problem:
             raise _mistake(declared, f"its module fails ({type(problem).__name__})") from problem
     else:
-        from importlib.metadata import entry_points  # noqa: PLC0415  it loads thirty modules
-
-        entries = entry_points(group=_GROUP, name=declared.name)
+        entries = importlib.metadata.entry_points(group=_GROUP, name=declared.name)
         try:
             found = next((entry.load() for entry in entries), None)
         except Exception as problem:

@@ -178,7 +178,7 @@ def test_a_proof_over_plain_queries_loads_no_parser(tmp_path: Path) -> None:
     program = (
         "import sys\nfrom constat.cli.entry import main\n"
         "code = main(['prove', 'p(1)', '-q', '--project', sys.argv[1]])\n"
-        "sys.exit(90 if {'sqlglot', 'importlib.metadata'} & sys.modules.keys() else code)"
+        "sys.exit(90 if 'sqlglot' in sys.modules else code)"
     )
     words = [sys.executable, "-c", program, str(tmp_path)]
     assert subprocess.run(words, capture_output=True, check=False).returncode == 0
