@@ -3,10 +3,13 @@
 A library in whose callback the exception is raised may swallow it, or put another in its place. So
 the handler remembers the signal too, and `check_interrupted` raises it again: before a source is
 asked, before anything is written, and at the end of the command. The installed handler remembers.
+While a module is being loaded nothing is raised, since libraries in C abort the process then: the
+signal is sent again a moment later.
 """
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import threading
@@ -19,6 +22,13 @@ if TYPE_CHECKING:
 
 _NUMBERS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _KILLED: Final = 128
+_MOMENT: Final = 0.02
+"""Seconds after which a signal is sent again that met the loading of a module."""
+
+_MOST_MOMENTS: Final = 250
+"""So often a signal is sent again; then it is raised wherever the program stands."""
+
+_LOADER: Final = "<frozen importlib._bootstrap>"
 
 
 class SignalError(KeyboardInterrupt):
@@ -36,17 +46,32 @@ class Interruption:
         self.number = 0
         self._holds = 0
         self._settled = False
+        self._postponed = 0
+        self._moments = 0
 
-    def __call__(self, number: int, _: FrameType | None) -> None:
+    def __call__(self, number: int, frame: FrameType | None) -> None:
         """Raise the signal where the program stands, unless it comes too late."""
         if self._settled or (self._holds and number == signal.SIGINT):
             return
         self.number = number
-        self.raise_again()
+        if self._moments < _MOST_MOMENTS and _is_loading(frame):
+            self._postponed = number
+            self._moments += 1
+            timer = threading.Timer(_MOMENT, self._send_again)
+            timer.daemon = True
+            timer.start()
+        else:
+            self.raise_again()
+
+    def _send_again(self) -> None:
+        """Send the signal that was postponed, unless it has been raised or forgotten since."""
+        if self._postponed and not self._settled:
+            os.kill(os.getpid(), self._postponed)
 
     def raise_again(self) -> None:
         """Raise the signal that has come, if there was one, and nothing is being committed."""
         if self.number and not self._holds and not self._settled:
+            self._postponed = 0
             raise SignalError(self.number)
 
     def hold(self) -> None:
@@ -60,7 +85,7 @@ class Interruption:
 
     def forget(self) -> None:
         """Go on as if no signal had come."""
-        self.number = 0
+        self.number = self._postponed = 0
 
     def settle(self) -> None:
         """Ignore signals from now on: how the command ends is decided."""
@@ -146,6 +171,15 @@ def _listening() -> Interruption | None:
         if isinstance(handler, Interruption):
             return handler
     return None
+
+
+def _is_loading(frame: FrameType | None) -> bool:
+    """Tell whether a module is being loaded where a signal came."""
+    while frame is not None:
+        if frame.f_code.co_filename == _LOADER:
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _under_way() -> bool:

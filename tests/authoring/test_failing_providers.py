@@ -40,7 +40,7 @@ def cut_short(asked: Asked) -> Answer:
 
 
 def late(_: Asked) -> Answer:
-    time.sleep(1.5)
+    time.sleep(5)
     return Raw(500)
 
 
@@ -79,7 +79,7 @@ def test_a_question_in_whose_middle_the_provider_fails(
     with mock.patch.dict(os.environ, ENVIRONMENT), ModelServer(answering) as server:
         path = ask_server(shop, server, provider=provider) / "constat.yaml"
         config = yaml.safe_load(path.read_text("utf-8"))
-        config["models"]["named"]["author"]["seconds"] = 1 if fails is late else 20
+        config["models"]["named"]["author"]["seconds"] = 4 if fails is late else 200
         path.write_text(yaml.safe_dump(config), "utf-8")
         ran = run("ask", CLOSED, "--project", shop, "--format", "json")
         assert (ran.code, ran.out) == (2, "")

@@ -307,6 +307,38 @@ listen()
 open(told, "w").close()
 sys.exit(main())
 """
+_STRUCK: Final = """
+import os, signal
+os.kill(os.getpid(), signal.SIGINT)
+whole = True
+"""
+_LOADING: Final = """
+import sys, time
+from constat.diagnostics.interruption import SignalError, listen
+listen()
+try:
+    import struck
+    time.sleep(60)
+except SignalError as caught:
+    print(caught.number, struck.whole)
+"""
+
+
+def test_a_module_that_is_being_loaded_is_loaded_whole_before_a_signal_ends_anything(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "struck.py").write_text(_STRUCK)
+    done = subprocess.run(
+        [sys.executable, "-c", _LOADING],
+        env={**os.environ, "PYTHONPATH": f"{ROOT}:{tmp_path}"},
+        capture_output=True,
+        text=True,
+        timeout=LONGEST,
+        check=False,
+    )
+    assert done.stdout == f"{int(signal.SIGINT)} True\n", done.stderr
+
+
 _KILLED: Final = """
 import os, signal, sys
 del sys.argv[1:4]

@@ -271,7 +271,7 @@ HOSTILE = [
 @pytest.mark.parametrize("number", range(len(HOSTILE)))
 def test_hostile_texts_end_soon(number: int) -> None:
     text = HOSTILE[number]
-    start = time.perf_counter()
+    start = time.process_time()
     for name in TYPES.branches:
         is_of_type(text, Column("c", name, MADE, structures=TYPES))
     if is_structure(text):
@@ -281,7 +281,7 @@ def test_hostile_texts_end_soon(number: int) -> None:
             parts.field_of(MADE)(text, 0)
         constructor_of(text)
         field_of(MADE)(text, 1)
-    assert time.perf_counter() - start < 20, text[:9]
+    assert time.process_time() - start < 20, text[:9]
 
 
 def test_a_long_list_is_walked_in_linear_time() -> None:
