@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from constat.logic import Atom, OpenRow
     from tests.oracle.naive import World
 
-    Evaluate = Callable[[AnalysedProgram, World, Atom], tuple[int, set[OpenRow]]]
+    Answer = tuple[int, set[OpenRow]]
+    Ask = Callable[[Atom], Answer]
+    Evaluate = Callable[[AnalysedProgram, World], Ask]
 
 CASES = language_cases()
 RUN = [case for case in CASES if case.expectations]
@@ -36,20 +38,27 @@ VERDICTS = dict(
 )
 
 
-def by_oracle(found: AnalysedProgram, outside: World, goal: Atom) -> tuple[int, set[OpenRow]]:
+def by_oracle(found: AnalysedProgram, outside: World) -> Ask:
     expected = truth(found, outside)
-    strength = expected.strength(goal)
-    least = CERTAIN if strength == CERTAIN else ACCEPTED
-    return strength, under(goal, expected.rows(goal.predicate, least))
+
+    def ask(goal: Atom) -> Answer:
+        strength = expected.strength(goal)
+        least = CERTAIN if strength == CERTAIN else ACCEPTED
+        return strength, under(goal, expected.rows(goal.predicate, least))
+
+    return ask
 
 
-def by_engine(found: AnalysedProgram, outside: World, goal: Atom) -> tuple[int, set[OpenRow]]:
-    outcome = LazyEngine().evaluate(found, goal, tables(found, outside), LIMITS, exhaust=True)
-    strength = outcome.strength(goal)
-    stopping = LazyEngine().evaluate(found, goal, tables(found, outside), LIMITS)
-    assert stopping.strength(goal) == strength
-    least = CERTAIN if strength == CERTAIN else ACCEPTED
-    return strength, under(goal, outcome.rows(goal.predicate, least))
+def by_engine(found: AnalysedProgram, outside: World) -> Ask:
+    def ask(goal: Atom) -> Answer:
+        outcome = LazyEngine().evaluate(found, goal, tables(found, outside), LIMITS, exhaust=True)
+        strength = outcome.strength(goal)
+        stopping = LazyEngine().evaluate(found, goal, tables(found, outside), LIMITS)
+        assert stopping.strength(goal) == strength
+        least = CERTAIN if strength == CERTAIN else ACCEPTED
+        return strength, under(goal, outcome.rows(goal.predicate, least))
+
+    return ask
 
 
 @pytest.mark.parametrize("evaluate", [by_oracle, by_engine])
@@ -58,10 +67,10 @@ def test_the_goals_of_a_case_have_their_verdicts_and_rows(
     case: LanguageCase, evaluate: Evaluate
 ) -> None:
     found = program(case.rules)
-    outside = world(found, case.facts)
+    ask = evaluate(found, world(found, case.facts))
     for one in case.expectations:
         goal = parse_goal(one.goal, found.program)
-        strength, rows = evaluate(found, outside, goal)
+        strength, rows = ask(goal)
         assert VERDICTS[strength] == one.verdict, one.goal
         if one.rows:
             assert rows == {parse_fact(row, found.program)[1] for row in one.rows}, one.goal

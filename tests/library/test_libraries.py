@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,9 +27,9 @@ def by_name(path: Path) -> str:
     return path.name
 
 
-@pytest.fixture(scope="module")
-def runs() -> dict[Path, CasesRun]:
-    return {folder: run_cases([folder]) for folder in LIBRARIES}
+@cache
+def ran(folder: Path) -> CasesRun:
+    return run_cases([folder])
 
 
 def test_every_folder_of_rules_is_a_library_with_cases_and_a_readme() -> None:
@@ -37,17 +38,15 @@ def test_every_folder_of_rules_is_a_library_with_cases_and_a_readme() -> None:
 
 
 @pytest.mark.parametrize("folder", LIBRARIES, ids=by_name)
-def test_all_cases_of_a_library_are_as_expected(folder: Path, runs: dict[Path, CasesRun]) -> None:
-    run = runs[folder]
+def test_all_cases_of_a_library_are_as_expected(folder: Path) -> None:
+    run = ran(folder)
     assert [(case.file, case.diagnostics) for case in run.cases if case.diagnostics] == []
     assert [f"{one.span}: {one.goal}: {one.problem}\n{one.proof}" for one in run.failures] == []
 
 
 @pytest.mark.parametrize("folder", LIBRARIES, ids=by_name)
-def test_the_cases_of_a_library_make_every_rule_fire(
-    folder: Path, runs: dict[Path, CasesRun]
-) -> None:
-    (library,) = runs[folder].libraries
+def test_the_cases_of_a_library_make_every_rule_fire(folder: Path) -> None:
+    (library,) = ran(folder).libraries
     assert library.coverage.complete
     assert [rule.id for rule in library.coverage.never_fired] == []
     never_true = [
@@ -60,15 +59,13 @@ def test_the_cases_of_a_library_make_every_rule_fire(
 
 
 @pytest.mark.parametrize("folder", LIBRARIES, ids=by_name)
-def test_the_cases_of_a_library_have_proofs_refutations_and_open_goals(
-    folder: Path, runs: dict[Path, CasesRun]
-) -> None:
-    verdicts = {one.verdict for one in runs[folder].results}
+def test_the_cases_of_a_library_have_proofs_refutations_and_open_goals(folder: Path) -> None:
+    verdicts = {one.verdict for one in ran(folder).results}
     assert {"PROVED", "DISPROVED", "UNRESOLVED"} <= verdicts
 
 
-def test_the_cases_of_the_customer_library_have_every_verdict(runs: dict[Path, CasesRun]) -> None:
-    run = runs[ROOT / "rules" / "customer-value"]
+def test_the_cases_of_the_customer_library_have_every_verdict() -> None:
+    run = ran(ROOT / "rules" / "customer-value")
     assert {one.verdict for one in run.results} == {verdict.value for verdict in Verdict}
 
 
