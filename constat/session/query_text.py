@@ -159,12 +159,11 @@ class _QueryReader(GoalReader):
     def term(self, column: Column, argument: Argument | None) -> Term:
         """Turn an argument into a term; variables may come again."""
         if argument is None or argument.form == "wild":
-            self._hidden += 1
             if argument is not None and argument.name:
                 # Written by name it is read, as in rules; nobody can type a name with a point.
+                self._hidden += 1
                 return Variable(f"_{column.name}.{self._hidden}", argument.span)
-            # As rules have it: nobody can type the name `_1`.
-            return Variable(f"_{self._hidden}", None if argument is None else argument.span)
+            return self.unread(0, None if argument is None else argument.span)
         if argument.form != "variable":
             return self.constant(column, argument)
         if not self._negated:
@@ -173,6 +172,11 @@ class _QueryReader(GoalReader):
             )
             self.columns.setdefault(argument.text, named)
         return Variable(argument.text, argument.span)
+
+    def unread(self, place: int, span: Span | None) -> Variable:
+        """Give a variable that no other atom of the query has, as rules have it."""
+        self._hidden += 1
+        return Variable(f"_{self._hidden}", span)
 
     def _comparison(self, read: _Compared) -> Comparison:
         sides = [read.left, read.right]

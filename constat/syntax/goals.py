@@ -102,12 +102,16 @@ class GoalReader:
         nullable = zip(given, null_policies(predicate), strict=True)
         terms = tuple(
             # Where a cell may be null it matters that the goal does not read it; by name it does.
-            Variable(f"_{place + 1}", None if argument is None else argument.span)
+            self.unread(place, None if argument is None else argument.span)
             if policy is not None and (argument is None or _is_left_open(argument))
             else self.term(column, argument)
             for place, ((column, argument), policy) in enumerate(nullable)
         )
         return predicate, terms
+
+    def unread(self, place: int, span: Span | None) -> Variable:
+        """Give the variable of a column that is not read, the only one of its name."""
+        return Variable(f"_{place + 1}", span)
 
     def assign(self, predicate: Predicate, arguments: list[Argument], span: Span) -> list[_Given]:
         """Give each column its argument, by name or by position."""
