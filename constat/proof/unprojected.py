@@ -17,16 +17,21 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from constat.analysis import AnalysedProgram
-    from constat.logic import Literal, OpenRow
+    from constat.logic import Literal, OpenRow, Rule
 
 _MARK = ".some"
 
 
 def original_literal(program: AnalysedProgram, literal: Literal) -> Literal:
     """Return a literal as the rule has it; only negated atoms are projected."""
+    return written_literal(program.program.rules, literal)
+
+
+def written_literal(rules: Sequence[Rule], literal: Literal) -> Literal:
+    """Return a literal as the rule has it; ``rules`` has those of the projections."""
     if not isinstance(literal, Negative) or _MARK not in literal.atom.predicate:
         return literal
-    inner, places = _projected(program, literal.atom.predicate)
+    inner, places = _projected(rules, literal.atom.predicate)
     terms = tuple(
         Variable(f"_{column + 1}") if place is None else literal.atom.terms[place]
         for column, place in enumerate(places)
@@ -38,13 +43,13 @@ def original_row(program: AnalysedProgram, predicate: str, row: OpenRow) -> tupl
     """Return the predicate and shape that a row is about."""
     if _MARK not in predicate:
         return predicate, row
-    inner, places = _projected(program, predicate)
+    inner, places = _projected(program.program.rules, predicate)
     return inner, tuple(OPEN if place is None else row[place] for place in places)
 
 
-def _projected(program: AnalysedProgram, predicate: str) -> tuple[str, Sequence[int | None]]:
+def _projected(rules: Sequence[Rule], predicate: str) -> tuple[str, Sequence[int | None]]:
     """Return what a predicate projects, and for each column of that its place here."""
-    rule = next(rule for rule in program.rules if rule.head.predicate == predicate)
+    rule = next(rule for rule in rules if rule.head.predicate == predicate)
     (literal,) = rule.body
     if not isinstance(literal, Positive):
         raise TypeError(literal)

@@ -7,6 +7,7 @@ is that relation. A certificate carries the rule: whoever reads its leaves again
 from __future__ import annotations
 
 import importlib
+import re
 from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
@@ -23,16 +24,19 @@ from constat.logic import (
     Predicate,
     Rule,
     Variable,
+    is_wildcard,
+    literal_variables,
     outer_names,
 )
 from constat.proof.decoding import decode_program
+from constat.proof.unprojected import written_literal
 from constat.syntax import parse_goal, parse_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from constat.analysis import AnalysedProgram
-    from constat.logic import Literal
+    from constat.logic import Literal, Term
 
 ASKED: Final = "the.goal"
 """The relation of such a goal; no text can spell it, so it is nothing that a project declares."""
@@ -57,13 +61,26 @@ def read_goal(text: str, program: AnalysedProgram) -> AskedGoal:
     try:
         goal = parse_goal(text, program.program)
         if program.program.predicates[goal.predicate].given:
-            return replace(_over_literals([Positive(goal)], program), text=_plain(text))
+            return _telling(_over_literals([Positive(goal)], program), _plain(text))
         return AskedGoal(check_goal(goal, program), program)
     except ConstatError as problem:
         if not {one.code for one in problem.diagnostics} <= _MORE:
             raise
-        found = _conjunction(text, program, problem)
-        return replace(found, text=_plain(text))
+        return _telling(_conjunction(text, program, problem), _plain(text))
+
+
+def _telling(asked: AskedGoal, text: str) -> AskedGoal:
+    """Give the relation of a goal the sentence that says it: what was typed."""
+    analysed = asked.program
+    relation = analysed.program.predicates[asked.atom.predicate]
+    if asked.atom.predicate != ASKED or "{" in text:
+        return replace(asked, text=text)
+    names = "|".join(re.escape(one.name) for one in relation.columns)
+    says = re.sub(rf"\?({names})\b", r"{\1}", text) if names else text
+    told = replace(relation, attributes={**relation.attributes, "says": says})
+    predicates = {**analysed.program.predicates, ASKED: told}
+    program = replace(analysed.program, predicates=predicates)
+    return AskedGoal(asked.atom, replace(analysed, program=program), text)
 
 
 def _plain(text: str) -> str:
@@ -162,8 +179,30 @@ def with_asked(document: Mapping[str, Any], program: AnalysedProgram) -> Analyse
         return program
     base = program.program
     declared = {name: one for name, one in carried.program.predicates.items() if _is_asked(name)}
-    joined = replace(base, predicates={**base.predicates, **declared}, rules=(*base.rules, *own))
+    try:
+        rules = [replace(one, body=_as_written(one.body, carried.rules)) for one in own]
+    except (StopIteration, TypeError, ValueError):
+        # A projection that nothing projects: no goal has such a rule.
+        return program
+    joined = replace(base, predicates={**base.predicates, **declared}, rules=(*base.rules, *rules))
     return analyse(joined, []) or program
+
+
+def _as_written(body: Sequence[Literal], rules: Sequence[Rule]) -> tuple[Literal, ...]:
+    """Give a body as it was before its negated atoms were projected."""
+    number = sum(1 for literal in body for _ in literal_variables(literal))
+    found: list[Literal] = []
+    for literal in body:
+        written = written_literal(rules, literal)
+        if isinstance(written, Negative) and written is not literal:
+            # Numbered anew: the projection has numbered them by its columns.
+            terms: list[Term] = []
+            for term in written.atom.terms:
+                number += 1
+                terms.append(Variable(f"_{number}") if is_wildcard(term) else term)
+            written = Negative(replace(written.atom, terms=tuple(terms)))
+        found.append(written)
+    return tuple(found)
 
 
 def _is_asked(name: str) -> bool:

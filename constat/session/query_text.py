@@ -173,7 +173,7 @@ class _QueryReader(GoalReader):
             self.columns.setdefault(argument.text, named)
         return Variable(argument.text, argument.span)
 
-    def unread(self, place: int, span: Span | None) -> Variable:
+    def unread(self, place: int, span: Span | None) -> Variable:  # noqa: ARG002  goals have it
         """Give a variable that no other atom of the query has, as rules have it."""
         self._hidden += 1
         return Variable(f"_{self._hidden}", span)

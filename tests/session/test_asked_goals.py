@@ -61,6 +61,13 @@ def test_the_rule_of_another_goal_is_another_verdict(session: Session) -> None:
     assert [one[1][0] for one in rule["body"]] == ["is_vip", "customer"]
 
 
+def test_such_a_goal_is_told_as_it_was_typed(session: Session) -> None:
+    goal = "customer_revenue(C001, ?r), !blocked(C001)"
+    document = json.loads(session.prove(goal).certificate)
+    (relation,) = [one for one in document["declarations"] if one["name"] == "the.goal"]
+    assert relation["says"] == "customer_revenue(C001, {r}), !blocked(C001)"
+
+
 def test_a_changed_rule_of_the_project_is_noticed(shop: Path) -> None:
     with Session(shop) as session:
         certificate = session.prove("is_vip(C001), customer(C001)").certificate
