@@ -1,14 +1,14 @@
 """Check what people get wrong in aggregates, and what other engines then answer without a word.
 
 In: a draft. Out: diagnostics C0207 and C0209. Invariant: afterwards the target of an aggregate is
-local to it, and in a body of several atoms every column that tells rows apart has a name.
+local to it, and in a body of several atoms every column that tells rows apart has a name, but for
+columns that may be null: a name would read them, and rows without a value would drop out.
 Example: `sum ?v : { sale(_, ?p, ?v), ok(?p) }` adds equal amounts of different sales once or
 twice, depending on the engine: `_` must be named.
 """
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -20,20 +20,19 @@ from constat.logic import (
     Negative,
     Positive,
     Variable,
+    is_wildcard,
     literal_variables,
+    null_policies,
     outer_names,
     term_variables,
 )
-from constat.syntax import Mode, print_literal, print_term
+from constat.syntax import print_literal, print_term
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from constat.analysis.draft import Draft
     from constat.logic import Atom, Comparison, Literal, Predicate, Rule, Term
-
-_WILDCARD = re.compile(r"_[0-9]+\Z")
-
 
 # One value of several equal ones is as good as another.
 _BLIND = frozenset({"min", "max"})
@@ -45,9 +44,8 @@ def check_aggregates(draft: Draft) -> None:
         for literal in rule.body:
             if isinstance(literal, Aggregate):
                 draft.diagnostics.extend(_used_outside(rule, literal))
-                lost = _wildcards(draft, literal)
-                blind = literal.function in _BLIND and draft.mode is Mode.SOUFFLE
-                draft.diagnostics.extend(map(as_warning, lost) if blind else lost)
+                if literal.function not in _BLIND:
+                    draft.diagnostics.extend(_wildcards(draft, literal))
 
 
 def without_shadows(rule: Rule, diagnostics: list[Diagnostic]) -> Rule:
@@ -144,36 +142,43 @@ def _wildcards(draft: Draft, aggregate: Aggregate) -> Iterator[Diagnostic]:
     found = [one.atom for one in aggregate.body if isinstance(one, Positive)]
     if len(atoms) < 2:  # noqa: PLR2004 - in one atom each row is one assignment
         return
-    for atom in atoms:
-        for term in atom.terms:
-            # In a structure that is denied `_` is a mistake of its own.
-            inside = isinstance(term, Variable) or atom in found
-            wildcard = _wildcard_in(term) if inside else None
-            if wildcard is not None:
-                yield _nameless(draft.predicates, aggregate, atom, wildcard)
-                break
+    # In an atom that is denied `_` is a mistake of its own.
+    for atom in found:
+        nameless = list(_nameless(draft.predicates.get(atom.predicate), atom))
+        if nameless:
+            yield _to_be_named(draft.predicates, aggregate, nameless)
 
 
-def _wildcard_in(term: Term) -> Variable | None:
-    """Give the first `_` of a term, also one in a structure."""
-    return next((one for one in term_variables(term) if _WILDCARD.match(one.name)), None)
+def _nameless(predicate: Predicate | None, atom: Atom) -> Iterator[tuple[str, Variable]]:
+    """Yield each `_` that is to be named, after its column.
+
+    Where the key is named, no two rows agree in all that is named. A name would read a column that
+    may be null, and rows without a value would drop out: there `_` is a binding of its own.
+    """
+    terms = enumerate(atom.terms)
+    wild = [(place, v) for place, term in terms for v in term_variables(term) if is_wildcard(v)]
+    if predicate is None or predicate.arity != len(atom.terms):
+        yield from (("id", one) for _, one in wild)
+        return
+    # That rows of a derived predicate have one key is nobody's promise.
+    key = predicate.key if predicate.source else ()
+    nulls = null_policies(predicate)
+    for place, one in wild:
+        reads = nulls[place] is not None and is_wildcard(atom.terms[place])
+        if not reads and (not key or place in key):
+            yield predicate.columns[place].name, one
 
 
-def _nameless(
-    known: Mapping[str, Predicate], aggregate: Aggregate, atom: Atom, wildcard: Variable
+def _to_be_named(
+    known: Mapping[str, Predicate], aggregate: Aggregate, nameless: list[tuple[str, Variable]]
 ) -> Diagnostic:
-    predicate = known.get(atom.predicate)
-    named: Aggregate = aggregate
-    for other, term in enumerate(atom.terms):
-        for one in term_variables(term):
-            if _WILDCARD.match(one.name):
-                declared = predicate is not None and other < len(predicate.columns)
-                name = predicate.columns[other].name if predicate and declared else "id"
-                named = _renamed(named, one, Variable(f"_{_fresh(named, name)}"))
+    named = aggregate
+    for column, one in nameless:
+        named = _renamed(named, one, Variable(f"_{_fresh(named, column)}"))
     return Diagnostic(
         "C0209",
         "`_` in an aggregate over several atoms can lose rows",
-        wildcard.span or atom.span,
+        nameless[0][1].span or aggregate.span,
         label="two rows that differ only here could count once",
         note="an aggregate ranges over the bindings of its variables; other engines merge rows "
         "that agree in the named ones, and no test shows it before two rows have equal values",

@@ -45,7 +45,7 @@ def _without_policy(predicate: Predicate) -> set[int]:
 
 def _read(draft: Draft, rule: Rule, without: dict[str, set[int]]) -> Iterator[Diagnostic]:
     told: set[tuple[str, int]] = set()
-    for literal in _flat(rule.body):
+    for literal in flat(rule.body):
         if not isinstance(literal, Positive | Negative):
             continue
         atom = literal.atom
@@ -58,7 +58,8 @@ def _read(draft: Draft, rule: Rule, without: dict[str, set[int]]) -> Iterator[Di
                 yield _missing_policy(term, draft.predicates[atom.predicate], place)
 
 
-def _flat(body: tuple[Literal, ...]) -> Iterator[Literal]:
+def flat(body: tuple[Literal, ...]) -> Iterator[Literal]:
+    """Yield the literals of a body; of an aggregate those inside it."""
     for literal in body:
         yield from literal.body if isinstance(literal, Aggregate) else (literal,)
 

@@ -11,9 +11,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from constat.analysis.nullable import flat
 from constat.analysis.sentences import named_in_sentence, sentences
 from constat.analysis.unbound import occurrences
 from constat.diagnostics import Diagnostic, Severity, nearest
+from constat.logic import Negative, Positive, null_policies
 from constat.syntax import Mode, print_term
 
 if TYPE_CHECKING:
@@ -30,7 +32,9 @@ def check_singletons(draft: Draft) -> None:
     for rules in rules_of_text(draft.program.rules):
         for variable, names in _single(rules):
             if variable.span is None or variable.span not in reported:
-                found = replace(_used_once(variable, names, rules[0]), severity=severity)
+                reads = any(_may_be_null(draft, rule, variable) for rule in rules)
+                told = _used_once(variable, names, rules[0], reads=reads)
+                found = replace(told, severity=severity)
                 draft.diagnostics.append(found)
 
 
@@ -77,10 +81,26 @@ def _single(rules: list[Rule]) -> Iterator[tuple[Variable, set[str]]]:
         yield first[name], near
 
 
-def _used_once(variable: Variable, names: set[str], rule: Rule) -> Diagnostic:
+def _may_be_null(draft: Draft, rule: Rule, variable: Variable) -> bool:
+    """Tell whether it stands in a column where a row may have no value that is known."""
+    return any(
+        policy is not None and term == variable
+        for literal in flat(rule.body)
+        if isinstance(literal, Positive | Negative)
+        and (predicate := draft.predicates.get(literal.atom.predicate)) is not None
+        for term, policy in zip(literal.atom.terms, null_policies(predicate), strict=False)
+    )
+
+
+def _used_once(variable: Variable, names: set[str], rule: Rule, *, reads: bool) -> Diagnostic:
     shown = print_term(variable)
     near = nearest(variable.name, names)
     edit = f"write `_{variable.name}` or `_` if any value will do"
+    if reads:
+        edit = (
+            f"write `_{variable.name}` if the row must have a value there, "
+            "`_` if it may be null as well"
+        )
     if near is not None:
         edit = f"write `?{near}` if that was meant; {edit}"
     return Diagnostic(

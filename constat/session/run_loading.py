@@ -35,7 +35,7 @@ _DIFFERENT: Final = frozenset(
 )
 # What is a warning in souffle mode and an error in strict mode.
 _SOFTENED: Final = frozenset(
-    {"C0116", "C0134", "C0135", "C0137", "C0175", "C0206", "C0207", "C0209", "C0210", "C0223"}
+    {"C0116", "C0134", "C0135", "C0137", "C0175", "C0206", "C0207", "C0210", "C0223"}
 )
 
 

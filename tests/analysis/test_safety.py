@@ -7,7 +7,7 @@ import pytest
 from constat.analysis import analyse
 from constat.diagnostics import Diagnostic
 from constat.logic import Apply, Atom, Constant, Kind, Positive, Program, Rule, Variable
-from tests.analysis.programs import codes, found, the
+from tests.analysis.programs import codes, diagnostics_of, found, the
 
 
 @pytest.mark.parametrize(
@@ -130,6 +130,18 @@ def test_a_misspelt_name_gets_the_other_name() -> None:
     first, second = found("chosen(?customer) :- customer(?customer, _), tier(?custmer, ?rank).")
     assert "`?customer`" in first.help
     assert "meant" not in second.help
+
+
+def test_where_a_row_may_be_null_the_edit_says_which_one_asks_for_a_value() -> None:
+    text = ".decl gone(id: number)\n.decl s(id: number, @[null = {}] left_on: Date)\n"
+    rule = "gone(?s) :- s(?s, ?l)."
+    for word in ("none", "maybe", "unknown"):
+        (one,) = diagnostics_of(text.format(word) + rule)
+        assert one.help.endswith(
+            "write `_l` if the row must have a value there, `_` if it may be null as well"
+        )
+    (one,) = diagnostics_of(text.format("skip") + rule)
+    assert one.help.endswith("write `_l` or `_` if any value will do")
 
 
 def test_what_safety_reports_is_not_reported_as_used_once() -> None:

@@ -68,6 +68,11 @@ PROGRAMS: Final = {
     "greatest beside a null column": "p(?m) :- ?m = max ?x : { e(?x, _) }.",
     "error in an aggregate": "p(?s) :- ?s = sum 1 / ?x : { e(?x, _) }.",
     "aggregate of a join": "p(?n) :- ?n = count : { e(_x, ?y), f(?y) }.",
+    "aggregate of a join beside a null column": "p(?n) :- ?n = count : { e(?x, _), f(?x) }.",
+    "sum of a join beside two null columns": (
+        "p(?s) :- ?s = sum ?x : { e(?x, _), e(_, ?x), f(?x) }."
+    ),
+    "greatest of a join": "p(?m) :- ?m = max ?x : { e(?x, _), e(_, ?x) }.",
     "aggregate with a test": "p(?n) :- ?n = count : { e(_x, ?y), ?y > 0 }.",
     "label as a group": "p(?y, ?n) :- e(_, ?y), ?n = count : { e(_, ?y) }.",
     "count of what carries": "q(?y) :- e(_, ?y).  p(?n) :- ?n = count : { q(_y) }.",
@@ -100,8 +105,9 @@ _HEAD: Final = re.compile(r"(?:^|\.\s+|] )(\w)\(([^()]*)\)")
 
 
 def text_of(name: str) -> str:
-    """Give a program with its declarations."""
-    return DECLARATIONS + declared(PROGRAMS[name])
+    """Give a program with its declarations; what a null means the cells of a database say."""
+    columns = re.sub(r"\b([ab]):", r"@[null = maybe] \1:", DECLARATIONS)
+    return columns + declared(PROGRAMS[name])
 
 
 def declared(rules: str) -> str:

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 ROOT = Path(constat.__file__).parent
 # Where the mode is defined, read and handed down; and the one place that chooses it.
 READERS = {
-    "analysis/aggregation.py",
     "analysis/analysis.py",
     "analysis/divisions.py",
     "analysis/kinds.py",
