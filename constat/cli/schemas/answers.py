@@ -656,6 +656,10 @@ class VerifyResult(TypedDict):
         ),
     ]
     rules: Annotated[list[str], "The rules that were used."]
+    sentences: Annotated[
+        list[str],
+        "How declarations and rules are said: bound to the rules' hash, for people alone.",
+    ]
     approvals: Annotated[list[str], "Who approved rules that a model wrote."]
     sources: Annotated[list[str], "The sources of the leaves."]
     proofs: Annotated[list[str], "The certificates that facts of this one rest on."]
