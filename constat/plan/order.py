@@ -40,9 +40,13 @@ def order_body(
     """
     rank: Rank = partial(_rank, costs=costs) if isinstance(costs, Mapping) else costs
     known = set(bound)
-    binds = [_binds(literal) for literal in body]
+    names = [{variable.name for variable in literal_variables(literal)} for literal in body]
+    binds = [_binds(literal, found) for literal, found in zip(body, names, strict=True)]
     shared = _shared_names(body, binds, bound, outer)
-    needs = [_needs(literal, outer, shared, body) for literal in body]
+    needs = [
+        _needs(literal, found, outer, shared, body)
+        for literal, found in zip(body, names, strict=True)
+    ]
     left = list(range(len(body)))
     order: list[int] = []
     while left:
@@ -72,13 +76,13 @@ def _shared_names(
 
 
 def _needs(
-    literal: Literal, outer: set[str], shared: set[str], body: Sequence[Literal]
+    literal: Literal, names: set[str], outer: set[str], shared: set[str], body: Sequence[Literal]
 ) -> list[set[str]]:
-    """Sets of variables, any of which is enough for a literal to be taken."""
+    """Sets of variables, any of which is enough for a literal with these names to be taken."""
     match literal:
         case Comparison(operator, left, right):
             # An equation gives one side's variable from the other side.
-            found = [_names(left) | _names(right)]
+            found = [names]
             if operator == "=":
                 found += [_names(right)] if isinstance(left, Variable) else []
                 found += [_names(left)] if isinstance(right, Variable) else []
@@ -86,10 +90,8 @@ def _needs(
         case Positive(atom):
             return [_applied_names(atom)]
         case Negative(atom):
-            names = {variable.name for variable in literal_variables(literal)}
             return [(names & shared) | _applied_names(atom)]
         case Aggregate(result=result):
-            names = {variable.name for variable in literal_variables(literal)}
             return [((names & outer) - {result.name}) | _bound_of(literal, body)]
 
 
@@ -122,14 +124,14 @@ def _boundness(atom: Atom, known: set[str]) -> int:
     return _PARTLY if bound else _FREE
 
 
-def _binds(literal: Literal) -> set[str]:
+def _binds(literal: Literal, names: set[str]) -> set[str]:
     match literal:
         case Negative():
             return set()
         case Aggregate(result=result):
             return {result.name}
         case _:
-            return {variable.name for variable in literal_variables(literal)}
+            return names
 
 
 def _names(term: object) -> set[str]:

@@ -45,6 +45,13 @@ def drop(target: str) -> exp.Expr:
     return exp.Drop(tables=[trees.table(target)], kind="TABLE", exists=True)
 
 
+def empty(target: str) -> exp.Expr:
+    """Take all rows of a table away."""
+    from sqlglot import exp  # noqa: PLC0415  heavy library, loaded on first use
+
+    return exp.Delete(this=trees.table(target))
+
+
 def rename(target: str, to: str) -> exp.Expr:
     """Give a table another name."""
     from sqlglot import exp  # noqa: PLC0415  heavy library, loaded on first use

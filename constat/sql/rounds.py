@@ -197,22 +197,28 @@ class Rounds:
         if self.analyze:
             self._count(tables)
         found = {name: self._new_rows(tables, name, first=first) for name in self._names}
+        total = sum(count or 0 for count in found.values())
         for name, count in found.items():
-            self._promote(name, count)
-        total = sum(found.values())
+            if total:
+                self._promote(name, count)
+            else:
+                self._deltas[name] = 0
+                self.database.connection.run(changes.drop(self._names[name].new))
         if total:
             self.rounds += 1
             self.observe(RoundFinished(self.stage.predicates, self.rounds, total))
         self._check_bounds()
 
-    def _new_rows(self, tables: RoundTables, name: str, *, first: bool) -> int:
-        """Make the table of new rows; give how many there are."""
+    def _new_rows(self, tables: RoundTables, name: str, *, first: bool) -> int | None:
+        """Make the table of new rows, unless there can be none; give how many there are."""
         active = frozenset(
             number
             for number, variant in enumerate(self._variants)
             if variant.pipeline.head == name
             and (first if variant.first_only else any(self._deltas[one] for one in variant.reads))
         )
+        if not active:
+            return None
         heads = Heads(self.database)
         try:
             written = self._written.get((name, active))
@@ -243,8 +249,13 @@ class Rounds:
         query = new_rows(relation, heads.few(queries, relation), self._names[name])
         return changes.create(self._names[name].new, query), lasting
 
-    def _promote(self, name: str, count: int) -> None:
-        """Make the new rows those of the last round."""
+    def _promote(self, name: str, count: int | None) -> None:
+        """Make the new rows those of the last round; without a table there are none."""
+        if count is None:
+            if self._deltas[name]:
+                self.database.connection.run(changes.empty(self._names[name].delta))
+                self._deltas[name] = 0
+            return
         adding, *moving = self._promotions[name]
         for written in (*((adding,) if count else ()), *moving):
             self.database.connection.change_written(written)
