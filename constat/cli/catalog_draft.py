@@ -31,9 +31,9 @@ def command(
     """Draft a rule file with a .decl and an .input for each TABLE, all of one database.
 
     Rows are looked at: kinds are those of the stored values, a key is named where it is one,
-    columns with NULL are called unknown where they have it. What is declared and not so is said in
-    a comment, and what could not be read is left out. No value is shown. `constat rules check`
-    accepts the file as it is; add it to `rules:` in constat.yaml.
+    columns that may be NULL get `@[null = maybe]`: a value or none. What is declared and not so is
+    said in a comment, and what could not be read is left out. No value is shown. `constat rules
+    check` accepts the file as it is; add it to `rules:` in constat.yaml.
 
     Examples:
       constat catalog draft orders customers

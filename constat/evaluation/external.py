@@ -294,6 +294,20 @@ Externals = Mapping[str, ExternalPredicate]
 """The external predicates of an evaluation, by predicate name."""
 
 
+def filled_externals(externals: Externals) -> Externals | None:
+    """Give external predicates whose null cells are filled, where somebody says more of them.
+
+    `None` where nobody does, as far as they were asked; the second evaluation of a goal or a query
+    that stays open asks these (semantics 26e).
+    """
+    filled = {
+        name: one.filled()
+        for name, one in externals.items()
+        if isinstance(one, FillablePredicate) and one.may_fill
+    }
+    return {**externals, **filled} if filled else None
+
+
 @dataclass(frozen=True, slots=True)
 class Call:
     """One demand an engine made, for `--trace-calls`, with what came back."""

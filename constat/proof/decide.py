@@ -18,9 +18,9 @@ from constat.evaluation import (
     CERTAIN,
     CONCEIVABLE,
     POSSIBLE,
-    FillablePredicate,
     Verdict,
     conflicts_met,
+    filled_externals,
     ignore_event,
 )
 from constat.logic import OPEN, Constant, NullCell, Variable, is_wildcard
@@ -132,14 +132,10 @@ def decide(  # noqa: PLR0913  # the engine's own arguments, handed through
     first = _once(*arguments, externals, limits, *wanted)
     if first.verdict is not Verdict.UNRESOLVED:
         return first
-    filled = {
-        name: one.filled()
-        for name, one in externals.items()
-        if isinstance(one, FillablePredicate) and one.may_fill
-    }
-    if not filled or not limits.left:
+    filled = filled_externals(externals)
+    if filled is None or not limits.left:
         return first
-    second = _once(*arguments, {**externals, **filled}, limits, *wanted)
+    second = _once(*arguments, filled, limits, *wanted)
     return first if second.verdict is Verdict.UNRESOLVED else second
 
 

@@ -15,7 +15,15 @@ from typing import TYPE_CHECKING
 from constat.analysis import analyse, check_goal, fence_mistakes
 from constat.diagnostics import ConstatError
 from constat.engine import told_apart
-from constat.evaluation import ABSENT, ACCEPTED, CERTAIN, CONCEIVABLE, POSSIBLE, Verdict
+from constat.evaluation import (
+    ABSENT,
+    ACCEPTED,
+    CERTAIN,
+    CONCEIVABLE,
+    POSSIBLE,
+    Verdict,
+    filled_externals,
+)
 from constat.logic import (
     OPEN,
     Atom,
@@ -32,6 +40,7 @@ from constat.logic import (
 )
 from constat.proof.projection import with_projections
 from constat.session.answers import AnswerColumn, Answers, SecondRows, Settled
+from constat.session.filled_answers import joined
 from constat.session.open_reasons import open_reasons
 from constat.session.resting import resting
 from constat.syntax import print_row
@@ -113,6 +122,20 @@ def answer_query(  # noqa: PLR0913  # the engine's own arguments, handed through
     program = with_projections(compiled.program)
     outcome = engine.evaluate(program, goal, externals, limits, exhaust=True, observe=observe)
     return outcome_answers(compiled, outcome, created=created, confidence=confidence)
+
+
+def answer_twice(
+    once: Callable[[Externals, Limits], Answers], externals: Externals, limits: Limits
+) -> Answers:
+    """Answer a query; where null cells leave it open, again with what somebody says of them.
+
+    As `prove` does it for one goal; the time is that of both.
+    """
+    first = once(externals, limits)
+    filled = filled_externals(externals) if first.settled is Settled.OPEN else None
+    if filled is None or not limits.left:
+        return first
+    return joined(first, once(filled, limits))
 
 
 def outcome_answers(

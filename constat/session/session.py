@@ -264,9 +264,8 @@ class Session(
         querying = importlib.import_module("constat.session.querying")
         created = now()
 
-        def answered(tiers: Tiers) -> Answers:
-            limits = self._limits().begun()
-            asked = (self._engine, compiled, tiers.externals, limits)
+        def once(externals: Externals, limits: Limits) -> Answers:
+            asked = (self._engine, compiled, externals, limits)
             if confidence or engine == "reference":
                 found: Answers = querying.answer_query(
                     *asked, created=created, confidence=confidence, observe=self._tell
@@ -282,9 +281,13 @@ class Session(
                     )
                     return told
             bulk = importlib.import_module("constat.session.bulk")
-            large = bulk.Asked(compiled, tiers.externals, limits, created)
+            large = bulk.Asked(compiled, externals, limits, created)
             in_bulk: Answers = bulk.answer_in_bulk(large, self._tell)
             return in_bulk
+
+        def answered(tiers: Tiers) -> Answers:
+            told: Answers = querying.answer_twice(once, tiers.externals, self._limits().begun())
+            return told
 
         return self._evaluated(observe, answered)
 

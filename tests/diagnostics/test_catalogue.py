@@ -12,6 +12,7 @@ import pytest
 import constat
 import constat.syntax
 from constat.diagnostics.catalogue import FOLDER, Entry, catalogue, chapter
+from constat.syntax.words import RESERVED
 from tests.diagnostics.rendered import RUNNABLE, diagnostics_of, rendered
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -27,6 +28,11 @@ def by_code(entry: Entry) -> str:
 @pytest.mark.parametrize("entry", RUN, ids=by_code)
 def test_the_wrong_example_gives_its_code_and_no_other(entry: Entry) -> None:
     assert [one.code for one in diagnostics_of(entry, entry.wrong)] == [entry.code]
+
+
+def test_every_reserved_word_is_named_where_the_code_is_explained() -> None:
+    explanation = catalogue()["C0125"].explanation
+    assert {word for word in RESERVED if f"`{word}`" not in explanation} == set()
 
 
 @pytest.mark.parametrize("entry", RUN, ids=by_code)

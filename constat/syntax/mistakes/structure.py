@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from constat.diagnostics import Diagnostic, Related, Span
 from constat.syntax.mistakes.spelling import quoted, shown
-from constat.syntax.words import RESERVED
 
 MAX_DEPTH = 200
 MAX_ALTERNATIVES = 256
@@ -139,12 +138,11 @@ def bare_date(span: Span, spelling: str) -> Diagnostic:
 
 def reserved_word(span: Span, word: str, what: str) -> Diagnostic:
     """A reserved word as a name."""
-    words = " ".join(sorted(RESERVED))
     return Diagnostic(
         "C0125",
         f"`{word}` is a reserved word and cannot name a {what}",
         span,
-        note=f"the reserved words are: {words}",
+        note="the language uses this word itself; with `?` in front it can name a variable",
         help=f"write `{word}_`",
     )
 
