@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from contextlib import suppress
 from functools import cached_property
+from typing import Final
 
 from constat.analysis import AnalysedProgram
 from constat.engine.evaluation import Evaluation, strength_of
@@ -24,6 +25,7 @@ from constat.evaluation import (
     LimitReachedError,
     Limits,
     Observer,
+    RelationPredicate,
     ignore_event,
 )
 from constat.logic import Atom, OpenRow, Row
@@ -97,6 +99,21 @@ class LazyOutcome:
         return Witnesses(self._evaluation)
 
 
+_MUCH: Final = 20_000
+"""Of sources with more rows nothing is asked whole on the chance that it leaves less open."""
+
+
+def _is_much(state: State, externals: Externals) -> bool:
+    """Whether a source that was asked is large, as far as it can tell without reading rows."""
+    for name in {call.demand.predicate.name for call in state.calls}:
+        one = externals.get(name)
+        if isinstance(one, RelationPredicate) and one.cost < FAR:
+            rows = one.estimate()
+            if rows is not None and rows > _MUCH:
+                return True
+    return False
+
+
 class LazyEngine:
     """Evaluates goals by demand, in memory. Holds nothing between evaluations."""
 
@@ -121,6 +138,8 @@ class LazyEngine:
             for whole in (False, True):
                 if not (state.nulls if whole else state.narrowed) or not evaluation.is_open:
                     continue
+                if whole and _is_much(state, externals):
+                    break
                 earlier = Earlier(state, near, whole)
                 state = State(program, externals, limits, observe, earlier=earlier)
                 again = Evaluation(program, goal, plan, state, exhaust=exhaust)

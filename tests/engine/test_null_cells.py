@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import cast
 
 import pytest
@@ -15,6 +15,7 @@ from constat.evaluation import (
     POSSIBLE,
     Answer,
     Demand,
+    Readable,
     RuleDerivation,
 )
 from constat.logic import NullCell, NullPolicy, Row, Value, null_cells, with_null_cells
@@ -42,6 +43,19 @@ class Source(Table):
         (first, *others) = found.portions
         first = replace(first, rows=(*first.rows, *more))
         return replace(found, portions=(first, *others))
+
+
+@dataclass
+class Large(Source):
+    """A source that says how many rows it has."""
+
+    size: int = 0
+
+    def estimate(self) -> float | None:
+        return self.size
+
+    def as_relation(self, demand: Demand, most_rows: int) -> Readable | None:
+        raise AssertionError((demand, most_rows))
 
 
 def _may_be(row: Row, columns: tuple[int, ...], keys: set[Row]) -> bool:
@@ -296,6 +310,22 @@ def test_a_label_that_meets_a_key_is_told_from_it_once_all_rows_are_asked_for() 
     """
     world: World = {"f": [(None,)]}
     assert strength(rules, 'p("v")', UNKNOWN, world) == ABSENT
+
+
+@pytest.mark.parametrize(("size", "wanted"), [(20_000, ABSENT), (20_001, POSSIBLE)])
+def test_a_large_source_is_not_read_in_full_on_the_chance_that_less_is_open(
+    size: int, wanted: int
+) -> None:
+    rules = """
+    .decl q(a: symbol)
+    .decl p(a: symbol)
+    q(?a) :- f(?a), !e(?a, "k").
+    p(?a) :- f(?a), !q(?a).
+    """
+    tables = {"e": Source(), "f": Large(rows("f", UNKNOWN, (None,)), size=size), "n": Source()}
+    outcome = run(DECLARED + rules, 'p("v")', tables)
+    assert outcome.strength(outcome.goal) == wanted
+    assert all(demand.columns for demand in tables["f"].demands) == (wanted == POSSIBLE)
 
 
 def test_what_a_person_says_with_a_label_is_accepted_and_no_more() -> None:
