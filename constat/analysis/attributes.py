@@ -25,7 +25,17 @@ if TYPE_CHECKING:
 _ANYWHERE = ("approved", "author", "description", "expect", "owner", "says", "says_not")
 OF_PREDICATES = (
     *_ANYWHERE,
-    *("abducible", "closed", "distinct", "given", "key", "null", "removable", "says_unknown"),
+    *(
+        "abducible",
+        "closed",
+        "constraint",
+        "distinct",
+        "given",
+        "key",
+        "null",
+        "removable",
+        "says_unknown",
+    ),
 )
 OF_TYPES = ("approved", "author", "description", "owner", "unit")
 _STYLES = ("id", "percent", "places", "unit", "year")

@@ -20,7 +20,15 @@ from constat.project import AuthoringSetting
 from constat.syntax import Mode
 from constat.syntax.lowering import lower
 from constat.syntax.parser import parse_file
-from constat.syntax.surface import Attribute, Declaration, Include, Notes, Port, RuleText
+from constat.syntax.surface import (
+    Attribute,
+    ConstraintText,
+    Declaration,
+    Include,
+    Notes,
+    Port,
+    RuleText,
+)
 from constat.syntax.words import STAND_INS
 
 if TYPE_CHECKING:
@@ -136,8 +144,9 @@ def _items(file: SurfaceFile, diagnostics: list[Diagnostic]) -> Iterator[Surface
     declared = {item.name for item in file.items if isinstance(item, Declaration)}
     for item in file.items:
         match item:
-            case Include():
-                diagnostics.append(_refused(item.span, "a file is included"))
+            case Include() | ConstraintText():
+                what = "a file is included" if isinstance(item, Include) else "data are constrained"
+                diagnostics.append(_refused(item.span, what))
             case Port() if item.directive != "input":
                 diagnostics.append(_refused(item.span, f"`.{item.directive}` writes something"))
             case Port() if item.name not in declared:

@@ -46,6 +46,7 @@ _COMMANDS: Final = (
     ("facts", "State facts, list them, take them back."),
     ("doctor", "Look at everything that a project needs."),
     ("rules", "Check rule files."),
+    ("check-data", "Check the data against constraints and keys."),
     ("catalog", "Look at what the sources hold; draft declarations."),
     ("export", "Write a certificate in a standard format."),
     ("help", "Explain exit codes, goals, JSON, files."),
@@ -59,7 +60,7 @@ _SECTIONS: Final = (
     ("Explore", ("solve", "resume", "history", "plan")),
     ("Check what was answered", ("verify", "diff", "replay", "stale", "export")),
     ("Sign and keep", ("sign", "keygen", "log", "snapshot", "openings")),
-    ("Facts and rules", ("facts", "rules", "cache", "recorded", "materialize")),
+    ("Facts and rules", ("facts", "rules", "check-data", "cache", "recorded", "materialize")),
     ("Conversations", ("memory",)),
 )
 

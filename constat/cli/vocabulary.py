@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from constat.project import Project
 
 _DECLARED: Final = re.compile(r"^[ \t]*\.decl\s+([A-Za-z]\w*)\s*\(([^()]*)\)", re.MULTILINE)
+_CONSTRAINT: Final = re.compile(r"^[ \t]*\.constraint\s+([A-Za-z]\w*)\s*:", re.MULTILINE)
 _IDENTIFIER: Final = re.compile(r"^[ \t]*@\[\s*id\s*=\s*\"?([\w.:-]+)", re.MULTILINE)
 _LAST_NAME: Final = re.compile(r"(?:[A-Za-z]\w*)?\Z")
 _PIECE: Final = re.compile(r'"(?:[^"\\]|\\.)*"?|[][(),]')
@@ -40,7 +41,7 @@ def known(
             return [
                 Offer("plain", one, ", ".join(columns)) for one, columns in declarations(project)
             ]
-        case "rule" | "rule_id" | "rule_ids" | "id" | "ids" | "drafts":
+        case "names" | "rule" | "rule_id" | "rule_ids" | "id" | "ids" | "drafts":
             return _rules(name, project)
         case (
             "database"
@@ -201,7 +202,10 @@ def rule_ids(project: str | None) -> list[str]:
 
 
 def _rules(name: str, folder: str | None) -> list[Offer]:
-    """Give the rules of files, or the drafts that wait, or both where either can be named."""
+    """Give the rules of files, the drafts that wait, both, or the constraints (`names`)."""
+    if name == "names":
+        found = (_CONSTRAINT.findall(text) for text in _texts(folder))
+        return [Offer("plain", one) for names in found for one in names]
     ids = [] if name == "drafts" else [Offer("plain", one) for one in rule_ids(folder)]
     return [*(_drafts(folder) if name in {"drafts", "rule_id"} else ()), *ids]
 

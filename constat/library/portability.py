@@ -1,6 +1,6 @@
 """What stock Souffle 2.5 would not load, or would answer differently.
 
-In: an analysed program and its texts. Out: warnings C0260 to C0279, C0284 and C0285, one
+In: an analysed program and its texts. Out: warnings C0260 to C0279 and C0284 to C0286, one
 for each cause and place, whose label says which of the two it is. Invariant: every note rests on
 what was measured with Souffle 2.5 or stands in its public reference; a program without notes means
 the same in both, integers within 32 bits and divisions that do not err provided. Example: a column
@@ -85,8 +85,22 @@ def _declared(analysed: AnalysedProgram, texts: Mapping[str, str]) -> Iterator[N
         yield from _source(predicate, derived=predicate.name in derived)
         if predicate.given:
             yield _given(predicate)
+        if predicate.attributes.get("constraint", "true") != "true":
+            yield _constraint(predicate)
     for one in _fields(analysed):
         yield from _column(one, with_prelude=with_prelude)
+
+
+def _constraint(predicate: Predicate) -> Note:
+    columns = ", ".join(f"{one.name}: {one.type_name}" for one in predicate.columns)
+    return Note(
+        "C0286",
+        f"the constraint `{predicate.attributes['constraint']}` is a form of this language",
+        predicate.span,
+        loads=False,
+        note="stock Souffle knows no `.constraint`; a relation of what breaks it says the same",
+        help=f"write `@[constraint] .decl {predicate.name}({columns})` and its rule",
+    )
 
 
 def _fields(analysed: AnalysedProgram) -> Iterator[Column]:

@@ -51,6 +51,9 @@ class _Group:
 class BodyParser(TermParser):
     """The part of the parser that reads literals."""
 
+    constraining = False
+    """Whether the body is that of a constraint, which `=>` ends."""
+
     def body(self) -> tuple[tuple[SurfaceLiteral, ...], ...]:
         """Read alternatives up to what cannot continue them."""
         stack: list[_Group] = []
@@ -120,6 +123,8 @@ class BodyParser(TermParser):
 
     def _continues_term(self, place: int) -> bool:
         kind = self.kinds[place]
+        if kind == "=>" and self.constraining:
+            return False
         if kind == "name":
             word = self.tokens.word(place)
             return word in COMPARISON_HABITS or word in INFIX
@@ -239,7 +244,8 @@ class BodyParser(TermParser):
             self.fail(structure.no_literal(self.since(start), ""))
         right = self.term()
         compared = Compared(operator, left, right, self.since(start))
-        if self.kind in COMPARISON_SIGNS or self.kind in COMPARISON_HABITS:
+        ends = self.kind == "=>" and self.constraining
+        if not ends and (self.kind in COMPARISON_SIGNS or self.kind in COMPARISON_HABITS):
             self.fail(structure.comparison_chain(self.here))
         return compared
 

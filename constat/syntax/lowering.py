@@ -11,9 +11,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from types import MappingProxyType
+from typing import Final
 
 from constat.diagnostics import Diagnostic, Span
-from constat.logic import Predicate, Program, Rule, Source, TypeDefinition, parse_decimal
+from constat.logic import (
+    Atom,
+    Column,
+    Literal,
+    Positive,
+    Predicate,
+    Program,
+    Rule,
+    Source,
+    TypeDefinition,
+    Variable,
+    parse_decimal,
+)
 from constat.syntax.mistakes import declarations, structure
 from constat.syntax.modes import Mode
 from constat.syntax.named_arguments import NamedArguments
@@ -21,14 +35,35 @@ from constat.syntax.printing import UNDECLARED, Predicates
 from constat.syntax.rule_lowering import conjunctions, count_alternatives, lower_rule
 from constat.syntax.surface import (
     Attribute,
+    Choice,
+    Compared,
+    ConstraintText,
     Declaration,
     Include,
     Notes,
     Port,
     RuleText,
+    SignedAtom,
     SurfaceItem,
+    SurfaceLiteral,
 )
 
+VIOLATES: Final = "violates_"
+"""What the name of the relation begins with that lists what breaks a constraint."""
+_OPPOSITES: Final = MappingProxyType(
+    {
+        "=": "!=",
+        "!=": "=",
+        "<": ">=",
+        ">=": "<",
+        ">": "<=",
+        "<=": ">",
+        "match": "!match",
+        "!match": "match",
+        "contains": "!contains",
+        "!contains": "contains",
+    }
+)
 # Looking for similar names is worth it for the first mistakes only.
 _MANY = 200
 
@@ -61,6 +96,8 @@ def lower(
                 lowering.open_port(item)
             case RuleText():
                 lowering.add_rules(item)
+            case ConstraintText():
+                lowering.add_constraint(item)
             case Declaration() | TypeDefinition() | Include():
                 pass
     return Program(
@@ -160,6 +197,23 @@ class _Lowering:
                 Rule(name, atom, literals, confidence, proposed, attributes, item.span)
             )
 
+    def add_constraint(self, item: ConstraintText) -> None:
+        """Add the relation of what breaks a constraint, and the rule that finds it."""
+        body = item.body if item.then is None else (*item.body, opposite(item.then))
+        named = NamedArguments(self.known, self.diagnostics)
+        name = f"{VIOLATES}{item.name}"
+        _, literals = lower_rule(SignedAtom(name, (), item.span), body, named, self.mode)
+        columns = constraint_columns(literals, self.known, item.span)
+        attributes = {"constraint": item.name, **as_mapping(item.notes.attributes)}
+        self.declare(Declaration(name, columns, item.notes, item.span))
+        declared = self.predicates[name]
+        if declared.span != item.span:
+            return
+        self.predicates[name] = replace(declared, attributes=attributes)
+        head = Atom(name, tuple(Variable(one.name) for one in columns), item.span)
+        self.note_id(f"{name}.1", item.span)
+        self.rules.append(Rule(f"{name}.1", head, literals, span=item.span))
+
     def names(self, item: RuleText, alternatives: int) -> Iterator[str]:
         """The ids of the rules an item stands for."""
         explicit = next((one.value for one in item.notes.attributes if one.key == "id"), "")
@@ -191,6 +245,34 @@ class _Lowering:
                     return value
                 self.diagnostics.append(declarations.odd_confidence(one.span))
         return Decimal(1)
+
+
+def opposite(literal: SurfaceLiteral) -> SurfaceLiteral:
+    """Give what holds where a literal does not."""
+    match literal:
+        case SignedAtom():
+            return replace(literal, negative=not literal.negative)
+        case Compared():
+            return replace(literal, operator=_OPPOSITES[literal.operator])
+        case Choice():
+            raise TypeError("the parser reads one literal behind `=>`")
+
+
+def constraint_columns(
+    literals: Iterable[Literal], known: Predicates, span: Span
+) -> tuple[Column, ...]:
+    """Give the variables of the positive atoms with the types of their columns, each once."""
+    found: dict[str, Column] = {}
+    for literal in literals:
+        if not isinstance(literal, Positive) or literal.atom.predicate not in known:
+            continue
+        declared = known[literal.atom.predicate].columns
+        for column, term in zip(declared, literal.atom.terms, strict=False):
+            if isinstance(term, Variable) and not term.name.startswith("_"):
+                found.setdefault(
+                    term.name, Column(term.name, column.type_name, column.kind, {}, span)
+                )
+    return tuple(found.values())
 
 
 def letters(index: int) -> str:

@@ -16,6 +16,8 @@ from constat.syntax.mistakes import declarations, refusals, spelling, structure
 from constat.syntax.modes import Mode
 from constat.syntax.surface import (
     Attribute,
+    Choice,
+    ConstraintText,
     Notes,
     RuleText,
     SignedAtom,
@@ -68,6 +70,8 @@ class Parser(DirectiveParser):
     def _statement(self) -> None:
         notes = self.notes()
         match self.kind:
+            case "directive" if self.word == ".constraint" and not self.souffle:
+                self._constraint_text(notes)
             case "directive":
                 self.directive(notes)
             case "name":
@@ -81,6 +85,31 @@ class Parser(DirectiveParser):
                 self.unexpected(
                     "a declaration, a rule or a fact", "write a rule: `head(?x) :- body(?x).`"
                 )
+
+    def _constraint_text(self, notes: Notes) -> None:
+        """Read `.constraint name: body => literal.`, or `=> false` where nothing may be so."""
+        start = self.position
+        self.advance()
+        named = self.kind == "name" and self.ahead() == ":"
+        name, span = self.plain_name("constraint") if named else ("", self.here)
+        if not self.accept(":"):
+            self.fail(structure.odd_constraint(span, "has no name", named=False))
+        self.constraining = True
+        try:
+            branches = self.body()
+        finally:
+            self.constraining = False
+        if len(branches) > 1 or any(isinstance(one, Choice) for one in branches[0]):
+            self.fail(structure.odd_constraint(self.since(start), "has alternatives"))
+        if not self.accept("=>"):
+            self.fail(structure.odd_constraint(self.here, "has no `=>`"))
+        denied = None
+        if self.kind == "name" and self.word == "false":
+            self.advance()
+        else:
+            denied = self.literal()
+        self._end_of_rule(has_body=True)
+        self.items.append(ConstraintText(name, branches[0], denied, notes, self.since(start)))
 
     def _rule(self, notes: Notes) -> None:
         start = self.position

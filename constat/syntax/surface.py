@@ -107,6 +107,17 @@ class RuleText:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class ConstraintText:
+    """`.constraint name: body => then.`; `then` is `None` for `false`."""
+
+    name: str
+    body: tuple[SurfaceLiteral, ...]
+    then: SurfaceLiteral | None
+    notes: Notes
+    span: Span
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Declaration:
     """`.decl`: one name of it, with the columns."""
 
@@ -143,7 +154,7 @@ class Pragma:
     span: Span
 
 
-SurfaceItem = RuleText | Declaration | Port | Include | TypeDefinition
+SurfaceItem = RuleText | ConstraintText | Declaration | Port | Include | TypeDefinition
 
 
 @dataclass(frozen=True, slots=True, eq=False)

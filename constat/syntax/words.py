@@ -65,7 +65,10 @@ RESERVED: Final = (
 )
 
 DIRECTIVES: Final = frozenset(
-    {"decl", "type", "input", "output", "printsize", "include", "once", "pragma", "plan"}
+    {
+        *("decl", "type", "input", "output", "printsize", "constraint"),
+        *("include", "once", "pragma", "plan"),
+    }
 )
 REFUSED_DIRECTIVES: Final = MappingProxyType(
     {

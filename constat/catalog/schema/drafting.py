@@ -46,6 +46,9 @@ _HEADER: Final = """\
 // are those of the tables, kinds are those of the stored values. A cell that is NULL has a value or
 // none: `maybe`. Where you know better write `none`, or `unknown` for a value that nobody knows.
 """
+_CONSTRAINTS: Final = """\
+// The foreign keys of the source. `constat check-data` tells which rows break them, or a key above.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,11 +98,50 @@ def draft_text(predicates: Sequence[DraftedPredicate], database: str, dialect: s
     """Write the file."""
     blocks = [_HEADER.format(_comment(database))]
     blocks += ["\n".join(_block(one, dialect)) + "\n" for one in predicates]
+    constraints = list(_constraints(predicates))
+    if constraints:
+        blocks.append("\n".join([_CONSTRAINTS, *constraints]) + "\n")
     found: list[Diagnostic] = []
     text = format_text("\n".join(blocks), "<draft>", found)
     if text is None:
         raise ConstatError(found)
     return text
+
+
+def _constraints(predicates: Sequence[DraftedPredicate]) -> Iterator[str]:
+    """Write the foreign keys that the source declares, between predicates of the draft.
+
+    A column that may be missing has none: each row without a value would leave it open.
+    """
+    targets = {one.table.label: one for one in predicates}
+    taken: set[str] = set()
+    for one in predicates:
+        for link in one.table.relationships:
+            target = targets.get(link.target)
+            pairs = _pairs(one, target, link) if target is not None and link.declared else []
+            if not pairs or target is None:
+                continue
+            name = identifier(f"{one.name} {' '.join(own for own, _ in pairs)}", taken, "c")
+            taken.add(name)
+            left = ", ".join(f"{own} = ?{own}" for own, _ in pairs)
+            right = ", ".join(f"{other} = ?{own}" for own, other in pairs)
+            yield f".constraint {name}: {one.name}({left}) => {target.name}({right})."
+
+
+def _pairs(
+    one: DraftedPredicate, target: DraftedPredicate, link: Relationship
+) -> list[tuple[str, str]]:
+    """Give the columns of a foreign key by their names in the draft; none where one is missing."""
+    here = {column.decided.column.name: column for column in one.columns}
+    there = {column.decided.column.name: column for column in target.columns}
+    found = []
+    for own, other in zip(link.columns, link.target_columns, strict=False):
+        if own not in here or other not in there or here[own].kind is not there[other].kind:
+            return []
+        if _null_word(one, here[own]) not in {"", NullPolicy.NONE.value}:
+            return []
+        found.append((here[own].name, there[other].name))
+    return found
 
 
 def identifier(name: str, taken: Collection[str], fallback: str) -> str:

@@ -77,6 +77,20 @@ def arrow_habit(span: Span, spelling: str) -> Diagnostic:
     )
 
 
+def odd_constraint(span: Span, reason: str, *, named: bool = True) -> Diagnostic:
+    """A constraint that is not `name: body => literal.`."""
+    edit = "`.constraint known_customer: orders(?o, ?c) => customers(?c, _).`"
+    return Diagnostic(
+        "C0149",
+        f"this constraint {reason}",
+        span,
+        label="" if named else "a name and `:` come first",
+        note="wherever the left side of `=>` holds, the one literal on the right must hold; "
+        "`=> false` says that the left side may never hold",
+        help=f"write, for example, {edit}",
+    )
+
+
 def missing_dot(span: Span) -> Diagnostic:
     """A rule without its final dot."""
     return Diagnostic(

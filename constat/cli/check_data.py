@@ -1,0 +1,152 @@
+"""`constat check-data [NAME...]`: do the rows of the sources keep to constraints and keys."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from constat.cli.asking import asked, project_option
+from constat.cli.files import write_file
+from constat.cli.helping import PlainCommand, format_option
+from constat.cli.output import write, write_json
+from constat.diagnostics import ConstatError
+from constat.evaluation import Verdict
+from constat.logic import display_value
+from constat.session import Session
+from constat.session.data_checks import check_data, worst
+
+if TYPE_CHECKING:
+    from constat.logic import Row
+    from constat.session.data_checks import DataCheck
+
+_WORDS = {
+    Verdict.PROVED: "holds",
+    Verdict.PROVED_UNDER: "holds under assumptions",
+    Verdict.UNRESOLVED: "not known",
+    Verdict.DISPROVED_UNDER: "broken under assumptions",
+    Verdict.DISPROVED: "BROKEN",
+}
+
+
+@click.command(name="check-data", cls=PlainCommand)
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+@click.option(
+    "--most",
+    type=click.IntRange(min=0, max=10_000),
+    default=10,
+    show_default=True,
+    help="Show so many rows of each constraint.",
+)
+@click.option(
+    "--certificates",
+    metavar="DIR",
+    help="Prove each row that is shown, and write its certificate into DIR.",
+)
+@format_option
+@project_option
+def command(
+    names: tuple[str, ...], *, most: int, certificates: str | None, form: str, project: str | None
+) -> int:
+    """Check the rows of the sources against the constraints of the rules and the declared keys.
+
+    A rule file says `.constraint known_customer: orders(?o, ?c) => customers(?c, _).`: wherever the
+    left side holds, the right side must. What breaks it is listed by `violates_known_customer`,
+    so each row is a goal that `constat prove` proves and `constat verify` accepts. Rows that may
+    break it, because a cell is not known, are told apart. A source that fails is shown.
+
+    Examples:
+      constat check-data --most 3
+      constat check-data --certificates broken --format json
+
+    NAME is that of a constraint, or "key of orders" for the key of a predicate.
+
+    Exit codes: 0 all hold, 3 all hold under assumptions, 4 some are not known,
+    5 some are broken, 6 some are broken under assumptions, 2 bad usage, rules or name.
+    """
+    with Session(project) as session, asked(session):
+        checks = check_data(session, names, most)
+        written = _certify(session, checks, certificates) if certificates else {}
+    verdict = worst(checks)
+    if form == "json":
+        write_json(_json(checks, written, verdict))
+    else:
+        _print(checks, written)
+    return verdict.exit_code
+
+
+def _certify(session: Session, checks: list[DataCheck], folder: str) -> dict[str, str]:
+    """Prove the rows that break a constraint; give the file of each goal."""
+    written: dict[str, str] = {}
+    for check in checks:
+        for number, goal in enumerate(check.goals, start=1):
+            try:
+                result = session.prove(goal)
+            except ConstatError:
+                # The row stays in the list; that it has no certificate is to be seen there.
+                continue
+            place = Path(folder) / f"{check.name}-{number}.json"
+            place.parent.mkdir(parents=True, exist_ok=True)
+            write_file(str(place), result.certificate)
+            written[goal] = str(place)
+    return written
+
+
+def _print(checks: list[DataCheck], written: dict[str, str]) -> None:
+    if not checks:
+        write("the rules have no `.constraint`, and no source has an `@[key]`")
+        return
+    for check in checks:
+        write(f"{check.name}: {_WORDS[check.verdict]}{_count(check)}")
+        if check.text:
+            write(f"  {check.text}")
+        for row, goal in zip(check.rows, check.goals or ("",) * len(check.rows), strict=True):
+            certified = f"  ({written[goal]})" if goal in written else ""
+            write(f"  {goal or _row(check, row)}{certified}")
+        if check.broken > len(check.rows) and check.kind == "constraint":
+            write(f"  and {check.broken - len(check.rows):,} more")
+        for row in check.possible:
+            write(f"  perhaps: {_row(check, row)}")
+        for reason in check.reasons:
+            write(f"  not known: {reason}")
+
+
+def _count(check: DataCheck) -> str:
+    what = "row" if check.kind == "constraint" else "key"
+    told = [f"{check.broken:,} {what}{'' if check.broken == 1 else 's'}"] if check.broken else []
+    if check.maybe:
+        told.append(f"{check.maybe:,} more may break it")
+    return f", {', '.join(told)}" if told else ""
+
+
+def _row(check: DataCheck, row: Row) -> str:
+    shown = zip(check.columns, _cells(check, row), strict=True)
+    return ", ".join(f"{column.name} = {cell}" for column, cell in shown)
+
+
+def _cells(check: DataCheck, row: Row) -> list[str]:
+    return [display_value(cell, one.kind) for one, cell in zip(check.columns, row, strict=True)]
+
+
+def _json(checks: list[DataCheck], written: dict[str, str], verdict: Verdict) -> dict[str, object]:
+    return {
+        "exit_code": verdict.exit_code,
+        "checks": [
+            {
+                "name": one.name,
+                "kind": one.kind,
+                "text": one.text,
+                "verdict": one.verdict.value,
+                "broken": one.broken,
+                "possible": one.maybe,
+                "columns": [column.name for column in one.columns],
+                "rows": [_cells(one, row) for row in one.rows],
+                "possible_rows": [_cells(one, row) for row in one.possible],
+                "goals": list(one.goals),
+                "certificates": [written.get(goal) for goal in one.goals] if written else [],
+                "reasons": list(one.reasons),
+            }
+            for one in checks
+        ],
+    }

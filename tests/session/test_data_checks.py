@@ -1,0 +1,142 @@
+"""Constraints and keys: what breaks them, what may, and what cannot be known."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from typing import TYPE_CHECKING
+
+import jsonschema
+import pytest
+
+from constat.session import Session
+from constat.session.data_checks import check_data, worst
+from tests.cli.running import Ran, run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from constat.session.data_checks import DataCheck
+
+RULES = """\
+@[key = c] .decl customers(c: symbol, @[null = maybe] n: symbol)
+.input customers(source = "shop", query = "SELECT c, n FROM customers")
+.decl orders(o: number, @[null = maybe] c: symbol, t: number)
+.input orders(source = "shop", query = "SELECT o, c, t FROM orders")
+.decl kinds(c: symbol)
+.input kinds(source = "shop", query = "SELECT c FROM kinds")
+/// Each order is that of a customer.
+.constraint known: orders(o = ?o, c = ?c) => customers(?c, _).
+.constraint positive: orders(?o, _, ?t) => ?t > 0.
+.constraint typed: kinds(?c) => customers(?c, _).
+.constraint never: orders(_, _, ?t), ?t > 100 => false.
+.constraint some: orders(_, _, 999) => false.
+"""
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    with sqlite3.connect(tmp_path / "shop.db") as base:
+        base.executescript(
+            "create table customers(c text, n text); create table orders(o integer, c text, t int);"
+        )
+        base.executemany("insert into customers values(?, ?)", [("a", "A"), ("b", None)])
+        base.executemany("insert into orders values(?, ?, ?)", [(1, "a", 5), (2, "z", -1)])
+    (tmp_path / "r.dl").write_text(RULES)
+    (tmp_path / "constat.yaml").write_text(
+        'rules: [r.dl]\ndatabases: {shop: {uri: "sqlite:///shop.db"}}\n'
+    )
+    return tmp_path
+
+
+def changed(place: Path, *statements: str) -> None:
+    with sqlite3.connect(place / "shop.db") as base:
+        for one in statements:
+            base.execute(one)
+
+
+def checked(place: Path, *names: str, most: int = 10) -> dict[str, DataCheck]:
+    with Session(place) as session:
+        return {one.name: one for one in check_data(session, names, most)}
+
+
+def command(place: Path, *arguments: str) -> Ran:
+    return run("check-data", *arguments, "--project", place)
+
+
+def test_each_row_that_breaks_a_constraint_is_a_goal(place: Path) -> None:
+    found = checked(place)
+    assert {name: one.verdict.value for name, one in found.items()} == {
+        "known": "DISPROVED",
+        "positive": "DISPROVED",
+        "typed": "UNRESOLVED",
+        "never": "PROVED",
+        "some": "PROVED",
+        "key of customers": "PROVED",
+    }
+    assert found["known"].goals == ("violates_known(2, z)",)
+    assert found["known"].text == "Each order is that of a customer."
+    assert worst(found.values()).exit_code == 5
+
+
+def test_a_source_that_fails_is_shown_and_the_others_are_checked(place: Path) -> None:
+    found = checked(place)
+    assert "C0517" in found["typed"].reasons[0]
+    assert worst([found["typed"], found["never"]]).exit_code == 4
+    assert worst([found["never"]]).exit_code == 0
+
+
+def test_a_cell_that_is_not_known_may_break_it_and_is_told_apart(place: Path) -> None:
+    changed(place, "delete from orders", "insert into orders values(3, null, 1)")
+    found = checked(place, "known", "positive")
+    assert (found["known"].verdict.value, found["known"].broken) == ("UNRESOLVED", 0)
+    assert found["known"].maybe == 1
+    assert "orders: c is NULL in shop" in found["known"].reasons
+    assert found["positive"].verdict.value == "PROVED"
+
+
+def test_rows_with_one_key_are_shown(place: Path) -> None:
+    changed(place, "insert into customers values('a', 'B')")
+    (found,) = checked(place, "customers").values()
+    assert found.verdict.value in {"DISPROVED", "UNRESOLVED"}
+    assert any("2 rows for one key" in one for one in found.reasons)
+
+
+def test_a_key_with_other_values_is_broken(place: Path) -> None:
+    text = RULES.replace("@[null = maybe] n", "n").replace("SELECT c, n", "SELECT c, 'x' || n AS n")
+    (place / "r.dl").write_text(text)
+    changed(place, "update customers set n = 'A'", "insert into customers values('a', 'B')")
+    (found,) = checked(place, "key of customers").values()
+    assert (found.verdict.value, found.broken) == ("DISPROVED", 1)
+    assert found.rows == (("a", "xA"), ("a", "xB"))
+
+
+def test_a_certificate_of_a_violation_is_accepted(place: Path, tmp_path: Path) -> None:
+    ran = command(place, "known", "--certificates", str(tmp_path / "broken"), "--format", "json")
+    assert ran.code == 5
+    schema = run("schema", "check-data").json
+    jsonschema.Draft202012Validator(schema).validate(ran.json)
+    (file,) = ran.json["checks"][0]["certificates"]
+    assert run("verify", file).code == 0
+    again = run("verify", file, "--source", "--project", place)
+    assert (again.code, "2 read again" in again.out) == (0, True)
+    goal = json.loads((tmp_path / "broken" / "known-1.json").read_text())["header"]["goal"]
+    assert goal[0] == "violates_known"
+
+
+def test_what_is_printed_says_which_hold(place: Path) -> None:
+    ran = command(place)
+    assert "known: BROKEN, 1 row\n" in ran.out
+    assert "  violates_known(2, z)\n" in ran.out
+    assert "never: holds\n" in ran.out
+    assert "typed: not known\n" in ran.out
+
+
+def test_fewer_rows_may_be_shown(place: Path) -> None:
+    changed(place, "insert into orders values(5, 'y', 1)")
+    assert "  and 1 more\n" in command(place, "known", "--most", "1").out
+
+
+def test_a_name_that_does_not_exist_is_an_error(place: Path) -> None:
+    ran = command(place, "knwon")
+    assert (ran.code, "C0526" in ran.err, "known" in ran.err) == (2, True, True)
