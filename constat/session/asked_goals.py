@@ -36,7 +36,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from constat.analysis import AnalysedProgram
-    from constat.logic import Literal, Term
+    from constat.logic import Literal, Rule, Term
+    from constat.session.bench import Bench
 
 ASKED: Final = "the.goal"
 """The relation of such a goal; no text can spell it, so it is nothing that a project declares."""
@@ -81,6 +82,22 @@ def _telling(asked: AskedGoal, text: str) -> AskedGoal:
     predicates = {**analysed.program.predicates, ASKED: told}
     program = replace(analysed.program, predicates=predicates)
     return AskedGoal(asked.atom, replace(analysed, program=program), text)
+
+
+def asked_over(bench: Bench, text: str) -> tuple[Bench, AskedGoal]:
+    """Read a goal, and give what answers it: the program may have got its relation.
+
+    The constants of the goal are among what was said. Raises `ConstatError`.
+    """
+    asked = read_goal(text, bench.program)
+    if not asked.text:
+        bench.mention(asked.atom)
+        return bench, asked
+    for rule in asked.program.program.rules_for(asked.atom.predicate):
+        for literal in rule.body:
+            if isinstance(literal, Positive | Negative):
+                bench.mention(literal.atom)
+    return replace(bench, program=asked.program), asked
 
 
 def _plain(text: str) -> str:

@@ -12,13 +12,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from constat.analysis import check_goal
 from constat.proof.many import decide_many
 from constat.proof.topk import Effort, Ranking
+from constat.session.asked_goals import asked_over
 from constat.session.rankings import RANKINGS
 from constat.session.result import result_of
 from constat.store.clock import now
-from constat.syntax import parse_goal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -57,12 +56,14 @@ class FoundProofs:
         program: AnalysedProgram,
         created: str,
         write: Callable[[Result], Result],
+        asked: str = "",
     ) -> None:
         self.shapes: list[Shape] = []
         self._proofs = proofs
         self._program = program
         self._created = created
         self._write = write
+        self._asked = asked
 
     def __iter__(self) -> Iterator[Result]:
         """Iterate over what is left."""
@@ -97,7 +98,8 @@ class FoundProofs:
         return self._proofs.stopped
 
     def _result(self, decision: Decision) -> Result:
-        return result_of(decision, self._program, self._created)
+        found = result_of(decision, self._program, self._created)
+        return found.asked_as(self._asked) if self._asked else found
 
 
 def find_proofs(
@@ -110,14 +112,14 @@ def find_proofs(
     write: Callable[[Result], Result],
 ) -> FoundProofs:
     """Evaluate a goal to the end and give its proofs."""
-    atom = bench.mention(check_goal(parse_goal(goal, bench.program.program), bench.program))
+    bench, asked = asked_over(bench, goal)
     created = now()
     proofs = bench.evaluated(
         observe,
         lambda tiers: decide_many(
             bench.engine,
             bench.program,
-            atom,
+            asked.atom,
             tiers.externals,
             bench.limits,
             ranking=ranking_of(ranking) or Ranking.HEIGHT,
@@ -125,7 +127,7 @@ def find_proofs(
             observe=bench.observe,
         ),
     )
-    return FoundProofs(proofs, bench.program, created, write)
+    return FoundProofs(proofs, bench.program, created, write, asked.text)
 
 
 def ranking_of(name: str) -> Ranking | None:

@@ -11,7 +11,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from constat.analysis import check_goal
 from constat.analysis.abducing import cost_from
 from constat.diagnostics import ConstatError, Diagnostic, nearest
 from constat.evaluation import Verdict
@@ -21,10 +20,10 @@ from constat.proof.abduction import Abduction, Found, Search
 from constat.proof.overlay import overlaid
 from constat.proof.projection import with_projections
 from constat.proof.worlds import Worlds
+from constat.session.asked_goals import asked_over
 from constat.session.result import Result, result_of
 from constat.session.suppositions import rests_on
 from constat.store.clock import now
-from constat.syntax import parse_goal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -110,8 +109,8 @@ def missing_facts(
     bench: Bench, goal: str, asked: Asked, *, observe: Observer | None = None
 ) -> MissingFacts:
     """Find what would prove a goal. Raises `ConstatError` as `prove` does."""
-    program, bench = bench.program, bench.begun()
-    atom = bench.mention(check_goal(parse_goal(goal, program.program), program))
+    bench, asked_goal = asked_over(bench.begun(), goal)
+    program, atom = bench.program, asked_goal.atom
     costs = _allowed(program, asked)
     created = now()
 
@@ -125,7 +124,9 @@ def missing_facts(
             else:
                 found = _searched(bench, tiers, atom, costs, asked)
             sets = tuple(_decided(bench, tiers, atom, one) for one in found.found)
-            return result_of(decision, program, created), found, sets
+            result = result_of(decision, program, created)
+            text = asked_goal.text
+            return (result.asked_as(text) if text else result), found, sets
 
     result, abduction, sets = bench.evaluated(observe, looked_for)
     return MissingFacts(

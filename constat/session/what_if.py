@@ -11,10 +11,9 @@ from __future__ import annotations
 
 import importlib
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from constat.analysis import check_goal
 from constat.logic import Atom, Constant
 from constat.proof import decide
 from constat.proof.changes import World, compare
@@ -26,17 +25,16 @@ from constat.proof.overlay import (
     supposed_fact,
 )
 from constat.proof.projection import with_projections
+from constat.session.asked_goals import AskedGoal, asked_over
 from constat.session.result import Result, result_of
 from constat.session.supposed_rules import SupposedProgram, suppose_rules
 from constat.session.suppositions import Suppositions, read_suppositions
 from constat.store.clock import now
-from constat.syntax import parse_goal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from decimal import Decimal
 
-    from constat.analysis import AnalysedProgram
     from constat.evaluation import Externals, Observer, Outcome, Verdict
     from constat.logic import Row
     from constat.proof import Decision
@@ -105,15 +103,14 @@ def what_if(
     changed = suppose_rules(bench.program, supposed.rules, bench.project.rule_roots, bench.texts)
     overlay = read_suppositions(supposed, changed.program, bench.project)
     overlay = Overlay(overlay.added, overlay.removed, changed.dropped)
-    real = _goal(bench.program, goal, query=query)
-    bench.mention(real[1])
-    other = _goal(changed.program, goal, query=query)
+    real = _goal(bench, goal, query=query)
+    other = _goal(replace(bench, program=changed.program), goal, query=query)
 
     def both(tiers: Tiers) -> tuple[_Side, _Side, Changes]:
         with tiers.anew():
-            before = _Side(bench, *real, tiers.externals)
-            after = _Side(bench, *other, overlaid(tiers.externals, other[0], overlay))
-            predicates = other[0].program.predicates
+            before = _Side(bench, real, tiers.externals)
+            after = _Side(bench, other, overlaid(tiers.externals, other.program, overlay))
+            predicates = other.program.program.predicates
             worlds = before.world(), after.world()
             return before, after, compare(*worlds, predicates, _compared(before, after))
 
@@ -130,30 +127,31 @@ def what_if(
     )
 
 
-def _goal(program: AnalysedProgram, goal: str, *, query: bool) -> tuple[AnalysedProgram, Atom]:
+def _goal(bench: Bench, goal: str, *, query: bool) -> AskedGoal:
     if not query:
-        return program, check_goal(parse_goal(goal, program.program), program)
+        return asked_over(bench, goal)[1]
+    program = bench.program
     # Plain goals are answered without what only queries need.
     reading = importlib.import_module("constat.session.query_text")
     querying = importlib.import_module("constat.session.querying")
     compiled = querying.compile_query(reading.parse_query(goal, program.program), program)
-    return compiled.program, compiled.goal
+    bench.mention(compiled.goal)
+    return AskedGoal(compiled.goal, compiled.program)
 
 
 class _Side:
     """One of the two worlds."""
 
-    def __init__(
-        self, bench: Bench, program: AnalysedProgram, goal: Atom, externals: Externals
-    ) -> None:
+    def __init__(self, bench: Bench, asked: AskedGoal, externals: Externals) -> None:
         self.bench = bench
-        self.program = program
+        self.program = program = asked.program
         self.externals = externals
         created = now()
         self.decision = decide(
-            bench.engine, program, goal, externals, bench.limits, observe=bench.observe
+            bench.engine, program, asked.atom, externals, bench.limits, observe=bench.observe
         )
-        self.result = result_of(self.decision, program, created)
+        result = result_of(self.decision, program, created)
+        self.result = result.asked_as(asked.text) if asked.text else result
 
     def world(self) -> World:
         """Give what is compared: all that the goal needs, not only until it is settled."""

@@ -10,14 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from constat.analysis import check_goal
 from constat.proof import decide, render_tree
 from constat.proof.reasons import MOST, Reason, principal_reasons
 from constat.proof.refutation import Refutation, refute
 from constat.proof.refutation_text import render_refutation
+from constat.session.asked_goals import asked_over
 from constat.session.result import Result, result_of
 from constat.store.clock import now
-from constat.syntax import parse_goal
 
 if TYPE_CHECKING:
     from constat.evaluation import Observer, Verdict
@@ -70,17 +69,18 @@ class WhyNotResult:
 
 def why_not(bench: Bench, goal: str, *, most: int, observe: Observer | None = None) -> WhyNotResult:
     """Say why a goal does not hold. Raises `ConstatError` as `prove` does."""
-    atom = bench.mention(check_goal(parse_goal(goal, bench.program.program), bench.program))
+    bench, asked = asked_over(bench, goal)
     created, bench = now(), bench.begun()
 
     def answered(tiers: Tiers) -> tuple[Decision, Refutation | None]:
         externals = tiers.externals
         decision = decide(
-            bench.engine, bench.program, atom, externals, bench.limits, observe=bench.observe
+            bench.engine, bench.program, asked.atom, externals, bench.limits, observe=bench.observe
         )
         if decision.answers:
             return decision, None
         return decision, refute(bench.engine, decision, externals, bench.limits, most=most)
 
     decision, refutation = bench.evaluated(observe, answered)
-    return WhyNotResult(result_of(decision, bench.program, created), refutation)
+    result = result_of(decision, bench.program, created)
+    return WhyNotResult(result.asked_as(asked.text) if asked.text else result, refutation)

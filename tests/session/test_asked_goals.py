@@ -104,3 +104,36 @@ def test_what_is_no_goal_has_an_edit(session: Session, goal: str, code: str) -> 
 def test_what_was_recorded_is_asked_for_by_one_atom(session: Session) -> None:
     with pytest.raises(ConstatError, match="C0180"):
         session.prove("is_vip(C001), customer(C001)", as_of="2026-01-01")
+
+
+BOTH = "is_vip(C001), is_vip(C002)"
+
+
+def test_why_not_says_which_literal_fails(session: Session) -> None:
+    found = session.why_not(BOTH)
+    assert (found.verdict, found.goal) == (Verdict.DISPROVED, BOTH)
+    assert 'stops at: is_vip("C002")' in found.to_text()
+
+
+def test_what_if_answers_a_conjunction_in_both_worlds(session: Session) -> None:
+    goal = "is_vip(C001), customer_tier(C002, gold)"
+    found = session.what_if(goal, add=["customer_tier(C002, gold)"])
+    assert (found.before.verdict, found.verdict) == (Verdict.DISPROVED, Verdict.PROVED_UNDER)
+    assert (found.before.goal, found.goal) == (goal, goal)
+
+
+def test_missing_finds_what_a_conjunction_lacks(session: Session) -> None:
+    goal = "is_vip(C001), customer_tier(C002, gold)"
+    found = session.missing_facts(goal, abducible={"customer_tier": "1"})
+    assert found.goal == goal
+    (one,) = found.sets
+    assert (len(one.add), "C002" in str(one.add[0]), one.verdict) == (1, True, Verdict.PROVED_UNDER)
+
+
+def test_all_proofs_of_a_conjunction_are_given(session: Session) -> None:
+    goal = 'is_vip("C001"), customer_revenue("C001", ?r), ?r > 1000.0 * 2.0'
+    found = session.proofs(goal)
+    results = list(found)
+    assert found.goal == goal
+    assert results
+    assert {one.verdict for one in results} == {Verdict.PROVED}
