@@ -18,6 +18,7 @@ from itertools import groupby
 from typing import NamedTuple, TypeGuard
 
 from constat.logic import (
+    RANGE,
     Aggregate,
     Apply,
     Atom,
@@ -270,3 +271,31 @@ def _waiting(
             names = names_in(inputs(literal.atom)) - bound
             if names:
                 yield literal.atom, names
+
+
+def uses_range(rule: Rule) -> bool:
+    """Tell whether a rule uses `range`."""
+    return any(has_range(one) for one in rule.body) or any(map(holds_range, rule.head.terms))
+
+
+def has_range(literal: Literal) -> bool:
+    """Tell whether a range stands anywhere in a literal."""
+    match literal:
+        case Positive(atom) | Negative(atom):
+            return any(map(holds_range, atom.terms))
+        case Comparison(left=left, right=right):
+            return holds_range(left) or holds_range(right)
+        case Aggregate(target=target, body=body):
+            return any(map(has_range, body)) or (target is not None and holds_range(target))
+
+
+def holds_range(term: Term) -> bool:
+    """Tell whether a range stands anywhere in a term."""
+    stack = [term]
+    while stack:
+        part = stack.pop()
+        if isinstance(part, Apply):
+            if part.function == RANGE:
+                return True
+            stack.extend(part.arguments)
+    return False

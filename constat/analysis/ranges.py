@@ -13,7 +13,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Final, cast
 
 from constat.analysis.abducing import NO_REASON, REASONS, reason_codes
-from constat.analysis.binding import names_in
+from constat.analysis.binding import has_range, holds_range, names_in, uses_range
 from constat.analysis.demand import binders, demand_relation
 from constat.analysis.given_columns import given_names
 from constat.analysis.kind_mistakes import misplaced_range
@@ -51,7 +51,7 @@ _INTEGERS: Final = frozenset({Kind.NUMBER, Kind.UNSIGNED})
 def name_ranges(program: Program, diagnostics: list[Diagnostic]) -> Program:
     """Give a name to each range that is an argument: `p(range(0, 3)).` has an equation then."""
     rules = tuple(
-        _Naming(rule, diagnostics).named() if _uses_range(rule) else rule for rule in program.rules
+        _Naming(rule, diagnostics).named() if uses_range(rule) else rule for rule in program.rules
     )
     return program if rules == program.rules else replace(program, rules=rules)
 
@@ -62,37 +62,11 @@ def make_ranges(draft: Draft) -> None:
         return
     before = len(draft.rules)
     for number, rule in enumerate(draft.rules[:before]):
-        if _uses_range(rule):
+        if uses_range(rule):
             draft.rules[number] = _Counting(draft, rule, draft.variable_kinds[number]).rule_read()
     if len(draft.rules) > before:
         # Strata are found in the rules of the program.
         draft.program = replace(draft.program, rules=tuple(draft.rules))
-
-
-def _uses_range(rule: Rule) -> bool:
-    return any(_in_literal(one) for one in rule.body) or any(map(_inside, rule.head.terms))
-
-
-def _in_literal(literal: Literal) -> bool:
-    match literal:
-        case Positive(atom) | Negative(atom):
-            return any(map(_inside, atom.terms))
-        case Comparison(left=left, right=right):
-            return _inside(left) or _inside(right)
-        case Aggregate(target=target, body=body):
-            return any(map(_in_literal, body)) or (target is not None and _inside(target))
-
-
-def _inside(term: Term) -> bool:
-    """Tell whether a range stands anywhere in a term."""
-    stack = [term]
-    while stack:
-        part = stack.pop()
-        if isinstance(part, Apply):
-            if part.function == RANGE:
-                return True
-            stack.extend(part.arguments)
-    return False
 
 
 def _reads_range(literal: Literal) -> bool:
@@ -160,7 +134,7 @@ class _Naming:
 
     def atom(self, atom: Atom) -> tuple[Atom, list[Comparison]]:
         """Give an atom with variables for its ranges, and their equations."""
-        if not any(map(_inside, atom.terms)):
+        if not any(map(holds_range, atom.terms)):
             return atom, []
         terms: list[Term] = []
         equations: list[Comparison] = []
@@ -176,7 +150,7 @@ class _Naming:
 
     def no_range(self, terms: Iterable[Term]) -> None:
         """Report a range where one value must stand."""
-        found = next((term for term in terms if _inside(term)), None)
+        found = next((term for term in terms if holds_range(term)), None)
         if found is not None:
             self.diagnostics.append(misplaced_range(cast("Apply", found)))
 
@@ -241,7 +215,7 @@ class _Counting:
         """Give the literal that reads the relation of a range."""
         equation = cast("Comparison", literal)
         call = cast("Apply", equation.right)
-        start = self.start(names_in(call.arguments), [o for o in beside if not _in_literal(o)])
+        start = self.start(names_in(call.arguments), [o for o in beside if not has_range(o)])
         if start is None:
             return None
         relation = _relation(self.draft, self.rule.head.predicate, call)

@@ -60,7 +60,8 @@ def check_heads(
         reported.add((name, rule.span))
         approved = program.program.rules_for(name)
         if approved:
-            why = f"approved rules derive it, for example: {print_rule(approved[0])[:200]}"
+            shown = print_rule(approved[0], program.program.predicates)
+            why = f"approved rules derive it, for example: {shown[:200]}"
         else:
             why = "its rows come from outside"
         diagnostics.append(

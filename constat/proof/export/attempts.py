@@ -76,7 +76,7 @@ class _Attempting:
 
     def made(self, state: str, reached: int, **details: str) -> Attempt:
         """Return an attempt of this rule, with printable details."""
-        text = ", ".join(print_literal(one.literal) for one in self.written)
+        text = ", ".join(print_literal(one.literal, self.predicates) for one in self.written)
         shown = {name: printable(said) for name, said in details.items()}
         name = printable(self.rule.id)
         return Attempt(
@@ -192,7 +192,7 @@ class _Attempting:
         one = next(one for one in self.written if place in one.places)
         literal, code = one.literal, self.code.body[place]
         instance = self.instance(binding)
-        details = {"literal": print_literal(literal)}
+        details = {"literal": print_literal(literal, self.predicates)}
         match literal:
             case Comparison() if one.opened and isinstance(code, ComparisonCode):
                 details["sentence"] = refute_comparison(instance, literal)

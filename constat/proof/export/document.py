@@ -58,8 +58,12 @@ class Document:
 
     @cached_property
     def rule_texts(self) -> list[str]:
-        """The rules as text, printed from what a checker checks."""
-        return [print_rule(rule) for rule in self.program.rules]
+        """The rules as text for people, printed from what a checker checks.
+
+        Atoms of more than five columns are written by name; the certificate's own texts are not.
+        """
+        predicates = self.program.program.predicates
+        return [print_rule(rule, predicates) for rule in self.program.rules]
 
     @cached_property
     def conflicts(self) -> list[str]:
