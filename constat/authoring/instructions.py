@@ -60,8 +60,7 @@ Rules are strict Datalog in Souffle's syntax:
   comparison occur in a positive atom of the body. One used once is `_`, in an aggregate `_name`.
 - {q}n = count : {{ p({q}x, _y) }}, {q}t = sum {q}v : {{ q({q}x, _id, {q}v) }}; min, max, mean.
   Keep a key such as _id, or equal amounts count once.
-- No predicate rests on its own negation or aggregate; nothing counts up without a bound:
-  {q}n = range(1, 8) gives 1 to 7, without the end; range({q}a, {q}b, 2) has a step.
+- No predicate rests on its own negation or aggregate; nothing counts up without a bound.
 - `/` of whole numbers cuts the fraction off: write as({q}n, Decimal) / 2, or `@[floor]` before the
   rule where that is meant.
 - @[says = "..."] before .decl or a rule is its sentence and names every column or variable. No
