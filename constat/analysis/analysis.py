@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from constat.analysis.aggregation import check_aggregates, without_shadows
 from constat.analysis.analysed import AnalysedProgram
 from constat.analysis.attributes import check_attributes
-from constat.analysis.binding import uses_range
 from constat.analysis.computed_arguments import with_equations
 from constat.analysis.divisions import check_divisions
 from constat.analysis.draft import Draft
@@ -25,6 +24,7 @@ from constat.analysis.names import check_names
 from constat.analysis.nullable import check_nulls
 from constat.analysis.opening import open_structures
 from constat.analysis.projecting import with_projections
+from constat.analysis.ranges import make_ranges, name_ranges
 from constat.analysis.safety import check_safety
 from constat.analysis.singletons import check_singletons
 from constat.analysis.strata import find_strata
@@ -35,22 +35,6 @@ from constat.syntax import Mode
 
 if TYPE_CHECKING:
     from constat.logic import Program
-
-
-def _name_ranges(program: Program, found: list[Diagnostic]) -> Program:
-    """Give the ranges names. Few programs have any, so what makes them is loaded here."""
-    if not any(map(uses_range, program.rules)):
-        return program
-    from constat.analysis.ranges import name_ranges  # noqa: PLC0415
-
-    return name_ranges(program, found)
-
-
-def _make_ranges(draft: Draft) -> None:
-    if any(map(uses_range, draft.rules)):
-        from constat.analysis.ranges import make_ranges  # noqa: PLC0415
-
-        make_ranges(draft)
 
 
 Pass = Callable[[Draft], None]
@@ -68,7 +52,7 @@ PASSES: tuple[Pass, ...] = (
     check_divisions,  # needs typed rules, as they were written
     check_nulls,  # needs declarations
     open_structures,  # needs typed rules, and all that looks at them as they were written before
-    _make_ranges,  # needs opened rules and their kinds; what follows knows no range
+    make_ranges,  # needs opened rules and their kinds; what follows knows no range
     check_modes,  # needs opened rules; assumes safety, but does not rely on it
     find_strata,  # needs rules only; gives components
 )
@@ -79,7 +63,7 @@ def analyse(
 ) -> AnalysedProgram | None:
     """Analyse a program. Appends what is wrong; gives nothing when an error is in the list."""
     named: list[Diagnostic] = []
-    draft = Draft(with_equations(_name_ranges(program, named)), named, mode=mode)
+    draft = Draft(with_equations(name_ranges(program, named)), named, mode=mode)
     if mode is Mode.SOUFFLE:
         rules = tuple(without_shadows(rule, draft.diagnostics) for rule in draft.program.rules)
         draft.program = with_projections(replace(draft.program, rules=rules), draft.diagnostics)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -21,13 +22,15 @@ if TYPE_CHECKING:
     from constat.logic import Row
     from constat.session.data_checks import DataCheck
 
-_WORDS = {
-    Verdict.PROVED: "holds",
-    Verdict.PROVED_UNDER: "holds under assumptions",
-    Verdict.UNRESOLVED: "not known",
-    Verdict.DISPROVED_UNDER: "broken under assumptions",
-    Verdict.DISPROVED: "BROKEN",
-}
+_WORDS: Final = MappingProxyType(
+    {
+        Verdict.PROVED: "holds",
+        Verdict.PROVED_UNDER: "holds under assumptions",
+        Verdict.UNRESOLVED: "not known",
+        Verdict.DISPROVED_UNDER: "broken under assumptions",
+        Verdict.DISPROVED: "BROKEN",
+    }
+)
 
 
 @click.command(name="check-data", cls=PlainCommand)

@@ -26,6 +26,7 @@ from constat.logic import (
     null_policies,
     term_variables,
 )
+from constat.proof.given_columns import with_given
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -42,11 +43,7 @@ def with_projections(program: AnalysedProgram) -> AnalysedProgram:
 
     What its rules are given is a relation there (see ``given_columns``).
     """
-    if any(one.given for one in program.program.predicates.values()):
-        # Few programs have such columns.
-        from constat.proof.given_columns import with_given  # noqa: PLC0415
-
-        program = with_given(program)
+    program = with_given(program)
     projector = _Projector(program)
     rules = tuple(projector.rule(rule) for rule in program.rules)
     if not projector.added:

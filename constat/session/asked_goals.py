@@ -28,6 +28,7 @@ from constat.logic import (
     literal_variables,
     outer_names,
 )
+from constat.proof.decoding import decode_program
 from constat.proof.unprojected import written_literal
 from constat.syntax import parse_goal, parse_text
 
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from constat.analysis import AnalysedProgram
-    from constat.logic import Literal, Rule, Term
+    from constat.logic import Literal, Term
     from constat.session.bench import Bench
 
 ASKED: Final = "the.goal"
@@ -184,9 +185,6 @@ def with_asked(document: Mapping[str, Any], program: AnalysedProgram) -> Analyse
     """
     if document["header"]["goal"][0] != ASKED or ASKED in program.program.predicates:
         return program
-    # Only what is read again needs it.
-    from constat.proof.decoding import decode_program  # noqa: PLC0415
-
     try:
         carried = decode_program(document)  # type: ignore[arg-type]  # members of JSON
     except ValueError:

@@ -9,6 +9,7 @@ shown as they are: of two rows for one key none is certain (semantics 6).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import ConstatError, Diagnostic, nearest
@@ -235,10 +236,12 @@ def _open_goal(one: Predicate) -> str:
     return f"{one.name}({', '.join(f'?{column.name}' for column in one.columns)})"
 
 
-_OPPOSITES: Final = {
-    Verdict.PROVED: Verdict.DISPROVED,
-    Verdict.PROVED_UNDER: Verdict.DISPROVED_UNDER,
-    Verdict.UNRESOLVED: Verdict.UNRESOLVED,
-    Verdict.DISPROVED_UNDER: Verdict.PROVED_UNDER,
-    Verdict.DISPROVED: Verdict.PROVED,
-}
+_OPPOSITES: Final = MappingProxyType(
+    {
+        Verdict.PROVED: Verdict.DISPROVED,
+        Verdict.PROVED_UNDER: Verdict.DISPROVED_UNDER,
+        Verdict.UNRESOLVED: Verdict.UNRESOLVED,
+        Verdict.DISPROVED_UNDER: Verdict.PROVED_UNDER,
+        Verdict.DISPROVED: Verdict.PROVED,
+    }
+)
