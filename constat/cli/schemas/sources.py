@@ -238,6 +238,37 @@ class InitResult(TypedDict):
     ]
 
 
+class CheckedData(TypedDict):
+    """A constraint or a key, and what breaks it."""
+
+    name: Annotated[str, "The constraint, or `key of` and a predicate."]
+    kind: Annotated[Literal["constraint", "key"], "Which of both it is."]
+    text: Annotated[str, "What it demands, in words; empty where nobody said it."]
+    verdict: Annotated[
+        Literal["PROVED", "PROVED_UNDER", "UNRESOLVED", "DISPROVED", "DISPROVED_UNDER"],
+        "Whether it holds for all rows.",
+    ]
+    broken: Annotated[Count, "How many rows, or keys, break it."]
+    possible: Annotated[Count, "How many more rows, or shapes of rows, may break it."]
+    columns: Annotated[list[str], "The columns of the rows."]
+    rows: Annotated[list[list[str]], "The first rows that break it."]
+    possible_rows: Annotated[list[list[str]], "The first rows that may break it."]
+    goals: Annotated[list[str], "For each row of a constraint the goal that is proved."]
+    certificates: Annotated[list[str | None], "The file of each goal, with `--certificates`."]
+    reasons: Annotated[list[str], "Why more may break it."]
+
+
+class CheckDataResult(TypedDict):
+    """What breaks the constraints and keys of a project."""
+
+    exit_code: Annotated[
+        Literal[0, 3, 4, 5, 6],
+        "0 all hold, 3 under assumptions, 4 some are not known, 5 some are broken, 6 broken under "
+        "assumptions.",
+    ]
+    checks: Annotated[list[CheckedData], "One object for each constraint and key."]
+
+
 RESULTS: Final = MappingProxyType(
     {
         "cache-clear": Result(CacheClearResult),
@@ -249,6 +280,7 @@ RESULTS: Final = MappingProxyType(
         "catalog-sample": Result(CatalogSampleResult),
         "catalog-search": Result(CatalogSearchResult),
         "catalog-show": Result(CatalogShowResult),
+        "check-data": Result(CheckDataResult),
         "doctor": Result(DoctorResult),
         "init": Result(InitResult),
     }
