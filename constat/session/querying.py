@@ -331,14 +331,27 @@ def row_goals(compiled: Compiled) -> Callable[[Row], tuple[str, ...]]:
     predicates = compiled.program.program.predicates
     names = [_name(compiled.goal, place) for place in compiled.places]
     atoms = [one.atom for one in compiled.query.literals if isinstance(one, Positive)]
+    shapes = [_as_asked(predicates[atom.predicate], atom) for atom in atoms]
 
     def show(row: Row) -> tuple[str, ...]:
         # Nobody can ask for a value that nobody knows: the goal has a variable there.
         known = [OPEN if has_null_cells((cell,)) else cell for cell in row]
         values = dict(zip(names, known, strict=True))
-        return tuple(print_row(predicates[atom.predicate], _filled(atom, values)) for atom in atoms)
+        return tuple(
+            print_row(shape, _filled(atom, values))
+            for shape, atom in zip(shapes, atoms, strict=True)
+        )
 
     return show
+
+
+def _as_asked(predicate: Predicate, atom: Atom) -> Predicate:
+    """Name the columns `_` that the query does not read: a variable there would read them."""
+    columns = (
+        replace(column, name="_") if is_wildcard(term) else column
+        for column, term in zip(predicate.columns, atom.terms, strict=True)
+    )
+    return replace(predicate, columns=tuple(columns))
 
 
 def _filled(atom: Atom, values: Mapping[str, Slot]) -> OpenRow:

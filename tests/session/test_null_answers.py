@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import duckdb
 import pytest
 
-from constat import Session
+from constat import Session, Verdict
 from constat.cli.answer_text import summary
 from constat.cli.row_formats import Shown
 from constat.session import Settled
@@ -133,3 +133,11 @@ def test_rows_with_null_cells_are_read_again(folder: Path, word: str) -> None:
         database.commit()
     with Session(folder) as reader:
         assert reader.verify_source(shown[0]).drift
+
+
+def test_the_goal_of_a_row_reads_no_column_that_the_query_does_not_read(folder: Path) -> None:
+    with Session(rules(folder, "none")) as session:
+        for query in ("o(?id, _)", "o(id = ?id)"):
+            (first, *_) = session.query(query).rows
+            assert first.goals == ("o(1, _)",)
+            assert session.prove(first.goals[0]).verdict is first.verdict is Verdict.PROVED
