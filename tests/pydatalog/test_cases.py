@@ -48,6 +48,9 @@ def test_most_goals_of_the_cases_are_answered(engine: PyDatalogEngine) -> None:
     assert told["erred"] <= 20
     # What is refused is open or assumed; no closed case is.
     open_cases = [
-        one for case in CASES if case.name.startswith("unknown") for one in case.expectations
+        one
+        for case in CASES
+        if case.name.startswith("unknown") or "not known" in case.name
+        for one in case.expectations
     ]
     assert told["C0420"] + told["C0421"] + told["C0422"] <= len(open_cases)
