@@ -7,11 +7,10 @@ and function carries its final kind. Each pass is one file; `PASSES` is their or
 
 from __future__ import annotations
 
+from constat.analysis.aggregation import FLOOR, refused_in_drafts
 from constat.analysis.analysed import AnalysedProgram, Component
 from constat.analysis.analysis import PASSES, Pass, analyse, analyse_or_raise
-from constat.analysis.divisions import FLOOR, refused_in_drafts
-from constat.analysis.fences import QUERIED, fence_mistakes
-from constat.analysis.goals import check_goal
+from constat.analysis.goals import QUERIED, check_goal, fence_mistakes
 
 __all__ = [
     "FLOOR",

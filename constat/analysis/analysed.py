@@ -1,17 +1,19 @@
-"""The result of analysis: a typed program whose strata are known.
-
-Invariant: every constant and function carries its final kind; every rule is safe; no component
-negates or aggregates over itself. `components` are the strongly connected components of the
-dependency graph of derived predicates, callees first.
-"""
+"""The result of analysis, and what its passes hand to each other before it is known to be right."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar, cast
 
-from constat.logic import Kind, Program, Rule
+from constat.analysis.types import TypeTable
+from constat.diagnostics import Diagnostic, Severity
+from constat.logic import Kind, Predicate, Program, Rule
+from constat.syntax import Mode
+
+# Every constant and function carries its final kind; every rule is safe; no component negates or
+# aggregates over itself. `components` are the strongly connected components of the dependency
+# graph of derived predicates, callees first.
 
 _Made = TypeVar("_Made")
 
@@ -61,3 +63,26 @@ class AnalysedProgram:
         return tuple(
             number for number, rule in enumerate(self.rules) if rule.head.predicate == predicate
         )
+
+
+# A pass only adds diagnostics and fills its own fields; a wrong program never stops a pass, so one
+# run reports every cause.
+
+
+def as_warning(diagnostic: Diagnostic) -> Diagnostic:
+    """Give what strict mode refuses and souffle mode accepts."""
+    return replace(diagnostic, severity=Severity.WARNING)
+
+
+@dataclass(slots=True)
+class Draft:
+    """A program under analysis. `rules[i]` and `variable_kinds[i]` belong to its rule i."""
+
+    program: Program
+    diagnostics: list[Diagnostic]
+    types: TypeTable = field(default_factory=TypeTable)
+    predicates: dict[str, Predicate] = field(default_factory=dict)
+    rules: list[Rule] = field(default_factory=list)
+    variable_kinds: list[Mapping[str, Kind]] = field(default_factory=list)
+    components: tuple[Component, ...] = ()
+    mode: Mode = Mode.STRICT

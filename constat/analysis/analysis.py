@@ -11,25 +11,18 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from constat.analysis.aggregation import check_aggregates, without_shadows
-from constat.analysis.analysed import AnalysedProgram
+from constat.analysis.aggregation import check_aggregates, check_divisions, without_shadows
+from constat.analysis.analysed import AnalysedProgram, Draft
 from constat.analysis.attributes import check_attributes
-from constat.analysis.computed_arguments import with_equations
-from constat.analysis.divisions import check_divisions
-from constat.analysis.draft import Draft
-from constat.analysis.given_columns import check_given
+from constat.analysis.destructuring import open_structures, with_equations, with_projections
 from constat.analysis.kinds import infer_kinds
-from constat.analysis.modes import check_modes
+from constat.analysis.modes import check_given, check_modes
 from constat.analysis.names import check_names
-from constat.analysis.nullable import check_nulls
-from constat.analysis.opening import open_structures
-from constat.analysis.projecting import with_projections
 from constat.analysis.ranges import make_ranges, name_ranges
-from constat.analysis.safety import check_safety
-from constat.analysis.singletons import check_singletons
+from constat.analysis.safety import check_nulls, check_safety, check_singletons
 from constat.analysis.strata import find_strata
 from constat.analysis.subtypes import check_subtypes
-from constat.analysis.type_names import resolve_types
+from constat.analysis.types import resolve_types
 from constat.diagnostics import ConstatError, Diagnostic, Severity
 from constat.syntax import Mode
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from constat.analysis.binding import Step, names_in, steps_of
-from constat.analysis.given_columns import given_names, given_terms
+from constat.analysis.modes import given_names, given_terms
 from constat.logic import Comparison, Predicate, outer_names
 
 if TYPE_CHECKING:

@@ -1,29 +1,74 @@
-"""Type a goal against an analysed program.
-
-In: an atom whose constants look like something. Out: the atom with constants of its columns'
-kinds. Invariant: what is given back names a declared predicate, has one constant or variable per
-column, and binds what sources require. Example: `vip_threshold(5)` with a Decimal column becomes
-the constant `Decimal(5)`.
-"""
+"""Type a goal against an analysed program."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from constat.analysis import kind_mistakes as mistakes
-from constat.analysis.constants import fit
-from constat.analysis.fences import fence_mistakes
 from constat.analysis.kind_classes import Origin
+from constat.analysis.kinds import fit
 from constat.analysis.modes import cannot_bind, required_inputs
 from constat.analysis.names import name_mistake
 from constat.diagnostics import ConstatError, Diagnostic
-from constat.logic import Constant, Positive, Term, Variable, is_of_type
+from constat.logic import Aggregate, Constant, Negative, Positive, Term, Variable, is_of_type
 from constat.syntax import print_atom, print_term
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from constat.analysis.analysed import AnalysedProgram
-    from constat.logic import Atom, Predicate
+    from constat.diagnostics import Span
+    from constat.logic import Atom, Literal, Predicate, Rule
+
+# As long as nobody has approved the rule that reads the query, no goal and no query of a person is
+# about its rows: the database has executed a guess, and its answer alone would look certain.
+
+QUERIED: Final = "_as_queried"
+"""The ending of the names of such predicates."""
+
+
+def fence_mistakes(
+    literals: Sequence[Literal], analysed: AnalysedProgram, span: Span | None
+) -> Iterator[Diagnostic]:
+    """Yield a mistake for each literal that reads a drafted query directly."""
+    for atom in _atoms(literals):
+        served = atom.predicate.removesuffix(QUERIED)
+        if served != atom.predicate and _is_fenced(atom.predicate, served, analysed):
+            yield Diagnostic(
+                "C0875",
+                f"`{atom.predicate}` is where a drafted query ends",
+                atom.span or span,
+                note="that the query gives a row is certain, and that it is right nobody has said",
+                help=f"ask for `{served}`, which rests on the draft and says so",
+            )
+
+
+def _is_fenced(name: str, served: str, analysed: AnalysedProgram) -> bool:
+    readers = [rule for rule in analysed.program.rules if _reads(rule, name, served)]
+    # An approved rule has the query alone in its body; a proposed one may be guarded.
+    return bool(readers) and all(rule.proposed or len(rule.body) > 1 for rule in readers)
+
+
+def _reads(rule: Rule, name: str, served: str) -> bool:
+    first = rule.body[0] if rule.body else None
+    reads = isinstance(first, Positive) and first.atom.predicate == name
+    return rule.head.predicate == served and reads
+
+
+def _atoms(literals: Sequence[Literal]) -> Iterator[Atom]:
+    for literal in literals:
+        match literal:
+            case Positive(atom) | Negative(atom):
+                yield atom
+            case Aggregate(body=inner):
+                yield from _atoms(inner)
+            case _:
+                pass
+
+
+# What is given back names a declared predicate, has one constant or variable per column, and binds
+# what sources require.
 
 
 def check_goal(goal: Atom, analysed: AnalysedProgram) -> Atom:

@@ -1,38 +1,362 @@
-"""What to say where kinds do not fit: one diagnostic per cause, with both places.
-
-In: the kinds and what told them. Out: diagnostics C0215 and C0218 to C0226. Invariant: a
-diagnostic names the column, its declared type and an edit that parses. Example: "column `t` of
-`tier` is symbol, compared with number 5".
-"""
+"""What to say where kinds or structures do not fit: one diagnostic per cause, with both places."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from constat.analysis.constructions import makes_structure
-from constat.analysis.joins import offered_join
-from constat.analysis.structure_mistakes import field_name
+from constat.analysis.kind_classes import Construction, Origin
 from constat.diagnostics import Diagnostic, Related, nearest
 from constat.logic import (
     FUNCTIONS,
+    NIL,
     OPERATORS,
     RANGE,
+    RECORD,
     Apply,
+    Atom,
     Constant,
     Kind,
     Signature,
+    Term,
     Variable,
+    is_constructor,
     parse_value,
 )
-from constat.syntax import print_literal, print_term
+from constat.syntax import print_atom, print_literal, print_term
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from constat.analysis.kind_classes import Origin
-    from constat.logic import Aggregate, Comparison, Predicate, Term
+    from constat.analysis.kind_classes import Classes
+    from constat.analysis.types import TypeTable
+    from constat.logic import Aggregate, Branch, Column, Comparison, Predicate
+
+# The atom is of a declared predicate that has both a column of the id's type or name and one of
+# texts.
+
+_LOOKED_AT = 1000
+_IDS = ("id", "key", "code", "no", "nr")
+_NAMES = ("name", "title", "label", "symbol")
+
+
+def offered_join(
+    kinds: tuple[Kind, Kind],
+    origins: tuple[Origin | None, Origin | None],
+    predicates: Mapping[str, Predicate],
+    text: Constant | None = None,
+) -> str:
+    """Give the atom of a predicate that holds both the id and the name, else an empty text."""
+    if (kinds[0] is Kind.SYMBOL) == (kinds[1] is Kind.SYMBOL):
+        return ""
+    place = 1 if kinds[0] is Kind.SYMBOL else 0
+    origin, other = origins[place], origins[1 - place]
+    if origin is None or origin.predicate is None:
+        return ""
+    wanted = origin.predicate.columns[origin.column]
+    for predicate in islice(predicates.values(), _LOOKED_AT):
+        if predicate.name == origin.predicate.name:
+            continue
+        found = _pair(predicate, wanted)
+        if found is not None and _is_other(predicate, found[1], other):
+            return _atom(predicate, found, origin, text)
+    return ""
+
+
+def _pair(predicate: Predicate, wanted: Column) -> tuple[int, int] | None:
+    """Give the places of the id and of the name in a predicate that has both."""
+    ids = [
+        place
+        for place, column in enumerate(predicate.columns)
+        if column.kind is wanted.kind and _same_id(column, wanted)
+    ]
+    texts = [
+        place
+        for place, one in enumerate(predicate.columns)
+        if one.type_name == Kind.SYMBOL.value or (one.kind is Kind.SYMBOL and place not in ids)
+    ]
+    named = [
+        place for place in texts if any(part in predicate.columns[place].name for part in _NAMES)
+    ]
+    if not ids or not texts:
+        return None
+    return ids[0], (named or texts)[0]
+
+
+def _same_id(column: Column, wanted: Column) -> bool:
+    if wanted.type_name != wanted.kind.value:
+        return column.type_name == wanted.type_name
+    return column.name == wanted.name and column.name.casefold().endswith(_IDS)
+
+
+def _is_other(predicate: Predicate, place: int, other: Origin | None) -> bool:
+    """Tell whether the name comes from elsewhere than this very column."""
+    return other is None or other.predicate is not predicate or other.column != place
+
+
+def _atom(
+    predicate: Predicate, found: tuple[int, int], origin: Origin, text: Constant | None
+) -> str:
+    terms: list[Term] = [Variable("_1")] * len(predicate.columns)
+    wanted = origin.predicate.columns[origin.column] if origin.predicate else None
+    shown = origin.term if isinstance(origin.term, Variable) else None
+    terms[found[0]] = shown or Variable(wanted.name if wanted else "id")
+    terms[found[1]] = text or Variable(predicate.columns[found[1]].name)
+    return print_atom(Atom(predicate.name, tuple(terms)))
+
+
+# What stands in backquotes in a help parses.
+
+_SHOWN = 5
+_NOMINAL = "structures of different types never meet, not even with the same fields"
+
+
+def pattern(branch: Branch) -> str:
+    """Write a constructor with variables named after its fields."""
+    fields = ", ".join(f"?{column.name}" for column in branch.fields)
+    if branch.constructor == RECORD:
+        return f"[{fields}]"
+    if not branch.fields:
+        return branch.constructor
+    return f"{branch.constructor}({fields})"
+
+
+def unknown_branch(term: Apply, constructors: Sequence[str]) -> Diagnostic:
+    """Report a branch that no type has."""
+    names = [one[1:] for one in constructors[:_LOOKED_AT]]
+    near = nearest(term.function[1:], names)
+    fields = ", ".join(f"x{place}: symbol" for place in range(1, len(term.arguments) + 1))
+    edit = f"declare it: `.type {term.function[1:]}Type = {term.function[1:]} {{{fields}}}`"
+    shown = ", ".join(f"`${one}`" for one in names[:_SHOWN]) + ", ..." * (len(names) > _SHOWN)
+    return Diagnostic(
+        "C0234",
+        f"no algebraic data type has the branch `{term.function}`",
+        term.span,
+        label="not declared",
+        note=f"the branches are {shown}" if names else "no algebraic data type is declared",
+        help=f"write `${near}`" if near else edit,
+    )
+
+
+def wrong_fields(term: Apply, name: str, branch: Branch) -> Diagnostic:
+    """Report a constructor with too few or too many fields."""
+    what = name if branch.constructor == RECORD else branch.constructor
+    wanted, given = len(branch.fields), len(term.arguments)
+    fields = ", ".join(f"{one.name}: {one.type_name}" for one in branch.fields) or "none"
+    place = branch.span
+    return Diagnostic(
+        "C0235",
+        f"`{what}` has {wanted} field{'s' * (wanted != 1)}, given {given}",
+        term.span,
+        label=f"the fields are {fields}",
+        note="a structure has all the fields of its declaration, in their order; in a pattern `_` "
+        "stands for a value that does not matter",
+        help=f"write `{pattern(branch)}` with your terms in these places",
+        related=() if place is None else (Related(place, "declared here"),),
+    )
+
+
+def which_record(term: Apply, types: TypeTable) -> Diagnostic:
+    """Report a record of which nothing tells the type."""
+    records = [name for name in types.structures.branches if types.structures.is_record(name)]
+    shown = ", ".join(f"`{one}`" for one in records[:_SHOWN]) + ", ..." * (len(records) > _SHOWN)
+    name = records[0] if records else "Pair"
+    return Diagnostic(
+        "C0236",
+        f"nothing tells which record `{print_term(term)}` is",
+        term.span,
+        label="its type is not known",
+        note=f"records are written alike, whatever their type; declared are {shown}"
+        if records
+        else "no record type is declared",
+        help=f"use it, or what it is equal to, in a column of the type: `.decl known(r: {name})`"
+        if records
+        else "declare one: `.type Pair = [a: symbol, b: number]`",
+    )
+
+
+def no_record(
+    term: Apply, name: str, branches: Sequence[Branch], origin: Origin | None
+) -> Diagnostic:
+    """Report `[..]` or `nil` in place of a branch of an algebraic data type."""
+    what = "`nil`" if term.function == NIL else f"a record, `{print_term(term)}`,"
+    forms = " or ".join(f"`{pattern(one)}`" for one in branches[:_SHOWN])
+    return Diagnostic(
+        "C0237",
+        f"{what} stands for a value of {name}, which is no record",
+        term.span or (None if origin is None else origin.used),
+        label=f"{told_by(origin)} {name}" if origin is not None else "",
+        note="`nil` and `[...]` are values of record types; the branches of an algebraic data "
+        "type are written with `$`",
+        help=f"write {forms}",
+        related=_declared(origin),
+    )
+
+
+def two_types(names: tuple[str, str], first: Origin | None, second: Origin | None) -> Diagnostic:
+    """Report two structure types for what must have one."""
+    where = next((one.used for one in (second, first) if one is not None and one.used), None)
+    related = dict.fromkeys((*_declared(first), *_declared(second)))
+    return Diagnostic(
+        "C0237",
+        f"{told_by(first)} {names[0]}, but {told_by(second)} {names[1]}",
+        where,
+        label=f"{names[1]} here",
+        note=_NOMINAL,
+        help="use two variables, or take one apart by a pattern such as `?r = [?x, ?y]` and make "
+        "the other of its parts",
+        related=tuple(related),
+    )
+
+
+def told_by(origin: Origin | None) -> str:
+    """Say what tells a structure type, up to its name: "column `x` of `p` is"."""
+    if origin is None:
+        return "one side is"
+    if origin.branch is not None:
+        return f"{field_name(origin)} is"
+    if origin.predicate is not None:
+        column = origin.predicate.columns[origin.column]
+        return f"column `{column.name}` of `{origin.predicate.name}` is"
+    if isinstance(origin.term, Apply):
+        return f"`{print_term(origin.term)}` is"
+    return "one side is"
+
+
+def field_name(origin: Origin) -> str:
+    """Name the field that an origin is about: "field `x` of `$Number`"."""
+    branch = origin.branch
+    if branch is None:
+        return "one side"
+    owner = "the record" if branch.constructor == RECORD else f"`{branch.constructor}`"
+    return f"field `{branch.fields[origin.column].name}` of {owner}"
+
+
+def _declared(origin: Origin | None) -> tuple[Related, ...]:
+    if origin is None or origin.declared is None:
+        return ()
+    return (Related(origin.declared, "declared here"),)
+
+
+def no_order(comparison: Comparison) -> Diagnostic:
+    """Report `<` and its like on structures."""
+    return Diagnostic(
+        "C0225",
+        f"`{comparison.operator}` is not defined on records and algebraic data types",
+        comparison.span,
+        label="structures have no order",
+        note="on structures there are only `=` and `!=`",
+        help="compare a field: match it by a pattern such as `?r = [?x, _]` first",
+    )
+
+
+def too_long(term: Apply, reason: str) -> Diagnostic:
+    """Report a structure whose text is too long."""
+    return Diagnostic(
+        "C0238",
+        f"{reason}",
+        term.span,
+        label="this structure is written out in full",
+        note="a structure is kept as its text, and a text has at most a million bytes",
+        help="keep the parts as rows of a predicate: `.decl part(whole: symbol, n: number)`",
+    )
+
+
+def any_value(variable: Variable, where: str) -> Diagnostic:
+    """Report `_` in a structure that is made, where nothing can stand for any value."""
+    return Diagnostic(
+        "C0244",
+        f"`{print_term(variable)}` stands for any value in a structure {where}",
+        variable.span,
+        label="this part of the structure has no value",
+        note="only a structure that is taken apart has parts that do not matter: in a positive "
+        "atom of the body, or on a side of `=` whose other side is known",
+        help="give the part a value; to ask whether there is one like it, declare a predicate for "
+        "the parts that matter, with a rule such as `has_first(?x) :- pair([?x, _]).`",
+    )
+
+
+# A constructor without a diagnostic has the fields of a branch of its type.
+
+
+def makes_structure(function: str) -> bool:
+    """Tell whether a function of the text makes structures; `nil` is one without arguments."""
+    return is_constructor(function) or function == NIL
+
+
+class Constructions:
+    """The constructors of one rule."""
+
+    def __init__(self, types: TypeTable, classes: Classes, diagnostics: list[Diagnostic]) -> None:
+        self.types = types
+        self.classes = classes
+        self.diagnostics = diagnostics
+        self.found: list[Construction] = []
+
+    def add(self, term: Apply, arguments: tuple[int, ...]) -> int:
+        """Give the class of a structure, its parts typed as far as its constructor tells."""
+        one = Construction(term, arguments, self.classes.new())
+        self.found.append(one)
+        owner = self.types.owner(term.function)
+        # A constructor of an analysed rule tells its type itself.
+        known = self.types.structure(term.type_name) if owner is None else owner[0]
+        self.classes.bind(one.result, Kind.STRUCTURE, Origin(term=term), known)
+        if owner is not None:
+            self.fields(one, *owner)
+        elif term.function in {RECORD, NIL}:
+            self.classes.watch(one)
+        else:
+            self.reject(one, unknown_branch(term, self.types.constructors))
+        return one.result
+
+    def settle(self) -> bool:
+        """Type the parts of records whose types have become known; tell whether there were any."""
+        released = self.classes.released()
+        for one in released:
+            name = self.classes.structure(one.result)
+            branch = self.types.branch(name, RECORD)
+            if branch is None:
+                origin = self.classes.origin(one.result)
+                branches = self.types.structures.branches.get(name, ())
+                self.reject(one, no_record(one.term, name, branches, origin))
+            elif one.term.function == RECORD:
+                self.fields(one, name, branch)
+        return bool(released)
+
+    def fields(self, one: Construction, name: str, branch: Branch) -> None:
+        """Say what the fields of a branch ask of the arguments."""
+        if len(one.arguments) != len(branch.fields):
+            self.reject(one, wrong_fields(one.term, name, branch))
+            return
+        for place, (argument, column) in enumerate(zip(one.arguments, branch.fields, strict=True)):
+            if column.type_name in self.types.kinds:
+                term = one.term.arguments[place]
+                origin = Origin(term=term, branch=branch, column=place, within=one.term)
+                structure = self.types.structure(column.type_name)
+                self.classes.bind(argument, column.kind, origin, structure)
+            elif isinstance(one.term.arguments[place], Apply):
+                # What is wrong with the field is told elsewhere.
+                self.classes.spoil(argument)
+
+    def finish(self) -> None:
+        """Report records whose type nothing tells: the outermost of nested ones."""
+        for one in reversed(self.found):
+            if one.term.function in {RECORD, NIL} and not self.classes.structure(one.result):
+                # Parts of what was reported are no mistakes of their own.
+                self.reject(one, which_record(one.term, self.types))
+
+    def reject(self, one: Construction, mistake: Diagnostic) -> None:
+        """Report a constructor, unless it stands in a class or a structure that was reported."""
+        if not self.classes.broken(one.result):
+            self.diagnostics.append(mistake)
+        self.classes.spoil(one.result)
+        for argument in one.arguments:
+            self.classes.spoil(argument)
+
+
+# A diagnostic names the column, its declared type and an edit that parses.
 
 _ONE_KIND = "two terms are compared, joined or calculated with only when they have one base type"
 _EXACTNESS = "exact and approximate numbers never mix silently: nothing would show the lost digits"
@@ -284,7 +608,7 @@ def mixed_constants(first: Constant, second: Constant) -> Diagnostic:
     )
 
 
-def no_order(comparison: Comparison) -> Diagnostic:
+def kind_no_order(comparison: Comparison) -> Diagnostic:
     """Report `<` and its like on truth values."""
     equal = print_literal(comparison).replace(f" {comparison.operator} ", " = ", 1)
     return Diagnostic(

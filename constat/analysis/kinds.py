@@ -1,31 +1,25 @@
-"""Find the kind of every variable, constant and function, and give constants their final values.
-
-In: a draft whose columns have kinds. Out: rules whose constants and functions carry their final
-kinds, the kinds of variables, and diagnostics C0215, C0218 to C0226 and C0234 to C0238. Invariant:
-two terms that must have one kind are in one class, and a class has at most one kind and draws at
-most one error. A constructor of nothing but constants becomes a constant. Example: in `p(?x),
-?x > 1` with a Decimal column the constant becomes `Decimal(1)`.
-
-Classes are joined as in unification (Robinson, 1965) with union-find; what is overloaded waits
-until its argument is known.
-"""
+"""Find the kind of every variable, constant and function, and give constants their final values."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, assert_never
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import TYPE_CHECKING, assert_never, cast
 
+from constat.analysis import kind_mistakes
 from constat.analysis import kind_mistakes as mistakes
-from constat.analysis import structure_mistakes
-from constat.analysis.aliases import typed_apart
-from constat.analysis.calls import Call, check_call, result_kind, sum_of_texts
-from constat.analysis.constants import fit, folded
-from constat.analysis.constructions import Constructions, makes_structure
-from constat.analysis.draft import as_warning
+from constat.analysis.analysed import as_warning
 from constat.analysis.kind_classes import Classes, Origin
+from constat.analysis.kind_mistakes import Constructions, makes_structure
+from constat.diagnostics import Diagnostic, Severity
 from constat.logic import (
     CONSTRUCTOR_OF,
     FIELD_OF,
+    NIL,
+    OPERATORS,
+    RANGE,
+    RANGES,
     Aggregate,
     Apply,
     Atom,
@@ -35,16 +29,351 @@ from constat.logic import (
     Kind,
     Negative,
     Positive,
+    Signature,
+    Value,
     Variable,
     aggregate_kind,
+    canonical_decimal,
+    canonical_float,
+    check_integer,
+    check_symbol,
+    implementation,
+    parse_value,
+    signatures,
+    term_variables,
 )
 from constat.syntax import Mode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterable
 
-    from constat.analysis.draft import Draft
+    from constat.analysis.analysed import Draft
+    from constat.diagnostics import Span
     from constat.logic import Literal, Rule, Term
+
+# Integers fit the other numeric kinds only where they are exact; texts are read as dates, times
+# and truth values only where the kind says so.
+
+_TEXTS = (Kind.DATE, Kind.TIMESTAMP, Kind.BOOL)
+
+
+def fit(constant: Constant, kind: Kind) -> Value | None:
+    """Give the value of a constant as one of that kind, `None` where it is none."""
+    try:
+        match constant.kind:
+            case Kind.SYMBOL:
+                return _from_text(str(constant.value), kind)
+            case Kind.NUMBER:
+                return _from_integer(cast("int", constant.value), kind)
+            case Kind.DECIMAL:
+                return _from_decimal(cast("Decimal", constant.value), kind)
+            case Kind.FLOAT | Kind.UNSIGNED:
+                return _same(constant, kind)
+            case _:
+                return constant.value if constant.kind is kind else None
+    except ValueError:
+        return None
+
+
+def folded(term: Apply) -> Apply | Constant:
+    """Give the constant that a typed constructor of constants makes, else the constructor.
+
+    Raises `EvaluationError` where its text is too long.
+    """
+    values = [one for one in term.arguments if isinstance(one, Constant)]
+    if len(values) != len(term.arguments):
+        return term
+    if term.function == NIL:
+        return Constant(NIL, Kind.STRUCTURE, term.span)
+    make = implementation(term.function, tuple(one.kind for one in values), Kind.STRUCTURE)
+    return Constant(make(*(one.value for one in values)), Kind.STRUCTURE, term.span)
+
+
+def _from_text(text: str, kind: Kind) -> Value | None:
+    if kind is Kind.SYMBOL:
+        return check_symbol(text)
+    return parse_value(text, kind) if kind in _TEXTS else None
+
+
+def _from_integer(value: int, kind: Kind) -> Value | None:
+    match kind:
+        case Kind.NUMBER | Kind.UNSIGNED:
+            return check_integer(value, kind)
+        case Kind.DECIMAL:
+            return canonical_decimal(Decimal(value))
+        case Kind.FLOAT if int(float(value)) == value:
+            return canonical_float(float(value))
+        case _:
+            return None
+
+
+def _from_decimal(value: Decimal, kind: Kind) -> Value | None:
+    match kind:
+        case Kind.DECIMAL:
+            return canonical_decimal(value)
+        case Kind.FLOAT:
+            # A float literal is written as 0.1; the nearest float is what everyone means by it.
+            return canonical_float(float(value))
+        case _:
+            return None
+
+
+def _same(constant: Constant, kind: Kind) -> Value | None:
+    if kind is not constant.kind:
+        return None
+    if kind is Kind.UNSIGNED:
+        return check_integer(cast("int", constant.value), kind)
+    return canonical_float(float(cast("float", constant.value)))
+
+
+# A call without a diagnostic has a signature in `constat.logic`.
+
+UNIFORM = OPERATORS | {"min", "max", RANGE}
+"""Functions whose arguments and result have one kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """An application of a function with the classes of its arguments and of its result."""
+
+    term: Apply
+    arguments: tuple[int, ...]
+    result: int
+
+    def join(self, classes: Classes, kinds: Mapping[str, Kind]) -> None:
+        """Join and bind what the function says whatever its arguments are."""
+        origin = Origin(term=self.term)
+        function = self.term.function
+        if function in UNIFORM:
+            for argument in self.arguments:
+                classes.join(self.result, argument, origin)
+            return
+        if function == "as":
+            target = kinds.get(self.term.type_name) or self.term.kind
+            if target is not None:
+                classes.bind(self.result, target, origin)
+            return
+        known = signatures(function)
+        results = {one.result for one in known}
+        if len(results) == 1:
+            classes.bind(self.result, results.pop(), origin)
+        if len(known) == 1 and takes(known[0], len(self.arguments)):
+            wanted = parameters(known[0], len(self.arguments))
+            taken = Origin(term=self.term, role="takes")
+            for argument, kind in zip(self.arguments, wanted, strict=True):
+                classes.bind(argument, kind, taken)
+
+
+def takes(signature: Signature, count: int) -> bool:
+    """Tell whether a signature takes that many arguments."""
+    wanted = len(signature.parameters)
+    return count >= wanted if signature.variadic else count == wanted
+
+
+def parameters(signature: Signature, count: int) -> tuple[Kind, ...]:
+    """Give the kinds of that many arguments; a variadic signature repeats its last."""
+    wanted = signature.parameters
+    return wanted + wanted[-1:] * (count - len(wanted))
+
+
+def result_kind(call: Call, classes: Classes) -> Kind | None:
+    """Give the kind of the result, as far as the arguments tell it by now."""
+    if call.term.function in UNIFORM or call.term.function == "as":
+        return classes.kind(call.result)
+    kinds = tuple(classes.kind(argument) for argument in call.arguments)
+    return next(
+        (one.result for one in signatures(call.term.function) if one.parameters == kinds), None
+    )
+
+
+def sum_of_texts(call: Call, classes: Classes) -> Diagnostic | None:
+    """Say that `+` joins two texts, where it does, as it may in Souffle; here that is `cat`.
+
+    The classes stay as they are, so a text and a number are still a mistake.
+    """
+    found = classes.kind(call.result)
+    if call.term.function != "+" or found is not Kind.SYMBOL or classes.broken(call.result):
+        return None
+    kinds = (found,) * len(call.arguments)
+    origin = classes.origin(call.arguments[0])
+    return mistakes.wrong_arguments(call.term, kinds, found, signatures("+"), origin)
+
+
+def check_call(call: Call, classes: Classes) -> Iterator[Diagnostic]:
+    """Yield what is wrong with a call whose kinds are settled."""
+    term = call.term
+    known = RANGES if term.function == RANGE else signatures(term.function)
+    count = len(call.arguments)
+    if not known:
+        classes.spoil(call.result)
+        yield mistakes.unknown_function(term)
+        return
+    if not any(takes(one, count) for one in known):
+        classes.spoil(call.result)
+        yield mistakes.wrong_count(term, known[0])
+        return
+    if classes.broken(call.result) or any(map(classes.broken, call.arguments)):
+        return
+    kinds = tuple(classes.kind(argument) for argument in call.arguments)
+    result = classes.kind(call.result)
+    if None in kinds or result is None:
+        return
+    if not any(one.result is result and parameters(one, count) == kinds for one in known):
+        classes.spoil(call.result)
+        for argument in call.arguments:
+            classes.spoil(argument)
+        given = tuple(kind for kind in kinds if kind is not None)
+        origin = next((classes.origin(one) for one in call.arguments), None)
+        yield mistakes.wrong_arguments(term, given, result, known, origin)
+
+
+_MOST_ROUNDS = 20
+_OTHERS = frozenset({Kind.UNSIGNED, Kind.FLOAT})
+
+
+def typed_apart(written: Rule, typed: Rule, infer: Callable[[Rule], Rule]) -> Iterator[Diagnostic]:
+    """Warn of the first number of a rule that Souffle takes for one of another type.
+
+    `infer` types a rule, and keeps to itself what is wrong with it.
+    """
+    given = {
+        one.span: one for one in _constants(typed) if one.kind in _OTHERS and one.span is not None
+    }
+    whole = {one.span for one in _constants(written) if one.kind is Kind.NUMBER}
+    aliases = _aliases(written)
+    if not aliases or not whole & given.keys():
+        return
+    resolved = infer(_resolved(written, aliases))
+    apart = {one.span for one in _computed_from(resolved) if one.kind is Kind.NUMBER}
+    found = [given[span] for span in apart & whole & given.keys() if span is not None]
+    named = {one.span for term in aliases.values() for one in _parts(term)}
+    for one in sorted(found, key=lambda one: (one.span not in named, _place(one.span)))[:1]:
+        yield _warning(one)
+
+
+def _place(span: Span | None) -> tuple[int, int]:
+    return (0, 0) if span is None else (span.line, span.column)
+
+
+def _warning(constant: Constant) -> Diagnostic:
+    unsigned = constant.kind is Kind.UNSIGNED
+    number = int(constant.value) if not isinstance(constant.value, str) else 0
+    edit = f"{number}u" if unsigned else f"{number}.0"
+    return Diagnostic(
+        "C0229",
+        f"Souffle takes this `{number}` for number here, for {constant.kind.value} there",
+        constant.span,
+        note="it puts the value in place of the variable and types each place by itself; here the "
+        f"variable is {constant.kind.value} everywhere, so the rows may be others",
+        help=f"write `{edit}`, which is {constant.kind.value} in both",
+        severity=Severity.WARNING,
+    )
+
+
+def _aliases(rule: Rule) -> dict[str, Term]:
+    """Give the values that equations say of variables, as far as these are without variables."""
+    found: dict[str, Term] = {}
+    for literal in rule.body:
+        if isinstance(literal, Comparison) and literal.operator == "=":
+            for one, other in ((literal.left, literal.right), (literal.right, literal.left)):
+                names = {variable.name for variable in term_variables(other)}
+                if isinstance(one, Variable) and one.name not in found and one.name not in names:
+                    found[one.name] = other
+                    break
+    for _ in range(min(len(found), _MOST_ROUNDS)):
+        found = {name: _put(term, found) for name, term in found.items()}
+    return {n: term for n, term in found.items() if not any(True for _ in term_variables(term))}
+
+
+def _resolved(rule: Rule, aliases: Mapping[str, Term]) -> Rule:
+    body = tuple(_literal(one, aliases) for one in rule.body if not _is_alias(one, aliases))
+    return replace(rule, head=_atom(rule.head, aliases), body=body)
+
+
+def _is_alias(literal: Literal, aliases: Mapping[str, Term]) -> bool:
+    if not isinstance(literal, Comparison) or literal.operator != "=":
+        return False
+    sides = ((literal.left, literal.right), (literal.right, literal.left))
+    return any(
+        isinstance(one, Variable)
+        and one.name in aliases
+        and _put(other, aliases) == aliases[one.name]
+        for one, other in sides
+    )
+
+
+def _literal(literal: Literal, aliases: Mapping[str, Term]) -> Literal:
+    match literal:
+        case Positive(atom):
+            return Positive(_atom(atom, aliases))
+        case Negative(atom):
+            return Negative(_atom(atom, aliases))
+        case Comparison(left=left, right=right):
+            return replace(literal, left=_put(left, aliases), right=_put(right, aliases))
+        case Aggregate(body=body, target=target):
+            inner = tuple(_literal(one, aliases) for one in body)
+            over = None if target is None else _put(target, aliases)
+            return replace(literal, body=inner, target=over)  # type: ignore[arg-type]  # the same kinds
+
+
+def _atom(atom: Atom, aliases: Mapping[str, Term]) -> Atom:
+    return replace(atom, terms=tuple(_put(term, aliases) for term in atom.terms))
+
+
+def _put(term: Term, aliases: Mapping[str, Term]) -> Term:
+    match term:
+        case Variable(name):
+            return aliases.get(name, term)
+        case Apply(arguments=arguments):
+            return replace(term, arguments=tuple(_put(one, aliases) for one in arguments))
+        case _:
+            return term
+
+
+def _terms(literals: Iterable[Literal]) -> Iterator[tuple[Term, ...]]:
+    """Yield the terms that stand together, those of aggregates too."""
+    for literal in literals:
+        match literal:
+            case Positive(atom) | Negative(atom):
+                yield from ((one,) for one in atom.terms)
+            case Comparison(left=left, right=right):
+                yield left, right
+            case Aggregate(body=body, target=target):
+                yield from _terms(body)
+                if target is not None:
+                    yield (target,)
+
+
+def _parts(term: Term) -> Iterator[Constant]:
+    waiting = [term]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, Constant):
+            yield one
+        elif isinstance(one, Apply):
+            waiting += one.arguments
+
+
+def _constants(rule: Rule) -> Iterator[Constant]:
+    for together in ((one,) for one in rule.head.terms), _terms(rule.body):
+        for terms in together:
+            for term in terms:
+                yield from _parts(term)
+
+
+def _computed_from(rule: Rule) -> Iterator[Constant]:
+    """Yield the constants that stand together with a function: only these tell types apart."""
+    for together in ((one,) for one in rule.head.terms), _terms(rule.body):
+        for terms in together:
+            if any(isinstance(term, Apply) for term in terms):
+                for term in terms:
+                    yield from _parts(term)
+
+
+# Two terms that must have one kind are in one class, and a class has at most one kind and draws at
+# most one error. A constructor of nothing but constants becomes a constant.
+# Classes are joined as in unification (Robinson, 1965) with union-find; what is overloaded waits
+# until its argument is known.
 
 
 def infer_kinds(draft: Draft) -> None:
@@ -196,9 +525,9 @@ class _Inference:
             if not ordered or self.classes.broken(found):
                 continue
             if kind is Kind.BOOL:
-                self.diagnostics.append(mistakes.no_order(comparison))
+                self.diagnostics.append(mistakes.kind_no_order(comparison))
             elif kind is Kind.STRUCTURE:
-                self.diagnostics.append(structure_mistakes.no_order(comparison))
+                self.diagnostics.append(kind_mistakes.no_order(comparison))
         for aggregate, _, over in self.aggregates:
             self.check_aggregate(aggregate, over)
 
@@ -241,7 +570,7 @@ class _Inference:
         second: Origin | None,
     ) -> None:
         if all(types):
-            found = structure_mistakes.two_types(types, first, second)
+            found = kind_mistakes.two_types(types, first, second)
         else:
             found = mistakes.conflict(kinds, first, second, self.predicates)
         self.diagnostics.append(found)
@@ -310,7 +639,7 @@ class _Inference:
             return folded(typed)
         except EvaluationError as problem:
             if not self.classes.broken(found):
-                self.diagnostics.append(structure_mistakes.too_long(term, str(problem)))
+                self.diagnostics.append(kind_mistakes.too_long(term, str(problem)))
             return typed
 
     def typed_constant(self, constant: Constant, found: int) -> Constant:

@@ -25,7 +25,7 @@ from constat.logic import (
     Positive,
     Variable,
 )
-from constat.logic.wrapping import WRAPPING, bounds, single, wrapped
+from constat.logic.arithmetic import WRAPPING, bounds, single, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -16,7 +16,7 @@ from constat.logic import Aggregate, Negative, Positive
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from constat.analysis.draft import Draft
+    from constat.analysis.analysed import Draft
     from constat.logic import Atom, Predicate, Rule
 
 

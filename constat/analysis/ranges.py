@@ -12,12 +12,12 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final, cast
 
-from constat.analysis.abducing import NO_REASON, REASONS, reason_codes
+from constat.analysis.attributes import NO_REASON, REASONS, reason_codes
 from constat.analysis.binding import has_range, holds_range, names_in, uses_range
 from constat.analysis.demand import binders, demand_relation
-from constat.analysis.given_columns import given_names
 from constat.analysis.kind_mistakes import misplaced_range
-from constat.analysis.unbound import occurrences
+from constat.analysis.modes import given_names
+from constat.analysis.safety import occurrences
 from constat.diagnostics import Severity
 from constat.logic import (
     RANGE,
@@ -39,7 +39,7 @@ from constat.logic import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from constat.analysis.draft import Draft
+    from constat.analysis.analysed import Draft
     from constat.diagnostics import Diagnostic
     from constat.logic import Literal, Program, Term
 

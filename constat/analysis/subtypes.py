@@ -21,7 +21,7 @@ from constat.analysis.binding import (
     names_in,
     pattern_names,
 )
-from constat.analysis.type_table import Below, common, is_below
+from constat.analysis.types import Below, common, is_below
 from constat.diagnostics import Diagnostic, Related
 from constat.logic import RECORD, Aggregate, Apply, Comparison, Kind, Negative, Positive, Variable
 from constat.syntax import print_term
@@ -29,7 +29,7 @@ from constat.syntax import print_term
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from constat.analysis.draft import Draft
+    from constat.analysis.analysed import Draft
     from constat.diagnostics import Span
     from constat.logic import Atom, Branch, Column, Literal, Predicate, Rule, Term
 

@@ -8,9 +8,8 @@ on an assumption that names it.
 
 from __future__ import annotations
 
-from constat.authoring.discovery import DiscoveryTools, discovery_tools
-from constat.authoring.discovery_facts import FactAccess
-from constat.authoring.prompt_building import PromptBuilder
+from constat.authoring.discovery import DiscoveryTools, FactAccess, discovery_tools
+from constat.authoring.prompts import PromptBuilder
 
 __all__ = [
     "DiscoveryTools",

@@ -1,44 +1,174 @@
-"""Check a proposal: everything that can be known before anything runs.
-
-In: a goal and rules as a model wrote them, and a `Ground` to hold them against. Out: `Checked`: the
-goal, what is kept of the draft, and diagnostics, which go back to the model as data. Invariants: a
-draft derives only what nobody else derives or supplies; what the goal does not need is not kept;
-where there is an error nothing is kept. Example: rules for `is_vip`, which approved rules derive,
-draw C0862.
-"""
+"""Check a proposal: everything that can be known before anything runs."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
-from constat.analysis import analyse, check_goal, refused_in_drafts
-from constat.authoring.constants import (
-    atom_constants,
-    constants_of,
-    query_constants,
-    unseen,
+from constat.analysis import QUERIED, analyse, check_goal, refused_in_drafts
+from constat.authoring.constants import atom_constants, constants_of, query_constants, unseen
+from constat.authoring.fragments import (
+    DRAFT_NAME,
+    Fragment,
+    check_declared,
+    check_heads,
+    check_sources,
+    read_fragment,
+    runaways,
 )
-from constat.authoring.fragments import DRAFT_NAME, Fragment, read_fragment
-from constat.authoring.joining import bridged, derived, reachable
-from constat.authoring.proposals import GIVE_UP
-from constat.authoring.recursing import runaways
-from constat.authoring.shadowing import check_declared, check_heads, check_sources
 from constat.diagnostics import ConstatError, Diagnostic, Severity
-from constat.library.reviewing.beyond import RESERVED, used
+from constat.library.approvals import RESERVED, bridge, sentence, used
 from constat.logic import Program, Source, display_value
-from constat.logic.structure_forms import constructions, referred_types
+from constat.logic.structures import constructions, referred_types
+from constat.model import Tool
 from constat.syntax import parse_goal, print_program
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from constat.analysis import AnalysedProgram
-    from constat.authoring.ground import Ground
-    from constat.authoring.proposals import Proposal
-    from constat.logic import Atom, Predicate
+    from constat.authoring.fragments import Ground
+    from constat.logic import Atom, Predicate, Rule
+    from constat.model import ToolCall
 
-_MOST_REASON: Final = 300
+# An argument of another type is refused, never converted.
+
+PROPOSE: Final = "propose"
+GIVE_UP: Final = "cannot_express"
+MOST_GOAL: Final = 2_000
+_MOST_REASON: Final = 1_000
+
+PROPOSE_TOOL: Final = Tool(
+    PROPOSE,
+    "Hand in the goal that answers the question, with the rules it needs beyond existing ones.",
+    {
+        "type": "object",
+        "properties": {
+            "goal": {"type": "string", "description": "One atom"},
+            "rules": {"type": "string", "description": "Declarations, queries, rules; or empty"},
+        },
+        "required": ["goal", "rules"],
+        "additionalProperties": False,
+    },
+)
+GIVE_UP_TOOL: Final = Tool(
+    GIVE_UP,
+    "Say that the question cannot be expressed here, and what is lacking.",
+    {
+        "type": "object",
+        "properties": {"reason": {"type": "string"}},
+        "required": ["reason"],
+        "additionalProperties": False,
+    },
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A goal, and rules as text."""
+
+    goal: str
+    rules: str = ""
+
+
+def read_proposal(call: ToolCall, diagnostics: list[Diagnostic]) -> Proposal | None:
+    """Read the arguments of a call of `propose`."""
+    given: object = call.arguments
+    if not isinstance(given, Mapping):
+        diagnostics.append(_misshapen("its arguments are no object"))
+        return None
+    odd = sorted(str(name)[:40] for name in given.keys() - {"goal", "rules"})
+    if odd:
+        diagnostics.append(_misshapen(f"it has the unknown member `{odd[0]}`"))
+    goal, rules = given.get("goal"), given.get("rules", "")
+    if not isinstance(goal, str) or not goal.strip():
+        diagnostics.append(_misshapen("`goal` is no text"))
+    elif len(goal) > MOST_GOAL:
+        diagnostics.append(_misshapen(f"`goal` is longer than {MOST_GOAL:,} characters"))
+    if not isinstance(rules, str):
+        diagnostics.append(_misshapen("`rules` is no text"))
+    if diagnostics or not isinstance(goal, str) or not isinstance(rules, str):
+        return None
+    return Proposal(goal.strip(), rules.replace("\r\n", "\n").strip("\n"))
+
+
+def read_reason(call: ToolCall) -> str:
+    """Read why a model gives up, in one bounded line."""
+    given: object = call.arguments
+    said = given.get("reason", "") if isinstance(given, Mapping) else ""
+    return one_line(said if isinstance(said, str) else "", _MOST_REASON)
+
+
+def one_line(text: str, most: int) -> str:
+    """Give a foreign text as one line without control characters, bounded."""
+    shown = "".join(one if one.isprintable() else " " for one in text[: most + 1])
+    return shown if len(shown) <= most else shown[:most] + "…"
+
+
+def _misshapen(what: str) -> Diagnostic:
+    hint = 'call `propose` with {"goal": "is_vip(C001)", "rules": ""}'
+    return Diagnostic("C0861", f"the proposal cannot be read: {what}", help=hint)
+
+
+# A query of a draft ends in `p_as_queried` and reaches `p` by a proposed rule alone, so presence
+# and absence through it both rest on assumptions that the checker sees; no new kind of evidence is
+# needed.
+
+
+def bridged(fragment: Program) -> Program:
+    """Give a fragment in which each query has a predicate of its own."""
+    predicates: dict[str, Predicate] = {}
+    bridges: list[Rule] = []
+    for name, predicate in fragment.predicates.items():
+        if predicate.source is None:
+            predicates[name] = predicate
+            continue
+        attributes = {k: v for k, v in predicate.attributes.items() if k == "key"}
+        said = sentence("a query that was drafted gives", predicate.columns)
+        predicates[name + QUERIED] = replace(
+            predicate,
+            name=name + QUERIED,
+            attributes={**attributes, "says": said},
+            description="",
+        )
+        plain = tuple(replace(column, attributes={}) for column in predicate.columns)
+        predicates[name] = replace(predicate, source=None, columns=plain)
+        bridges.append(bridge(predicate, name + QUERIED, ""))
+    rules = tuple(_numbered((*bridges, *fragment.rules)))
+    return replace(fragment, predicates=predicates, rules=rules)
+
+
+def _numbered(rules: Iterable[Rule]) -> Iterator[Rule]:
+    """Give rules the ids that they have when they are read again: none is written out."""
+    counts: dict[str, int] = {}
+    for rule in rules:
+        name = rule.head.predicate
+        counts[name] = counts.get(name, 0) + 1
+        yield replace(rule, id=f"{name}.{counts[name]}")
+
+
+def derived(fragment: Program) -> tuple[str, ...]:
+    """Name what a fragment derives, in order."""
+    return tuple(dict.fromkeys(rule.head.predicate for rule in fragment.rules))
+
+
+def reachable(rules: Sequence[Rule], names: Iterable[str]) -> frozenset[str]:
+    """Name the predicates that some predicates rest on by rules, these included."""
+    uses: dict[str, set[str]] = {}
+    for rule in rules:
+        uses.setdefault(rule.head.predicate, set()).update(used(rule.body))
+    found = set(names)
+    waiting = list(found)
+    while waiting:
+        for name in sorted(uses.get(waiting.pop(), ())):
+            if name not in found:
+                found.add(name)
+                waiting.append(name)
+    return frozenset(found)
+
+
+_CHECKING_MOST_REASON: Final = 300
 _NOWHERE: Final = Source({})
 """A bare `.input`: rows may come from outside beside those that rules derive."""
 
@@ -274,7 +404,7 @@ def _reused(kept: Program, goal: Atom, ground: Ground) -> tuple[str, ...]:
 
 
 def _rejected(reason: str) -> Diagnostic:
-    shown = "".join(one if one.isprintable() else " " for one in reason[:_MOST_REASON])
+    shown = "".join(one if one.isprintable() else " " for one in reason[:_CHECKING_MOST_REASON])
     message = "this draft was rejected before"
     note = f"the reason: {shown}"
     return Diagnostic("C0871", message, note=note, help="draft it in another way")

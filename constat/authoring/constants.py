@@ -24,7 +24,7 @@ from constat.logic import (
     Positive,
     display_value,
 )
-from constat.logic.structure_forms import leaves_of
+from constat.logic.structures import leaves_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -1,47 +1,123 @@
-"""Ask a model for a goal and rules until they pass the checks, for so many rounds and no longer.
-
-In: a question, the ground to check proposals against, tools to look things up, a client. Out:
-`Drafted`, or `ConstatError` with why there is none. Invariants: what a model says has an effect
-only through a proposal that passes every check; rounds, lookups and sizes are bounded, so the loop
-ends whatever is answered; the transcript is handed on after each step, before the next one.
-Example: `draft_for(question, desk)` gives the goal `is_vip(C001)` and no draft where rules exist.
-"""
+"""Ask a model for a goal and rules until they pass the checks, within bounded rounds."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from constat.authoring.checking import Checked, check_proposal
+from constat.authoring.checking import (
+    GIVE_UP,
+    GIVE_UP_TOOL,
+    PROPOSE,
+    PROPOSE_TOOL,
+    Checked,
+    Proposal,
+    check_proposal,
+    one_line,
+    read_proposal,
+    read_reason,
+)
 from constat.authoring.constants import without_echo
-from constat.authoring.instructions import (
+from constat.authoring.prompts import (
     as_data,
     hint_text,
     question_text,
     show_predicate,
     system_prompt,
 )
-from constat.authoring.proposals import (
-    GIVE_UP,
-    GIVE_UP_TOOL,
-    PROPOSE,
-    PROPOSE_TOOL,
-    Proposal,
-    one_line,
-    read_proposal,
-    read_reason,
-)
 from constat.diagnostics import ConstatError, Diagnostic, Severity, to_json
 from constat.model import ModelError, Prompt, Task, Tool, ToolResult, Turn, Usage
 from constat.model.prompts import Json
 
 if TYPE_CHECKING:
-    from constat.authoring.ground import Ground
-    from constat.authoring.transcript import Transcript
+    from constat.authoring.fragments import Ground
     from constat.model import Client, Reply, ToolCall
+
+_DIGITS = 16
+
+
+@dataclass(slots=True)
+class Transcript:
+    """What was exchanged about one question, in order; `outcome` is empty until it has ended."""
+
+    question: str
+    at: str
+    entries: list[dict[str, Any]] = field(default_factory=list)
+    outcome: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def identity(self) -> str:
+        """The beginning of the sha256 of question and moment."""
+        return hashlib.sha256(f"{self.at}\n{self.question}".encode()).hexdigest()[:_DIGITS]
+
+    def asked(self, text: str) -> None:
+        """Note what the model was told."""
+        self.entries.append({"kind": "told", "text": text})
+
+    def replied(self, reply: Reply) -> None:
+        """Note what the model said, with its hashes."""
+        self.entries.append(
+            {
+                "kind": "reply",
+                "model": reply.model,
+                "at": reply.at,
+                "replayed": reply.replayed,
+                "prompt_hash": reply.prompt_hash,
+                "response_hash": reply.response_hash,
+                "stop": reply.stop,
+                "text": reply.text,
+                "calls": [_call(one) for one in reply.calls],
+                "usage": usage_json(reply.usage),
+            }
+        )
+
+    def looked_up(self, call: ToolCall, text: str, *, failed: bool) -> None:
+        """Note what a tool gave."""
+        self.entries.append({"kind": "lookup", "call": _call(call), "text": text, "failed": failed})
+
+    def checked(self, number: int, diagnostics: Sequence[Diagnostic], *, passed: bool) -> None:
+        """Note what a check found in a proposal."""
+        self.entries.append(
+            {
+                "kind": "check",
+                "round": number,
+                "passed": passed,
+                "diagnostics": to_json(diagnostics),
+            }
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """Give the record so far."""
+        return {
+            "id": self.identity,
+            "question": self.question,
+            "at": self.at,
+            "entries": list(self.entries),
+            "outcome": dict(self.outcome),
+        }
+
+
+def usage_json(usage: Usage) -> dict[str, Any]:
+    """Give tokens as numbers and the price as an exact text."""
+    return {
+        "calls": usage.calls,
+        "read": usage.read,
+        "cached": usage.cached,
+        "stored": usage.stored,
+        "written": usage.written,
+        "cost": f"{usage.cost:f}",
+    }
+
+
+def _call(call: ToolCall) -> dict[str, Any]:
+    given: object = call.arguments
+    arguments = dict(given) if isinstance(given, Mapping) else None
+    return {"name": call.name, "arguments": arguments}
+
 
 Lookup = tuple[Tool, Callable[[Json], str]]
 """A tool with what answers it."""

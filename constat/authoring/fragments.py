@@ -1,23 +1,20 @@
-"""Read the rules that a model wrote, and refuse what no draft may say.
-
-In: a text, and how variables are spelled. Out: a `Fragment`, and diagnostics placed in `<draft>`.
-Invariants: a fragment declares predicates and derives them, and nothing else: it holds no fact, no
-rule without a row to start from, no file, no approval, id, confidence or closure of its own; every
-bound is checked before anything is multiplied out. Example: `is_vip("C001").` draws C0863.
-"""
+"""Read the rules and queries that a model wrote, and refuse what no draft may say."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import re
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
 
 from constat.analysis import FLOOR, QUERIED
-from constat.diagnostics import Diagnostic, Severity, Span
-from constat.library.reviewing.beyond import BEYOND, RESERVED
-from constat.logic import Aggregate, Positive
+from constat.catalog import BulkConnection, Connection, QueryMistakeError, SourceFailureError, guard
+from constat.diagnostics import Diagnostic, Severity, Span, nearest
+from constat.library.approvals import BEYOND, RESERVED
+from constat.logic import Aggregate, Apply, Comparison, Positive, Variable, term_variables
+from constat.logic.structures import is_same_definition
 from constat.project import AuthoringSetting
-from constat.syntax import Mode
+from constat.syntax import Mode, print_rule
 from constat.syntax.lowering import lower
 from constat.syntax.parser import parse_file
 from constat.syntax.surface import (
@@ -32,10 +29,275 @@ from constat.syntax.surface import (
 from constat.syntax.words import STAND_INS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
+    from constat.analysis import AnalysedProgram
+    from constat.catalog import Guarded, SourceTable
     from constat.logic import Literal, Predicate, Program, Rule, TypeDefinition
     from constat.syntax.surface import SurfaceFile, SurfaceItem
+
+# `check_query` only prepares queries, it runs none.
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What a proposal is held against.
+
+    `databases` are the sources that a query may name; `check_query` asks one of them. A draft may
+    add rules to the predicates in `plannable`, which nothing else answers; with `must_derive` it
+    has to derive that one. `rejected` are texts that people have rejected, with their reasons.
+    """
+
+    program: AnalysedProgram
+    databases: tuple[str, ...]
+    setting: AuthoringSetting
+    check_query: Callable[[Predicate], list[Diagnostic]]
+    plannable: frozenset[str] = frozenset()
+    must_derive: str = ""
+    rejected: Mapping[str, str] = field(default_factory=dict, hash=False)
+
+
+_MOST_NAMED: Final = 8
+_SECONDS_TO_EXPLAIN: Final = 5.0
+_EXPLAIN: Final = MappingProxyType(
+    {"postgres": "EXPLAIN (FORMAT JSON)", "mysql": "EXPLAIN FORMAT=JSON"}
+)
+_ROWS: Final = re.compile(r"\W(?:Plan Rows|rows|rows_examined_per_scan)\W+?([0-9]+)")
+
+
+def check_query(predicate: Predicate, connection: Connection, most_rows: int) -> list[Diagnostic]:
+    """Check one query of a draft; gives nothing where it may run."""
+    source = predicate.source
+    if source is None:
+        return []
+    try:
+        guarded = guard(source.parameters.get("query", ""), connection.dialect)
+        return _held_against(guarded, predicate, connection, most_rows)
+    except QueryMistakeError as problem:
+        return [refused(predicate, problem.reason, problem.help)]
+    except SourceFailureError as problem:
+        return [refused(predicate, f"the source does not answer: {problem.reason}", "")]
+
+
+def _held_against(
+    guarded: Guarded, predicate: Predicate, connection: Connection, most_rows: int
+) -> list[Diagnostic]:
+    if not guarded.tables:
+        hint = "read the columns of a table; values alone are facts, which a draft may not state"
+        return [refused(predicate, "it reads no table", hint)]
+    known = connection.tables()
+    unknown = sorted(one for one in guarded.tables if not _knows(known, one))
+    if unknown:
+        near = nearest(unknown[0], sorted(known))
+        hint = f"read `{near}`" if near else f"tables are {_named(sorted(known))}"
+        return [refused(predicate, f"the source has no table `{unknown[0][:60]}`", hint)]
+    columns = connection.columns(guarded.text)
+    if len(columns) != predicate.arity:
+        wanted = ", ".join(column.name for column in predicate.columns)
+        reason = f"it gives {len(columns)} columns, and `{predicate.name}` has {predicate.arity}"
+        return [refused(predicate, reason, f"select one column for each of {wanted}")]
+    guess = _estimate(guarded, connection)
+    if guess is not None and guess > most_rows:
+        # How many rows a condition lets through tells of values: the number goes to a model.
+        reason = f"it reads more rows than the {most_rows:,} that `authoring: query_rows` allows"
+        return [refused(predicate, reason, "narrow it with WHERE, or read a smaller table")]
+    return []
+
+
+@runtime_checkable
+class _Looking(Connection, Protocol):
+    """A connection to a server, which runs a statement of ours."""
+
+    def look(self, statement: str, seconds: float) -> list[tuple[object, ...]]:
+        """Run it for so long at most."""
+        ...
+
+
+def _estimate(guarded: Guarded, connection: Connection) -> float | None:
+    """Ask the source how many rows its plan reads; `None` where it does not say."""
+    if isinstance(connection, BulkConnection):
+        return connection.estimate(guarded)
+    explain = _EXPLAIN.get(guarded.dialect)
+    if explain is None or not isinstance(connection, _Looking):
+        return None
+    # The largest number among the operators, as everywhere: a join may be guessed wildly.
+    told = connection.look(f"{explain} {guarded.text}", _SECONDS_TO_EXPLAIN)
+    return max(map(float, _ROWS.findall(str(told))), default=None)
+
+
+def _knows(known: Mapping[str, SourceTable], name: str) -> bool:
+    """Tell whether a source has a table; schemas of servers may stand before names."""
+    return name in known or name.rpartition(".")[2] in known
+
+
+def _named(names: list[str]) -> str:
+    shown = ", ".join(f"`{one}`" for one in names[:_MOST_NAMED])
+    return shown + (", ..." if len(names) > _MOST_NAMED else "") if names else "none"
+
+
+def refused(predicate: Predicate, reason: str, hint: str) -> Diagnostic:
+    """Say that a drafted query may not run."""
+    return Diagnostic(
+        "C0865",
+        f"the query of `{predicate.name}` is refused: {reason}",
+        None if predicate.source is None else predicate.source.span,
+        note="a drafted query is one SELECT over tables of the source, read-only and bounded",
+        help=hint,
+    )
+
+
+# A rule that is reported calculates a value of its head inside a recursion, and nothing in its
+# body bounds such a value; so its relation may have no end (semantics 15). What is not reported is
+# bounded by the limits of an evaluation as everything is.
+
+_BOUNDS = frozenset({"<", "<=", ">", ">="})
+
+
+def runaways(program: AnalysedProgram, drafted: Collection[str]) -> Iterator[Diagnostic]:
+    """Report the drafted rules that may go on for ever."""
+    together = {
+        name: frozenset(component.predicates)
+        for component in program.components
+        if component.recursive
+        for name in component.predicates
+    }
+    for rule in program.rules:
+        name = rule.head.predicate
+        if name not in drafted or name not in together or not rule.proposed:
+            continue
+        recursive = any(
+            isinstance(literal, Positive) and literal.atom.predicate in together[name]
+            for literal in rule.body
+        )
+        if recursive and _counts_on(rule):
+            yield Diagnostic(
+                "C0878",
+                f"a rule of `{name}` calculates new values from its own, without a bound",
+                rule.span,
+                note="such a rule may go on for ever",
+                help="bound the calculated value in the body, for example `?n < 100`, "
+                "or calculate outside the recursion",
+            )
+
+
+def _counts_on(rule: Rule) -> bool:
+    if any(isinstance(term, Apply) for term in rule.head.terms):
+        return True
+    in_head = {one.name for term in rule.head.terms for one in term_variables(term)}
+    calculated = {name for name in _calculated(rule) if name in in_head}
+    bounded = {
+        one.name
+        for literal in rule.body
+        if isinstance(literal, Comparison) and literal.operator in _BOUNDS
+        for term in (literal.left, literal.right)
+        for one in term_variables(term)
+    }
+    return bool(calculated - bounded)
+
+
+def _calculated(rule: Rule) -> Iterator[str]:
+    for literal in rule.body:
+        if isinstance(literal, Comparison) and literal.operator == "=":
+            for one, other in ((literal.left, literal.right), (literal.right, literal.left)):
+                if isinstance(one, Variable) and isinstance(other, Apply):
+                    yield one.name
+
+
+def check_declared(fragment: Program, base: Program, diagnostics: list[Diagnostic]) -> None:
+    """Refuse other columns or types under a name that is taken."""
+    for name, predicate in fragment.predicates.items():
+        known = base.predicates.get(name)
+        if known is None:
+            continue
+        if predicate.source is not None:
+            diagnostics.append(_relabelled(predicate))
+        elif _shape(known) != _shape(predicate):
+            message = f"`{name}` is declared in the project with other columns"
+            hint = f"leave the declaration out and use `{_spelled(known)}`, or choose another name"
+            diagnostics.append(Diagnostic("C0862", message, predicate.span, help=hint))
+    for name, definition in fragment.types.items():
+        own = base.types.get(name)
+        if own is not None and not is_same_definition(own, definition):
+            message = f"the type `{name}` is declared in the project in another way"
+            hint = "leave the declaration out"
+            diagnostics.append(Diagnostic("C0862", message, definition.span, help=hint))
+
+
+def check_heads(
+    fragment: Program,
+    program: AnalysedProgram,
+    plannable: Collection[str],
+    diagnostics: list[Diagnostic],
+) -> None:
+    """Refuse rules for what approved rules derive or sources supply."""
+    reported: set[object] = set()
+    for rule in fragment.rules:
+        name = rule.head.predicate
+        if name not in program.program.predicates or name in plannable:
+            continue
+        if (name, rule.span) in reported:
+            continue
+        reported.add((name, rule.span))
+        approved = program.program.rules_for(name)
+        if approved:
+            shown = print_rule(approved[0], program.program.predicates)
+            why = f"approved rules derive it, for example: {shown[:200]}"
+        else:
+            why = "its rows come from outside"
+        diagnostics.append(
+            Diagnostic(
+                "C0862",
+                f"`{name}` belongs to the project, and a draft adds rules to it",
+                rule.span,
+                note=why,
+                help=f"use `{name}` in a body, and derive a predicate with a name of its own",
+            )
+        )
+
+
+def check_sources(fragment: Program, ground: Ground, diagnostics: list[Diagnostic]) -> None:
+    """Refuse sources that are no database, and queries where the project wants none."""
+    for predicate in fragment.predicates.values():
+        source = predicate.source
+        if source is None or predicate.name in ground.program.program.predicates:
+            continue
+        if not ground.setting.queries:
+            message = f"`{predicate.name}` has a query, and this project wants none from a model"
+            hint = "use the predicates that exist"
+            diagnostics.append(Diagnostic("C0864", message, source.span, help=hint))
+        elif source.name not in ground.databases:
+            message = f"`{source.name[:60]}` is no database that a draft may read"
+            note = "a draft cannot say that a fact is configured, stated, proved or a tier's"
+            near = nearest(source.name, ground.databases)
+            known = near or next(iter(ground.databases), "")
+            hint = f'write `source = "{known}"`' if known else "use the predicates that exist"
+            diagnostics.append(Diagnostic("C0864", message, source.span, note=note, help=hint))
+        elif not source.parameters.get("query", "").strip():
+            columns = ", ".join(column.name for column in predicate.columns)
+            message = f"the `.input` of `{predicate.name}` has no query"
+            hint = f'add `query = "SELECT {columns} FROM ..."`'  # noqa: S608  shown, never run
+            diagnostics.append(Diagnostic("C0865", message, source.span, help=hint))
+
+
+def _relabelled(predicate: Predicate) -> Diagnostic:
+    span = predicate.span if predicate.source is None else predicate.source.span
+    return Diagnostic(
+        "C0864",
+        f"a draft says where rows of `{predicate.name}` come from, which the project says",
+        span,
+        note="sources of the project's predicates are not a model's to choose",
+        help="declare a predicate with a name of its own for this query",
+    )
+
+
+def _shape(predicate: Predicate) -> tuple[tuple[str, str], ...]:
+    return tuple((column.name, column.type_name) for column in predicate.columns)
+
+
+def _spelled(predicate: Predicate) -> str:
+    columns = ", ".join(f"{one.name}: {one.type_name}" for one in predicate.columns)
+    return f"{predicate.name}({columns})"
+
 
 DRAFT_NAME: Final = "<draft>"
 MOST_CHARACTERS: Final = 20_000

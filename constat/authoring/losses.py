@@ -18,8 +18,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from constat.authoring.constants import atom_constants, constants_of, query_constants, unseen
-from constat.authoring.likely import stems
-from constat.library.reviewing.beyond import BEYOND
+from constat.authoring.prompts import stems
+from constat.library.approvals import BEYOND
 from constat.logic import Aggregate, Apply, Comparison, Constant, Kind, Negative, Positive
 from constat.proof.encoding import reachable
 

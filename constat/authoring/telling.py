@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import ConstatError
 from constat.logic import Kind, display_value
-from constat.logic.structure_forms import branches_of, leaves_of, types_text
+from constat.logic.structures import branches_of, leaves_of, types_text
 from constat.memory.facts import Author
 from constat.memory.grounding import Claim, Grounded, Reason, ground
-from constat.memory.grounding.sentences import sentences
+from constat.memory.grounding.phrases import sentences
 from constat.model import Prompt, Task, Tool, Turn
 from constat.syntax import parse_fact, print_row, print_signature
 from constat.syntax.printing import print_text

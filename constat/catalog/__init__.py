@@ -9,23 +9,25 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
-from constat.catalog.cells import read_cell, read_column
 from constat.catalog.connection import (
     BulkConnection,
     Cell,
     Connection,
     Parameter,
+    QueryMistakeError,
     Question,
     RawRow,
     ReadBounds,
     Single,
     SourceColumn,
+    SourceFailureError,
     SourceTable,
     Spelled,
     Stream,
     Whole,
+    read_cell,
+    read_column,
 )
-from constat.catalog.failure import QueryMistakeError, SourceFailureError
 from constat.catalog.guard import Guarded, Output, guard
 from constat.catalog.keyed import (
     Comparand,
@@ -37,8 +39,7 @@ from constat.catalog.keyed import (
     whole_query,
 )
 from constat.catalog.opening import open_connection
-from constat.catalog.pushing import choose_pushes
-from constat.catalog.sqlite import SqliteConnection
+from constat.catalog.sqlite import SqliteConnection, choose_pushes
 
 if TYPE_CHECKING:
     from constat.catalog.schema.catalogue import SchemaManager

@@ -1,25 +1,155 @@
-"""Reach sources through SQLAlchemy: PostgreSQL, MySQL, MariaDB, and what else has a dialect.
-
-In: a database of the project whose uri is neither an SQLite nor a DuckDB file. Out: a `Connection`.
-SQLAlchemy reads the address and finds the driver; the driver is asked directly, so that each query
-reaches the server verbatim and each cell comes back as the server sent it. Invariant: the modules
-of a driver are loaded only for a source that needs it. Example:
-`connect(Database("crm", "sql", Expanded("mysql://reader@db.example/crm")), 30)`.
-"""
+"""Reach sources through SQLAlchemy: PostgreSQL, MySQL, MariaDB, and what else has a dialect."""
 
 from __future__ import annotations
 
 import importlib
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
+from urllib.parse import quote
 
-from constat.catalog.alchemy_addresses import target
+from constat.diagnostics import ConstatError, Diagnostic
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from sqlalchemy.engine import URL, Dialect
+
     from constat.catalog.connection import Connection
     from constat.project import Database
+
+# No message holds any part of the address, which may be a password wherever it was mistyped.
+
+# SQLAlchemy's names of dialects, and sqlglot's of the same SQL.
+_DIALECTS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "bigquery": "bigquery",
+        "clickhouse": "clickhouse",
+        "databricks": "databricks",
+        "mariadb": "mysql",
+        "mssql": "tsql",
+        "mysql": "mysql",
+        "oracle": "oracle",
+        "postgresql": "postgres",
+        "redshift": "redshift",
+        "snowflake": "snowflake",
+        "sqlite": "sqlite",
+        "trino": "trino",
+    }
+)
+# Whose transactions, types and ways to cancel this package knows: driver, package and extra.
+_KNOWN: Final[Mapping[str, tuple[str, str, str]]] = MappingProxyType(
+    {
+        "postgresql": ("psycopg", "psycopg", "postgresql"),
+        "mysql": ("pymysql", "PyMySQL", "mysql"),
+        "mariadb": ("pymysql", "PyMySQL", "mysql"),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A parsed address. `backend` is SQLAlchemy's name of the dialect, `sql` is sqlglot's."""
+
+    name: str
+    backend: str
+    sql: str
+    url: URL = field(repr=False)
+    dialect: Dialect = field(repr=False)
+
+
+def sql_of(address: str) -> str:
+    """Name the SQL of an address by how it begins; empty where that is not known."""
+    backend = address.partition(":")[0].partition("+")[0]
+    return "duckdb" if backend == "duckdb" else _DIALECTS.get(backend, "")
+
+
+def target(database: Database) -> Target:
+    """Read the address of a database."""
+    url = _parsed(database)
+    backend = url.get_backend_name()
+    if backend not in _DIALECTS:
+        raise _mistake(
+            database,
+            f"the uri of database `{database.name}` begins with a name that is not known here",
+            f"known: {', '.join(sorted(_DIALECTS))}; SQLite and DuckDB files are"
+            " `sqlite:///path` and `duckdb:///path`",
+        )
+    if backend in _KNOWN:
+        driver = _KNOWN[backend][0]
+        if url.drivername not in {backend, f"{backend}+{driver}"}:
+            message = f"database `{database.name}` is read through the driver {driver} only"
+            raise _mistake(database, message, f"write `{backend}://`, without naming a driver")
+        url = url.set(drivername=f"{backend}+{driver}")
+    if backend == "sqlite":
+        url = _read_only_file(database, url)
+    return Target(database.name, backend, _DIALECTS[backend], url, _dialect(database, url))
+
+
+def _parsed(database: Database) -> URL:
+    from sqlalchemy.engine import make_url  # noqa: PLC0415  heavy library, loaded on first use
+    from sqlalchemy.exc import ArgumentError  # noqa: PLC0415  heavy library, loaded on first use
+
+    text = database.uri()
+    # A message of SQLAlchemy's may show the whole address: none of its text is used.
+    with suppress(ArgumentError, ValueError):
+        if text.isprintable():
+            return make_url(text)
+    message = f"the uri of database `{database.name}` is not an address of a database"
+    hint = "write for example `postgresql://user:${PASSWORD}@host/name`"
+    raise _mistake(database, message, hint)
+
+
+def _dialect(database: Database, url: URL) -> Dialect:
+    """Load the dialect and its driver."""
+    from sqlalchemy.exc import SQLAlchemyError  # noqa: PLC0415  heavy library, loaded on first use
+
+    backend = url.get_backend_name()
+    try:
+        if backend in _KNOWN:
+            importlib.import_module(_KNOWN[backend][0])
+        kind = url.get_dialect()
+        dialect: Dialect = kind(dbapi=kind.import_dbapi())  # type: ignore[call-arg]  # each dialect takes it
+    except ImportError:
+        raise _missing(database, backend) from None
+    except SQLAlchemyError:
+        raise _missing(database, backend) from None
+    if dialect.is_async:
+        message = f"the uri of database `{database.name}` names an asynchronous driver"
+        raise _mistake(database, message, f"write `{backend}://`, or a driver that waits")
+    return dialect
+
+
+def _read_only_file(database: Database, url: URL) -> URL:
+    """Give the address of an SQLite file that is never created or written."""
+    path = url.database or ""
+    if not Path(path).is_absolute() or url.query or path.startswith("file:"):
+        message = f"the uri of database `{database.name}` is not the absolute path of a file"
+        raise _mistake(
+            database, message, "write `sqlite:///path`, which is relative to the project"
+        )
+    return url.set(database=f"file:{quote(path)}", query={"mode": "ro", "uri": "true"})
+
+
+def _missing(database: Database, backend: str) -> ConstatError:
+    """Say which package to install. A dialect of its own brings no driver that is known here."""
+    if backend in _KNOWN:
+        _, package, extra = _KNOWN[backend]
+        needs, hint = f"the package {package}", f"pip install 'constat[{extra}]'"
+    else:
+        needs = f"SQLAlchemy's dialect `{backend}` and its driver"
+        hint = f"install the package that brings SQLAlchemy's dialect `{backend}`, and its driver"
+    message = f"database `{database.name}` needs {needs}, which cannot be loaded"
+    return ConstatError([Diagnostic("C0552", message, database.span, help=hint)])
+
+
+def _mistake(database: Database, message: str, hint: str) -> ConstatError:
+    return ConstatError([Diagnostic("C0512", message, database.span, help=hint)])
+
+
+# The modules of a driver are loaded only for a source that needs it.
 
 _MODULES: Final[Mapping[str, str]] = MappingProxyType(
     {

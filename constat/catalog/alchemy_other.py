@@ -13,18 +13,20 @@ import sqlite3
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from constat.catalog.alchemy_parameters import driver_text
-from constat.catalog.alchemy_reading import ServerConnection, Trouble
-from constat.catalog.connection import SourceColumn, SourceTable
-from constat.catalog.failure import QueryMistakeError, SourceFailureError
-from constat.catalog.typed import Family
+from constat.catalog.alchemy_reading import Family, ServerConnection, Trouble, driver_text
+from constat.catalog.connection import (
+    QueryMistakeError,
+    SourceColumn,
+    SourceFailureError,
+    SourceTable,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping
 
     from sqlalchemy.engine import Inspector
 
-    from constat.catalog.alchemy_addresses import Target
+    from constat.catalog.alchemy import Target
     from constat.catalog.connection import Question, RawRow, ReadBounds
 
 _BATCH: Final = 1_000

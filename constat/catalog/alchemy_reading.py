@@ -1,35 +1,140 @@
-"""What all sources behind SQLAlchemy share: one state at a time, bounds, cancelling, reconnecting.
-
-In: a target and a wait. Out: a `Connection`, once a subclass says how its server begins a state,
-gives rows, and errs. Invariants: between `begin` and `release` one connection is used; if it is
-lost there, all that follows fails, because a new one would read another state; after that a new
-one is opened. `WITH q(c0) AS (...) SELECT c0 FROM q WHERE c0 = ?` is what evidence shows; only
-here, on its way to the driver, `?` becomes what the driver wants.
-"""
+"""What sources behind SQLAlchemy share: one state at a time, bounds, cancelling, reconnecting."""
 
 from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
 from contextlib import closing
+from enum import Enum
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
-from constat.catalog.connection import Question
-from constat.catalog.deadline import Deadline
-from constat.catalog.failure import QueryMistakeError, SourceFailureError, preparing
-from constat.catalog.heap import Heap
-from constat.catalog.typed import typed_pushes, typed_question, typed_whole
+from constat.catalog.connection import QueryMistakeError, Question, SourceFailureError, preparing
+from constat.catalog.interruptible import Deadline, Heap
+from constat.catalog.keyed import Comparand, Push, pushable, query_prefix
+from constat.logic import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 
-    from constat.catalog.alchemy_addresses import Target
-    from constat.catalog.connection import RawRow, ReadBounds, SourceTable
+    from constat.catalog.alchemy import Target
+    from constat.catalog.connection import Parameter, RawRow, ReadBounds, SourceTable
     from constat.catalog.guard import Guarded
-    from constat.catalog.keyed import Push
-    from constat.catalog.typed import Family
     from constat.evaluation import Demand
-    from constat.logic import Row
+    from constat.logic import Row, Value
+
+# The user's query reaches the server verbatim, whatever `%`, `:name`, `?` or backslash stands in
+# it. Example, style `format`: `... LIKE '5%' ... c0 = ?` becomes `... LIKE '5%%' ... c0 = %s`, of
+# which the driver makes one `%`. Reference: PEP 249, `paramstyle`.
+
+
+def driver_text(question: Question, style: str) -> tuple[str, tuple[Parameter, ...] | None]:
+    """Give the text and the parameters. `None` tells the driver not to look for placeholders.
+
+    Styles that have names or numbers (`named`, `numeric`) cannot be told apart from what a query
+    may hold; sources with such drivers are never asked for keys.
+    """
+    if not question.parameters:
+        return question.text, None
+    if style == "qmark":
+        return question.text, question.parameters
+    if style not in {"format", "pyformat"}:
+        raise ValueError(f"no parameters in the style {style}")
+    # Our own part of the text stands last and has nothing but placeholders that looks like one.
+    pieces = question.text.rsplit("?", len(question.parameters))
+    return "%s".join(piece.replace("%", "%%") for piece in pieces), question.parameters
+
+
+# Equality in the source includes ours, so no row is lost: integers against numeric columns, text
+# against text columns whatever the collation. Columns of other types are not sent; their rows are
+# filtered here. Example, two keys: `WITH q(c0, c1) AS (...) SELECT c0, c1 FROM q WHERE c0 IN (?,
+# ?)`.
+
+
+class Family(Enum):
+    """What an output column can be compared with."""
+
+    NUMERIC = "numeric"
+    TEXT = "text"
+    # Its values are read as the text that a cast gives, and that text is what is compared.
+    CAST = "cast"
+    OTHER = "other"
+
+
+def typed_pushes(
+    families: Sequence[Family], demand: Demand, nulls_matter: Collection[int]
+) -> tuple[Push, ...]:
+    """Choose the columns to send; `families` has one entry per output column."""
+    kinds = demand.predicate.kinds
+    found = []
+    for place, position in enumerate(demand.columns):
+        family, text = families[position], kinds[position] is Kind.SYMBOL
+        wanted = {Family.TEXT, Family.CAST} if text else {Family.NUMERIC}
+        if family in wanted and pushable(kinds[position], demand.keys, place):
+            comparand = Comparand.AS_TEXT if family is Family.CAST else Comparand.BARE
+            found.append(Push(position, comparand, nullable=position in nulls_matter))
+    return tuple(found)
+
+
+def typed_whole(
+    guarded: Guarded,
+    arity: int,
+    *,
+    outputs: Sequence[str] = (),
+    spelled: frozenset[int] = frozenset(),
+) -> Question:
+    """Ask for all rows. `outputs` says how each column is selected, `spelled` which as text."""
+    text = query_prefix(guarded, arity) + _outer(arity, outputs)
+    return Question(text, spelled=spelled, tables=guarded.tables)
+
+
+def typed_question(
+    guarded: Guarded,
+    arity: int,
+    pushes: Sequence[Push],
+    keys: Sequence[Row],
+    *,
+    outputs: Sequence[str] = (),
+    spelled: frozenset[int] = frozenset(),
+) -> Question:
+    """Ask for some keys (distinct, one value per push), each value a parameter."""
+    operands = [_operand(push, guarded.dialect) for push in pushes]
+    if len(keys) == 1:
+        wanted = " AND ".join(f"{operand} = ?" for operand in operands)
+    else:
+        # Written here and not by a tree of thousands of nodes, which takes twenty times as long.
+        wide = len(operands) > 1
+        one = _tuple(["?"] * len(operands)) if wide else "?"
+        left = _tuple(operands) if wide else operands[0]
+        wanted = f"{left} IN {_tuple([one] * len(keys))}"
+    nulls = [f" OR c{push.position} IS NULL" for push in pushes if push.nullable]
+    if nulls and len(operands) > 1 and len(keys) == 1:
+        wanted = f"({wanted})"
+    text = f"{query_prefix(guarded, arity)}{_outer(arity, outputs)} WHERE {wanted}{''.join(nulls)}"
+    sent = tuple(_parameter(value) for key in keys for value in key)
+    return Question(text, sent, spelled, guarded.tables)
+
+
+def _parameter(value: Value) -> Parameter:
+    return value if isinstance(value, int) else str(value)
+
+
+def _outer(arity: int, outputs: Sequence[str]) -> str:
+    listed = outputs or [f"c{position}" for position in range(arity)]
+    return f"SELECT {', '.join(listed)} FROM q"  # noqa: S608  names of this module's own
+
+
+def _operand(push: Push, dialect: str) -> str:
+    column = f"c{push.position}"
+    if push.comparand is Comparand.BARE:
+        return column
+    from sqlglot import exp  # noqa: PLC0415  heavy library, loaded on first use
+
+    return exp.cast(exp.column(column), push.comparand.value).sql(dialect=dialect)
+
+
+def _tuple(parts: Sequence[str]) -> str:
+    return f"({', '.join(parts)})"
+
 
 Link = TypeVar("Link")
 Trouble = SourceFailureError | QueryMistakeError

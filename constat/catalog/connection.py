@@ -1,23 +1,71 @@
-"""What every driver offers: a read-only connection that names its state.
-
-In: one SELECT and its parameters. Out: batches of raw cells. Invariants: nothing is ever written;
-all reading between `begin` and `release` sees one state of the source where the source can do that;
-a query ends within its bounds or raises `SourceFailureError`.
-"""
+"""What every driver offers: a read-only connection that names its state, and exact cells."""
 
 from __future__ import annotations
 
+import re
+import struct
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
-from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, assert_never, runtime_checkable
+
+from constat.logic import (
+    Kind,
+    Value,
+    canonical_decimal,
+    canonical_float,
+    check_integer,
+    check_symbol,
+    parse_value,
+    read_as,
+)
 
 if TYPE_CHECKING:
     from constat.catalog.guard import Guarded
     from constat.catalog.keyed import Push
     from constat.evaluation import Demand
-    from constat.logic import Kind, Row
+    from constat.logic import Column, Row
+
+# `SourceFailureError`: the source is missing, locked, damaged, slow or gives too much; another
+# time it may answer. `QueryMistakeError`: the query cannot be right for this source.
+# `reason` holds no address, no password and no value of the data.
+
+
+class SourceFailureError(Exception):
+    """A source did not answer; what it had given before is true but not all there is."""
+
+    def __init__(self, reason: str, code: str = "C0520") -> None:
+        self.reason = reason
+        self.code = code
+        super().__init__(reason)
+
+
+class QueryMistakeError(Exception):
+    """A query that is refused or cannot run; `help` says what to write instead."""
+
+    def __init__(self, reason: str, code: str = "C0515", *, hint: str = "") -> None:
+        self.reason = reason
+        self.code = code
+        self.help = hint
+        super().__init__(reason)
+
+
+LEFT_BEHIND: Final = "an earlier query did not end, and the state that it read is lost"
+_TO_DO: Final = "no limit raises that: shorten the query, and write a constant out, not computed"
+
+
+@contextmanager
+def preparing() -> Iterator[None]:
+    """Say of what takes too long in the block that it read no row yet, and what helps."""
+    try:
+        yield
+    except SourceFailureError as problem:
+        if problem.code != "C0521" or "finish" not in problem.reason:
+            raise
+        reason = problem.reason.replace("it did not finish", "preparing it did not end")
+        raise SourceFailureError(f"{reason}; {_TO_DO}", "C0521") from None
 
 
 class Spelled(str):
@@ -189,3 +237,144 @@ class BulkConnection(Connection, Protocol):
     def stream(self, whole: Whole, bounds: ReadBounds) -> Stream | None:
         """Give all rows as an Arrow stream; `None` where they have to be read cell by cell."""
         ...
+
+
+# No value is rounded or guessed; NULL and bytes are never values; a value with a type of its own
+# (truth value, decimal, date) is no text. A binary float in a Decimal column means its shortest
+# decimal, because sources without decimals (SQLite) store 10.1 as the float nearest to 10.1; one
+# of 32 bits means the shortest decimal among those.
+
+_MIDNIGHT: Final = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})[T ]00:00(:00(\.0{1,9})?)?\Z")
+_TRUTH: Final = (("0", "false"), ("1", "true"), ("false", "false"), ("true", "true"))
+
+
+def read_cell(cell: Cell, kind: Kind) -> Value:
+    """Give the value of a cell; raises `ValueError` where the cell is not exactly of that kind."""
+    if cell is None or isinstance(cell, bytes):
+        raise ValueError("is NULL" if cell is None else "holds bytes")
+    if isinstance(cell, bool | Decimal | date | Spelled):
+        return _typed(cell, kind)
+    match kind:
+        case Kind.NUMBER | Kind.UNSIGNED:
+            return _integer(cell, kind)
+        case Kind.FLOAT:
+            return _float(cell)
+        case Kind.DECIMAL:
+            return _decimal(cell)
+        case Kind.SYMBOL:
+            return _symbol(cell)
+        case Kind.DATE | Kind.TIMESTAMP:
+            return _time(cell, kind)
+        case Kind.BOOL:
+            return _truth(cell)
+        case Kind.STRUCTURE:
+            return parse_value(_text(cell), kind)
+        case _:
+            assert_never(kind)
+
+
+def read_column(cell: Cell, column: Column) -> Value:
+    """Give the value of a cell of a column; a structure as people write it, of the column's type.
+
+    Raises `ValueError` as `read_cell` does.
+    """
+    if column.kind is not Kind.STRUCTURE or not isinstance(cell, str) or isinstance(cell, Spelled):
+        return read_cell(cell, column.kind)
+    return read_as(cell, column)
+
+
+def _typed(cell: bool | Decimal | date | Spelled, kind: Kind) -> Value:  # noqa: FBT001  a cell
+    """Read what a source with types of its own gives."""
+    if kind in {Kind.SYMBOL, Kind.STRUCTURE}:
+        raise ValueError("holds no text where text is declared; cast it in the query")
+    if isinstance(cell, Decimal):
+        return _exact(cell, kind)
+    if isinstance(cell, bool):
+        if kind is not Kind.BOOL:
+            raise ValueError("holds a truth value")
+        return "true" if cell else "false"
+    if kind in {Kind.DATE, Kind.TIMESTAMP}:
+        return _time(str(cell), kind)
+    return parse_value(str(cell), kind)
+
+
+def _exact(cell: Decimal, kind: Kind) -> Value:
+    """Read a decimal of the source, which may stand for an integer or a float it equals."""
+    if kind in {Kind.DATE, Kind.TIMESTAMP, Kind.BOOL}:
+        raise ValueError("holds a number")
+    value = canonical_decimal(cell)
+    if kind is Kind.DECIMAL:
+        return value
+    if kind is Kind.FLOAT:
+        nearest = canonical_float(float(value))
+        # As in `_decimal`: a float and its shortest decimal stand for each other.
+        if Decimal(repr(nearest)) != value:
+            raise ValueError("has more digits than a float; cast it in the query")
+        return nearest
+    if value != value.to_integral_value():
+        raise ValueError("is a fraction where an integer is declared")
+    return check_integer(int(value), kind)
+
+
+def _symbol(cell: float | str) -> str:
+    return check_symbol(_text(cell))
+
+
+def _text(cell: float | str) -> str:
+    if not isinstance(cell, str):
+        raise ValueError("holds a number where text is declared; cast it in the query")  # noqa: TRY004  callers catch one type
+    return cell
+
+
+def _truth(cell: float | str) -> str:
+    for written, truth in _TRUTH:
+        if not isinstance(cell, float) and str(cell) == written:
+            return truth
+    raise ValueError("is none of 0, 1, true and false")
+
+
+def _integer(cell: float | str, kind: Kind) -> int:
+    if isinstance(cell, str):
+        value = parse_value(cell, kind)
+        return value if isinstance(value, int) else 0
+    if isinstance(cell, float):
+        if not cell.is_integer():
+            raise ValueError("is a fraction where an integer is declared")
+        cell = int(cell)
+    return check_integer(cell, kind)
+
+
+def _float(cell: float | str) -> float:
+    if isinstance(cell, str):
+        return float(parse_value(cell, Kind.FLOAT))
+    try:
+        value = float(cell)
+    except OverflowError:
+        raise ValueError("is outside the floats") from None
+    if isinstance(cell, int) and int(value) != cell:
+        raise ValueError("is an integer that no float equals")
+    return canonical_float(value)
+
+
+def _decimal(cell: float | str) -> Decimal:
+    if isinstance(cell, str):
+        return Decimal(parse_value(cell, Kind.DECIMAL))
+    return canonical_decimal(Decimal(_shortest(cell) if isinstance(cell, Single) else repr(cell)))
+
+
+def _shortest(cell: Single) -> str:
+    """Give the shortest decimal that is nearest to this float among those of 32 bits."""
+    for digits in range(6, 10):
+        text = f"{cell:.{digits}g}"
+        if struct.pack("f", float(text)) == struct.pack("f", cell):
+            return text
+    return repr(float(cell))
+
+
+def _time(cell: float | str, kind: Kind) -> Value:
+    if not isinstance(cell, str):
+        raise ValueError("holds a number where a time is declared")  # noqa: TRY004  as in _symbol
+    if kind is Kind.DATE:
+        midnight = _MIDNIGHT.match(cell)
+        return parse_value(midnight[1] if midnight else cell, kind)
+    return parse_value(cell, kind)

@@ -14,10 +14,9 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from constat.catalog.connection import SourceColumn, SourceTable
-from constat.catalog.duck_reading import DuckReading
+from constat.catalog.connection import SourceColumn, SourceFailureError, SourceTable
+from constat.catalog.duck_queries import DuckReading
 from constat.catalog.duck_session import DuckSession
-from constat.catalog.failure import SourceFailureError
 from constat.catalog.file_tables import mark_of, settle
 
 if TYPE_CHECKING:

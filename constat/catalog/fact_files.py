@@ -1,37 +1,181 @@
-"""Fact files: rows of a predicate as separated texts, one row on each line.
-
-In: a `FactFile`, which says where the rows are and how they are written. Out: its rows, or one
-`ConstatError` that names file, line, column and type. Invariant: nothing is guessed: a cell is a
-value of its column's type or an error, and a row has a cell for every column. Example: the line
-`C001<TAB>12` is a row of `.decl spent(customer: symbol, amount: number)`.
-
-Without `quoted` a line is split at the delimiter and nothing has a special meaning. With it the
-file is CSV: a field may stand in double quotes, inside which `""` is a quote and a line may end.
-As Souffle does, a carriage return before the end of a line is dropped, cells behind the last
-column that is read are ignored, and a line `()` is the row of a predicate without columns;
-and where the delimiter has a comma, one between brackets is no end of its cell: `f[1,2],3` is two.
-Reference: RFC 4180; https://souffle-lang.github.io/directives
-"""
+"""Fact files: rows of a predicate as separated texts, read and written."""
 
 from __future__ import annotations
 
 import gzip
+import re
 import stat
 import sys
 import zlib
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, BinaryIO, Final
 
-from constat.catalog.fact_cells import Cell, cell_reader
 from constat.diagnostics import ConstatError, Diagnostic, Span
-from constat.logic import Kind
+from constat.logic import RECORD, Kind, Value, format_value, parse_value, read_as
+from constat.logic.arithmetic import bounds, single
+from constat.logic.values import STRING, unquoted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
-    from constat.logic import Predicate, Row
+    from constat.catalog.fact_ports import OutputFile
+    from constat.logic import Column, Predicate, Row, Structures
+
+# What was written with quotes reads back as it was; without them (as Souffle writes texts) it does
+# unless a text holds a comma or a closing bracket, or begins or ends with what a reader passes
+# over: a blank, a quote.
+
+_NARROW: Final = 32
+_PIECE: Final = re.compile(rf'{STRING}|\$[A-Za-z0-9_]+|[\[\]()]|, |[^"\[\]()$, ]+')
+_WRITTEN: Final = re.compile(rf"{STRING}|-?0x[0-9a-f.]+p[+-][0-9]+")
+_CLOSERS: Final = frozenset("])")
+
+
+def structure_reader(column: Column, word_size: int) -> Callable[[str], Value]:
+    """Give the reader of cells of a column of structures."""
+    structures = column.structures
+    if word_size != _NARROW or structures is None:
+        return lambda cell: read_as(cell, column)
+    return lambda cell: "".join(_narrowed(str(read_as(cell, column)), column, structures))
+
+
+def structure_writer(digits: int, *, quoted: bool) -> Callable[[Value], str]:
+    """Give the writer of such cells; floats have so many digits."""
+
+    def write(value: Value) -> str:
+        return _WRITTEN.sub(lambda found: _shown(found[0], digits, quoted=quoted), str(value))
+
+    return write
+
+
+def _shown(piece: str, digits: int, *, quoted: bool) -> str:
+    if piece[0] != '"':
+        return f"{float.fromhex(piece):.{digits}g}"
+    return piece if quoted else unquoted(piece)
+
+
+def _narrowed(text: str, column: Column, structures: Structures) -> Iterator[str]:
+    """Yield the pieces of a structure, its numbers in 32 bits; raises `ValueError` beyond them."""
+    waiting: list[Iterator[Column]] = []
+    expected, constructor = column, ""
+    for piece in _PIECE.findall(text):
+        if piece == ", ":
+            expected = next(waiting[-1])
+        elif piece in _CLOSERS:
+            waiting.pop()
+        elif piece in {"[", "("}:
+            fields = _fields(expected, RECORD if piece == "[" else constructor, structures)
+            waiting.append(fields)
+            # Where there are no fields nothing is expected, and the closing bracket comes next.
+            expected = next(fields, expected)
+        elif piece[0] == "$":
+            constructor = piece
+        yield _leaf(piece, expected) if expected.kind.numeric else piece
+
+
+def _fields(column: Column, constructor: str, structures: Structures) -> Iterator[Column]:
+    branch = structures.branch(column.type_name, constructor)
+    return iter(branch.fields if branch is not None else ())
+
+
+def _leaf(piece: str, column: Column) -> str:
+    """Give a number in 32 bits; brackets and commas beside it are no numbers."""
+    if piece[0] not in "-0123456789":
+        return piece
+    if column.kind is Kind.FLOAT:
+        return format_value(single(float.fromhex(piece)), Kind.FLOAT)
+    if column.kind is Kind.DECIMAL:
+        return piece
+    low, high = bounds(column.kind, _NARROW)
+    if not low <= int(piece) <= high:
+        raise ValueError(f"has a field {column.name} that is outside {low} to {high}")
+    return piece
+
+
+# For 64 bits a written cell reads back as the value it was.
+# Numbers may be spelled as Souffle reads them, which is as C does: with blanks or a plus before
+# them, a fraction without digits on one side, an unsigned in hexadecimal or binary digits. Blanks
+# behind a number are an error there as here.
+
+Cell = Value
+_DIGITS: Final = MappingProxyType({32: 9, 64: 17})
+_SHORT: Final = 9
+_BLANKS: Final = " \t\v\f\r"
+_PLUS: Final = re.compile(r"\+[0-9]")
+_POINTED: Final = re.compile(r"([+-]?)([0-9]*)\.([0-9]*)((?:[eE][+-]?[0-9]+)?)\Z")
+_PREFIXED: Final = re.compile(r"0x[0-9a-fA-F]{1,20}\Z|0b[01]{1,70}\Z")
+
+
+def cell_reader(column: Column, word_size: int) -> Callable[[str], Cell]:
+    """Give the reader of cells of a column."""
+    kind = column.kind
+    match kind:
+        case Kind.NUMBER | Kind.UNSIGNED:
+            return _integers(kind, word_size)
+        case Kind.FLOAT if word_size == _NARROW:
+            return lambda cell: single(float(_fraction(cell, kind)))
+        case Kind.FLOAT | Kind.DECIMAL:
+            return lambda cell: _fraction(cell, kind)
+        case Kind.STRUCTURE:
+            return structure_reader(column, word_size)
+        case _:
+            return lambda cell: parse_value(cell, kind)
+
+
+def cell_writer(kind: Kind, word_size: int, *, quoted: bool) -> Callable[[Value], str]:
+    """Give the writer of cells of a column.
+
+    A float has as many digits as tell it from all others of its width, as Souffle writes it. Of
+    `quoted` cells the texts inside a structure stand in quotes, too.
+    """
+    if kind is Kind.FLOAT:
+        digits = _DIGITS[word_size]
+        return lambda value: f"{value:.{digits}g}"
+    if kind is Kind.SYMBOL:
+        return str
+    if kind is Kind.STRUCTURE:
+        return structure_writer(_DIGITS[word_size], quoted=quoted)
+    return lambda value: format_value(value, kind)
+
+
+def _integers(kind: Kind, word_size: int) -> Callable[[str], Cell]:
+    low, high = bounds(kind, word_size)
+
+    def read(cell: str) -> Cell:
+        # Nearly all cells are short and plain; these need no pattern and no bounds.
+        if len(cell) <= _SHORT and cell.isascii() and cell.isdigit():
+            return int(cell)
+        if kind is Kind.UNSIGNED and _PREFIXED.match(cell):
+            value = int(cell, 0)
+        else:
+            text = cell.lstrip(_BLANKS)
+            value = int(parse_value(text[1:] if _PLUS.match(text) else text, kind))
+        if not low <= value <= high:
+            raise ValueError(f"is outside {low} to {high}")
+        return value
+
+    return read
+
+
+def _fraction(cell: str, kind: Kind) -> Value:
+    text = cell.lstrip(_BLANKS)
+    found = _POINTED.match(text)
+    if found and (found[2] or found[3]):
+        text = f"{found[1]}{found[2] or 0}.{found[3] or 0}{found[4]}"
+    return parse_value(text, kind)
+
+
+# Nothing is guessed: a cell is a value of its column's type or an error, and a row has a cell for
+# every column.
+# Without `quoted` a line is split at the delimiter and nothing has a special meaning. With it the
+# file is CSV: a field may stand in double quotes, inside which `""` is a quote and a line may end.
+# As Souffle does, a carriage return before the end of a line is dropped, cells behind the last
+# column that is read are ignored, and a line `()` is the row of a predicate without columns; and
+# where the delimiter has a comma, one between brackets is no end of its cell: `f[1,2],3` is two.
+# Reference: RFC 4180; https://souffle-lang.github.io/directives
 
 STDIN: Final = Path("-")
 _SAMPLE: Final = 1 << 16
@@ -222,10 +366,10 @@ def _quoted_records(fact_file: FactFile, stream: BinaryIO) -> Iterator[tuple[int
                 raise _damaged(fact_file, number, f"is longer than {LONGEST_LINE} bytes")
             odd ^= following.count(_QUOTE) % 2
         record = "".join(parts).removesuffix("\n").removesuffix("\r")
-        yield number, _fields(fact_file, number, record)
+        yield number, _fact_fields(fact_file, number, record)
 
 
-def _fields(fact_file: FactFile, number: int, record: str) -> list[str]:
+def _fact_fields(fact_file: FactFile, number: int, record: str) -> list[str]:
     """Split one record of CSV."""
     fields: list[str] = []
     delimiter, start = fact_file.delimiter, 0
@@ -360,3 +504,58 @@ def _unreadable(fact_file: FactFile, problem: Exception) -> ConstatError:
 def _failure(code: str, message: str, span: Span, edit: str) -> ConstatError:
     note = "a fact file has a cell for each column, between them the delimiter"
     return ConstatError([Diagnostic(code, message, span, note=note, help=edit)])
+
+
+# What was written without quoting reads back by `fact_files` unless a text holds the delimiter
+# (or, where that has a comma, a bracket) or ends a line, and a text in a structure as
+# `fact_structures` says; with quoting, always.
+# All is written as Souffle writes it: a block on the standard output is framed, and of quoted rows
+# the texts are quoted, not the numbers. Only a quote within a text is written twice, as RFC 4180
+# says and as it is read; Souffle puts a backslash before it, which is one more sign when it is
+# read.
+
+_ABOVE: Final = "---------------\n"
+_BELOW: Final = "===============\n"
+
+
+def file_pieces(output: OutputFile, body: Iterable[str]) -> Iterator[str]:
+    """Yield the text of a file; its lines are those of `row_pieces`."""
+    if output.header:
+        yield header(output)
+    yield from body
+
+
+def block_pieces(output: OutputFile, body: Iterable[str]) -> Iterator[str]:
+    """Yield the text of a block on the standard output."""
+    yield f"{_ABOVE}{output.predicate.name}\n"
+    if output.header:
+        yield header(output)
+    yield _BELOW
+    yield from body
+    yield _BELOW
+
+
+def header(output: OutputFile) -> str:
+    """Give the line that names the columns."""
+    return output.delimiter.join(one.name for one in output.predicate.columns) + "\n"
+
+
+def row_pieces(output: OutputFile, rows: Iterable[Row]) -> Iterator[str]:
+    """Yield a line for each row."""
+    writers = [_writer(output, place) for place in range(output.predicate.arity)]
+    delimiter = output.delimiter
+    if not writers:
+        for _ in rows:
+            yield "()\n"
+        return
+    for row in rows:
+        cells = [write(value) for write, value in zip(writers, row, strict=True)]
+        yield delimiter.join(cells) + "\n"
+
+
+def _writer(output: OutputFile, place: int) -> Callable[[Value], str]:
+    kind = output.predicate.kinds[place]
+    write = cell_writer(kind, output.word_size, quoted=output.quoted)
+    if not output.quoted or kind.numeric:
+        return write
+    return lambda value: '"' + write(value).replace('"', '""') + '"'

@@ -16,9 +16,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from constat.catalog.failure import SourceFailureError
+from constat.catalog.connection import SourceFailureError
 from constat.project import inside
-from constat.project.data_files import split_sheet
+from constat.project.project import split_sheet
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -1,37 +1,464 @@
-"""Read CSV, Parquet and JSON lines as the tables of an empty DuckDB.
-
-In: the files that a project names, and one SELECT. Out: batches of raw rows. Invariants: only those
-files can be read; CSV and JSON lines are loaded when a query first needs them, Parquet is read
-where it lies; a file that changes while one state is read makes what was read a failure, never a
-mixture. Parquet files of one table must have the same columns and types: DuckDB would turn the
-types of later files into those of the first. Example: `files: {orders: "data/orders-*.parquet"}`.
-"""
+"""Read CSV, Parquet, JSON lines, Arrow and workbooks as the tables of an empty DuckDB."""
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+import csv
+import datetime as dt
+import importlib
+import json
+import re
+import zipfile
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import replace
+from decimal import Decimal
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
-from constat.catalog.arrow_files import load_arrow
-from constat.catalog.connection import SourceColumn, SourceTable
-from constat.catalog.duck_reading import DuckReading
+from constat.catalog.connection import (
+    QueryMistakeError,
+    SourceColumn,
+    SourceFailureError,
+    SourceTable,
+)
+from constat.catalog.duck_queries import DuckReading
 from constat.catalog.duck_session import DuckSession, named, quoted
-from constat.catalog.failure import QueryMistakeError, SourceFailureError
 from constat.catalog.file_tables import FileTable, find_table, find_tables, state_name
 from constat.catalog.guard import guard
-from constat.catalog.sheet_files import load_sheets
-from constat.catalog.text_files import damaged, drop, load_csv, load_lines
-from constat.project.data_files import split_sheet
+from constat.project.project import split_sheet
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Generator, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from constat.catalog.connection import Question, RawRow, ReadBounds, Stream, Whole
-    from constat.catalog.duck_types import DuckColumn
+    from constat.catalog.duck_queries import DuckColumn
     from constat.project import Database
+
+# A line that is damaged fails the whole table, by its number. Reference: RFC 4180, RFC 8259.
+
+_LONGEST_LINE: Final = 1 << 24
+_LARGEST_LIST: Final = 1 << 27
+_LONGEST_HEADER: Final = 1 << 20
+_LONGEST_NAME: Final = 200
+_MOST_COLUMNS: Final = 2_000
+_LINES_AT_ONCE: Final = 5_000
+_CSV_LINE: Final = re.compile(r"CSV Error on Line: ([0-9]{1,18})\n")
+_CSV_COUNTS: Final = re.compile(r"\nExpected Number of Columns: ([0-9]+) Found: ([0-9]+)\n")
+_OPTIONS: Final = (
+    "header = true, auto_detect = false, compression = 'none', encoding = 'utf-8', "
+    "quote = '\"', escape = '\"', nullstr = '', allow_quoted_nulls = false, "
+    "null_padding = false, ignore_errors = false, strict_mode = true"
+)
+
+
+def load_csv(session: DuckSession, table: str, files: Sequence[Path], seconds: float) -> None:
+    """Load comma separated values, or values separated by tabs where a name ends in `.tsv`."""
+    delimiter = "\t" if files[0].suffix.lower() == ".tsv" else ","
+    header = header_of(files[0], delimiter)
+    columns = ", ".join(f"{quoted(column)}: 'VARCHAR'" for column in header)
+    for place, file in enumerate(files):
+        if header_of(file, delimiter) != header:
+            raise damaged(file, " has other columns than the first file of its table")
+        # One file at a time, so that a mistake is known to be in this one.
+        opening = f"INSERT INTO {named(table)}" if place else f"CREATE TABLE {named(table)} AS"
+        reading = f"read_csv({quoted(str(file))}, delim = {quoted(delimiter)}, {_OPTIONS}, "
+        statement = f"{opening} SELECT * FROM {reading}columns = {{{columns}}})"  # noqa: S608  quoted
+        session.rows(statement, seconds, _Explaining(file, len(header)))
+
+
+def load_lines(session: DuckSession, table: str, files: Sequence[Path], seconds: float) -> None:
+    """Load objects of JSON, one on each line, or all in one list where a name ends in `.json`."""
+    columns: dict[str, str] = {}
+    with session.bounded(seconds):
+        for file in files:
+            rows = rows_of(file)
+            while batch := list(islice(rows, _LINES_AT_ONCE)):
+                _widen(session, table, file, columns, batch)
+                listed = [tuple(row.get(name) for name in columns.values()) for row in batch]
+                session.append(table, listed)
+                session.check_time()
+    if not columns:
+        raise damaged(files[0], " holds no object that would name columns")
+
+
+def damaged(file: Path, what: str) -> SourceFailureError:
+    """Give the failure of a file whose content cannot be read."""
+    return SourceFailureError(f"{file.name}{what}", "C0543")
+
+
+class _Explaining:
+    """Says what DuckDB's error about a file of values means, without the line that it quotes."""
+
+    def __init__(self, file: Path, width: int) -> None:
+        self._file = file
+        self._width = width
+
+    def __call__(self, said: str) -> SourceFailureError | None:
+        if "memory" in said.lower() or "interrupt" in said.lower():
+            return None
+        line = _CSV_LINE.search(said)
+        where = f", line {line[1]}," if line else ""
+        counts = _CSV_COUNTS.search(said)
+        if counts is not None:
+            fields = "1 field" if counts[2] == "1" else f"{counts[2]} fields"
+            return damaged(self._file, f"{where} has {fields}; {self._width} are named")
+        if "not utf-8" in said:
+            return damaged(self._file, f"{where} is not UTF-8")
+        if "unterminated quote" in said:
+            return damaged(self._file, f"{where} has a quote that is not closed, or text behind it")
+        return damaged(self._file, f"{where} cannot be read as separated values")
+
+
+def header_of(file: Path, delimiter: str) -> list[str]:
+    """Give the names in the first line of a file of separated values."""
+    with file.open(encoding="utf-8-sig", newline="") as opened:
+        try:
+            line = opened.readline(_LONGEST_HEADER)
+            names = next(csv.reader([line], delimiter=delimiter, strict=True), [])
+        except UnicodeDecodeError:
+            raise damaged(file, " is not UTF-8") from None
+        except csv.Error:
+            raise damaged(file, " has a first line that names no columns") from None
+    known: dict[str, str] = {}
+    for name in names:
+        add_name(file, name, known)
+    if not names:
+        raise damaged(file, " has no first line that names its columns")
+    return names
+
+
+def add_name(file: Path, name: str, known: dict[str, str]) -> None:
+    """Add a name; DuckDB does not tell names apart by their case."""
+    if not name.strip() or not name.isprintable() or len(name) > _LONGEST_NAME:
+        raise damaged(file, " has a column without a usable name")
+    if name.lower() in known or len(known) == _MOST_COLUMNS:
+        raise damaged(file, " names a column twice, or too many of them")
+    known[name.lower()] = name
+
+
+def rows_of(file: Path) -> Iterator[dict[str, str | None]]:
+    """Read the objects of a file of JSON, of either kind."""
+    return listed_objects(file) if file.suffix.lower() == ".json" else objects_of(file)
+
+
+def objects_of(file: Path) -> Iterator[dict[str, str | None]]:
+    """Read the objects of a file of JSON lines one by one; a damaged line is a failure."""
+    # Numbers are kept as written, so that they are never turned into floats.
+    decoder = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=_no_number)
+    with file.open("rb") as opened:
+        number = 0
+        while line := opened.readline(_LONGEST_LINE):
+            number += 1
+            if len(line) == _LONGEST_LINE:
+                raise damaged(file, f", line {number}, is too long")
+            try:
+                text = line.decode("utf-8-sig" if number == 1 else "utf-8")
+                if text.strip():
+                    yield _object(text, decoder)
+            except UnicodeError:
+                raise damaged(file, f", line {number}, is not UTF-8") from None
+            except (ValueError, IndexError, RecursionError):
+                raise damaged(file, f", line {number}, is no JSON object") from None
+
+
+def listed_objects(file: Path) -> Iterator[dict[str, str | None]]:
+    """Read the objects of a file that is one JSON list; a damaged one is a failure."""
+    decoder = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=_no_number)
+    with file.open("rb") as opened:
+        content = opened.read(_LARGEST_LIST + 1)
+    if len(content) > _LARGEST_LIST:
+        raise damaged(file, " is too large for one JSON list; write JSON lines")
+    number = 0
+    try:
+        text = content.decode("utf-8-sig")
+        place = _expect(text, 0, "[")
+        while text[place] != "]" or number:
+            number += 1
+            row, place = _object_at(text, place, decoder)
+            yield row
+            place = _skip(text, place)
+            if text[place] == "]":
+                break
+            place = _expect(text, place, ",")
+        _end(text, place + 1)
+    except UnicodeError:
+        raise damaged(file, " is not UTF-8") from None
+    except (ValueError, IndexError, RecursionError):
+        raise damaged(file, f", object {number}, is no list of JSON objects") from None
+
+
+def _object(text: str, decoder: json.JSONDecoder) -> dict[str, str | None]:
+    """Read a text that is one object."""
+    row, place = _object_at(text, 0, decoder)
+    _end(text, place)
+    return row
+
+
+def _object_at(
+    text: str, place: int, decoder: json.JSONDecoder
+) -> tuple[dict[str, str | None], int]:
+    """Read an object whose values stay as they are written, but for texts and null."""
+    row: dict[str, str | None] = {}
+    place = _expect(text, place, "{")
+    if text[place] == "}":
+        return row, place + 1
+    while True:
+        name, place = decoder.raw_decode(text, place)
+        if not isinstance(name, str) or name in row or text[place - 1] != '"':
+            raise ValueError("a name")
+        start = _expect(text, place, ":")
+        value, place = decoder.raw_decode(text, start)
+        content = value if text[start] == '"' else text[start:place]
+        content.encode()  # half a surrogate pair is no text
+        row[name] = None if value is None else content
+        place = _skip(text, place)
+        if text[place] == "}":
+            return row, place + 1
+        place = _expect(text, place, ",")
+
+
+def _expect(text: str, place: int, letter: str) -> int:
+    """Give the place behind a letter and the space around it."""
+    place = _skip(text, place)
+    if text[place] != letter:
+        raise ValueError("another letter")
+    return _skip(text, place + 1)
+
+
+def _skip(text: str, place: int) -> int:
+    while text[place] in " \t\r\n":
+        place += 1
+    return place
+
+
+def _end(text: str, place: int) -> None:
+    if text[place:].strip(" \t\r\n"):
+        raise ValueError("something behind the object")
+
+
+def _no_number(_: str) -> NoReturn:
+    raise ValueError("NaN and the infinities are no JSON")
+
+
+def _widen(
+    session: DuckSession,
+    table: str,
+    file: Path,
+    columns: dict[str, str],
+    batch: Sequence[dict[str, str | None]],
+) -> None:
+    """Add the columns that these rows name for the first time."""
+    created = bool(columns)
+    new = dict.fromkeys(name for row in batch for name in row if columns.get(name.lower()) != name)
+    for name in new:
+        add_name(file, name, columns)
+    if not columns:
+        raise damaged(file, " holds no object that would name columns")
+    if created:
+        for name in new:
+            session.own(f"ALTER TABLE {named(table)} ADD COLUMN {named(name)} VARCHAR")
+    else:
+        listed = ", ".join(f"{named(name)} VARCHAR" for name in new)
+        session.own(f"CREATE TABLE {named(table)} ({listed})")
+
+
+def drop(session: DuckSession, table: str) -> None:
+    """Take away what was loaded before a failure."""
+    for kind in ("TABLE", "VIEW"):
+        # Of a table that is a view DuckDB says so, and the other way round.
+        with suppress(SourceFailureError, QueryMistakeError):
+            session.own(f"DROP {kind} IF EXISTS {named(table)}")
+
+
+_MAGIC: Final = b"ARROW1"
+_PADDED: Final = 8
+_LARGEST: Final = 1 << 30
+
+
+def load_arrow(session: DuckSession, table: str, files: Sequence[Path], seconds: float) -> None:
+    """Load the files one after the other; a stop for the time says so, anything else is damage."""
+    first: tuple[DuckColumn, ...] = ()
+    for place, file in enumerate(files):
+        # No table of a project has a blank in its name.
+        part = f"{table} {place}" if place else table
+        try:
+            session.take(part, ArrowFile(file), seconds)
+        except (SourceFailureError, QueryMistakeError) as problem:
+            if problem.code == "C0521" or isinstance(problem, _LargeError):
+                raise
+            raise damaged(file, " is no Arrow that can be read, or is damaged") from None
+        columns = session.columns(f"SELECT * FROM {named(part)}")  # noqa: S608  a name of the project
+        if not place:
+            first = columns
+            continue
+        if columns != first:
+            raise damaged(file, " has other columns or types than the first file of its table")
+        session.own(f"INSERT INTO {named(table)} SELECT * FROM {named(part)}")  # noqa: S608  as above
+        session.own(f"DROP TABLE {named(part)}")
+
+
+class _LargeError(SourceFailureError):
+    """A file that would take too much memory, or whose reader is not installed."""
+
+
+class ArrowFile:
+    """Gives the stream of a file anew each time it is asked for."""
+
+    def __init__(self, file: Path) -> None:
+        try:
+            ipc = importlib.import_module("nanoarrow.ipc")
+        except ImportError:
+            reason = "Arrow files need the package nanoarrow: pip install 'constat[arrow]'"
+            raise _LargeError(reason, "C0552") from None
+        with file.open("rb") as opened:
+            content = opened.read(_LARGEST + 1)
+        if len(content) > _LARGEST:
+            raise _LargeError(f"{file.name} is larger than {_LARGEST >> 20} MiB; write Parquet")
+        self._stream: Any = ipc.InputStream
+        skipped = _PADDED if content.startswith(_MAGIC) else 0
+        self._content = memoryview(content)[skipped:]
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        stream: Any = self._stream.from_readable(self._content)
+        return stream.__arrow_c_stream__(requested_schema)
+
+
+_MOST_BYTES: Final = 1 << 29
+_ROWS_AT_ONCE: Final = 2_000
+_DIGITS: Final = ".15g"
+_ERROR: Final = "e"
+_FORMULA: Final = "f"
+
+SheetRow = tuple[str | None, ...]
+
+
+def load_sheets(
+    session: DuckSession, table: str, files: Sequence[Path], sheet: str, seconds: float
+) -> None:
+    """Load the sheet of each file, one after the other."""
+    first: tuple[str, ...] = ()
+    with session.bounded(seconds):
+        for place, file in enumerate(files):
+            rows = sheet_rows(file, sheet)
+            header = tuple(str(name) for name in next(rows))
+            if not place:
+                first = header
+                listed = ", ".join(f"{named(name)} VARCHAR" for name in header)
+                session.own(f"CREATE TABLE {named(table)} ({listed})")
+            elif header != first:
+                raise damaged(file, " has other columns than the first file of its table")
+            while batch := list(islice(rows, _ROWS_AT_ONCE)):
+                session.append(table, batch)
+                session.check_time()
+
+
+def sheet_rows(file: Path, sheet: str) -> Generator[SheetRow]:
+    """Yield the names of the columns, then the rows as texts; empty rows are left out."""
+    with ExitStack() as books, _understood(file):
+        values = _workbook(file, books, values=True)
+        formulas = _workbook(file, books, values=False)
+        name = _sheet_name(file, values, sheet)
+        header: tuple[str, ...] = ()
+        for number, (row, written) in enumerate(
+            zip(values[name].iter_rows(), formulas[name].iter_rows(), strict=True), 1
+        ):
+            cells = tuple(
+                _text(file, number, one, other) for one, other in zip(row, written, strict=True)
+            )
+            if not header:
+                header = _header(file, cells)
+                yield header
+            elif any(cells[len(header) :]):
+                raise damaged(file, f", row {number}, has more cells than there are names")
+            elif any(cell is not None for cell in cells):
+                yield (*cells[: len(header)], *[None] * (len(header) - len(cells)))
+        if not header:
+            raise damaged(file, " has no first row that names its columns")
+
+
+@contextmanager
+def _understood(file: Path) -> Iterator[None]:
+    """Take whatever openpyxl raises for a damaged workbook.
+
+    It checks little of what it reads: a wrong part of the archive ends in whatever the module that
+    stumbles over it raises, now or when a row is read (KeyError, zlib.error, ParseError,
+    OverflowError, InvalidFileException, ...). There is no list of them, and no common base.
+    """
+    try:
+        yield
+    except SourceFailureError:
+        raise
+    except Exception as problem:
+        if isinstance(problem, OSError) and problem.errno is not None:
+            # The machine's own: the file is gone, or may not be read.
+            raise
+        kind = type(problem).__name__
+        raise damaged(file, f" is no workbook, or a damaged one ({kind})") from None
+
+
+def _workbook(file: Path, books: ExitStack, *, values: bool) -> Any:  # noqa: ANN401  openpyxl has no types
+    """Open a workbook until `books` is left; openpyxl itself leaves open what it cannot read."""
+    try:
+        openpyxl = importlib.import_module("openpyxl")
+    except ImportError:
+        reason = "workbooks need the package openpyxl: pip install 'constat[xlsx]'"
+        raise SourceFailureError(reason, "C0552") from None
+    content = books.enter_context(file.open("rb"))
+    with zipfile.ZipFile(content) as archive:
+        size = sum(one.file_size for one in archive.infolist())
+    if size > _MOST_BYTES:
+        raise damaged(file, f" unpacks to more than {_MOST_BYTES >> 20} MiB")
+    book = openpyxl.load_workbook(content, read_only=True, data_only=values, keep_links=False)
+    return books.enter_context(closing(book))
+
+
+def _sheet_name(file: Path, book: Any, wanted: str) -> str:  # noqa: ANN401  as above
+    names: list[str] = [one.title for one in book.worksheets]
+    if not names or (wanted and wanted not in names):
+        raise damaged(file, " has no sheet of that name")
+    return wanted or names[0]
+
+
+def _header(file: Path, cells: Sequence[str | None]) -> tuple[str, ...]:
+    """Take the names up to the first empty cell."""
+    known: dict[str, str] = {}
+    for cell in cells:
+        if cell is None:
+            break
+        add_name(file, cell, known)
+    if any(cells[len(known) :]) or not known:
+        raise damaged(file, " has a first row with a gap between names, or without names")
+    return tuple(known.values())
+
+
+def _text(file: Path, number: int, cell: Any, written: Any) -> str | None:  # noqa: ANN401  cells of openpyxl
+    value = cell.value
+    if cell.data_type == _ERROR:
+        raise damaged(file, f", row {number}, holds the error of a formula")
+    if value is None and written.data_type == _FORMULA:
+        raise damaged(file, f", row {number}, holds a formula whose value was never stored")
+    return None if value is None else spelled(value)
+
+
+def spelled(value: object) -> str:
+    """Spell a value of a cell as text."""
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case float():
+            plain = format(value, _DIGITS)
+            return format(Decimal(plain), "f") if "e" in plain else plain
+        case dt.datetime():
+            midnight = value.time() == dt.time()
+            return value.date().isoformat() if midnight else value.isoformat()
+        case dt.date() | dt.time():
+            return value.isoformat()
+        case _:
+            text = str(value)
+            text.encode()  # half a surrogate pair is no text
+            return text
+
 
 # What stays as it is until a file changes; what took too long may be tried again.
 _LASTING: Final = frozenset({"C0541", "C0543"})

@@ -1,39 +1,157 @@
-"""Work that Ctrl-C can end, although the library that does it looks for signals too seldom.
-
-DuckDB looks for signals between its tasks, of which one may take minutes; SQLite never looks, and
-swallows an exception raised inside its callbacks. So their work is done in a thread, where no
-signal arrives. When an interruption comes out, the work has ended, or the worker is `stuck`: while
-one function of a query runs, neither looks whether it shall stop, and nobody waits for that. When
-it ends after all, its thread closes what it worked on, which would keep its locks otherwise.
-"""
+"""Work of libraries that Ctrl-C, a deadline and a bound of memory can end."""
 
 from __future__ import annotations
 
 import math
+import sys
 import threading
 import time
+from contextlib import suppress
+from pathlib import Path
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, Self, TypeVar
 
 from constat.diagnostics.leaving import LEFT_BEHIND
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from constat.catalog.heap import Heap
+# DuckDB's own limit counts its buffers and not what one function makes of its arguments, so the
+# system is asked to refuse more. Its limit is that of the whole process: it holds while work is
+# running, and where another thread's work gave it back, whoever waits puts it there again.
 
-_Result = TypeVar("_Result")
+if sys.platform == "linux":
+    import resource
+
+    _BEFORE: Final = resource.getrlimit(resource.RLIMIT_DATA)
+
+if TYPE_CHECKING:
+    _Result = TypeVar("_Result")
+
+_USED: Final = Path("/proc/self/statm")
+_DATA: Final = 5
+
+
+class Heap:
+    """The memory of the process while a library works; elsewhere than on Linux without bound."""
+
+    def __init__(self, room: int) -> None:
+        self._room = room
+        self._most = 0
+        self._lock = threading.Lock()
+
+    def bounded(self, work: Callable[[], _Result]) -> Callable[[], _Result]:
+        """Give work that may take so much more memory than is used when it begins."""
+
+        def bounded() -> _Result:
+            self.begin()
+            try:
+                return work()
+            finally:
+                self.end()
+
+        return bounded
+
+    def begin(self) -> None:
+        """Measure what is used, and set the limit."""
+        if sys.platform == "linux":
+            with suppress(OSError, ValueError, IndexError):
+                pages = int(_USED.read_bytes().split()[_DATA])
+                self._most = pages * resource.getpagesize() + self._room
+            self.keep()
+
+    def keep(self) -> None:
+        """Set the limit again, where another thread's work has ended and taken it away."""
+        if sys.platform != "linux":
+            return
+        with self._lock:
+            present, most = resource.getrlimit(resource.RLIMIT_DATA)
+            if self._most and (present == resource.RLIM_INFINITY or present > self._most):
+                with suppress(ValueError):
+                    resource.setrlimit(resource.RLIMIT_DATA, (self._most, most))
+
+    def end(self) -> None:
+        """Give back the limit that the process had."""
+        if sys.platform != "linux":
+            return
+        with self._lock, suppress(ValueError):
+            self._most = 0
+            most = resource.getrlimit(resource.RLIMIT_DATA)[1]
+            resource.setrlimit(resource.RLIMIT_DATA, (_BEFORE[0], most))
+
+
+# An interruption that comes before the query has begun, and is lost, is followed by another one.
+
+_SECONDS_BETWEEN: Final = 0.02
+
+
+class Deadline:
+    """Interrupts what runs inside its block when the time is up, or when it is cancelled."""
+
+    def __init__(self, seconds: float, interrupt: Callable[[], None]) -> None:
+        self.seconds = seconds
+        self.cancelled = False
+        self._interrupt = interrupt
+        self._until = time.monotonic() + seconds
+        self._wake = threading.Event()
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="deadline", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._wake.set()
+        # The connection may be closed next: nothing may interrupt it any more.
+        self._thread.join()
+
+    @property
+    def late(self) -> bool:
+        """Whether what runs ought to have ended, for work that nothing interrupts."""
+        return self.cancelled or time.monotonic() > self._until
+
+    @property
+    def left(self) -> float:
+        """The seconds that are left."""
+        return max(0.0, self._until - time.monotonic())
+
+    def cancel(self) -> None:
+        """Interrupt now; from any thread."""
+        self.cancelled = True
+        self.end()
+
+    def end(self) -> None:
+        """Interrupt now, as if the time were up; from any thread."""
+        self._wake.set()
+
+    def _watch(self) -> None:
+        self._wake.wait(self.seconds)
+        while not self._over.is_set():
+            self._interrupt()
+            self._over.wait(_SECONDS_BETWEEN)
+
+
+# DuckDB looks for signals between its tasks, of which one may take minutes; SQLite never looks,
+# and swallows an exception raised inside its callbacks. So their work is done in a thread, where
+# no signal arrives. When an interruption comes out, the work has ended, or the worker is `stuck`:
+# while one function of a query runs, neither looks whether it shall stop, and nobody waits for
+# that. When it ends after all, its thread closes what it worked on, which would keep its locks
+# otherwise.
+
+_InterruptibleResult = TypeVar("_Result")
 _SECONDS_TO_END: Final = 1.0
 _LONGEST: Final = 1e6
 _SECONDS_BETWEEN_LOOKS: Final = 0.05
 
 
-class _Piece(Generic[_Result]):
+class _Piece(Generic[_InterruptibleResult]):
     """One piece of work: what it gave or raised, once it is done."""
 
-    def __init__(self, work: Callable[[], _Result]) -> None:
+    def __init__(self, work: Callable[[], _InterruptibleResult]) -> None:
         self._work = work
-        self._found: list[_Result] = []
+        self._found: list[_InterruptibleResult] = []
         self._problem: BaseException | None = None
         self._done = threading.Lock()
         self._done.acquire()
@@ -49,7 +167,7 @@ class _Piece(Generic[_Result]):
     def wait(self, seconds: float = -1) -> bool:
         return self._done.acquire(timeout=seconds)
 
-    def result(self) -> _Result:
+    def result(self) -> _InterruptibleResult:
         problem, self._problem = self._problem, None
         if problem is not None:
             try:
@@ -83,7 +201,9 @@ class Worker:
         self._pieces: SimpleQueue[_Piece[object] | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
 
-    def run(self, work: Callable[[], _Result], seconds: float = math.inf) -> _Result:
+    def run(
+        self, work: Callable[[], _InterruptibleResult], seconds: float = math.inf
+    ) -> _InterruptibleResult:
         """Work in the thread, while this one listens for signals; other threads work themselves.
 
         Raises `StuckError` for work that does not end after so many seconds, though it is told to.
@@ -107,7 +227,7 @@ class Worker:
             raise StuckError
         return piece.result()
 
-    def _wait(self, piece: _Piece[_Result], seconds: float) -> bool:
+    def _wait(self, piece: _Piece[_InterruptibleResult], seconds: float) -> bool:
         """Wait for a piece, and look after the memory meanwhile."""
         if self._heap is None:
             return piece.wait(seconds if seconds < _LONGEST else -1)

@@ -1,51 +1,191 @@
-"""Read SQLite files through the driver of the standard library.
-
-In: a path and one SELECT. Out: batches of raw rows. Invariants: the file is opened read-only and
-`query_only`; SQLite itself reports every table and function of a query before it runs, and what is
-not allowed is refused; a query is interrupted at its deadline; one read transaction lasts from
-`begin` to `release`; the file is never opened beside SQLite (see `sqlite_state`).
-Example: `SqliteConnection(Path("shop.sqlite"), wait_seconds=5)`.
-Reference: https://www.sqlite.org/c3ref/set_authorizer.html
-"""
+"""Read SQLite files through the driver of the standard library, and name their state."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sqlite3
+import struct
 import time
 from functools import partial
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 from urllib.parse import quote
 
-from constat.catalog.allowed import FUNCTION_NAMES
 from constat.catalog.connection import (
+    LEFT_BEHIND,
     Parameter,
+    QueryMistakeError,
     Question,
     RawRow,
     ReadBounds,
     SourceColumn,
+    SourceFailureError,
     SourceTable,
     Stream,
     Whole,
+    preparing,
 )
-from constat.catalog.failure import LEFT_BEHIND, QueryMistakeError, SourceFailureError, preparing
-from constat.catalog.file_tables import settle
+from constat.catalog.file_tables import mark_of, settle
+from constat.catalog.guard import FUNCTION_NAMES
 from constat.catalog.interruptible import StuckError, Worker
-from constat.catalog.keyed import key_parameters, keyed_query, whole_query
-from constat.catalog.pushing import choose_pushes
-from constat.catalog.sqlite_state import file_mark, file_name, log_header, log_name
+from constat.catalog.keyed import (
+    Comparand,
+    Push,
+    key_parameters,
+    keyed_query,
+    pushable,
+    whole_query,
+)
+from constat.logic import Kind
 from constat.store.clock import now
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-    from pathlib import Path
 
     from constat.catalog.file_tables import Mark
     from constat.catalog.guard import Guarded
-    from constat.catalog.keyed import Push
     from constat.evaluation import Demand
     from constat.logic import Row
+
+# Whatever types the rows are stored in, each row that equals a key here is also found there. So a
+# column is compared bare only where its declared type has made all stored values comparable (its
+# affinity is known); otherwise it is cast, which finds at least as much: `CAST(x AS INTEGER)`
+# turns `012`, `12` and 12.0 into 12. Reference: https://www.sqlite.org/datatype3.html
+
+
+def choose_pushes(
+    guarded: Guarded,
+    tables: Mapping[str, SourceTable],
+    demand: Demand,
+    nulls_matter: Collection[int],
+) -> tuple[Push, ...]:
+    """Give the columns to send. `nulls_matter` are positions whose NULLs the caller must see."""
+    kinds = demand.predicate.kinds
+    found = []
+    for place, position in enumerate(demand.columns):
+        if not pushable(kinds[position], demand.keys, place):
+            continue
+        column = _column(guarded, tables, position)
+        safe = column is not None and column.never_null and not guarded.joined
+        nullable = position in nulls_matter and not safe
+        found.append(Push(position, _comparand(kinds[position], column), nullable))
+    return tuple(found)
+
+
+def _column(
+    guarded: Guarded, tables: Mapping[str, SourceTable], position: int
+) -> SourceColumn | None:
+    """Give the stored column behind an output, where there is exactly one."""
+    output = guarded.outputs[position] if guarded.outputs else None
+    if output is None or not all(name in tables and tables[name].plain for name in output.tables):
+        return None
+    found = [
+        column
+        for name in output.tables
+        for column in tables[name].columns
+        if column.name == output.column
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+def _comparand(kind: Kind, column: SourceColumn | None) -> Comparand:
+    affinity = None if column is None else _affinity(column.declared)
+    if kind is Kind.SYMBOL:
+        return Comparand.BARE if affinity in {"TEXT", "BLOB"} else Comparand.AS_TEXT
+    numeric = affinity in {"INTEGER", "REAL", "NUMERIC"}
+    return Comparand.BARE if numeric else Comparand.AS_INTEGER
+
+
+def _affinity(declared: str) -> str | None:
+    """Give a column's affinity by the five rules; `None` for ANY, which depends on STRICT."""
+    name = declared.upper()
+    if name == "ANY":
+        return None
+    if "INT" in name:
+        return "INTEGER"
+    if any(part in name for part in ("CHAR", "CLOB", "TEXT")):
+        return "TEXT"
+    if not name or "BLOB" in name:
+        return "BLOB"
+    return "REAL" if any(part in name for part in ("REAL", "FLOA", "DOUB")) else "NUMERIC"
+
+
+# When a process closes any descriptor of a file, POSIX drops all locks that the process has on
+# that file, SQLite's among them, and writers would come in between two queries. So the files are
+# looked at, never opened; the index of a write-ahead log is read through the descriptor that
+# SQLite keeps. References: https://www.sqlite.org/howtocorrupt.html (2.2),
+# https://www.sqlite.org/walformat.html (2.1).
+
+_DESCRIPTORS: Final = Path("/dev/fd")
+_INDEX_HEADER: Final = 48
+# From the count of changes to the checksum and the salts of the log's last frame.
+_IDENTITY: Final = slice(8, 40)
+_FRAMES: Final = slice(16, 20)
+
+
+def file_mark(path: Path) -> Mark | None:
+    """Give what tells states of a file apart while nobody may write it."""
+    try:
+        return mark_of(path)
+    except OSError:
+        return None
+
+
+def file_name(mark: Mark) -> str:
+    """Name a state by the mark of a file that has no log, or that is locked against writers."""
+    return f"file {_digest(mark)}"
+
+
+def log_name(mark: Mark, header: bytes) -> str:
+    """Name the state at the end of a log: the salts and the checksum stand for all its frames.
+
+    With an empty log, the file itself is the state; nothing changes it but a log.
+    """
+    (frames,) = struct.unpack("=I", header[_FRAMES])
+    if not frames:
+        settle([mark])
+    return f"log {_digest((mark[:2] if frames else mark, header[_IDENTITY]))}"
+
+
+def log_header(path: Path) -> bytes | None:
+    """Read what the index of the log says of its end; `None` where SQLite has none open.
+
+    It stands there twice, so that a torn read is noticed.
+    """
+    try:
+        wanted = mark_of(path.with_name(path.name + "-shm"))[:2]
+        numbers = [int(one.name) for one in _DESCRIPTORS.iterdir()]
+    except (OSError, ValueError):
+        return None
+    for number in numbers:
+        content = _content(number, wanted)
+        if content is not None:
+            first, second = content[:_INDEX_HEADER], content[_INDEX_HEADER:]
+            return first if first == second and len(first) == _INDEX_HEADER else None
+    return None
+
+
+def _content(number: int, wanted: tuple[int, ...]) -> bytes | None:
+    """Read through a descriptor that is that file's before and after; other threads have theirs."""
+    try:
+        if not _is_of(number, wanted):
+            return None
+        content = os.pread(number, 2 * _INDEX_HEADER, 0)
+        return content if _is_of(number, wanted) else None
+    except OSError:
+        return None
+
+
+def _is_of(number: int, wanted: tuple[int, ...]) -> bool:
+    about = os.fstat(number)
+    return (about.st_dev, about.st_ino) == wanted
+
+
+def _digest(value: object) -> str:
+    return hashlib.sha256(repr(value).encode()).hexdigest()[:16]
+
 
 _Result = TypeVar("_Result")
 _BATCH: Final = 1_000

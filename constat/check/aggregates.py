@@ -14,13 +14,14 @@ from decimal import Context, Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
+from constat.check.canonical import Rejected
+from constat.check.rows import Joins, is_assignment, search
+from constat.check.values import MILLION
+
 from .functions import compare, round_to_places
-from .joins import Joins, is_assignment, search
 from .levels import CLOSING, RERUNNABLE, Lookups
-from .rejection import Rejected
 from .rows import is_starred
 from .rules import Aggregate, Binding, Comparison, Negative, Positive, Test, Variable
-from .shapes import MILLION
 from .values import DIGITS, NONE, Hole, Null, OpenRow, Row, Value, is_known, parse, spell
 
 if TYPE_CHECKING:

@@ -1,20 +1,60 @@
-"""The bytes of a certificate: strict reading, canonical form, digests.
-
-In: bytes from anywhere.  Out: a ``Document`` with the parsed object and its three hashes, or
-``Rejected``.  Invariant: what is accepted has exactly one spelling, so a changed byte is noticed
-before its meaning matters.  FORMAT.md, section 1.
-
-Example: ``canonical({"b": 1, "a": "x"}) == '{"a":"x","b":1}'``.
-"""
+"""The bytes of a certificate: strict reading, canonical form, digests, and how to say no."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
-from .rejection import Rejected
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+# The place is built from inside out while the exception travels, so a check that passes pays
+# nothing.
+
+Element = TypeVar("Element")
+Result = TypeVar("Result")
+
+
+class Rejected(Exception):  # noqa: N818  a verdict on the certificate, not an error of the checker
+    """The certificate is not accepted; ``code`` names the reason, ``place`` where."""
+
+    def __init__(self, code: str, reason: str, place: str = "") -> None:
+        super().__init__(code, reason, place)
+        self.code = code
+        self.reason = reason
+        self.place = place
+
+    def within(self, outer: str) -> None:
+        """Put the place inside ``outer``: ``row`` within ``facts[2]`` is ``facts[2].row``."""
+        joint = "." if self.place and not self.place.startswith("[") else ""
+        self.place = outer + joint + self.place
+
+
+def each(name: str, elements: Iterable[Element], step: Callable[[Element], Result]) -> list[Result]:
+    """Return ``step`` of every element; a rejection is placed at ``name[index]``."""
+    results: list[Result] = []
+    try:
+        for element in elements:
+            results.append(step(element))  # noqa: PERF401  the length is the place of a failure
+    except Rejected as rejected:
+        rejected.within(f"{name}[{len(results)}]")
+        raise
+    return results
+
+
+def inside(name: str, value: Element, step: Callable[[Element], Result]) -> Result:
+    """Return ``step`` of the value; a rejection is placed at ``name``."""
+    try:
+        return step(value)
+    except Rejected as rejected:
+        rejected.within(name)
+        raise
+
+
+# What is accepted has exactly one spelling, so a changed byte is noticed before its meaning
+# matters.  FORMAT.md, section 1.
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 

@@ -1,11 +1,4 @@
-"""The certificate as frozen records: header, nodes, closure, summaries.
-
-In: a canonical document.  Out: a ``Certificate``, or ``Rejected``.  Invariant: the schema is
-closed, indices point to what exists, values are spelled; whether anything *follows* is decided by
-the passes after this one.  FORMAT.md, sections 3 to 8.
-
-Example: a node with a ninth member is rejected with code ``schema``.
-"""
+"""The certificate as frozen records: header, approvals, nodes, closure, summaries."""
 
 from __future__ import annotations
 
@@ -13,26 +6,71 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from . import shapes
-from .approvals import read_approvals
-from .canonical import document_of
-from .evidence import Evidence, EvidenceReader, read_assumption, read_source
-from .ordering import check_sorted
-from .program import read_program
-from .records import RowReader
-from .rejection import Rejected, each, inside
-from .rules import free_positions, growing, unread_positions
-from .structures import Structures
-from .summaries import Summary, read_summary
-from .unknowns import LabelContent, read_values
-from .values import Hole, Label, OpenRow, Row
+from constat.check import values
+from constat.check import values as shapes
+from constat.check.canonical import Rejected, canonical, document_of, each, inside, sha256
+from constat.check.evidence import Evidence, EvidenceReader, read_assumption, read_source
+from constat.check.program import read_program
+from constat.check.records import LabelContent, RowReader, check_sorted, read_values
+from constat.check.rules import free_positions, growing, unread_positions
+from constat.check.summaries import Summary, read_summary
+from constat.check.values import Hole, Label, OpenRow, Row, Structures
 
 if TYPE_CHECKING:
-    from .approvals import Approval
-    from .canonical import Document, Json
-    from .rules import Aggregate, Declaration, Program, Rule
-    from .structures import Structure
-    from .values import Cell
+    from constat.check.canonical import Document, Json
+    from constat.check.rules import Aggregate, Declaration, Program, Rule
+    from constat.check.values import Cell, Structure
+
+# An approval names a rule of this certificate by the hash of what the rule says, so one given for
+# another version cannot be shown for it.  FORMAT.md, section 3.
+
+_SAID: Final = ("id", "head", "body", "variables", "confidence", "says")
+
+
+@dataclass(frozen=True, slots=True)
+class Approval:
+    """A person's word on the rule of this index; ``key`` is the id of the key that signed it."""
+
+    rule: int
+    by: str
+    at: str
+    key: str | None
+
+
+def read_approvals(value: Json, rules: Json) -> tuple[Approval, ...]:
+    """Read the approvals of a certificate whose rules have been read."""
+    listed = values.array(value)
+    if not listed:
+        return ()
+    spelled = [canonical(one) for one in listed]
+    if spelled != sorted(set(spelled)):
+        raise Rejected("order", "approvals are sorted and distinct", "approvals")
+    places = {rule_hash(rule): place for place, rule in enumerate(values.array(rules))}
+    return tuple(each("approvals", listed, lambda one: _approval(one, places)))
+
+
+def rule_hash(rule: Json) -> str:
+    """Return the hash of what a rule says; whether it is assumed, and by whom, is no part of it."""
+    if not isinstance(rule, dict):
+        raise Rejected("schema", "an object is expected")
+    # Texts count where there are any, so a rule without has one hash in both formats.
+    names = (*_SAID, "texts") if rule.get("texts") else _SAID
+    return sha256(canonical({name: rule.get(name) for name in names}))
+
+
+def _approval(value: Json, places: dict[str, int]) -> Approval:
+    at, by, key, rule = values.members(value, ("at", "by", "key", "rule"))
+    place = places.get(values.sha(rule))
+    if place is None:
+        raise Rejected("approval", "it is of no rule of this certificate", "rule")
+    name = values.text(by)
+    if not name:
+        raise Rejected("approval", "nobody is named", "by")
+    return Approval(place, name, values.moment(at), values.sha_or_null(key))
+
+
+# The schema is closed, indices point to what exists, values are spelled; whether anything
+# *follows* is decided by the passes after this one.  FORMAT.md, sections 3 to 8.
 
 FIRST: Final = "constat-cert/1"
 SECOND: Final = "constat-cert/2"

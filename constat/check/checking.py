@@ -1,32 +1,124 @@
-"""Check one certificate from its bytes to its verdict.
-
-In: bytes, and optionally the hash that the rules must have.  Out: a ``Report``; never an exception.
-Invariant: a certificate is accepted only after every pass below has run to its end, for it and for
-every certificate nested in it.
-
-Example: ``check_certificate(b"{}").code == "canonical"``.
-"""
+"""Check one certificate from its bytes to its verdict."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from .aggregates import Aggregates, absence_confidence
-from .canonical import read
-from .certificate import Certificate, read_certificate
-from .closure import Closure
-from .levels import Levels
-from .nodes import Nodes, check_all_used
-from .proofs import check_nesting, check_proofs, every
-from .rejection import Rejected
-from .report import Report, accepted, rejected
-from .rows import Rows
-from .strata import check_program
-from .undecided import check_undecided
-from .verdict import check_level, check_under, check_verdict
+from constat.check.aggregates import Aggregates, absence_confidence
+from constat.check.canonical import Rejected, each, read
+from constat.check.certificate import Certificate, read_certificate
+from constat.check.closure import Closure
+from constat.check.levels import Levels, Lookups, weakest_level
+from constat.check.nodes import Nodes, check_all_used
+from constat.check.program import check_program
+from constat.check.proofs import check_nesting, check_proofs, every
+from constat.check.report import Report, accepted, rejected
+from constat.check.rows import Rows
+from constat.check.undecided import check_undecided
+from constat.check.values import is_vague, perhaps, surely
 
 if TYPE_CHECKING:
     from collections.abc import Collection
+
+    from constat.check.certificate import Goal
+    from constat.check.values import OpenRow
+
+# PROVED needs a node, DISPROVED needs the absence of every possible row, UNRESOLVED needs that
+# neither is given; an assumption is listed exactly where one is used.
+
+
+def check_verdict(certificate: Certificate, rows: Rows, absence: int, levels: Levels) -> set[int]:
+    """Return the goal's nodes; note the level of its absence."""
+    header = certificate.header
+    if header.verdict.endswith("_UNDER") != bool(header.under):
+        raise Rejected("verdict", "the assumptions do not fit the verdict", "header.under")
+    if header.verdict != "UNRESOLVED" and certificate.missing:
+        raise Rejected("verdict", "nothing is missing where the goal is decided", "missing")
+    carrying = {
+        position
+        for position, node in enumerate(certificate.nodes)
+        if node.predicate == header.goal.predicate and surely(header.goal.pattern, node.fact)
+    }
+    if header.verdict in {"PROVED", "PROVED_UNDER"}:
+        confidence = _proved(certificate, carrying)
+    elif header.verdict in {"DISPROVED", "DISPROVED_UNDER"}:
+        rows.lookups = Lookups()
+        levels.literals.append((None, None, rows.lookups))
+        confidence = _disproved(header.goal, rows, absence)
+    else:
+        confidence = _unresolved(certificate, rows, carrying)
+    if confidence != header.confidence:
+        raise Rejected("confidence", "the confidence is another", "header.confidence")
+    return carrying
+
+
+def _proved(certificate: Certificate, carrying: set[int]) -> int:
+    if not carrying:
+        raise Rejected("verdict", "no node is the goal", "header.verdict")
+    return max(certificate.nodes[position].confidence for position in carrying)
+
+
+def _disproved(goal: Goal, rows: Rows, absence: int) -> int:
+    if rows.possible(goal.predicate, goal.pattern):
+        raise Rejected("verdict", "the goal may be true", "header.verdict")
+    return absence
+
+
+def _unresolved(certificate: Certificate, rows: Rows, carrying: set[int]) -> int:
+    goal = certificate.header.goal
+    possible = rows.possible(goal.predicate, goal.pattern)
+    if not possible:
+        raise Rejected("verdict", "the goal is false", "header.verdict")
+    if carrying or any(
+        surely(goal.pattern, row) and rows.certain(goal.predicate, row) for row in possible
+    ):
+        raise Rejected("verdict", "the goal is true", "header.verdict")
+    undecided = _undecided(certificate)
+
+    def step(missing: Goal) -> None:
+        rows.spend(len(undecided))
+        _check_missing(missing, undecided)
+
+    each("missing", certificate.missing, step)
+    return 0
+
+
+def _undecided(certificate: Certificate) -> list[tuple[str, OpenRow]]:
+    """Return the rows that are open, that rest on an assumption, or that have unknown cells."""
+    evidence = certificate.evidence
+    rows: list[tuple[str, OpenRow]] = [(row.predicate, row.row) for row in evidence.open]
+    for group in evidence.facts:
+        rows += [
+            (group.predicate, row)
+            for row in group.rows
+            if group.rests_on or any(map(is_vague, row))
+        ]
+    return rows
+
+
+def _check_missing(missing: Goal, undecided: list[tuple[str, OpenRow]]) -> None:
+    if not any(
+        predicate == missing.predicate and perhaps(missing.pattern, row)
+        for predicate, row in undecided
+    ):
+        raise Rejected("missing", "nothing open and nothing assumed matches this")
+
+
+def check_level(certificate: Certificate) -> None:
+    """Reject a level of completeness that is not the weakest that occurs."""
+    weakest = weakest_level(certificate)
+    if certificate.header.level != weakest:
+        raise Rejected("level", f"the weakest level is {weakest or 'none'}", "header.level")
+
+
+def check_under(certificate: Certificate, rows: Rows) -> None:
+    """Reject an accepted assumption that nothing uses."""
+    for assumption in sorted(certificate.header.under - rows.used_assumptions):
+        raise Rejected("under", f"nothing uses assumption {assumption}", "header.under")
+
+
+# A certificate is accepted only after every pass below has run to its end, for it and for every
+# certificate nested in it.
 
 LEAST_STEPS: Final = 5_000_000
 STEPS_PER_CLOSURE_ROW: Final = 2_000

@@ -1,38 +1,311 @@
-"""The functions and comparisons of rules, evaluated on spelled values.
-
-In: a function, the kinds, the spelled arguments.  Out: the spelled result, or ``None`` for ⚡ (an
-error: overflow, division by zero, a text that is no number).  Invariant: no rounding except where
-the format names it, so that two checkers agree on every digit.  FORMAT.md, section 4.
-
-Example: ``call("/", ("number", "number"), "number", ("-7", "2")) == "-3"``.
-"""
+"""The functions and comparisons of rules, evaluated on spelled values."""
 
 from __future__ import annotations
 
 import math
 import operator
+from datetime import date, timedelta
 from decimal import Context, Decimal
 from fractions import Fraction
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from . import bits, calendar_dates, fields
-from .pattern import full_match
-from .powers import power
-from .values import (
+from constat.check.pattern import full_match
+from constat.check.values import (
     DIGITS,
     KINDS,
     NUMERIC,
     ORDERED,
     STRUCTURE,
     Number,
+    Structure,
+    Structures,
+    is_constructor,
     is_decimal,
+    is_number_field,
     is_spelled,
     parse,
+    quoted,
     spell,
+    unquoted,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from constat.check.values import Field, Known
+
+# Only arithmetic on patterns from 0 to 2^64 - 1; a negative number is its pattern less 2^64, as
+# two's complement says.  FORMAT.md, section 4.
+
+WIDTH: Final = 64
+UNARY: Final = frozenset({"bnot", "lnot"})
+LOGICAL: Final = frozenset({"land", "lor", "lxor", "lnot"})
+SHIFTS: Final = frozenset({"bshl", "bshr", "bshru"})
+BINARY: Final = frozenset({"band", "bor", "bxor", "land", "lor", "lxor"}) | SHIFTS
+
+_PATTERNS: Final = 2**WIDTH
+
+
+def bitwise(name: str, kind: str, *values: int) -> str | None:
+    """Return what the operator gives."""
+    if name in LOGICAL:
+        return str(int(_truth(name, *(value != 0 for value in values))))
+    if name in SHIFTS:
+        return _shift(name, kind, *values)
+    return _from_pattern(kind, _combine(name, *(value % _PATTERNS for value in values)))
+
+
+def _truth(name: str, left: bool, right: bool = True) -> bool:  # noqa: FBT001, FBT002 - operands
+    match name:
+        case "land":
+            return left and right
+        case "lor":
+            return left or right
+        case "lxor":
+            return left != right
+        case _:
+            return not left
+
+
+def _combine(name: str, left: int, right: int = 0) -> int:
+    match name:
+        case "band":
+            return left & right
+        case "bor":
+            return left | right
+        case "bxor":
+            return left ^ right
+        case _:
+            return _PATTERNS - 1 - left
+
+
+def _shift(name: str, kind: str, value: int, bits: int) -> str | None:
+    if not 0 <= bits < WIDTH:
+        return None
+    factor = 2**bits
+    match name:
+        case "bshl":
+            return _from_pattern(kind, value * factor % _PATTERNS)
+        case "bshr":
+            # Floor division keeps the sign, as a shift of two's complement does.
+            return str(value // factor)
+        case _:
+            return _from_pattern(kind, value % _PATTERNS // factor)
+
+
+def _from_pattern(kind: str, pattern: int) -> str | None:
+    negative = kind == "number" and pattern >= _PATTERNS // 2
+    return spell(kind, pattern - _PATTERNS if negative else pattern)
+
+
+# Only the proleptic Gregorian calendar, in UTC.
+
+
+def days_between(first: str, second: str) -> int:
+    """Return second minus first, in days."""
+    return (date.fromisoformat(second) - date.fromisoformat(first)).days
+
+
+def years_between(first: str, second: str) -> int:
+    """Return the whole years from first to second."""
+    if second < first:
+        return -years_between(second, first)
+    start, end = date.fromisoformat(first), date.fromisoformat(second)
+    # In a year without 29 February the first day that is not before it is 1 March.
+    return end.year - start.year - ((end.month, end.day) < (start.month, start.day))
+
+
+def date_add(day: str, days: int) -> str | None:
+    """Return the date so many days later."""
+    try:
+        return (date.fromisoformat(day) + timedelta(days=days)).isoformat()
+    except OverflowError:
+        return None
+
+
+def part(name: str, moment: str) -> int:
+    """Return the year, month, day or quarter of a date or timestamp."""
+    match name:
+        case "year":
+            return int(moment[:4])
+        case "month":
+            return int(moment[5:7])
+        case "day":
+            return int(moment[8:10])
+        case _:
+            return (int(moment[5:7]) + 2) // 3
+
+
+# Integers and Decimals are exact, a float is the exact power rounded once, half to even.  The work
+# is bounded whatever the exponent: repeated multiplication stops at the first product that cannot
+# be spelled, because no later one can.  FORMAT.md, section 4.
+
+_EXACT: Final = Context(prec=4 * DIGITS + 4)
+_FIRST_DIGITS: Final = 100
+_FAR: Final = 10**6
+_ONE: Final = Decimal(1)
+# A power that lies exactly between two floats has an exponent of at most these.
+_MOST_TIMES: Final = 1075
+_MOST_ROOTS: Final = 1024
+
+
+def power(kind: str, base: Number, exponent: Number) -> str | None:
+    """Return the base to the power of the exponent."""
+    if kind == "float":
+        result = _float_power(float(base), float(exponent))
+        return None if result is None else spell(kind, result)
+    times = int(exponent)
+    if times < 0 or times != exponent:
+        return None
+    return _repeated(kind, base, times)
+
+
+def _repeated(kind: str, base: Number, times: int) -> str | None:
+    if base in {-1, 0, 1}:
+        times = times if times <= 1 else 2 + times % 2
+    product = "1"
+    for _ in range(times):
+        grown = spell(kind, _times(kind, parse(kind, product), base))
+        if grown is None:
+            return None
+        product = grown
+    return product
+
+
+def _times(kind: str, left: Number, right: Number) -> Number:
+    if kind == "Decimal":
+        return _EXACT.multiply(Decimal(left), Decimal(right))
+    return int(left) * int(right)
+
+
+def _float_power(base: float, exponent: float) -> float | None:
+    if exponent == 0:
+        return 1.0
+    if base == 0:
+        return 0.0 if exponent > 0 else None
+    odd = math.fmod(exponent, 2) != 0
+    if base < 0 and exponent != math.floor(exponent):
+        return None
+    size = _rounded(abs(base), exponent)
+    return -size if base < 0 and odd else size
+
+
+def _rounded(base: float, exponent: float) -> float:
+    """Round exp(exponent * ln(base)) once, with as many digits as that takes."""
+    digits = _FIRST_DIGITS
+    while True:
+        context = Context(prec=digits, Emax=_FAR, Emin=-_FAR, traps=[])
+        logarithm = context.multiply(Decimal(exponent), context.ln(Decimal(base)))
+        found = context.exp(logarithm)
+        # The logarithm errs in its last digits; below 10^3 that costs at most 10 of the result's,
+        # and above it the result is 0 or too large in any case.
+        slack = Decimal(1).scaleb(10 - digits)
+        low = float(context.multiply(found, context.subtract(_ONE, slack)))
+        high = float(context.multiply(found, context.add(_ONE, slack)))
+        if low == high:
+            return low
+        between = _middle(low, high)
+        if between is not None and _is_power(between, base, exponent):
+            return between.numerator / between.denominator
+        digits *= 2
+
+
+def _middle(low: float, high: float) -> Fraction | None:
+    if math.isinf(high) or math.nextafter(low, math.inf) != high:
+        return None
+    return (Fraction(low) + Fraction(high)) / 2
+
+
+def _is_power(result: Fraction, base: float, exponent: float) -> bool:
+    """Tell whether the power is exactly this: both sides to the root's power, without rounding."""
+    times, roots = exponent.as_integer_ratio()
+    if abs(times) > _MOST_TIMES or roots > _MOST_ROOTS:
+        return False
+    return bool(Fraction(base) ** times == result**roots)
+
+
+# What takes apart is total, so the order of a rule's literals decides no error: where there is no
+# such field of that kind it gives a fixed value, and a rule that means a certain constructor asks
+# for it beside the field.  FORMAT.md, section 4.
+
+APART: Final = frozenset({"constructor_of", "field_of"})
+
+_NOTHING: Final = MappingProxyType(
+    {
+        "number": "0",
+        "unsigned": "0",
+        "float": "0x0.0p+0",
+        "Decimal": "0",
+        "symbol": "",
+        "Date": "0001-01-01",
+        "Timestamp": "0001-01-01T00:00:00.000000Z",
+        "Bool": "false",
+    }
+)
+
+
+def is_about_structures(name: str) -> bool:
+    """Tell whether the function makes structures or takes them apart."""
+    return name in APART or is_constructor(name)
+
+
+def signature_holds(name: str, kinds: tuple[str, ...], result: str) -> bool:
+    """Tell whether such a function takes these kinds and gives this one."""
+    match name:
+        case "constructor_of":
+            return (kinds, result) == ((STRUCTURE,), "symbol")
+        case "field_of":
+            return kinds == (STRUCTURE, "number") and result in KINDS
+        case _:
+            return len(kinds) > 0 and result == STRUCTURE
+
+
+def call(
+    structures: Structures, name: str, kinds: tuple[str, ...], result: str, args: list[Known]
+) -> Known | None:
+    """Evaluate such a function, whose signature holds; ``None`` for ⚡."""
+    whole = args[0]
+    if name not in APART:
+        return structures.made(name, tuple(map(_as_field, kinds, args)))
+    if not isinstance(whole, Structure):
+        raise TypeError(name)
+    if name == "constructor_of":
+        return whole.indicator
+    place = int(str(args[1]))
+    field = whole.fields[place] if 0 <= place < len(whole.fields) else None
+    return _value(structures, result, field)
+
+
+def on_texts(name: str, kinds: tuple[str, ...], result: str, texts: tuple[str, ...]) -> str | None:
+    """Evaluate such a function on spelled values."""
+    structures = Structures()
+    args: list[Known] = []
+    for kind, text in zip(kinds, texts, strict=True):
+        found = structures.read(text, is_number_field) if kind == STRUCTURE else text
+        if found is None:
+            raise ValueError(text)
+        args.append(found)
+    value = call(structures, name, kinds, result, args)
+    return None if value is None else str(value)
+
+
+def _as_field(kind: str, value: Known) -> Field:
+    return value if kind in NUMERIC or kind == STRUCTURE else quoted(str(value))
+
+
+def _value(structures: Structures, kind: str, field: Field | None) -> Known:
+    """Return the value of this kind that a field spells, or what stands for nothing."""
+    if kind == STRUCTURE:
+        return field if isinstance(field, Structure) else structures.nil
+    if not isinstance(field, str):
+        return _NOTHING[kind]
+    text = field if kind in NUMERIC else unquoted(field)
+    return text if text is not None and is_spelled(kind, text) else _NOTHING[kind]
+
+
+# No rounding except where the format names it, so that two checkers agree on every digit.
+# FORMAT.md, section 4.
 
 LONGEST_TEXT: Final = 1_048_576
 PLACES: Final = 12
@@ -48,16 +321,14 @@ _READERS: Final = (
 )
 _ORDERS: Final = ("<", "<=", ">", ">=")
 _ON_TEXT: Final = ("match", "!match", "contains", "!contains")
-# Two operands of 38 digits on either side of the point never need more than this exactly.
-_EXACT: Final = Context(prec=4 * DIGITS + 4)
 
 
-def signature_holds(name: str, kinds: tuple[str, ...], result: str) -> bool:
+def functions_signature_holds(name: str, kinds: tuple[str, ...], result: str) -> bool:
     """Tell whether the function takes these kinds and gives this one."""
     if name in _UNIFORM:
         return {*kinds} == {result} and _takes(name, len(kinds), result)
-    if fields.is_about_structures(name):
-        return fields.signature_holds(name, kinds, result)
+    if is_about_structures(name):
+        return signature_holds(name, kinds, result)
     match name, kinds:
         case "cat", (_, _, *_):
             return {*kinds, result} == {"symbol"}
@@ -72,7 +343,7 @@ def signature_holds(name: str, kinds: tuple[str, ...], result: str) -> bool:
 
 
 _UNIFORM: Final = frozenset({"+", "-", "*", "/", "^", "%", "neg", "min", "max"}).union(
-    bits.UNARY, bits.BINARY
+    UNARY, BINARY
 )
 
 
@@ -80,7 +351,7 @@ def _takes(name: str, count: int, kind: str) -> bool:
     """Tell whether a function of arguments and result of one kind takes so many of this kind."""
     if name in {"min", "max"}:
         return count > 1 and kind in ORDERED
-    if count != (1 if name == "neg" or name in bits.UNARY else 2):
+    if count != (1 if name == "neg" or name in UNARY else 2):
         return False
     plain = name in {"+", "-", "*", "/", "^", "neg"}
     return kind in (NUMERIC if plain else _INTEGERS)
@@ -96,13 +367,15 @@ _FIXED: Final = (
 )
 
 
-def call(name: str, kinds: tuple[str, ...], result: str, args: tuple[str, ...]) -> str | None:
+def functions_call(
+    name: str, kinds: tuple[str, ...], result: str, args: tuple[str, ...]
+) -> str | None:
     """Evaluate a function whose signature holds."""
     match name:
         case "+" | "-" | "*" | "/" | "%" | "^" | "neg":
             return _arithmetic(name, result, [parse(result, text) for text in args])
-        case _ if name in bits.UNARY or name in bits.BINARY:
-            return bits.bitwise(name, result, *map(int, args))
+        case _ if name in UNARY or name in BINARY:
+            return bitwise(name, result, *map(int, args))
         case "min" | "max":
             return _extreme(name, result, args)
         case "cat" | "strlen" | "substr":
@@ -112,8 +385,8 @@ def call(name: str, kinds: tuple[str, ...], result: str, args: tuple[str, ...]) 
         case "as" | "to_number" | "to_unsigned" | "to_float" | "to_decimal":
             change = _convert if name == "as" else _to_kind
             return change(kinds[0], result, args[0])
-        case _ if fields.is_about_structures(name):
-            return fields.on_texts(name, kinds, result, args)
+        case _ if is_about_structures(name):
+            return on_texts(name, kinds, result, args)
         case _:
             return _on_dates(name, args)
 
@@ -127,7 +400,7 @@ def _arithmetic(name: str, kind: str, values: list[Number]) -> str | None:
             return power(kind, left, right)
         if name in {"/", "%"}:
             return _divide(name, kind, left, right) if right else None
-        return spell(kind, _combine(name, kind, left, right))
+        return spell(kind, _functions_combine(name, kind, left, right))
     except OverflowError:
         return None
 
@@ -137,7 +410,7 @@ def _negated(value: Number) -> Number:
     return _EXACT.minus(value) if isinstance(value, Decimal) else -value
 
 
-def _combine(name: str, kind: str, left: Number, right: Number) -> Number:
+def _functions_combine(name: str, kind: str, left: Number, right: Number) -> Number:
     if kind == "Decimal":
         exact = {"+": _EXACT.add, "-": _EXACT.subtract, "*": _EXACT.multiply}[name]
         return exact(Decimal(left), Decimal(right))
@@ -246,15 +519,15 @@ def _convert_number(kind: str, result: str, value: Number) -> str | None:
 def _on_dates(name: str, args: tuple[str, ...]) -> str | None:
     match name:
         case "days_between":
-            return str(calendar_dates.days_between(*args))
+            return str(days_between(*args))
         case "years_between":
-            return str(calendar_dates.years_between(*args))
+            return str(years_between(*args))
         case "date_add":
-            return calendar_dates.date_add(args[0], int(args[1]))
+            return date_add(args[0], int(args[1]))
         case "date_of":
             return args[0][:10]
         case _:
-            return str(calendar_dates.part(name, args[0]))
+            return str(part(name, args[0]))
 
 
 def operator_holds(name: str, kind: str) -> bool:

@@ -12,13 +12,14 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, cast
 
+from constat.check.canonical import Rejected
+from constat.check.closure import Growth, assigned, exceeds
+from constat.check.values import MILLION
+
 from .aggregates import some_may_be_one
 from .certificate import FactNode, RuleNode
-from .growth import Growth, assigned, exceeds
 from .levels import Lookups
-from .rejection import Rejected
 from .rules import Aggregate, Binding, Comparison, Negative, Positive, growing
-from .shapes import MILLION
 from .values import Hole, surely
 
 if TYPE_CHECKING:

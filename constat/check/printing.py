@@ -1,20 +1,13 @@
-"""Rules, goals and values as text in the surface syntax.
-
-In: what was checked.  Out: the text a person reads.  Invariant: the text is made from the checked
-rule alone, so a sentence beside it cannot make it say something else; control characters are
-escaped, so a certificate cannot repaint the terminal.
-
-Example: ``big(?x) :- p(?x, ?n), ?n > 5.``
-"""
+"""Rules, goals and values as text in the surface syntax."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from . import bits
-from .opened import opened_at
-from .rules import (
+from constat.check import functions
+from constat.check.rules import (
     Aggregate,
     Call,
     Comparison,
@@ -26,15 +19,71 @@ from .rules import (
     Variable,
     Wildcard,
 )
-from .structures import QUOTED, RECORD
-from .values import NUMERIC, STRUCTURE, Hole, Label, Null, Value, parse
+from constat.check.values import NUMERIC, QUOTED, RECORD, STRUCTURE, Hole, Label, Null, Value, parse
 
 if TYPE_CHECKING:
-    from .certificate import Goal
-    from .opened import Opened
-    from .rules import Atom, Program, Rule
+    from constat.check.certificate import Goal
+    from constat.check.rules import Atom, Program, Rule
 
-_INFIX: Final = frozenset({"+", "-", "*", "/", "%", "^"}) | bits.BINARY
+# The pattern says all that these literals say, and nothing more.  FORMAT.md, section 9.
+
+# So many fields at most: a short literal must not become a long line.
+_INDICATOR: Final = re.compile(r"(?:nil/0|(\[\]|\$[A-Za-z_][A-Za-z0-9_]*)/(0|[1-9][0-9]?))\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """``end`` is the place behind the literals; a field that none of them names is ``None``."""
+
+    whole: Variable
+    constructor: str
+    fields: tuple[Term | None, ...]
+    end: int
+
+
+def opened_at(body: tuple[Literal, ...], place: int) -> Opened | None:
+    """Return the structure that the literals from a place on take apart."""
+    found = _asked_constructor(body[place])
+    if found is None:
+        return None
+    whole, constructor, count = found
+    fields: list[Term | None] = [None] * count
+    end = place + 1
+    least = 0
+    while end < len(body):
+        asked = _asked_field(body[end], whole)
+        if asked is None or not least <= asked[0] < count:
+            break
+        least = asked[0] + 1
+        fields[asked[0]] = asked[1]
+        end += 1
+    return Opened(whole, constructor, tuple(fields), end)
+
+
+def _asked_constructor(literal: Literal) -> tuple[Variable, str, int] | None:
+    match literal:
+        case Comparison("=", Call("constructor_of", (Variable() as whole,)), Constant(text)) if (
+            isinstance(text, str) and (found := _INDICATOR.match(text))
+        ):
+            return whole, found[1] or "nil", int(found[2] or 0)
+        case _:
+            return None
+
+
+def _asked_field(literal: Literal, whole: Variable) -> tuple[int, Term] | None:
+    match literal:
+        case Comparison("=", left, Call("field_of", (Variable() as asked, Constant(place)))) if (
+            asked == whole
+        ):
+            return int(str(place)), left
+        case _:
+            return None
+
+
+# The text is made from the checked rule alone, so a sentence beside it cannot make it say
+# something else; control characters are escaped, so a certificate cannot repaint the terminal.
+
+_INFIX: Final = frozenset({"+", "-", "*", "/", "%", "^"}) | functions.BINARY
 _NAMED: Final = frozenset({"match", "contains"})
 _TEXT_OR_FLOAT: Final = re.compile(rf"{QUOTED}|-?0x[0-9a-f.]++p[-+][0-9]++")
 
@@ -137,7 +186,7 @@ class _Printer:
             return f"({args[0]} {term.function} {args[1]})"
         if term.function == "neg":
             return f"(-{args[0]})"
-        if term.function in bits.UNARY:
+        if term.function in functions.UNARY:
             return f"({term.function} {args[0]})"
         if term.function == "as":
             return f"as({args[0]}, {term.kind})"

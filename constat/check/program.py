@@ -1,20 +1,16 @@
-"""Read declarations and rules, checking names, kinds and arities on the way.
-
-In: parsed JSON.  Out: a ``Program``, or ``Rejected``.  Invariant: a variable is local to an
-aggregate exactly when the format says so, so inner and outer variables cannot be confused.
-
-Example: a rule whose variable occurs nowhere is rejected with code ``rule``.
-"""
+"""Read declarations and rules, and check that they are safe and stratified."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from . import shapes
-from .functions import operator_holds, signature_holds
-from .rejection import Rejected, each, inside
-from .rules import (
+from constat.check import values
+from constat.check.canonical import Rejected, each, inside
+from constat.check.functions import functions_signature_holds, operator_holds
+from constat.check.rules import (
     Aggregate,
     Atom,
     Call,
@@ -28,21 +24,266 @@ from .rules import (
     Rule,
     Term,
     Test,
+    Threshold,
     Variable,
     Wildcard,
     atom_positions,
+    free_positions,
     occurrences,
     positions,
     test_positions,
     unread_positions,
 )
-from .thresholds import with_thresholds
-from .values import KINDS, NUMERIC, ORDERED, STRUCTURE, is_spelled, read_structure
+from constat.check.values import (
+    KINDS,
+    NUMERIC,
+    ORDERED,
+    STRUCTURE,
+    is_spelled,
+    parse,
+    read_structure,
+)
 
 if TYPE_CHECKING:
-    from .canonical import Json
-    from .structures import Structures
-    from .values import Known
+    from constat.check.canonical import Json
+    from constat.check.values import Known, Structures
+
+# After this pass each negated or aggregated predicate lies in a lower stratum than the head, which
+# is what makes absence of a fact well-defined (Apt, Blair and Walker, 1988).  Thresholds may lie
+# in the head's own stratum: they are monotone (see `thresholds`).
+
+
+def check_program(program: Program) -> None:
+    """Check safety of every rule, then stratification of all."""
+    each("rules", program.rules, lambda rule: _check_safety(rule, program))
+    _check_strata(program)
+
+
+def _check_safety(rule: Rule, program: Program) -> None:
+    called = [rule.head.args[place] for place in program.declarations[rule.head.predicate].given]
+    given = {term.position for term in called if isinstance(term, Variable)}
+    missing = set(range(rule.outer)) - bound_by(rule.body, given) - free_positions(rule)
+    missing -= unread_positions(rule)
+    for literal in rule.body:
+        if isinstance(literal, Aggregate):
+            outer = set(range(rule.outer))
+            missing |= set(literal.inner) - bound_by(literal.body, outer)
+    if missing:
+        name = rule.variables[min(missing)][0]
+        raise Rejected("safety", f"nothing binds the variable {name}")
+
+
+def bound_by(body: tuple[Literal, ...], given: set[int]) -> set[int]:
+    """Return the variables that the body binds when those of ``given`` are bound."""
+    bound = set(given)
+    for literal in body:
+        match literal:
+            case Positive(atom):
+                bound |= {t.position for t in atom.args if isinstance(t, Variable | Wildcard)}
+            case _:
+                pass
+    _follow_equations(body, bound)
+    return bound
+
+
+def _follow_equations(body: tuple[Literal, ...], bound: set[int]) -> None:
+    """Add what equations and aggregates bind, in turn; each is looked at once per variable.
+
+    An aggregate gives a value for a group: its result cannot be what binds the group.
+    """
+    waiting: dict[int, list[_Direction]] = {}
+    ready: list[int] = []
+    for target, needed in _equations(body):
+        direction = _Direction(target, needed - bound)
+        for position in direction.missing:
+            waiting.setdefault(position, []).append(direction)
+        if not direction.missing:
+            ready.append(target)
+    while ready:
+        position = ready.pop()
+        bound.add(position)
+        for direction in waiting.pop(position, []):
+            direction.missing.discard(position)
+            if not direction.missing:
+                ready.append(direction.target)
+
+
+def _equations(body: tuple[Literal, ...]) -> Iterator[tuple[int, set[int]]]:
+    """Yield each variable that a literal gives a value, with what must be bound for that."""
+    for literal in body:
+        match literal:
+            case Comparison("=", left, right):
+                for side, other in ((left, right), (right, left)):
+                    if isinstance(side, Variable):
+                        yield side.position, positions(other)
+            case Aggregate(result=result, outer=outer):
+                yield result.position, set(outer)
+            case _:
+                pass
+
+
+@dataclass(frozen=True, slots=True)
+class _Direction:
+    """One way to read an equation or aggregate: ``target`` is bound once nothing is missing."""
+
+    target: int
+    missing: set[int]
+
+
+def dependencies(rules: Iterable[Rule]) -> dict[str, dict[str, bool]]:
+    """Return for each head the predicates below it, and whether one lies strictly below."""
+    below: dict[str, dict[str, bool]] = {}
+    for rule in rules:
+        found = below.setdefault(rule.head.predicate, {})
+        for literal in rule.body:
+            for predicate, strict in _mentions(literal):
+                found[predicate] = found.get(predicate, False) or strict
+    return below
+
+
+def _mentions(literal: Literal) -> list[tuple[str, bool]]:
+    match literal:
+        case Positive(atom):
+            return [(atom.predicate, False)]
+        case Negative(atom):
+            return [(atom.predicate, True)]
+        case Aggregate():
+            strict = literal.threshold is None
+            inside = [pair for test in literal.body for pair in _mentions(test)]
+            return [(predicate, strict or negated) for predicate, negated in inside]
+        case Comparison():
+            return []
+
+
+def _check_strata(program: Program) -> None:
+    below = dependencies(program.rules)
+    component = components({head: list(found) for head, found in below.items()})
+    for head, found in below.items():
+        for predicate, strict in found.items():
+            if strict and component[head] == component.get(predicate):
+                reason = f"{head} depends on the absence or the aggregate of {predicate} and back"
+                raise Rejected("strata", reason, "rules")
+
+
+def components(graph: dict[str, list[str]]) -> dict[str, int]:
+    """Return a number for each strongly connected component (Tarjan, 1972)."""
+    order: dict[str, int] = {}
+    lowest: dict[str, int] = {}
+    component: dict[str, int] = {}
+    path: list[str] = []
+    for root, first in graph.items():
+        waiting = [(root, iter(first))] if root not in order else []
+        while waiting:
+            node, successors = waiting[-1]
+            if node not in order:
+                order[node] = lowest[node] = len(order)
+                path.append(node)
+            following = next(successors, None)
+            if following is None:
+                waiting.pop()
+                if waiting:
+                    caller = waiting[-1][0]
+                    lowest[caller] = min(lowest[caller], lowest[node])
+                if lowest[node] == order[node]:
+                    _number(node, path, component)
+            elif following not in order:
+                waiting.append((following, iter(graph.get(following, []))))
+            elif following not in component:
+                lowest[node] = min(lowest[node], order[following])
+    return component
+
+
+def _number(node: str, path: list[str], component: dict[str, int]) -> None:
+    number = len(component)
+    while True:
+        member = path.pop()
+        component[member] = number
+        if member == node:
+            return
+
+
+# Such a rule is monotone as long as no summand is negative, so a least model exists (Ross and
+# Sagiv, 1992); all other aggregates over the own stratum are left to the pass that rejects them.
+# FORMAT.md, section 4.
+
+_TURNED: Final = MappingProxyType({"<": ">", "<=": ">=", ">": "<", ">=": "<="})
+_ABOVE: Final = MappingProxyType({">": 1, ">=": 0})
+
+
+def with_thresholds(rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
+    """Return the rules with the thresholds of their recursive aggregates."""
+    below = dependencies(rules)
+    component = components({head: list(found) for head, found in below.items()})
+
+    def marked(rule: Rule, literal: Literal) -> Literal:
+        if not isinstance(literal, Aggregate) or literal.function not in {"sum", "count"}:
+            return literal
+        own = component[rule.head.predicate]
+        inside = [test.atom.predicate for test in literal.body if isinstance(test, Positive)]
+        if all(component.get(predicate) != own for predicate in inside):
+            return literal
+        return replace(literal, threshold=_threshold(rule, literal))
+
+    return tuple(
+        replace(rule, body=tuple([marked(rule, literal) for literal in rule.body]))
+        for rule in rules
+    )
+
+
+def _threshold(rule: Rule, literal: Aggregate) -> Threshold | None:
+    """Return the one comparison in which the result occurs, if it asks for a lower bound."""
+    result = literal.result
+    # A float total is rounded: whether it exceeds a bound may depend on what else was added.
+    if occurrences(rule, result.position) != 2 or result.kind == "float":  # noqa: PLR2004
+        return None
+    for place, test in enumerate(rule.body):
+        if isinstance(test, Comparison) and test.operator in _TURNED:
+            if test.left == result and test.operator in _ABOVE:
+                return Threshold(place, _ABOVE[test.operator], test.right, is_proven(literal))
+            turned = _TURNED[test.operator]
+            if test.right == result and turned in _ABOVE:
+                return Threshold(place, _ABOVE[turned], test.left, is_proven(literal))
+    return None
+
+
+def is_proven(literal: Aggregate) -> bool:
+    """Tell whether the text alone shows that no summand is negative."""
+    if literal.target is None:
+        return True
+    guarded = _guarded(literal)
+    waiting: list[Term] = [literal.target]
+    while waiting:
+        term = waiting.pop()
+        if term.kind == "unsigned" or (isinstance(term, Variable) and term.position in guarded):
+            continue
+        if isinstance(term, Constant) and _is_floor(term):
+            continue
+        if not isinstance(term, Call) or term.function not in {"+", "*"}:
+            return False
+        waiting += term.args
+    return True
+
+
+def _guarded(literal: Aggregate) -> set[int]:
+    """Return the variables that a comparison of the body keeps from being negative."""
+    found: set[int] = set()
+    for test in literal.body:
+        if isinstance(test, Comparison) and test.operator in _TURNED:
+            if test.operator in _ABOVE and isinstance(test.left, Variable):
+                found |= {test.left.position} if _is_floor(test.right) else set()
+            if _TURNED[test.operator] in _ABOVE and isinstance(test.right, Variable):
+                found |= {test.right.position} if _is_floor(test.left) else set()
+    return found
+
+
+def _is_floor(term: Term) -> bool:
+    if not isinstance(term, Constant) or term.kind not in {"number", "unsigned", "Decimal"}:
+        return False
+    return parse(term.kind, term.value) >= 0
+
+
+# A variable is local to an aggregate exactly when the format says so, so inner and outer variables
+# cannot be confused.
 
 _DIGITS: Final = frozenset("0123456789")
 _NAME: Final = _DIGITS | frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_?.$#@~")
@@ -65,12 +306,12 @@ def read_program(
     ``assumption_kinds`` are the kinds of the certificate's assumptions.
     """
     read_one = _declaration if second else _declaration_of_first
-    declared = each("declarations", shapes.array(declarations), read_one)
+    declared = each("declarations", values.array(declarations), read_one)
     names = {declaration.name: declaration for declaration in declared}
     if len(names) < len(declared):
         raise Rejected("declaration", "a predicate is declared twice", "declarations")
     reader = _RuleReader(names, assumption_kinds, structures, second=second)
-    read = with_thresholds(tuple(each("rules", shapes.array(rules), reader.rule)))
+    read = with_thresholds(tuple(each("rules", values.array(rules), reader.rule)))
     if len({rule.name for rule in read}) < len(read):
         raise Rejected("rule", "two rules have the same id", "rules")
     derived: dict[str, list[int]] = {}
@@ -80,51 +321,51 @@ def read_program(
 
 
 def _name(value: Json) -> str:
-    found = shapes.text(value)
+    found = values.text(value)
     if not found or not set(found) <= _NAME:
         raise Rejected("schema", "a name has letters, digits and _?.$#@~ only")
     return found
 
 
 def _declaration_of_first(value: Json) -> Declaration:
-    name, columns, external, says = shapes.members(value, ("name", "columns", "external", "says"))
+    name, columns, external, says = values.members(value, ("name", "columns", "external", "says"))
     return replace(_declared(name, columns, external), texts=_said(says))
 
 
 def _declaration(value: Json) -> Declaration:
-    name, columns, external, says, texts, nulls, given = shapes.members(
+    name, columns, external, says, texts, nulls, given = values.members(
         value, ("name", "columns", "external", "says", "texts", "nulls", "given")
     )
     said = _said(says) + inside("texts", texts, _texts)
     found = _declared(name, columns, external)
     width = len(found.columns)
-    policies = tuple(each("nulls", shapes.array(nulls, width), _policy))
+    policies = tuple(each("nulls", values.array(nulls, width), _policy))
     if any(policies) and not found.external:
         raise Rejected("declaration", "only rows from outside have cells without a value", "nulls")
-    places = [shapes.index(place, width) for place in shapes.array(given)]
+    places = [values.index(place, width) for place in values.array(given)]
     if places != sorted(set(places)):
         raise Rejected("schema", "columns are ascending and distinct", "given")
     return replace(found, nulls=policies, given=tuple(places), texts=said)
 
 
 def _policy(value: Json) -> str | None:
-    return None if value is None else shapes.one_of(value, NULLS)
+    return None if value is None else values.one_of(value, NULLS)
 
 
 def _said(says: Json) -> tuple[tuple[str, str], ...]:
     """Read the sentence of a declaration or a rule, which is none of the other texts."""
-    found = shapes.text_or_null(says)
+    found = values.text_or_null(says)
     return () if found is None else ((_SAYS, found),)
 
 
 def _text(pair: Json) -> tuple[str, str]:
-    name, text = shapes.array(pair, 2)
-    return shapes.text(name), shapes.text(text)
+    name, text = values.array(pair, 2)
+    return values.text(name), values.text(text)
 
 
 def _texts(value: Json) -> tuple[tuple[str, str], ...]:
     """Read the other sentences, reason codes and units: sorted by their names, each once."""
-    found = each("", shapes.array(value), _text)
+    found = each("", values.array(value), _text)
     names = [name for name, _ in found]
     if names != sorted(set(names)) or _SAYS in names:
         raise Rejected("order", "names are sorted and distinct, and none is that of the sentence")
@@ -137,14 +378,14 @@ def _declared(name: Json, columns: Json, external: Json) -> Declaration:
         raise Rejected("schema", "the name of a predicate begins with a letter", "name")
     return Declaration(
         predicate,
-        tuple(each("columns", shapes.array(columns), _typed_name)),
-        shapes.index(external, 2) == 1,
+        tuple(each("columns", values.array(columns), _typed_name)),
+        values.index(external, 2) == 1,
     )
 
 
 def _typed_name(value: Json) -> tuple[str, str]:
-    name, kind = shapes.array(value, 2)
-    return _name(name), shapes.one_of(kind, KINDS)
+    name, kind = values.array(value, 2)
+    return _name(name), values.one_of(kind, KINDS)
 
 
 _SAYS: Final = "says"
@@ -171,30 +412,30 @@ class _RuleReader:
 
     def rule(self, value: Json) -> Rule:
         members = _RULE + (_RULE_OF_SECOND if self.second else ())
-        name, head, body, variables, confidence, says, assumption, *more = shapes.members(
+        name, head, body, variables, confidence, says, assumption, *more = values.members(
             value, members
         )
         said = _said(says)
         for texts in more[:1]:
             said += inside("texts", texts, _texts)
-        shapes.nothing(more[1:])
-        listed = each("variables", shapes.array(variables), _typed_name)
+        values.nothing(more[1:])
+        listed = each("variables", values.array(variables), _typed_name)
         if len({name.removeprefix("?") for name, _ in listed}) < len(listed):
             raise Rejected("rule", "two variables have the same name", "variables")
         self.variables = {
             name: Variable(position, kind) for position, (name, kind) in enumerate(listed)
         }
         first = self.atom(head)
-        literals = each("body", shapes.array(body), self.literal)
+        literals = each("body", values.array(body), self.literal)
         rule = Rule(
-            shapes.text(name),
+            values.text(name),
             first,
             self.with_scopes(first, literals),
             tuple(listed),
             len(_outer(first, literals)),
-            shapes.confidence(confidence),
+            values.confidence(confidence),
             said,
-            shapes.index_or_null(assumption, len(self.assumption_kinds)),
+            values.index_or_null(assumption, len(self.assumption_kinds)),
         )
         self.check_scopes(rule)
         self.check_unread(rule)
@@ -204,7 +445,7 @@ class _RuleReader:
     def check_assumption(self, rule: Rule) -> None:
         if rule.assumption is not None and self.assumption_kinds[rule.assumption] != "rule":
             raise Rejected("assumption", "the assumption of a rule is of kind rule")
-        if rule.confidence == 0 or (rule.assumption is None and rule.confidence < shapes.MILLION):
+        if rule.confidence == 0 or (rule.assumption is None and rule.confidence < values.MILLION):
             raise Rejected("assumption", "a confidence below 1 needs an assumption, and is not 0")
 
     def check_unread(self, rule: Rule) -> None:
@@ -244,11 +485,11 @@ class _RuleReader:
         return tuple(scoped)
 
     def atom(self, value: Json) -> Atom:
-        name, args = shapes.array(value, 2)
-        declaration = self.declared.get(shapes.text(name))
+        name, args = values.array(value, 2)
+        declaration = self.declared.get(values.text(name))
         if declaration is None:
-            raise Rejected("declaration", f"{shapes.text(name)[:40]!r} is not declared")
-        terms = each("args", shapes.array(args), self.argument)
+            raise Rejected("declaration", f"{values.text(name)[:40]!r} is not declared")
+        terms = each("args", values.array(args), self.argument)
         if tuple(term.kind for term in terms) != declaration.kinds:
             raise Rejected("kind", f"the arguments of {name} are not of the declared kinds")
         return Atom(declaration.name, tuple(terms))
@@ -268,7 +509,7 @@ class _RuleReader:
         return found
 
     def term(self, value: Json) -> Term:
-        parts = shapes.array(value)
+        parts = values.array(value)
         match parts:
             case ["v", str(name)] if name in self.variables:
                 return self.variables[name]
@@ -282,18 +523,18 @@ class _RuleReader:
     def call(self, function: str, kind: str, args: list[Json]) -> Term:
         terms = tuple(each("args", args, self.term))
         kinds = tuple(term.kind for term in terms)
-        if not terms or not signature_holds(function, kinds, kind):
+        if not terms or not functions_signature_holds(function, kinds, kind):
             raise Rejected("kind", f"{function[:40]!r} does not take {kinds[:4]} to {kind[:40]!r}")
         return Call(function, terms, kind)
 
     def literal(self, value: Json) -> Literal:
-        parts = shapes.array(value)
+        parts = values.array(value)
         if parts and parts[0] == "a":
-            return self.aggregate(shapes.array(parts, 5))
+            return self.aggregate(values.array(parts, 5))
         return self.test(value)
 
     def test(self, value: Json) -> Test:
-        parts = shapes.array(value)
+        parts = values.array(value)
         match parts:
             case ["+", atom]:
                 return Positive(self.atom(atom))
@@ -311,12 +552,12 @@ class _RuleReader:
 
     def aggregate(self, parts: list[Json]) -> Aggregate:
         _, function, result, target, body = parts
-        name = shapes.one_of(function, ("count", "sum", "min", "max", "mean"))
+        name = values.one_of(function, ("count", "sum", "min", "max", "mean"))
         variable = self.term(result)
         folded = None if target is None else self.term(target)
         if not isinstance(variable, Variable) or variable.kind != _fold_kind(name, folded):
             raise Rejected("kind", f"the result of this {name} has another kind")
-        tests = tuple(each("body", shapes.array(body), self.test))
+        tests = tuple(each("body", values.array(body), self.test))
         return Aggregate(name, variable, folded, tests, (), ())
 
 

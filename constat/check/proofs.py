@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from .rejection import Rejected
+from constat.check.canonical import Rejected
+
 from .values import is_known
 
 if TYPE_CHECKING:

@@ -1,11 +1,4 @@
-"""What came from outside, as frozen records, and the reader of their rows.
-
-In: parsed JSON.  Out: sources, assumptions, groups of facts, coverage; rows of declared kinds.
-Invariant: nothing here says what follows; ``evidence`` and ``commitments`` check the parts.
-FORMAT.md, section 5.
-
-Example: a row with one cell too few for its predicate is rejected with code ``schema``.
-"""
+"""What came from outside, as frozen records: rows, null cells, answers, attestations."""
 
 from __future__ import annotations
 
@@ -13,31 +6,312 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
-from . import shapes
-from .ordering import sort_key
-from .rejection import Rejected, each
-from .unknowns import LabelContent, check_nulls
-from .values import (
+from constat.check import values
+from constat.check.canonical import Json, Rejected, canonical, each, inside, sha256
+from constat.check.values import (
     KINDS,
     NONE,
+    QUOTED_TEXT,
     STRUCTURE,
     Hole,
     Label,
     Null,
     OpenRow,
     Row,
+    Structure,
+    Structures,
+    is_constructor,
+    is_known,
+    is_number_field,
     is_spelled,
     read_structure,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-    from .attestation import Attestation
-    from .canonical import Json
-    from .rules import Declaration, Program
-    from .structures import Structure, Structures
-    from .values import Cell, Known
+    from constat.check.rules import Declaration, Program
+    from constat.check.values import Cell, Field, Known, Value
+
+
+def sort_key(row: OpenRow) -> tuple[tuple[int, int, str], ...]:
+    """Order rows by their cells."""
+    return tuple(map(_cell_order, row))
+
+
+def _cell_order(cell: Value) -> tuple[int, int, str]:
+    """Order ⋆ first, then null cells, then places in the table, then texts."""
+    if type(cell) is str:
+        return (5, 0, cell)
+    if isinstance(cell, Hole):
+        return (0, 0, "")
+    if isinstance(cell, Null):
+        return (1, 0, "") if cell.ordinal is None else (2, cell.ordinal, "")
+    if isinstance(cell, Label):
+        return (3, cell.number, "")
+    place = getattr(cell, "place", None)
+    return (5, 0, str(cell)) if place is None else (4, place, "")
+
+
+def check_sorted(rows: tuple[OpenRow, ...]) -> None:
+    """Reject rows that are out of order or repeated."""
+    # Rows of texts compare as they are.
+    if all(type(cell) is str for row in rows for cell in row):
+        texts: tuple[tuple[str, ...], ...] = rows  # type: ignore[assignment]  # just seen
+        wrong = any(left >= right for left, right in pairwise(texts))
+    else:
+        wrong = any(left >= right for left, right in pairwise(map(sort_key, rows)))
+    if wrong:
+        raise Rejected("order", "rows are sorted and distinct")
+
+
+# A label is named by its content, so the same unknown value has the same label in every row and
+# one label never stands for two.  FORMAT.md, sections 2 and 5.
+
+
+@dataclass(frozen=True, slots=True)
+class LabelContent:
+    """What a label is of: a column of the row with these known cells, and the row's ordinal."""
+
+    predicate: str
+    row: OpenRow
+    column: int
+    ordinal: int
+    kind: str
+
+
+def read_values(value: Json, structures: Structures) -> tuple[Structure, ...]:
+    """Read the table of structures: each stands in it once, and as its index everywhere else."""
+    found: list[Structure] = []
+
+    def read(entry: Json) -> None:
+        parts = values.array(entry)
+        constructor = values.text(parts[0]) if len(parts) > 1 else ""
+        if not is_constructor(constructor):
+            raise Rejected("schema", "an array of a constructor and fields is expected")
+        fields = tuple([_field(part, found, structures) for part in parts[1:]])
+        one = structures.made(constructor, fields)
+        if one is None:
+            raise Rejected("value", "the structure is too long")
+        if one.place is not None:
+            raise Rejected("value", "the structure is there already")
+        one.place = len(found)
+        found.append(one)
+
+    each("values", values.array(value), read)
+    return tuple(found)
+
+
+def _field(value: Json, earlier: Sequence[Structure], structures: Structures) -> Field:
+    if type(value) is int:
+        return earlier[values.index(value, len(earlier))]
+    text = values.text(value)
+    if QUOTED_TEXT.match(text):
+        return text
+    if is_number_field(text):
+        return text
+    found = read_structure(structures, text)
+    if found is None:
+        raise Rejected("value", f"{text[:40]!r} is no field of a structure")
+    if found.place is not None:
+        raise Rejected("value", "what is in the table of values is written out")
+    return found
+
+
+def check_nulls(declaration: Declaration, row: Row, labels: Sequence[LabelContent]) -> None:
+    """Reject a null cell that its declaration or its label does not allow."""
+    known = tuple(cell if is_known(cell) else Hole.STAR for cell in row)
+    ordinals: set[int] = set()
+    for column, cell in enumerate(row):
+        policy = declaration.nulls[column] if declaration.nulls else None
+        if isinstance(cell, Label):
+            content = labels[cell.number]
+            if (content.predicate, content.row, content.column) != (
+                declaration.name,
+                known,
+                column,
+            ):
+                raise Rejected("cell", "the label is that of another cell")
+            ordinals.add(content.ordinal)
+        elif isinstance(cell, Null):
+            meant = "none" if cell.ordinal is None else "maybe"
+            if policy != meant:
+                raise Rejected("cell", f"a null of this column means {policy}")
+            ordinals |= set() if cell.ordinal is None else {cell.ordinal}
+    if len(ordinals) > 1:
+        raise Rejected("cell", "a row has one ordinal")
+
+
+# A filled row is never another row: without the assumption its cell stays what it is.  FORMAT.md,
+# section 5.
+
+
+@dataclass(frozen=True, slots=True)
+class Filling:
+    """The value of a null cell of a fact row, for whoever accepts the assumption."""
+
+    group: int
+    row: int
+    column: int
+    value: Known
+    source: int
+    assumption: int
+
+
+def read_fillings(
+    value: Json,
+    reader: RowReader,
+    groups: Sequence[FactGroup],
+    sources: Sequence[Source],
+    assumptions: Sequence[Assumption],
+) -> tuple[Filling, ...]:
+    """Read who says what stands in a null cell: sorted by the cell, each cell once."""
+
+    def read(entry: Json) -> Filling:
+        facts, at, column, said, source, assumption = values.members(
+            entry, ("facts", "row", "column", "value", "source", "assumption")
+        )
+        group = groups[values.index(facts, len(groups))]
+        row = group.rows[values.index(at, len(group.rows))]
+        place = values.index(column, len(row))
+        if row[place] == NONE or is_known(row[place]):
+            raise Rejected("cell", "there is nothing to fill in this cell", "column")
+        kind = reader.declaration(group.predicate).kinds[place]
+        found = reader.value(kind, said)
+        teller = sources[values.index(source, len(sources))]
+        if teller.vouched or teller.proof is not None:
+            raise Rejected("assumption", "somebody's word fills a cell", "source")
+        basis = values.index(assumption, len(assumptions))
+        if assumptions[basis].kind != "fact":
+            raise Rejected("assumption", "an assumption of kind fact is expected")
+        cell = (values.index(facts), values.index(at), place)
+        return Filling(*cell, found, values.index(source), basis)
+
+    found = each("filled", values.array(value), read)
+    keys = [(one.group, one.row, one.column) for one in found]
+    if any(left >= right for left, right in pairwise(keys)):
+        raise Rejected("order", "cells are sorted and filled once", "filled")
+    return tuple(found)
+
+
+def filled_row(row: Row, fillings: Sequence[Filling], holds: Callable[[int], bool]) -> Row:
+    """Return a row with the values that are accepted."""
+    cells = list(row)
+    for one in fillings:
+        if holds(one.assumption):
+            cells[one.column] = one.value
+    return tuple(cells)
+
+
+# The form fits the origin, so a model's word names the model, what it was asked and what it said,
+# and a person's word that person.  Whether the hashes are those of real texts, nobody can see
+# here. FORMAT.md, section 5.
+
+MODEL: Final = "model"
+PERSON: Final = "person"
+SERVICE: Final = "service"
+_AGENTS: Final = (MODEL, PERSON, SERVICE)
+_AGENT_OF: Final = (
+    ("LLM_KNOWLEDGE", MODEL),
+    ("LLM_HEURISTIC", MODEL),
+    ("USER_PROVIDED", PERSON),
+    ("API", SERVICE),
+)
+_SUB_PLAN: Final = "SUB_PLAN"
+_ANYBODY: Final = frozenset({_SUB_PLAN, "DOCUMENT"})
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """A model, a person or a service; ``mark`` is its version or digest, if it has one."""
+
+    kind: str
+    name: str
+    mark: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Attestation:
+    """``hash`` is that of the whole; ``quoted`` and ``reviewer`` name a document and a person."""
+
+    agent: Agent
+    quoted: str | None
+    reviewer: str | None
+    hash: str
+
+
+def read_attestation(
+    value: Json, origin: str, author: str | None, answered_rows: str
+) -> Attestation | None:
+    """Read the attestation of a source of this origin, author and hash of rows."""
+    if value is None:
+        return None
+    agent, prompt, response, quote, reviewer, note = values.members(
+        value, ("agent", "prompt", "response", "quote", "reviewer", "note")
+    )
+    values.text_or_null(note)
+    asked, answered = values.sha_or_null(prompt), values.sha_or_null(response)
+    who = inside("agent", agent, _read_agent)
+    quoted = None if quote is None else inside("quote", quote, _read_quote)
+    reviewed = None if reviewer is None else inside("reviewer", reviewer, _read_reviewer)
+    _check_agent(who, origin, author)
+    if who.kind == MODEL and (who.mark is None or asked is None or answered is None):
+        raise Rejected("attestation", "a model has a version or digest, a prompt and a response")
+    if who.kind == SERVICE and answered is None:
+        raise Rejected("attestation", "a service has a response")
+    if who.kind == SERVICE and origin == _SUB_PLAN and answered != answered_rows:
+        raise Rejected("attestation", "the response is not the hash of the rows")
+    if reviewed == who.name:
+        raise Rejected("attestation", "nobody reviews what they said themselves", "reviewer")
+    return Attestation(who, quoted, reviewed, sha256(canonical(value)))
+
+
+def _read_agent(value: Json) -> Agent:
+    kind, name, version, digest = values.members(value, ("kind", "name", "version", "digest"))
+    found, mark = values.sha_or_null(digest), values.text_or_null(version)
+    return Agent(values.one_of(kind, _AGENTS), _named(name), found or mark)
+
+
+def _read_quote(value: Json) -> str:
+    document, found, start, end, text = values.members(
+        value, ("document", "hash", "start", "end", "text")
+    )
+    values.sha_or_null(found)
+    if values.index(start) + len(_named(text).encode()) != values.index(end):
+        raise Rejected("attestation", "the text is not as long as its place")
+    return _named(document)
+
+
+def check_quote(value: Json) -> None:
+    """Check the place of a row in a document, which is written as a quotation is."""
+    _read_quote(value)
+
+
+def _read_reviewer(value: Json) -> str:
+    name, at = values.members(value, ("name", "at"))
+    values.moment(at)
+    return _named(name)
+
+
+def _named(value: Json) -> str:
+    found = values.text(value)
+    if not found:
+        raise Rejected("attestation", "a name or a quoted text is empty")
+    return found
+
+
+def _check_agent(agent: Agent, origin: str, author: str | None) -> None:
+    wanted = dict(_AGENT_OF).get(origin)
+    if wanted is None and origin not in _ANYBODY:
+        raise Rejected("attestation", f"rows of origin {origin} are not attested")
+    if wanted not in {None, agent.kind}:
+        raise Rejected("attestation", f"the word of a {wanted} is expected", "agent.kind")
+    if agent.kind == PERSON and agent.name != author:
+        raise Rejected("attestation", "the person is not the author of the source", "agent.name")
+
+
+# Nothing here says what follows; `evidence` and `commitments` check the parts. FORMAT.md, section
+# 5.
 
 AUTHORITIES: Final = frozenset({"CONFIG", "DATABASE"})
 PROVED: Final = "DERIVED"
@@ -145,9 +419,9 @@ class RowReader:
 
     def declaration(self, name: Json) -> Declaration:
         """Return the declaration of a predicate."""
-        found = self.program.declarations.get(shapes.text(name))
+        found = self.program.declarations.get(values.text(name))
         if found is None:
-            raise Rejected("declaration", f"{shapes.text(name)[:40]!r} is not declared")
+            raise Rejected("declaration", f"{values.text(name)[:40]!r} is not declared")
         return found
 
     def external(self, name: Json) -> Declaration:
@@ -164,7 +438,7 @@ class RowReader:
             return value
         if kind == STRUCTURE:
             return self.structure(value)
-        found = shapes.text(value)
+        found = values.text(value)
         if not is_spelled(kind, found):
             raise Rejected("value", f"{found[:40]!r} is not the spelling of a {kind}")
         self.good[kind].add(found)
@@ -173,9 +447,9 @@ class RowReader:
     def structure(self, value: Json) -> Known:
         """Return a structure; one that is in the table stands nowhere as a text."""
         if type(value) is int and self.second:
-            self.used.add(shapes.index(value, len(self.shared)))
+            self.used.add(values.index(value, len(self.shared)))
             return self.shared[value]
-        text = shapes.text(value)
+        text = values.text(value)
         known = self.read.get(text)
         if known is None:
             known = read_structure(self.structures, text)
@@ -190,16 +464,16 @@ class RowReader:
         """Read what each label is of: sorted and distinct."""
 
         def read(entry: Json) -> LabelContent:
-            predicate, cells, column, ordinal = shapes.array(entry, 4)
+            predicate, cells, column, ordinal = values.array(entry, 4)
             declaration = self.external(predicate)
             row = self.open_row(declaration.kinds, cells)
-            place = shapes.index(column, len(row))
+            place = values.index(column, len(row))
             if row[place] is not Hole.STAR or declaration.nulls[place] != "unknown":
                 raise Rejected("cell", "no unknown value can stand in this column")
-            number = shapes.index(ordinal)
+            number = values.index(ordinal)
             return LabelContent(declaration.name, row, place, number, declaration.kinds[place])
 
-        found = each("labels", shapes.array(value), read)
+        found = each("labels", values.array(value), read)
         keys = [(one.predicate, sort_key(one.row), one.column, one.ordinal) for one in found]
         if any(left >= right for left, right in pairwise(keys)):
             raise Rejected("order", "labels are sorted and distinct", "labels")
@@ -228,19 +502,19 @@ class RowReader:
 
     def label(self, kind: str, number: int) -> Label:
         """Return a label of this kind."""
-        content = self.labels[shapes.index(number, len(self.labels))]
+        content = self.labels[values.index(number, len(self.labels))]
         if content.kind != kind:
             raise Rejected("kind", f"the label is of the kind {content.kind}")
         return Label(number)
 
     def row(self, kinds: tuple[str, ...], value: Json) -> Row:
         """Return a row of values."""
-        cells = shapes.array(value, len(kinds))
+        cells = values.array(value, len(kinds))
         return tuple([self.value(kind, cell) for kind, cell in zip(kinds, cells, strict=True)])
 
     def cells(self, kinds: tuple[str, ...], value: Json) -> Row:
         """Return a row that may have null cells."""
-        cells = shapes.array(value, len(kinds))
+        cells = values.array(value, len(kinds))
         return tuple([self.cell(kind, cell) for kind, cell in zip(kinds, cells, strict=True)])
 
     def fact_row(self, declaration: Declaration, value: Json) -> Row:
@@ -252,7 +526,7 @@ class RowReader:
 
     def open_row(self, kinds: tuple[str, ...], value: Json, hole: Hole = Hole.STAR) -> OpenRow:
         """Return a row of values in which ``null`` has become ``hole``."""
-        cells = shapes.array(value, len(kinds))
+        cells = values.array(value, len(kinds))
         return tuple(
             hole if cell is None else self.value(kind, cell)
             for kind, cell in zip(kinds, cells, strict=True)
@@ -262,7 +536,7 @@ class RowReader:
         """Return a row of what rules carry, in which ``null`` has become ⋆."""
         return tuple(
             Hole.STAR if cell is None else self.carried(kind, cell)
-            for kind, cell in zip(kinds, shapes.array(value, len(kinds)), strict=True)
+            for kind, cell in zip(kinds, values.array(value, len(kinds)), strict=True)
         )
 
     def goal_row(self, kinds: tuple[str, ...], value: Json) -> OpenRow:
@@ -273,13 +547,13 @@ class RowReader:
             else Hole.UNBOUND
             if cell is None
             else self.value(kind, cell)
-            for kind, cell in zip(kinds, shapes.array(value, len(kinds)), strict=True)
+            for kind, cell in zip(kinds, values.array(value, len(kinds)), strict=True)
         )
 
     def columns(self, declaration: Declaration, value: Json) -> tuple[int, ...]:
         """Return ascending positions of columns."""
         width = len(declaration.columns)
-        found = tuple(shapes.index(column, width) for column in shapes.array(value))
+        found = tuple(values.index(column, width) for column in values.array(value))
         if list(found) != sorted(set(found)):
             raise Rejected("schema", "columns are ascending and distinct", "columns")
         return found

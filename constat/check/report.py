@@ -1,11 +1,4 @@
-"""What the checker says about a certificate.
-
-In: a checked certificate, or the reason why it was rejected.  Out: ``Report``, as a value, as JSON
-and as text.  Invariant: a rejected certificate shows no verdict; an accepted one shows every
-assumption, every summary, and that the leaves were not re-read.
-
-Example: ``check_certificate(data).exit_code`` is 0 for PROVED and 1 for what is rejected.
-"""
+"""What the checker says about a certificate, and what rests on each accepted assumption."""
 
 from __future__ import annotations
 
@@ -14,21 +7,69 @@ from collections import Counter
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Final, cast
 
-from .accepted import resting
-from .printing import printable, show_goal, show_literal, show_row, show_rule
-from .proofs import every
-from .records import AUTHORITIES, PROVED
-from .shapes import show_confidence
+from constat.check.printing import (
+    printable,
+    show_goal,
+    show_literal,
+    show_row,
+    show_rule,
+    show_value,
+)
+from constat.check.proofs import every
+from constat.check.records import AUTHORITIES, PROVED
+from constat.check.values import show_confidence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from .attestation import Attestation
-    from .canonical import Document
-    from .certificate import Certificate, RuleNode
-    from .levels import Levels
-    from .rejection import Rejected
-    from .rules import Program
+    from constat.check.canonical import Document, Rejected
+    from constat.check.certificate import Certificate, RuleNode
+    from constat.check.levels import Levels
+    from constat.check.records import Attestation
+    from constat.check.rules import Program
+
+# The lines are made from what was checked; an assumption's own text is the writer's word and may
+# speak of something else.
+
+MOST_SHOWN: Final = 5
+
+
+def resting(certificate: Certificate, assumption: int) -> tuple[str, ...]:
+    """Return a line for each thing that rests on the assumption; of many rows the first few."""
+    found = list(_rows(certificate, assumption))
+    rest = len(found) - MOST_SHOWN
+    more = [f"and {rest} more"] if rest > 0 else []
+    return (*found[:MOST_SHOWN], *more, *_rules(certificate, assumption))
+
+
+def _rows(certificate: Certificate, assumption: int) -> Iterator[str]:
+    declarations = certificate.program.declarations
+    for group in certificate.evidence.facts:
+        if assumption in group.rests_on:
+            kinds = declarations[group.predicate].kinds
+            for row in group.rows:
+                yield show_row(group.predicate, kinds, row)
+    for one in certificate.evidence.filled:
+        if one.assumption == assumption:
+            group = certificate.evidence.facts[one.group]
+            kinds = declarations[group.predicate].kinds
+            whole = show_row(group.predicate, kinds, group.rows[one.row])
+            name = declarations[group.predicate].columns[one.column][0]
+            yield f"{name} of {whole} is {show_value(kinds[one.column], one.value)}"
+    for hole in certificate.evidence.open:
+        if hole.assumption == assumption:
+            kinds = declarations[hole.predicate].kinds
+            yield f"nothing else matches {show_row(hole.predicate, kinds, hole.row)}"
+
+
+def _rules(certificate: Certificate, assumption: int) -> Iterator[str]:
+    for rule in certificate.program.rules:
+        if rule.assumption == assumption:
+            yield f"rule {printable(rule.name)}"
+
+
+# A rejected certificate shows no verdict; an accepted one shows every assumption, every summary,
+# and that the leaves were not re-read.
 
 REJECTED: Final = 1
 _EXIT_CODES: Final = (

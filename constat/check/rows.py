@@ -1,26 +1,130 @@
-"""Certain and possible rows, and the patterns for which they are complete.
-
-In: a certificate.  Out: answers to "which rows of p may match this pattern" and "is this row
-certain".  Invariant: a pattern is answered only where a coverage or a closure entry serves it;
-otherwise the check stops, because a row that nobody showed could match.  FORMAT.md, section 6.
-
-Example: with coverage of column 0 for "C001", the pattern ("C001", unbound) is served.
-"""
+"""Certain and possible rows, and the assignments under which a body may be true."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 
-from .evaluation import Evaluator
-from .fillings import Filling, filled_row
-from .levels import DECLARED, DERIVED, UNCLAIMED, Lookups, coverage_level
-from .rejection import Rejected
-from .values import NONE, Hole, Label, OpenRow, Row, Value, is_known, is_vague, surely
+from constat.check import functions
+from constat.check import functions as fields
+from constat.check.canonical import Rejected
+from constat.check.levels import DECLARED, DERIVED, UNCLAIMED, Lookups, coverage_level
+from constat.check.pattern import work
+from constat.check.records import Filling, filled_row
+from constat.check.rules import (
+    Atom,
+    Binding,
+    Call,
+    Comparison,
+    Constant,
+    Negative,
+    Positive,
+    Term,
+    Variable,
+    Wildcard,
+)
+from constat.check.values import (
+    NONE,
+    Hole,
+    Label,
+    Null,
+    OpenRow,
+    Row,
+    Structure,
+    Value,
+    is_known,
+    is_vague,
+    surely,
+)
 
 if TYPE_CHECKING:
-    from .certificate import Certificate
-    from .records import FactGroup
+    from collections.abc import Callable, Iterable, Iterator
+
+    from constat.check.certificate import Certificate
+    from constat.check.records import FactGroup
+    from constat.check.rules import Test
+    from constat.check.values import Known, Structures
+
+# An error or a hole never turns into a value; long texts and large patterns cost steps, so a small
+# certificate cannot ask for much work.
+
+CHARACTERS_PER_STEP: Final = 256
+TESTS_PER_STEP: Final = 4
+_WORST_FIRST: Final = (Hole.UNBOUND, Hole.ERROR, Hole.STAR)
+
+# A label stands for one value, which equals itself; all else about it is open.
+_OF_ONE_LABEL: Final = MappingProxyType(
+    {"=": True, "<=": True, ">=": True, "!=": False, "<": False, ">": False}
+)
+
+
+def _length(value: Value) -> int:
+    return len(value) if isinstance(value, str) else 1
+
+
+class Evaluator:
+    """Evaluates; ``spend`` takes the steps that it costs."""
+
+    def __init__(self, spend: Callable[[int], None], structures: Structures) -> None:
+        self.spend = spend
+        self.structures = structures
+
+    def value(self, term: Term, binding: Binding) -> Value:
+        """Return the value of the term; a hole in an argument is a hole in the result."""
+        if type(term) is Variable:
+            return binding[term.position]
+        if type(term) is Constant:
+            return term.value
+        if type(term) is Wildcard:
+            # Only a group binds it, to the cell that it met.
+            cell = binding[term.position]
+            return Hole.ANY if cell is Hole.UNBOUND else cell
+        return self._call(term, binding)  # type: ignore[arg-type]
+
+    def _call(self, term: Call, binding: Binding) -> Value:
+        args = [self.value(inner, binding) for inner in term.args]
+        for worst in _WORST_FIRST:
+            if worst in args:
+                return worst
+        if any(type(value) is Label for value in args):
+            return Hole.STAR
+        self.spend(1 + sum(map(_length, args)) // CHARACTERS_PER_STEP)
+        kinds = tuple(inner.kind for inner in term.args)
+        result: Known | None
+        if fields.is_about_structures(term.function):
+            known: list[Known] = args  # type: ignore[assignment]  # no hole and no label is left
+            result = fields.call(self.structures, term.function, kinds, term.kind, known)
+        else:
+            texts = tuple(map(str, args))
+            result = functions.functions_call(term.function, kinds, term.kind, texts)
+        return Hole.ERROR if result is None else result
+
+    def instance(self, atom: Atom, binding: Binding) -> OpenRow:
+        """Return the values of the atom's arguments."""
+        return tuple([self.value(term, binding) for term in atom.args])
+
+    def truth(self, comparison: Comparison, binding: Binding) -> bool | Hole:
+        """Return whether the comparison holds, or the hole that leaves it open."""
+        left = self.value(comparison.left, binding)
+        right = self.value(comparison.right, binding)
+        for worst in _WORST_FIRST:
+            if left is worst or right is worst:
+                return worst
+        if type(left) is Label or type(right) is Label:
+            return _OF_ONE_LABEL.get(comparison.operator, Hole.STAR) if left == right else Hole.STAR
+        if isinstance(left, Structure):
+            return (left is right) == (comparison.operator == "=")
+        texts = str(left), str(right)
+        self.spend(sum(map(len, texts)) // CHARACTERS_PER_STEP)
+        if comparison.operator in {"match", "!match"}:
+            self.spend(work(*texts) // TESTS_PER_STEP)
+        found = functions.compare(comparison.operator, comparison.left.kind, *texts)
+        return Hole.ERROR if found is None else found
+
+
+# A pattern is answered only where a coverage or a closure entry serves it; otherwise the check
+# stops, because a row that nobody showed could match.  FORMAT.md, section 6.
 
 Columns: TypeAlias = tuple[int, ...]
 Served: TypeAlias = tuple[int, Columns, Row]
@@ -297,3 +401,153 @@ class Rows:
                 exact.setdefault(key, []).append(entry)
         part.indexes[columns] = (exact, starred)
         return exact, starred
+
+
+# Every assignment under which the body *is* true is among those enumerated or is an instance of
+# one with ⋆; only what is certain removes an assignment.
+
+AnyLiteral = TypeVar("AnyLiteral")
+
+
+def search(
+    start: Binding,
+    literals: tuple[AnyLiteral, ...],
+    choose: Callable[[Binding, tuple[AnyLiteral, ...]], int],
+    extend: Callable[[AnyLiteral, Binding], Iterable[Binding]],
+) -> Iterator[Binding]:
+    """Yield the bindings that survive all literals; ``choose`` picks which literal comes next."""
+    branches: list[tuple[Iterator[Binding], tuple[AnyLiteral, ...]]] = [(iter([start]), literals)]
+    while branches:
+        candidates, left = branches[-1]
+        binding = next(candidates, None)
+        if binding is None:
+            branches.pop()
+        elif not left:
+            yield binding
+        else:
+            chosen = choose(binding, left)
+            rest = left[:chosen] + left[chosen + 1 :]
+            branches.append((iter(extend(left[chosen], binding)), rest))
+
+
+class Joins:
+    """Extends bindings by literals; ``lookup`` gives the rows that may match a pattern."""
+
+    def __init__(self, rows: Rows, lookup: Callable[[str, OpenRow], list[OpenRow]]) -> None:
+        self.rows = rows
+        self.evaluator = rows.evaluator
+        self.lookup = lookup
+        self.free: frozenset[int] = frozenset()
+        self.consulted: set[int] = set()
+
+    def extend(self, test: Test, binding: Binding) -> Iterable[Binding]:
+        """Return the bindings under which the literal may be true as well."""
+        self.rows.spend(1)
+        match test:
+            case Positive(atom):
+                return self._positive(atom, binding)
+            case Negative(atom):
+                return () if self._is_certain(atom, binding) else (binding,)
+            case Comparison():
+                return self._compared(test, binding)
+
+    def _positive(self, atom: Atom, binding: Binding) -> Iterator[Binding]:
+        pattern = self.evaluator.instance(atom, binding)
+        check_arguments(atom, pattern)
+        for row in self.lookup(atom.predicate, pattern):
+            extended = unify(atom, pattern, row, binding)
+            if extended is not None:
+                yield extended
+
+    def _is_certain(self, atom: Atom, binding: Binding) -> bool:
+        row = self.evaluator.instance(atom, binding)
+        if Hole.STAR in row or Hole.ERROR in row:
+            return False
+        if Hole.UNBOUND not in row and Hole.ANY not in row:
+            return self.certain(atom.predicate, row) is not None
+        for term, value in zip(atom.args, row, strict=True):
+            # Any other unbound variable waits for a later literal: "any" would remove too much.
+            free = isinstance(term, Variable) and term.position in self.free
+            if value is Hole.UNBOUND and not free:
+                return False
+        # What is certain needs no completeness, so this is no look-up that has a level.
+        shown = self.rows.shown(atom.predicate, row)
+        return any(self.certain(atom.predicate, found) is not None for found in shown)
+
+    def _compared(self, test: Comparison, binding: Binding) -> tuple[Binding, ...]:
+        found = self.evaluator.truth(test, binding)
+        if found is Hole.UNBOUND:
+            return (self._assigned(test, binding),)
+        return (binding,) if found is not False else ()
+
+    def _assigned(self, test: Comparison, binding: Binding) -> Binding:
+        for side, other in ((test.left, test.right), (test.right, test.left)):
+            if is_assignment(test, side, binding):
+                value = self.evaluator.value(other, binding)
+                if value is not Hole.UNBOUND:
+                    return assign(side, value, binding)
+        raise Rejected("unbound", "a comparison comes before what binds its variables")
+
+    def certain(self, predicate: str, row: OpenRow) -> Certainty | None:
+        """Return why a ground row is certain, and note the node that says so."""
+        found = self.rows.certain(predicate, row)
+        if found is not None and found.node is not None:
+            self.consulted.add(found.node)
+        return found
+
+
+def check_arguments(atom: Atom, pattern: OpenRow) -> None:
+    """Reject a function of variables that are not bound yet: no row can be matched with it."""
+    for term, value in zip(atom.args, pattern, strict=True):
+        if value is Hole.UNBOUND and not isinstance(term, Variable):
+            raise Rejected("unbound", "a function in an atom comes before what binds it")
+
+
+def unify(atom: Atom, pattern: OpenRow, row: OpenRow, binding: Binding) -> Binding | None:
+    """Return the binding with the row's values, ``None`` where they differ.
+
+    What is known takes the place of what is not: a value that of a label, either that of ⋆.
+    """
+    extended = list(binding)
+    for term, bound, cell in zip(atom.args, pattern, row, strict=True):
+        form, value = type(term), cell
+        if form is Wildcard:
+            extended[term.position] = value  # type: ignore[union-attr]  # it has a place
+            continue
+        if type(value) is Null:
+            if value == NONE:
+                return None
+            value = Hole.STAR
+        if form is Variable:
+            # Looked up again: the same variable may stand in an earlier column of this atom.
+            known = extended[term.position]  # type: ignore[union-attr]
+            if _gives_way(known, value):
+                extended[term.position] = value  # type: ignore[union-attr]
+                continue
+        else:
+            known = bound
+        if known != value and is_known(known) and is_known(value):
+            return None
+    return extended
+
+
+def _gives_way(known: Value, value: Value) -> bool:
+    """Tell whether a variable takes the value instead of what it has."""
+    return known is Hole.UNBOUND or known is Hole.STAR or (type(known) is Label and is_known(value))
+
+
+def is_assignment(test: Comparison, side: Term, binding: Binding) -> bool:
+    """Tell whether the side is a variable that this test can bind."""
+    return (
+        test.operator == "="
+        and isinstance(side, Variable)
+        and binding[side.position] is Hole.UNBOUND
+    )
+
+
+def assign(side: Term, value: Value, binding: Binding) -> Binding:
+    """Return the binding with the variable bound; an error is a value that nobody knows."""
+    extended = list(binding)
+    if isinstance(side, Variable):
+        extended[side.position] = Hole.STAR if value is Hole.ERROR else value
+    return extended

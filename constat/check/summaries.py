@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
-from . import shapes
+from constat.check import values as shapes
+from constat.check.canonical import Rejected, each
+
 from .canonical import Json, sha256
 from .functions import compare
 from .records import AUTHORITIES, RowReader, Source
-from .rejection import Rejected, each
 from .rules import Aggregate, Comparison, Positive, Program, Rule
 from .values import NUMERIC, Known, parse
 

@@ -14,16 +14,17 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
+from constat.check.canonical import Rejected
+from constat.check.closure import Growth, assigned, exceeds
+from constat.check.program import components, dependencies
+from constat.check.rows import Joins, is_assignment, unify
+from constat.check.values import MILLION
+
 from .aggregates import Aggregates, Group, some_may_be_one
 from .closure import Bound, Closure, covers, unified
-from .growth import Growth, assigned, exceeds
-from .joins import Joins, is_assignment, unify
 from .levels import Levels
-from .rejection import Rejected
 from .rows import Entry, Rows
 from .rules import Aggregate, Comparison, Negative, Positive, growing
-from .shapes import MILLION
-from .strata import components, dependencies
 from .values import Hole, OpenRow, Row, surely
 
 if TYPE_CHECKING:

@@ -1,11 +1,4 @@
-"""The kinds of values and their only spellings.
-
-In: a kind and a text.  Out: whether the text spells a value of that kind, the value, and back.
-Invariant: two values of one kind are equal exactly when their spellings are, so rows are compared
-as texts.  FORMAT.md, section 2.
-
-Example: ``is_spelled("number", "-7")`` but not ``"-0"`` nor ``"007"``.
-"""
+"""The kinds of values, structures among them, their only spellings, and strict JSON."""
 
 from __future__ import annotations
 
@@ -16,10 +9,192 @@ from datetime import date, datetime
 from decimal import Decimal
 from enum import Enum
 from functools import lru_cache
-from typing import Final, TypeAlias, TypeGuard
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeGuard
 
-from .canonical import is_text
-from .structures import LARGEST, Structure, Structures
+from constat.check.canonical import MAX_INTEGER, Json, Rejected, is_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+# A `Structures` makes each structure once, so two are equal exactly where they are the same
+# object, a field is found and a list is made longer in constant time, and a walk over a list takes
+# linear time however often a certificate says "the rest of it".  Nothing recurses: a structure may
+# nest as deep as its text is long.  FORMAT.md, section 2.
+
+RECORD: Final = "[]"
+LARGEST: Final = 1_048_576
+"""Bytes of a structure's text in UTF-8."""
+
+QUOTED: Final = r'"[^"\\]*+(?:\\["\\][^"\\]*+)*+"'
+_NAME: Final = r"\$[A-Za-z_][A-Za-z0-9_]*+"
+# What opens, what closes, what stands between two fields, and what is a value by itself.
+_SIGN: Final = re.compile(
+    rf"(\[|{_NAME}\()|([\])])|(, )|(nil|{_NAME})|({QUOTED}|[-0-9][-+.0-9a-fpx]*+)"
+)
+QUOTED_TEXT: Final = re.compile(rf"{QUOTED}\Z")
+_BRANCH: Final = re.compile(rf"{_NAME}\Z")
+_ESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
+
+
+class Structure:
+    """One structure; its fields are structures, or the spellings of numbers and of texts in quotes.
+
+    ``size`` is that of its text in bytes, ``place`` the index in the table of shared values.
+    """
+
+    __slots__ = ("constructor", "fields", "place", "size", "spelled")
+
+    def __init__(self, constructor: str, fields: tuple[Field, ...], size: int) -> None:
+        self.constructor = constructor
+        self.fields = fields
+        self.size = size
+        self.place: int | None = None
+        self.spelled = ""
+
+    def __str__(self) -> str:
+        """Return the text; it is written out anew unless it was read as one."""
+        return self.spelled or "".join(_pieces(self))
+
+    @property
+    def indicator(self) -> str:
+        """The constructor and the number of fields: ``nil/0``, ``[]/2``, ``$Add/2``."""
+        return f"{self.constructor}/{len(self.fields)}"
+
+
+Field: TypeAlias = "str | Structure"
+
+
+def _pieces(whole: Structure) -> list[str]:
+    found: list[str] = []
+    waiting: list[str | Structure] = [whole]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, str):
+            found.append(part)
+        elif part.fields:
+            closer = "]" if part.constructor == RECORD else ")"
+            found.append("[" if part.constructor == RECORD else f"{part.constructor}(")
+            waiting.append(closer)
+            for field in reversed(part.fields):
+                waiting += (field, ", ")
+            waiting.pop()
+        else:
+            found.append(part.constructor)
+    return found
+
+
+def is_constructor(name: str) -> bool:
+    """Tell whether the function makes structures."""
+    return name == RECORD or _BRANCH.match(name) is not None
+
+
+class Structures:
+    """Makes structures, each once."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, tuple[Field, ...]], Structure] = {}
+        self.nil = Structure("nil", (), len("nil"))
+        self._known["nil", ()] = self.nil
+
+    def made(self, constructor: str, fields: tuple[Field, ...]) -> Structure | None:
+        """Return the structure with these fields, ``None`` where its text would be too long."""
+        found = self._known.get((constructor, fields))
+        if found is None:
+            size = _size(constructor, fields)
+            if size > LARGEST:
+                return None
+            found = self._known[constructor, fields] = Structure(constructor, fields, size)
+        return found
+
+    def read(self, text: str, is_number: Callable[[str], bool]) -> Structure | None:
+        """Return the structure that a text spells; ``is_number`` knows the numbers in it."""
+        if len(text) > LARGEST or len(text.encode()) > LARGEST:
+            return None
+        reading = _Reading(self, is_number)
+        position, end = 0, len(text)
+        while position < end:
+            sign = _SIGN.match(text, position)
+            if sign is None or not reading.take(sign):
+                return None
+            position = sign.end()
+        found = reading.whole
+        if found is not None:
+            found.spelled = text
+        return found
+
+
+def _size(constructor: str, fields: tuple[Field, ...]) -> int:
+    if not fields:
+        return len(constructor)
+    around = 2 if constructor == RECORD else len(constructor) + 2
+    inner = sum(len(f.encode()) if isinstance(f, str) else f.size for f in fields)
+    return around + inner + 2 * (len(fields) - 1)
+
+
+class _Reading:
+    """A text that is read sign by sign; ``whole`` is set when its last bracket is closed."""
+
+    def __init__(self, owner: Structures, is_number: Callable[[str], bool]) -> None:
+        self.owner = owner
+        self.is_number = is_number
+        self.open: list[tuple[str, list[Field]]] = []
+        self.whole: Structure | None = None
+        self.wants_value = True
+
+    def take(self, sign: re.Match[str]) -> bool:
+        """Go on by one sign; tell whether it may stand here."""
+        opening, closing, comma, bare, field = sign.groups()
+        if self.whole is not None:
+            return False
+        if closing is not None:
+            return self.close(closing)
+        if comma is not None:
+            allowed, self.wants_value = not self.wants_value and bool(self.open), True
+            return allowed
+        if not self.wants_value:
+            return False
+        if opening is not None:
+            self.open.append((RECORD if opening == "[" else opening[:-1], []))
+            return True
+        if bare is not None:
+            return self.add(self.owner.made(bare, ()))
+        if not self.open or not (field[0] == '"' or self.is_number(field)):
+            return False
+        return self.add(field)
+
+    def close(self, closing: str) -> bool:
+        if not self.open:
+            return False
+        constructor, fields = self.open.pop()
+        # Only the record without fields has nothing between its brackets.
+        empty = self.wants_value and not fields and constructor == RECORD
+        if (closing == "]") != (constructor == RECORD) or (self.wants_value and not empty):
+            return False
+        return self.add(self.owner.made(constructor, tuple(fields)))
+
+    def add(self, field: Field | None) -> bool:
+        self.wants_value = False
+        if field is None:
+            return False
+        if self.open:
+            self.open[-1][1].append(field)
+        elif isinstance(field, Structure):
+            self.whole = field
+        return True
+
+
+def quoted(text: str) -> str:
+    """Return a text as a field."""
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def unquoted(field: str) -> str | None:
+    """Return the text that a field is, ``None`` where the field is no text."""
+    return _ESCAPED.sub(r"\1", field[1:-1]) if field[0] == '"' else None
+
+
+# Two values of one kind are equal exactly when their spellings are, so rows are compared as texts.
+# FORMAT.md, section 2.
 
 Number: TypeAlias = int | float | Decimal
 
@@ -214,3 +389,113 @@ def _spell_decimal(value: Decimal) -> str | None:
         return "-" * sign + kept + "0" * exponent
     padded = kept.rjust(1 - exponent, "0")
     return "-" * sign + padded[:exponent] + "." + padded[exponent:]
+
+
+# Nothing is ignored; a member that this version does not know is an error, so nothing can hide in
+# one.
+
+MILLION: Final = 1_000_000
+_LONGEST_CONFIDENCE: Final = len("0.123456")
+_HEX: Final = frozenset("0123456789abcdef")
+_SHA256: Final = "sha256:"
+
+
+def members(value: Json, names: tuple[str, ...]) -> list[Json]:
+    """Return the members of an object in the order of ``names``."""
+    if not isinstance(value, dict):
+        raise Rejected("schema", "an object is expected")
+    if value.keys() != set(names):
+        odd = sorted(value.keys() ^ set(names))
+        raise Rejected("schema", f"missing or unknown members: {', '.join(map(repr, odd[:5]))}")
+    return [value[name] for name in names]
+
+
+def array(value: Json, length: int | None = None) -> list[Json]:
+    """Return the elements of an array, of ``length`` elements where one is given."""
+    if not isinstance(value, list):
+        raise Rejected("schema", "an array is expected")
+    if length is not None and len(value) != length:
+        raise Rejected("schema", f"an array of {length} is expected")
+    return value
+
+
+def text(value: Json) -> str:
+    """Return a string."""
+    if not isinstance(value, str):
+        raise Rejected("schema", "a string is expected")
+    return value
+
+
+def text_or_null(value: Json) -> str | None:
+    """Return a string or ``None``."""
+    return None if value is None else text(value)
+
+
+def index(value: Json, below: int = MAX_INTEGER + 1) -> int:
+    """Return an integer from 0 to ``below`` - 1."""
+    # A truth value is an `int` in Python, and no index.
+    if type(value) is not int or not 0 <= value < below:
+        raise Rejected("schema", f"an integer from 0 to {below - 1} is expected")
+    return value
+
+
+def index_or_null(value: Json, below: int) -> int | None:
+    """Return an integer below ``below``, or ``None``."""
+    return None if value is None else index(value, below)
+
+
+def one_of(value: Json, allowed: Iterable[str]) -> str:
+    """Return one of the allowed strings."""
+    found = text(value)
+    if found not in allowed:
+        raise Rejected("schema", f"{found[:40]!r} is not allowed here")
+    return found
+
+
+def sha(value: Json) -> str:
+    """Return a ``sha256:`` reference."""
+    found = text(value)
+    if not (found.startswith(_SHA256) and len(found) == len(_SHA256) + 64):
+        raise Rejected("schema", "sha256:<64 digits> is expected")
+    if not set(found[len(_SHA256) :]) <= _HEX:
+        raise Rejected("schema", "sha256: is followed by lower-case hexadecimal digits")
+    return found
+
+
+def sha_or_null(value: Json) -> str | None:
+    """Return a ``sha256:`` reference or ``None``."""
+    return None if value is None else sha(value)
+
+
+def nothing(values: Iterable[Json]) -> None:
+    """Reject a value where the format has none yet."""
+    if any(value is not None for value in values):
+        raise Rejected("schema", "this is null until a later version says what it means")
+
+
+def confidence(value: Json) -> int:
+    """Return a confidence in millionths, 0 to 1,000,000."""
+    if value == "1":
+        return MILLION
+    found = text(value)
+    if len(found) > _LONGEST_CONFIDENCE or not is_decimal(found):
+        raise Rejected("schema", "a confidence is a decimal with at most 6 places")
+    whole, _, places = found.partition(".")
+    millionths = int(whole) * MILLION + int(places.ljust(6, "0"))
+    if not 0 <= millionths <= MILLION or show_confidence(millionths) != found:
+        raise Rejected("schema", "a confidence lies between 0 and 1 and has one spelling")
+    return millionths
+
+
+def show_confidence(millionths: int) -> str:
+    """Return the spelling of a confidence in millionths."""
+    whole, places = divmod(millionths, MILLION)
+    return f"{whole}.{places:06}".rstrip("0").rstrip(".")
+
+
+def moment(value: Json) -> str:
+    """Return a time in UTC."""
+    found = text(value)
+    if not is_spelled("Timestamp", found):
+        raise Rejected("value", "a time is spelled YYYY-MM-DDTHH:MM:SS.ffffffZ")
+    return found

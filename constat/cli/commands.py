@@ -11,7 +11,7 @@ from typing import Final
 import click
 
 from constat import __version__
-from constat.cli.lazy import LazyGroup
+from constat.cli.groups import LazyGroup
 
 _COMMANDS: Final = (
     ("init", "Begin a project with a database."),

@@ -41,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; give its exit code."""
     prepare_streams()
     if _COMPLETING in os.environ:
-        code: int = importlib.import_module("constat.cli.completing").complete(os.environ)
+        code: int = importlib.import_module("constat.cli.completion").complete(os.environ)
         return code
     given = list(sys.argv[1:] if arguments is None else arguments)
     with listening() as signals:

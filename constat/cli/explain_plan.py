@@ -1,25 +1,22 @@
-"""`constat explain-plan GOAL|PROGRAM`: how answers in bulk are computed.
-
-Without `--analyze` nothing is asked and nothing computed; the figures are estimates.
-"""
+"""`constat explain-plan GOAL|PROGRAM`: how answers in bulk are computed, in text, JSON or DOT."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
 
-from constat.cli.asking import asked, project_option
-from constat.cli.helping import PlainCommand
-from constat.cli.output import show_error, use_utf8, write, write_json
-from constat.cli.plan_dot import dot_lines
-from constat.cli.plan_json import plan_json
-from constat.cli.plan_text import plan_lines
+from constat.cli.groups import PlainCommand
+from constat.cli.options import asked, project_option
+from constat.cli.output import counted, show_error, use_utf8, write, write_json
 from constat.cli.progress import watching
 from constat.diagnostics import ConstatError
+from constat.plan import Absence, Fold, Join
 from constat.plan.forward import Strategy
+from constat.plan.forward.words import head_words, step_words
 from constat.session import Session
 from constat.session.plan_explaining import (
     PlanQuestion,
@@ -27,10 +24,357 @@ from constat.session.plan_explaining import (
     analyze_program,
     explain_program,
 )
-from constat.syntax import Mode
+from constat.syntax import Mode, print_atom
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from constat.evaluation import PipelineReport, StageReport
+    from constat.plan import Step
+    from constat.plan.forward import Pipeline, Relation, Stage
     from constat.session.plan_explaining import ExplainedPlan
+
+# Each figure says whether it was estimated (`about`) or counted; rows of inputs that nobody has
+# counted are called unknown.
+
+_WIDTH: Final = 72
+_UNITS: Final = ((1e15, "10^15"), (1e12, "trillion"), (1e9, "billion"), (1e6, "million"))
+
+
+def plan_lines(explained: ExplainedPlan) -> Iterator[str]:
+    """Write a plan."""
+    plan = explained.plan
+    for name in plan.inputs:
+        yield _input(plan.relations[name], known=name in explained.known)
+    for stage in plan.stages:
+        yield ""
+        yield from _stage(explained, stage)
+    yield ""
+    for wanted in plan.wanted:
+        if wanted.atom.predicate in explained.guards:
+            continue
+        yield f"result {print_atom(wanted.atom)} from {wanted.relation}"
+    yield from _open(explained)
+    for one in plan.rewritings:
+        done = "done" if one.applied else "not done"
+        yield f"{one.name}, {one.subject}: {done}; {one.why}"
+    if explained.reports is not None:
+        yield f"computed in {seconds(explained.seconds)}"
+
+
+def _open(explained: ExplainedPlan) -> Iterator[str]:
+    for atom in explained.unsettled:
+        if atom not in [one.atom for one in explained.plan.wanted]:
+            yield f"result {print_atom(atom)} by the reference engine: what it rests on is open"
+    for name, why in sorted(explained.left.items()):
+        yield f"left to the reference engine: {name}, {why}"
+    for name, why in sorted(explained.loose.items()):
+        yield f"loosened, so that less may be decided than in a single proof: {name}, {why}"
+
+
+def _input(relation: Relation, *, known: bool) -> str:
+    rows = f"about {_rows(relation.rows)}" if known else "rows not counted"
+    return f"input {relation.name}: {rows}{_encoding(relation)}"
+
+
+def _encoding(relation: Relation) -> str:
+    places = [str(place + 1) for place, one in enumerate(relation.encoded) if one]
+    if not places:
+        return ""
+    columns = "column" if len(places) == 1 else "columns"
+    return f", {columns} {', '.join(places)} as numbers of the dictionary"
+
+
+def _stage(explained: ExplainedPlan, stage: Stage) -> Iterator[str]:
+    plan = explained.plan
+    report = report_of(explained, stage)
+    yield f"stage {stage.number + 1}: {', '.join(stage.predicates)}"
+    beside = sorted({explained.graded[one] for one in stage.predicates if one in explained.graded})
+    if beside:
+        yield f"  what is not certain of {', '.join(beside)}, computed a second time"
+    if report is None or report.strategy == stage.strategy.value:
+        yield f"  by {stage.strategy.value}: {stage.why}"
+    else:
+        yield f"  by {report.strategy}, planned by {stage.strategy.value}: {stage.why}"
+    for strategy, reason in () if report is None else report.tried:
+        yield f"  {strategy} gave up: {reason}"
+    rounds = f" in about {amount(stage.rounds)} rounds" if stage.is_recursive else ""
+    yield f"  about {_rows(stage.rows)}{rounds}{_actual(report, stage)}"
+    for name, rows in stage.stated.items():
+        yield f"  stated in the rules: {_rows(len(rows))} of {name}"
+    measured = measured_pipelines(stage, report)
+    pipelines = (*stage.base, *stage.recursive)
+    for number, (pipeline, found) in enumerate(zip(pipelines, measured, strict=True)):
+        when = "in each round, " if number >= len(stage.base) else ""
+        rule = plan.program.rules[pipeline.plan.rule]
+        took = f", {seconds(found.seconds)}" if found is not None and found.seconds else ""
+        yield f"  {when}rule {rule.id}{took}"
+        yield from _steps(explained, pipeline, found)
+
+
+def _actual(report: StageReport | None, stage: Stage) -> str:
+    if report is None:
+        return ""
+    rows = counted(sum(report.rows.values()), "row")
+    rounds = (
+        f" in {counted(report.rounds, 'round')}" if report.rounds and stage.is_recursive else ""
+    )
+    size = f", {_bytes(report.bytes)}" if report.bytes else ""
+    return f"; counted {rows}{rounds}, {seconds(report.seconds)}{size}"
+
+
+def _steps(
+    explained: ExplainedPlan, pipeline: Pipeline, found: PipelineReport | None
+) -> Iterator[str]:
+    for number, words in enumerate(step_words(explained.plan, pipeline)):
+        estimated = f"about {amount(pipeline.rows[number])}" if pipeline.rows else ""
+        exact = found.rows[number] if found is not None and number < len(found.rows) else -1
+        figures = f"{estimated}; {exact:,}" if exact >= 0 else estimated
+        yield f"    {words:<{_WIDTH - 4}}  {figures}".rstrip()
+    yield f"    {head_words(explained.plan, pipeline)}"
+
+
+def report_of(explained: ExplainedPlan, stage: Stage) -> StageReport | None:
+    """Give the report of a stage, if it was run."""
+    reports = explained.reports or ()
+    return next((one for one in reports if one.number == stage.number), None)
+
+
+def measured_pipelines(stage: Stage, report: StageReport | None) -> list[PipelineReport | None]:
+    """Give for each pipeline what it did, where that was measured."""
+    pipelines = (*stage.base, *stage.recursive)
+    rules = [one.plan.rule for one in pipelines]
+    if report is None or [one.rule for one in report.pipelines] != rules:
+        return [None] * len(pipelines)
+    return list(report.pipelines)
+
+
+def amount(rows: float) -> str:
+    """Write an estimate.
+
+    >>> amount(12_345_678.0)
+    '12 million'
+    """
+    for unit, name in _UNITS:
+        if rows >= unit:
+            return (
+                f"{rows / unit:.2g} {name}" if rows < 100 * unit else f"{rows / unit:,.0f} {name}"
+            )
+    return f"{rows:,.0f}"
+
+
+def _rows(estimate: float) -> str:
+    text = amount(estimate)
+    return f"{text} row" if text == "1" else f"{text} rows"
+
+
+def seconds(value: float) -> str:
+    """Write a duration."""
+    return f"{value:.2f} s" if value >= 1 else f"{value * 1000:.0f} ms"
+
+
+def _bytes(size: int) -> str:
+    for unit, name in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
+        if size >= unit:
+            return f"{size / unit:.1f} {name}"
+    return f"{size} bytes"
+
+
+# What was not counted is `null`, never 0.
+
+Object = dict[str, object]
+
+
+def plan_json(explained: ExplainedPlan, subject: str) -> Object:
+    """Give a plan as an object."""
+    plan = explained.plan
+    return {
+        "subject": subject,
+        "exit_code": 0,
+        "analyzed": explained.reports is not None,
+        "seconds": None if explained.reports is None else round(explained.seconds, 6),
+        "inputs": [
+            {**_relation(explained, plan.relations[name]), "rows_known": name in explained.known}
+            for name in plan.inputs
+        ],
+        "stages": [_plan_stage(explained, stage) for stage in plan.stages],
+        "results": [
+            {"goal": print_atom(one.atom), "relation": one.relation}
+            for one in plan.wanted
+            if one.atom.predicate not in explained.guards
+        ],
+        "open": [print_atom(atom) for atom in explained.unsettled],
+        "graded": [
+            {"relation": name, "beside": predicate}
+            for name, predicate in sorted(explained.graded.items())
+        ],
+        "left": [{"predicate": name, "why": why} for name, why in sorted(explained.left.items())],
+        "loose": [{"predicate": name, "why": why} for name, why in sorted(explained.loose.items())],
+        "rewritings": [
+            {"name": one.name, "subject": one.subject, "applied": one.applied, "why": one.why}
+            for one in plan.rewritings
+        ],
+    }
+
+
+def _relation(explained: ExplainedPlan, relation: Relation) -> Object:
+    columns = explained.plan.program.program.predicates[relation.name].columns
+    return {
+        "relation": relation.name,
+        "columns": [
+            {"name": column.name, "kind": kind.value, "encoded": encoded}
+            for column, kind, encoded in zip(columns, relation.kinds, relation.encoded, strict=True)
+        ],
+        "made_by": relation.made_by,
+        "estimated_rows": _figure(relation.rows),
+    }
+
+
+def _plan_stage(explained: ExplainedPlan, stage: Stage) -> Object:
+    report = report_of(explained, stage)
+    measured = measured_pipelines(stage, report)
+    counts = {} if report is None else report.rows
+    return {
+        "number": stage.number + 1,
+        "recursive": stage.is_recursive,
+        "linear": stage.linear,
+        "strategy": stage.strategy.value,
+        "choices": [one.value for one in stage.choices],
+        "why": stage.why,
+        "estimated_rows": _figure(stage.rows),
+        "estimated_rounds": _figure(stage.rounds),
+        "relations": [
+            {
+                **_relation(explained, explained.plan.relations[name]),
+                "stated_rows": len(stage.stated.get(name, ())),
+                "rows": counts.get(name),
+            }
+            for name in stage.predicates
+        ],
+        "pipelines": [
+            _pipeline(explained, one, found, in_rounds=number >= len(stage.base))
+            for number, (one, found) in enumerate(
+                zip((*stage.base, *stage.recursive), measured, strict=True)
+            )
+        ],
+        "run": None if report is None else _run(report),
+    }
+
+
+def _run(report: StageReport) -> Object:
+    return {
+        "strategy": report.strategy,
+        "rounds": report.rounds,
+        "rows": sum(report.rows.values()),
+        "seconds": round(report.seconds, 6),
+        "bytes": report.bytes or None,
+        "gave_up": [{"strategy": one, "reason": why} for one, why in report.tried],
+    }
+
+
+def _pipeline(
+    explained: ExplainedPlan,
+    pipeline: Pipeline,
+    found: PipelineReport | None,
+    *,
+    in_rounds: bool,
+) -> Object:
+    words = step_words(explained.plan, pipeline)
+    counted = [] if found is None else [None if rows < 0 else rows for rows in found.rows]
+    counted += [None] * (len(words) - len(counted))
+    return {
+        "rule": explained.plan.program.rules[pipeline.plan.rule].id,
+        "in_each_round": in_rounds,
+        "into": pipeline.head,
+        "steps": [
+            {
+                "does": text,
+                "estimated_rows": _figure(pipeline.rows[number]),
+                "rows": counted[number],
+                "drops_duplicates": number in pipeline.distinct,
+            }
+            for number, text in enumerate(words)
+        ],
+        "ends": head_words(explained.plan, pipeline),
+        "seconds": None if found is None or not found.seconds else round(found.seconds, 6),
+    }
+
+
+def _figure(value: float) -> float:
+    """Round an estimate: its first digits are all that it is good for."""
+    if value < 1 or not math.isfinite(value):
+        return 0.0 if value < 1 else 1e18
+    return float(f"{value:.3g}")
+
+
+# Names and rules reach the text only inside quotes, escaped.
+
+
+def dot_lines(explained: ExplainedPlan) -> Iterator[str]:
+    """Write a plan as a graph: inputs as boxes, stages as frames, reads as arrows."""
+    plan = explained.plan
+    yield "digraph plan {"
+    yield "  rankdir=LR;"
+    yield '  node [fontname="sans-serif"];'
+    for name in plan.inputs:
+        known = f"about {amount(plan.relations[name].rows)} rows"
+        label = f"{name}\\n{known if name in explained.known else 'rows not counted'}"
+        yield f"  {_quoted(name)} [shape=box, label={_label(label)}];"
+    for stage in plan.stages:
+        yield from _plan_stage_(explained, stage)
+    for stage in plan.stages:
+        yield from _arrows(stage)
+    for wanted in plan.wanted:
+        yield f"  {_quoted(wanted.relation)} [penwidth=2];"
+    yield "}"
+
+
+def _plan_stage_(explained: ExplainedPlan, stage: Stage) -> Iterator[str]:
+    report = report_of(explained, stage)
+    strategy = stage.strategy.value if report is None else report.strategy
+    yield f"  subgraph cluster_{stage.number} {{"
+    yield f"    label={_label(f'stage {stage.number + 1}: {strategy}')};"
+    for name in stage.predicates:
+        estimate = f"about {amount(explained.plan.relations[name].rows)} rows"
+        counted = [] if report is None else [f"{report.rows.get(name, 0):,} counted"]
+        label = _label("\\n".join([name, estimate, *counted]))
+        yield f"    {_quoted(name)} [label={label}];"
+    yield "  }"
+
+
+def _arrows(stage: Stage) -> Iterator[str]:
+    seen: set[tuple[str, str, str]] = set()
+    for pipeline in (*stage.base, *stage.recursive):
+        for name, absent in _read(pipeline.plan.steps):
+            style = "dashed" if absent else "bold" if name in stage.predicates else "solid"
+            arrow = (name, pipeline.head, style)
+            if arrow not in seen:
+                seen.add(arrow)
+                yield f"  {_quoted(name)} -> {_quoted(pipeline.head)} [style={style}];"
+
+
+def _read(steps: Iterable[Step]) -> Iterator[tuple[str, bool]]:
+    for step in steps:
+        match step:
+            case Join(predicate=predicate):
+                yield predicate, False
+            case Absence(predicate=predicate):
+                yield predicate, True
+            case Fold(steps=inner):
+                yield from _read(inner)
+            case _:
+                pass
+
+
+def _quoted(name: str) -> str:
+    return _label(name.replace("\\", "\\\\"))
+
+
+def _label(text: str) -> str:
+    return '"' + text.replace('"', '\\"') + '"'
+
+
+# Without `--analyze` nothing is asked and nothing computed; the figures are estimates.
 
 _FORMATS: Final = ("text", "json", "dot")
 

@@ -15,7 +15,7 @@ import click
 from constat.check import check_certificate
 from constat.check.canonical import MAX_BYTES
 from constat.cli.files import read_file, write_file
-from constat.cli.helping import PlainCommand, format_option
+from constat.cli.groups import PlainCommand, format_option
 from constat.cli.output import use_utf8, write, write_bytes, write_json, write_pieces
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.proof.formats import FORMATS, Format, format_named, write_format

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from constat.cli.asking import asked, project_option
 from constat.cli.files import write_file
-from constat.cli.helping import PlainCommand, format_option
+from constat.cli.groups import PlainCommand, format_option
+from constat.cli.options import asked, project_option
 from constat.cli.output import counted, note, write, write_json
 from constat.session import Session
 

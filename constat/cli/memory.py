@@ -1,15 +1,568 @@
-"""The tree of `constat memory`: names and one-line helps; a module loads when its command runs.
-
-Invariant: each name in `_COMMANDS` is the attribute `command` of the module `memory_NAME`.
-"""
+"""`constat memory`: keep conversations as facts, and compact them."""
 
 from __future__ import annotations
 
-from typing import Final
+import hashlib
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
 
 import click
 
-from constat.cli.lazy import LazyGroup
+from constat.cli.files import read_file, write_file
+from constat.cli.groups import LazyGroup, PlainCommand, format_option
+from constat.cli.options import asked, project_option
+from constat.cli.output import counted, note, show_error, write, write_json
+from constat.diagnostics import ConstatError, Diagnostic
+from constat.model import ModelError, Task
+from constat.session import Session, remembering
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from constat.memory import Line
+    from constat.memory.archive import Found
+    from constat.memory.extract.by_model import Extraction
+    from constat.model import Client
+    from constat.session.remembering import Checked, Compaction, Contradiction, Statistics
+
+# A mistake is told as everywhere, with its exit code.
+
+PROFILES: Final = ("reconciled", "seed001", "seed002", "seed003", "seed004")
+
+session_option = click.option(
+    "--session", metavar="NAME", required=True, help="The session, as `compact` has named it."
+)
+store_option = click.option(
+    "--store", metavar="DIR", help="Where sessions are kept; by default in the project's state."
+)
+rules_option = click.option(
+    "--rules", metavar="DIR", help="Rules that take the place of those of memory, file by file."
+)
+goal_option = click.option(
+    "--goal", default="", metavar="TEXT", help="What is to be done next; what it names comes first."
+)
+budget_option = click.option(
+    "--budget", type=click.IntRange(min=1), metavar="TOKENS", help="At most so many tokens."
+)
+
+
+@contextmanager
+def remembered() -> Iterator[None]:
+    """Show the mistakes that are found, then leave with their exit code."""
+    try:
+        yield
+    except ConstatError as problem:
+        as_json = bool(click.get_current_context().find_root().obj)
+        show_error(problem, as_json=as_json)
+        raise click.exceptions.Exit(problem.exit_code) from None
+
+
+# What was said is shown in quotes or as one plain word, as in a context.
+
+
+def compaction_text(one: Compaction) -> str:
+    """Write a report."""
+    read = f"{counted(one.messages, 'message')}, {one.before:,} tokens"
+    shown = f"{counted(one.kept_messages, 'message')}, {one.after:,} tokens"
+    fewer = f" ({one.ratio:.1f}x fewer)" if one.compacted else ", not compacted"
+    lines = [
+        f"read: {read}, {counted(one.facts, 'fact')}",
+        f"context: {shown}{fewer}{f': {one.reason}' if one.reason else ''}",
+    ]
+    if one.extraction is not None:
+        lines += _extraction(one.extraction)
+    if one.compacted:
+        lines.append(f"in sight: {_kinds(one.kept)}")
+    lines.append(
+        f"hold: {one.current:,}; superseded: {one.superseded:,}; "
+        f"refused, for their speaker may not say so: {one.refused:,}"
+    )
+    lines += [f"contradiction: {_contradiction(pair)}" for pair in one.contradictions]
+    lines += ["", *(line.text for line in one.lines)] if one.lines else []
+    return "\n".join(lines)
+
+
+def _extraction(one: Extraction) -> list[str]:
+    found = counted(len(one.facts), "fact")
+    told = f"by model: {found} that the texts say, {len(one.rejected):,} that they do not"
+    return [told, *(f"no reply: {failure}" for failure in one.failures)]
+
+
+def compaction_json(one: Compaction) -> dict[str, object]:
+    """Give a report as JSON."""
+    return {
+        "session": one.session,
+        "messages": one.messages,
+        "facts": one.facts,
+        "tokens_before": one.before,
+        "tokens_after": one.after,
+        "ratio": round(one.ratio, 2),
+        "context_messages": one.kept_messages,
+        "compacted": one.compacted,
+        "reason": one.reason,
+        "kept": dict(one.kept),
+        "current": one.current,
+        "superseded": one.superseded,
+        "refused": one.refused,
+        "contradictions": [
+            {
+                "slot": pair.slot,
+                "values": [
+                    {"value": pair.one, "place": pair.one_place},
+                    {"value": pair.other, "place": pair.other_place},
+                ],
+            }
+            for pair in one.contradictions
+        ],
+        "by_model": None
+        if one.extraction is None
+        else {
+            "facts": len(one.extraction.facts),
+            "rejected": len(one.extraction.rejected),
+            "failures": list(one.extraction.failures),
+        },
+        "lines": lines_json(one.lines),
+    }
+
+
+def lines_json(lines: Sequence[Line]) -> list[dict[str, object]]:
+    """Give lines of a context as JSON."""
+    return [
+        {"text": one.text, "place": one.place, "class": one.level, "claims": list(one.claims)}
+        for one in lines
+    ]
+
+
+def proof_text(one: Checked) -> str:
+    """Write a proof, and what the checker says of it."""
+    report = one.report
+    told = "checked" if report.accepted else f"REJECTED at {report.place}: {report.reason}"
+    return f"{one.proof.text.rstrip()}\n{told}"
+
+
+def proof_json(one: Checked) -> dict[str, object]:
+    """Give a proof as JSON."""
+    return {
+        "goal": one.proof.goal,
+        "verdict": one.proof.verdict.name,
+        "accepted": one.report.accepted,
+        "proof": one.proof.text,
+    }
+
+
+def found_text(one: Found) -> str:
+    """Write a text that was found."""
+    return f"@{one.place} {one.speaker}: {' '.join(one.snippet.split())}"
+
+
+def found_json(one: Found) -> dict[str, object]:
+    """Give a text that was found as JSON."""
+    return {
+        "place": one.place,
+        "speaker": one.speaker,
+        "snippet": one.snippet,
+        "score": round(one.score, 6),
+    }
+
+
+def statistics_text(one: Statistics) -> str:
+    """Write what is kept of a session."""
+    branches = f"{one.branches:,} branch{'' if one.branches == 1 else 'es'}"
+    parts = (
+        counted(one.messages, "message"),
+        counted(one.tokens, "token"),
+        f"{counted(one.texts, 'text')} of {one.bytes:,} bytes",
+        branches,
+        counted(one.checkpoints, "checkpoint"),
+    )
+    return f"{one.session}: {', '.join(parts)}\n  {_kinds(one.facts)}"
+
+
+def statistics_json(one: Statistics) -> dict[str, object]:
+    """Give what is kept of a session as JSON."""
+    return {
+        "session": one.session,
+        "messages": one.messages,
+        "tokens": one.tokens,
+        "texts": one.texts,
+        "bytes": one.bytes,
+        "facts": dict(one.facts),
+        "branches": one.branches,
+        "checkpoints": one.checkpoints,
+    }
+
+
+def _kinds(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count:,} {kind}" for kind, count in counts.items()) or "nothing"
+
+
+def _contradiction(pair: Contradiction) -> str:
+    slot = " ".join(pair.slot.split())[:100]
+    return f"{slot}: {pair.one[:60]!r} @{pair.one_place}, {pair.other[:60]!r} @{pair.other_place}"
+
+
+@click.command(name="compact", cls=PlainCommand)
+@click.argument("logs", nargs=-1, required=True, metavar="LOG...")
+@budget_option
+@goal_option
+@click.option(
+    "--profile",
+    type=click.Choice(PROFILES),
+    default=PROFILES[0],
+    show_default=True,
+    help="Whose thresholds decide where there is no budget.",
+)
+@click.option("--model", default="", metavar="NAME", help="The model whose window counts.")
+@click.option(
+    "--log-format",
+    type=click.Choice(("anthropic", "openai")),
+    help="The format of the logs; by default it is found out.",
+)
+@click.option("--session", metavar="NAME", help="Keep the messages as this session.")
+@store_option
+@rules_option
+@click.option("--with-model", is_flag=True, help="Let the project's model look for more facts.")
+@click.option("-o", "--output", metavar="FILE", help="Write the compacted messages.")
+@format_option
+@project_option
+def compact_command(  # noqa: PLR0913  one argument for each option
+    logs: tuple[str, ...],
+    *,
+    budget: int | None,
+    goal: str,
+    profile: str,
+    model: str,
+    log_format: str | None,
+    session: str | None,
+    store: str | None,
+    rules: str | None,
+    with_model: bool,
+    output: str | None,
+    form: str,
+    project: str | None,
+) -> None:
+    """Read LOGs, one after the other, and say what they come to.
+
+    A LOG is JSON or JSON Lines with messages of Anthropic or OpenAI; `-` is stdin. No model is
+    asked, unless --with-model says so; then only facts count whose every value stands in a sentence
+    of the text that they cite. With --session the messages are kept, so that `show`, `why` and
+    `open` find them; the log of a session that has gone on since is read from where it is known to.
+
+    Examples:
+      constat memory compact examples/memory/refund.json --budget 700
+      constat memory compact examples/memory/refund.json --budget 700 --session refund -o short.json
+      constat memory compact examples/memory/refund.json --goal "order O-7" --format json
+
+    Exit codes: 0 compacted (or small enough as it is), 2 no log, bad usage or configuration, or
+    what is always in sight does not fit.
+    """
+    with remembered(), _client(project, wanted=with_model) as client:
+        own = _own_rules(project, store, session, rules)
+        wish = remembering.Wish(budget, profile, goal, model, own)
+        folder = None if session is None else remembering.store_of(project, store)
+        found = remembering.compacted(
+            [(name, read_file(name, remembering.MOST_BYTES)) for name in logs],
+            wish,
+            folder=folder,
+            session=session or "main",
+            form=log_format or "",
+            client=client,
+        )
+        if output is not None:
+            _write(output, found, folder)
+    if form == "json":
+        write_json(compaction_json(found))
+    else:
+        write(compaction_text(found))
+
+
+def _own_rules(
+    project: str | None, store: str | None, session: str | None, rules: str | None
+) -> Path | None:
+    """Give the folder of own rules; a log that nobody keeps needs no project."""
+    kept_there = store is None and (session is not None or project is not None)
+    return remembering.rules_of(project, rules, wanted=kept_there)
+
+
+@contextmanager
+def _client(project: str | None, *, wanted: bool) -> Iterator[Client | None]:
+    """Give the client for extraction, if it is wanted."""
+    if not wanted:
+        yield None
+        return
+    with Session(project) as session, asked(session):
+        try:
+            client = session.models.client(Task.EXTRACT)
+        except ModelError as problem:
+            raise ConstatError([Diagnostic(problem.code, str(problem))]) from problem
+        yield client
+
+
+def _write(output: str, found: remembering.Compaction, folder: Path | None) -> None:
+    write_file(output, remembering.written(found, folder))
+    note(f"compacted messages written to {output}")
+
+
+@click.command(name="show", cls=PlainCommand)
+@session_option
+@click.option(
+    "--budget",
+    type=click.IntRange(min=1),
+    default=2_000,
+    show_default=True,
+    metavar="TOKENS",
+    help="At most so many tokens.",
+)
+@goal_option
+@store_option
+@rules_option
+@format_option
+@project_option
+def show_command(  # noqa: PLR0913  one argument for each option
+    *,
+    session: str,
+    budget: int,
+    goal: str,
+    store: str | None,
+    rules: str | None,
+    form: str,
+    project: str | None,
+) -> None:
+    """Show the facts of a session that matter most, each with the bytes that say it.
+
+    Examples:
+      constat memory show --session refund
+      constat memory show --session refund --budget 500 --goal "order O-7" --format json
+
+    Exit codes: 0 shown, 2 bad usage or configuration, or what is always in sight does not fit.
+    """
+    with remembered(), remembering.opened_by(project, store, session, rules) as memory:
+        view = memory.view(budget, goal)
+    if form == "json":
+        write_json(
+            {
+                "session": session,
+                "tokens": view.tokens,
+                "passed_over": view.passed_over,
+                "lines": lines_json(view.lines),
+            }
+        )
+        return
+    for line in view.lines:
+        write(line.text)
+    note(f"{view.tokens:,} tokens; {counted(view.passed_over, 'fact')} did not fit")
+
+
+@click.command(name="search", cls=PlainCommand)
+@click.argument("words", nargs=-1, required=True)
+@session_option
+@click.option(
+    "--limit",
+    type=click.IntRange(1, 1_000),
+    default=10,
+    show_default=True,
+    help="At most so many texts.",
+)
+@store_option
+@format_option
+@project_option
+def search_command(
+    words: tuple[str, ...],
+    *,
+    session: str,
+    limit: int,
+    store: str | None,
+    form: str,
+    project: str | None,
+) -> None:
+    """Find the texts of a session that fit WORDS best; other forms of a word fit too.
+
+    Examples:
+      constat memory search "gift card" --session refund
+      constat memory search refund order --session refund --limit 3 --format json
+
+    Exit codes: 0 searched (also where nothing is found), 2 bad usage or configuration.
+    """
+    with remembered(), remembering.opened(remembering.store_of(project, store), session) as memory:
+        found = memory.search(" ".join(words), limit)
+    if form == "json":
+        write_json([found_json(one) for one in found])
+        return
+    for one in found:
+        write(found_text(one))
+    if not found:
+        note("nothing was found")
+
+
+@click.command(name="open", cls=PlainCommand)
+@click.argument("place")
+@session_option
+@click.option("-o", "--output", metavar="FILE", help="Write the bytes as they are.")
+@store_option
+@format_option
+@project_option
+def open_command(
+    place: str,
+    *,
+    session: str,
+    output: str | None,
+    store: str | None,
+    form: str,
+    project: str | None,
+) -> None:
+    """Print what was said at PLACE: `m3`, bytes of it such as `m3[12:58]`, or a digest.
+
+    What a terminal would obey is shown as escapes; with --output the bytes are written unchanged.
+
+    Examples:
+      constat memory open m0 --session refund
+      constat memory open "m0[0:30]" --session refund --format json
+
+    Exit codes: 0 printed, 2 there is no such place, bad usage or configuration.
+    """
+    with remembered(), remembering.opened(remembering.store_of(project, store), session) as memory:
+        content = memory.open(place)
+        if output is not None:
+            write_file(output, content)
+    if output is not None:
+        note(f"{len(content):,} bytes written to {output}")
+    text = content.decode("utf-8", "backslashreplace")
+    if form == "json":
+        digest = f"sha256:{hashlib.sha256(content).hexdigest()}"
+        write_json({"place": place, "bytes": len(content), "digest": digest, "text": text})
+    elif output is None:
+        write(text)
+
+
+@click.command(name="why", cls=PlainCommand)
+@click.argument("place")
+@session_option
+@goal_option
+@click.option("--certificate", metavar="FILE", help="Write the certificate of the first proof.")
+@store_option
+@rules_option
+@format_option
+@project_option
+def why_command(  # noqa: PLR0913  one argument for each option
+    place: str,
+    *,
+    session: str,
+    goal: str,
+    certificate: str | None,
+    store: str | None,
+    rules: str | None,
+    form: str,
+    project: str | None,
+) -> int:
+    """Prove why what is said at PLACE is in sight, or why it is not.
+
+    PLACE is what a line of `show` ends with, such as `m3[12:58]`, or a whole text, `m3`. Each
+    proof is checked by the independent checker before it is printed.
+
+    Examples:
+      constat memory why "m0[34:66]" --session refund
+      constat memory why m12 --session refund --format json
+
+    Exit codes: 0 proved and checked, 1 rejected by the checker, 2 there is no such place, bad usage
+    or configuration.
+    """
+    with remembered(), remembering.opened_by(project, store, session, rules) as memory:
+        found = remembering.proved(memory, place, goal)
+        if certificate is not None and found:
+            write_file(certificate, found[0].proof.certificate)
+    if form == "json":
+        write_json([proof_json(one) for one in found])
+    else:
+        write("\n\n".join(proof_text(one) for one in found))
+    if certificate is not None:
+        note(f"certificate written to {certificate}")
+    return 0 if all(one.report.accepted for one in found) else 1
+
+
+@click.command(name="stats", cls=PlainCommand)
+@click.option("--session", metavar="NAME", help="Only this session.")
+@store_option
+@format_option
+@project_option
+def stats_command(
+    *, session: str | None, store: str | None, form: str, project: str | None
+) -> None:
+    """Count messages, tokens and facts of the sessions that are kept.
+
+    Examples:
+      constat memory stats
+      constat memory stats --session refund --format json
+
+    Exit codes: 0 counted (also where nothing is kept), 2 bad usage or configuration.
+    """
+    with remembered():
+        folder = remembering.store_of(project, store)
+        names = remembering.sessions(folder) if session is None else (session,)
+        found = [remembering.statistics(folder, name) for name in names]
+    if form == "json":
+        write_json([statistics_json(one) for one in found])
+        return
+    for one in found:
+        write(statistics_text(one))
+    if not found:
+        note("no session is kept; `constat memory compact LOG --session NAME` keeps one")
+
+
+@click.command(name="forget", cls=PlainCommand)
+@click.argument("place")
+@session_option
+@click.option("--by", required=True, metavar="NAME", help="Who wants it.")
+@click.option("--reason", required=True, metavar="TEXT", help="Why, without quoting the text.")
+@store_option
+@format_option
+@project_option
+def forget_command(  # noqa: PLR0913  one argument for each option
+    place: str,
+    *,
+    session: str,
+    by: str,
+    reason: str,
+    store: str | None,
+    form: str,
+    project: str | None,
+) -> None:
+    """Forget the texts of PLACE: of a message such as `m3`, of a digest, or `all` of the session.
+
+    The bytes leave the file, with the facts and contexts that were made of them; the digest stays,
+    with who wanted it and why. A text is kept once, so it is forgotten in all sessions that hold
+    it. What other texts repeat of it stays: `constat memory search` finds them. Nothing brings it
+    back.
+
+    Examples:
+      constat memory forget m2 --session refund --by ann --reason "a card number"
+      constat memory forget all --session refund --by ann --reason "closed" --format json
+
+    Exit codes: 0 forgotten, 2 there is no such place, bad usage or configuration.
+    """
+    with remembered():
+        folder = remembering.store_of(project, store)
+        found = remembering.forgotten(folder, session, place, by=by, reason=reason)
+    if form == "json":
+        write_json(
+            {
+                "digests": list(found.texts),
+                "messages": found.messages,
+                "notes": found.notes,
+                "checkpoints": found.checkpoints,
+            }
+        )
+        return
+    write(
+        f"forgotten: {counted(len(found.texts), 'text')} of {counted(found.messages, 'message')}; "
+        f"{counted(found.notes, 'noted fact')} and "
+        f"{counted(found.checkpoints, 'checkpoint')} with them"
+    )
+    for digest in found.texts:
+        write(f"  {digest}")
+
+
+# Each name in `_COMMANDS` is the attribute `command` of the module `memory_NAME`.
 
 _COMMANDS: Final = (
     ("compact", "Compact logs of conversations to facts."),

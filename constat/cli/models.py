@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from constat.cli.asking import asked, project_option
-from constat.cli.helping import PlainCommand, format_option
+from constat.cli.groups import PlainCommand, format_option
+from constat.cli.options import asked, project_option
 from constat.cli.output import counted, safe, write, write_json
 from constat.session import Session
 from constat.tiers import parse_age
 
 if TYPE_CHECKING:
-    from constat.session.models_listing import ModelOverview, ShownReply, UsedSoFar
+    from constat.session.models import ModelOverview, ShownReply, UsedSoFar
 
 
 @click.command(name="models", cls=PlainCommand)

@@ -1,36 +1,236 @@
-"""`constat prove GOAL`: the verdict, the proof, and a certificate of it.
-
-The certificate is on the disk before the verdict is printed: whoever reads the verdict can verify
-it. A disk that is full hides no answer: the verdict is printed, and then what could not be written.
-"""
+"""`constat prove GOAL`: the verdict, the proofs, and certificates of them."""
 
 from __future__ import annotations
 
 import importlib
 import json
+from dataclasses import asdict, dataclass
+from functools import wraps
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from constat.cli.asking import note_warned, project_option
-from constat.cli.draft_options import (
+from constat.cli.engines import OWN, engine_option, give_second_opinion, refuse_with_another
+from constat.cli.files import write_file
+from constat.cli.groups import PlainCommand, format_option
+from constat.cli.options import (
     RulesThatCount,
     answering,
     draft_options,
+    locale_option,
+    log_options,
     note_unapproved,
+    note_warned,
+    project_option,
 )
-from constat.cli.engines import OWN, engine_option, give_second_opinion, refuse_with_another
-from constat.cli.files import write_file
-from constat.cli.helping import PlainCommand
-from constat.cli.log_options import log_options
-from constat.cli.output import note, write_json
+from constat.cli.output import counted, note, write, write_json
 from constat.cli.progress import watching
-from constat.cli.prove_options import NEEDS_PROOFS, Search, Shown, prove_options
-from constat.cli.results import result_json
-from constat.cli.speaking import locale_option
-from constat.cli.verdict_text import print_result
+from constat.cli.results import calls_text, print_proof, print_result, print_verdict, result_json
+from constat.evaluation import Verdict
 from constat.proof import tree_to_json
 from constat.session import Result, Session
-from constat.session.log_as import LogAs
+from constat.session.options import MOST, RANKINGS, SECONDS, LogAs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from constat.session.many_proofs import FoundProofs
+
+# Options that say the same give the same value, and those that contradict each other are a usage
+# error.
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """Which proofs are looked for: one, `number` of them, or all; and from the facts of when."""
+
+    several: bool
+    number: int | None
+    minimal: str | None
+    budget: float
+    as_of: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """How a result is printed, and where its certificate goes."""
+
+    form: str
+    depth: int | None
+    quiet: bool
+    trace_calls: bool
+    certificate: str | None
+    keep: bool
+
+
+_OPTIONS = (
+    click.option("--all", "every", is_flag=True, help="Show all proofs, the best first."),
+    click.option(
+        "--top-k", metavar="N", type=click.IntRange(1, MOST), help="Show the N best proofs."
+    ),
+    click.option(
+        "--minimal",
+        type=click.Choice(RANKINGS),
+        help="Of all proofs the most confident; of these the lowest, or the smallest tree.",
+    ),
+    click.option("--lowest", is_flag=True, help="The same as --minimal height."),
+    click.option(
+        "--budget",
+        metavar="SECONDS",
+        type=click.FloatRange(min=0),
+        default=SECONDS,
+        show_default=True,
+        help="With --all and --top-k: how long proofs are looked for.",
+    ),
+    click.option(
+        "--as-of", metavar="TIME", help="Answer from what was recorded at a time, in UTC."
+    ),
+    format_option,
+    click.option("--certificate", metavar="FILE", help="Write the certificate to FILE."),
+    click.option("--trace-calls", is_flag=True, help="Print what was asked outside."),
+    click.option("--depth", type=click.IntRange(min=0), help="Print the proof down to this depth."),
+    click.option("--quiet", "-q", is_flag=True, help="Print the verdict only."),
+    click.option("--keep", is_flag=True, help="Keep the certificate for `constat stale`."),
+)
+NEEDS_PROOFS = (
+    *("every", "top_k", "minimal", "lowest", "budget", "as_of"),
+    *("certificate", "trace_calls", "depth", "keep"),
+    *("log", "by", "retention", "supersedes"),
+)
+"""The parameters that mean nothing to an engine without proofs."""
+
+
+def prove_options(command: Callable[..., int]) -> Callable[..., int]:
+    """Add the options; the command gets `search` and `shown`."""
+
+    @wraps(command)
+    def packed(*arguments: object, **options: Any) -> int:  # noqa: ANN401  whatever the command takes
+        return command(*arguments, search=_search(options), shown=_shown(options), **options)
+
+    for option in reversed(_OPTIONS):
+        packed = option(packed)
+    return packed
+
+
+def _search(options: dict[str, Any]) -> Search:
+    """Take what says which proofs are looked for."""
+    every, number = options.pop("every"), options.pop("top_k")
+    minimal, lowest = options.pop("minimal"), options.pop("lowest")
+    budget, as_of = options.pop("budget"), options.pop("as_of")
+    several = every or number is not None
+    if as_of is not None and several:
+        raise click.UsageError("--as-of shows one proof; leave --all and --top-k out")
+    return Search(several, number, minimal or ("height" if lowest else None), budget, as_of)
+
+
+def _shown(options: dict[str, Any]) -> Shown:
+    """Take what says how a result is shown and kept."""
+    names = ("form", "depth", "quiet", "trace_calls", "certificate", "keep")
+    return Shown(*(options.pop(name) for name in names))
+
+
+# Whether there are more proofs is always said.
+
+
+def prove_many(session: Session, goal: str, search: Search, shown: Shown, log: LogAs | None) -> int:
+    """Find proofs and print them; give the exit code."""
+    with watching() as observe:
+        proofs = session.proofs(
+            goal,
+            ranking=search.minimal or "height",
+            seconds=search.budget,
+            observe=observe,
+            log=log,
+        )
+        results = list(islice(proofs, search.number or MOST))
+    try:
+        told = _put_away(session, results, shown)
+    finally:
+        if shown.form == "json":
+            write_json({**_as_json(results, proofs), "models": session.model_usage})
+        else:
+            _print(results, proofs, shown)
+    for line in () if shown.quiet else told:
+        note(line)
+    if not shown.quiet:
+        note_warned(session)
+    return results[0].exit_code
+
+
+def _as_json(results: Sequence[Result], proofs: FoundProofs) -> dict[str, object]:
+    first = results[0]
+    return {
+        "goal": proofs.goal,
+        "verdict": first.verdict.value,
+        "exit_code": first.exit_code,
+        "count": len(results) if _is_proved(first) else 0,
+        "complete": proofs.complete,
+        "stopped": proofs.stopped,
+        "shapes": [asdict(shape) for shape in proofs.shapes],
+        "proofs": [result_json(one, json.loads(tree_to_json(one.tree))) for one in results],
+    }
+
+
+def _print(results: Sequence[Result], proofs: FoundProofs, shown: Shown) -> None:
+    first = results[0]
+    print_verdict(first, proofs.goal)
+    if not shown.quiet:
+        for number, result in enumerate(results, 1):
+            if _is_proved(first):
+                of_which = "" if result.goal == proofs.goal else f" of {result.goal}"
+                write(f"\nproof {number}{of_which}{_measures(proofs, number)}")
+            print_proof(result, depth=shown.depth)
+        if _is_proved(first):
+            write(f"\n{_how_many(len(results), proofs)}")
+    if shown.trace_calls:
+        write(calls_text(first.calls))
+
+
+def _is_proved(result: Result) -> bool:
+    return result.verdict in {Verdict.PROVED, Verdict.PROVED_UNDER}
+
+
+def _measures(proofs: FoundProofs, number: int) -> str:
+    if len(proofs.shapes) < number:
+        return ""
+    shape = proofs.shapes[number - 1]
+    return f": {counted(shape.facts, 'fact')}, height {shape.height:,}, tree of {shape.size:,}"
+
+
+def _how_many(count: int, proofs: FoundProofs) -> str:
+    told = counted(count, "proof")
+    if proofs.complete:
+        return f"{told}; there are no others"
+    why = f": {proofs.stopped}" if proofs.stopped else ""
+    return f"at least {told}; there may be others{why}"
+
+
+def _put_away(session: Session, results: Sequence[Result], shown: Shown) -> list[str]:
+    """Write and keep the certificates as asked for; give what to say of them."""
+    told: list[str] = []
+    for number, result in enumerate(results, 1):
+        if result.logged is not None:
+            told.append(f"written down as entry {result.logged} of the log")
+        if shown.certificate is not None:
+            name = numbered(shown.certificate, number)
+            write_file(name, result.certificate)
+            told.append(f"certificate of proof {number} written to {name}")
+        if shown.keep:
+            told.append(f"certificate of proof {number} kept as {session.keep(result).name}")
+    return told
+
+
+def numbered(name: str, number: int) -> str:
+    """Give the name of a file with a number before its suffix; the first one as it is."""
+    path = Path(name)
+    return name if number == 1 else str(path.with_name(f"{path.stem}.{number}{path.suffix}"))
+
+
+# The certificate is on the disk before the verdict is printed: whoever reads the verdict can
+# verify it. A disk that is full hides no answer: the verdict is printed, and then what could not
+# be written.
 
 
 @click.command(name="prove", cls=PlainCommand)
@@ -103,9 +303,9 @@ def _prove_one(session: Session, goal: str, search: Search, shown: Shown, log: L
             log=log,
         )
     try:
-        told = _put_away(session, result, shown.certificate, keep=shown.keep)
+        told = _prove_put_away(session, result, shown.certificate, keep=shown.keep)
     finally:
-        _print(session, result, shown)
+        _prove_print(session, result, shown)
     for line in () if shown.quiet else told:
         note(line)
     if not shown.quiet:
@@ -114,7 +314,7 @@ def _prove_one(session: Session, goal: str, search: Search, shown: Shown, log: L
     return result.exit_code
 
 
-def _print(session: Session, result: Result, shown: Shown) -> None:
+def _prove_print(session: Session, result: Result, shown: Shown) -> None:
     if shown.form == "json":
         found = result_json(result, json.loads(tree_to_json(result.tree)))
         unapproved = list(result.unapproved)
@@ -131,7 +331,7 @@ def _print(session: Session, result: Result, shown: Shown) -> None:
         print_result(result, depth=shown.depth, quiet=shown.quiet, trace_calls=shown.trace_calls)
 
 
-def _put_away(session: Session, result: Result, file: str | None, *, keep: bool) -> list[str]:
+def _prove_put_away(session: Session, result: Result, file: str | None, *, keep: bool) -> list[str]:
     """Write and keep the certificate as asked for; give what to say of it."""
     told = [] if result.logged is None else [f"written down as entry {result.logged} of the log"]
     if file is not None:

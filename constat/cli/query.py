@@ -1,12 +1,11 @@
-"""`constat query GOAL`: all answers, in many formats.
-
-The evaluation ends before the first row is written; so the exit code is known by then, and a reader
-that stops early (`| head`) changes nothing.
-"""
+"""`constat query GOAL`: all answers, in many formats."""
 
 from __future__ import annotations
 
+import csv
 import importlib
+import io
+import json
 import shutil
 import sys
 from dataclasses import dataclass
@@ -16,23 +15,45 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from constat.cli.answer_text import Cells, ground_text, summary
-from constat.cli.arrow import write_arrow
-from constat.cli.asking import note_warned, project_option
-from constat.cli.bulk_lines import bulk_csv_pieces, bulk_json_line_pieces, stored_rows
-from constat.cli.draft_options import RulesThatCount, answering, draft_options
 from constat.cli.engines import refuse_with_another
 from constat.cli.files import replacing
-from constat.cli.helping import PlainCommand
-from constat.cli.output import bold, joined, note, use_utf8, write_bytes, write_pieces
-from constat.cli.parquet import write_parquet
+from constat.cli.groups import PlainCommand
+from constat.cli.options import (
+    RulesThatCount,
+    answering,
+    draft_options,
+    note_warned,
+    project_option,
+)
+from constat.cli.output import (
+    bold,
+    joined,
+    note,
+    use_utf8,
+    write,
+    write_bytes,
+    write_json,
+    write_pieces,
+)
 from constat.cli.progress import watching
-from constat.cli.results import calls_text
-from constat.cli.row_formats import Shown, csv_pieces, json_line_pieces, json_pieces
-from constat.cli.second_rows import give_second_rows
-from constat.cli.tables import Table
+from constat.cli.results import calls_text, print_result, result_json
+from constat.cli.row_formats import (
+    Shown,
+    bulk_csv_pieces,
+    bulk_json_line_pieces,
+    csv_pieces,
+    json_line_pieces,
+    json_pieces,
+    stored_rows,
+    value_json,
+    write_arrow,
+    write_parquet,
+)
+from constat.cli.tables import Cells, Table, ground_text, summary
 from constat.diagnostics import ConstatError, Diagnostic, nearest
 from constat.evaluation import Verdict
+from constat.logic import display_value
+from constat.proof import tree_to_json
 from constat.session import Session
 from constat.session.answers import Computed
 
@@ -40,9 +61,111 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import ModuleType
 
-    from constat.session import AnswerColumn, Answers, Rows
+    from constat.session import AnswerColumn, Answers, Rows, SecondRows
 
-_FORMATS: Final = ("table", "csv", "json", "jsonl", "parquet", "arrow")
+# No row is shown with a verdict, because nothing is proved.
+
+_FORMATS: Final = ("table", "csv", "json")
+_NO_ANSWER: Final = 4
+
+
+def give_second_rows(session: Session, goal: str, *, form: str) -> int:
+    """Ask pyDatalog and print what it says; give the exit code."""
+    if form not in _FORMATS:
+        raise click.UsageError(f"--format {form} cannot be used with --engine pydatalog")
+    with watching() as observe:
+        found = session.second_rows(goal, observe=observe)
+    code = _NO_ANSWER if found.stopped else 0
+    if form == "json":
+        write_json(_as_json(found, code))
+        return code
+    if form == "csv":
+        use_utf8()
+        write_pieces(_csv(found))
+    elif found.columns and found.rows:
+        write_pieces(_table(found))
+    told = f"no answer: {found.stopped}" if found.stopped else f"{len(found.rows):,} rows"
+    (write if form == "table" else note)(f"{told} by pyDatalog, without proofs")
+    return code
+
+
+def _cells(found: SecondRows) -> Iterator[list[str]]:
+    kinds = [column.kind for column in found.columns]
+    for row in found.rows:
+        yield [display_value(value, kind) for value, kind in zip(row, kinds, strict=True)]
+
+
+def _table(found: SecondRows) -> Iterator[str]:
+    names = [column.name for column in found.columns]
+    table = Table(names, [column.kind.numeric for column in found.columns], None)
+    table.fit(_cells(found))
+    yield table.heading() + "\n"
+    for row in _cells(found):
+        yield table.line(row) + "\n"
+    yield "\n"
+
+
+def _csv(found: SecondRows) -> Iterator[str]:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\r\n")
+    writer.writerow([column.name for column in found.columns])
+    writer.writerows(_cells(found))
+    yield text.getvalue()
+
+
+def _as_json(found: SecondRows, code: int) -> dict[str, object]:
+    return {
+        "query": found.query,
+        "engine": "pydatalog",
+        "exit_code": code,
+        "reason": found.stopped,
+        "columns": [{"name": one.name, "kind": one.kind.value} for one in found.columns],
+        "rows": [
+            {
+                column.name: value_json(value, column.kind)
+                for value, column in zip(row, found.columns, strict=True)
+            }
+            for row in found.rows
+        ],
+    }
+
+
+# The row is proved anew, from the sources, so that nothing needs to be remembered of the millions
+# of others.
+
+_EXPLAIN_FORMATS: Final = ("table", "json")
+# The row is only as certain as the least certain of its atoms.
+_WORST_FIRST: Final = (
+    Verdict.DISPROVED,
+    Verdict.DISPROVED_UNDER,
+    Verdict.UNRESOLVED,
+    Verdict.PROVED_UNDER,
+    Verdict.PROVED,
+)
+
+
+def explain_row(session: Session, goal: str, row: str, *, form: str) -> int:
+    """Prove a row and print the proofs; give the exit code."""
+    if form not in _EXPLAIN_FORMATS:
+        raise click.UsageError(f"--format {form} cannot be used with --explain-row")
+    with watching() as observe:
+        results = session.prove_row(goal, row, observe=observe)
+    verdict = min((one.verdict for one in results), key=_WORST_FIRST.index)
+    if form == "json":
+        proofs = [result_json(one, json.loads(tree_to_json(one.tree))) for one in results]
+        told = {"query": goal, "row": row, "verdict": verdict.value, "proofs": proofs}
+        models = session.model_usage
+        write_json({**told, "exit_code": verdict.exit_code, "models": models})
+    else:
+        for one in results:
+            print_result(one)
+    return verdict.exit_code
+
+
+# The evaluation ends before the first row is written; so the exit code is known by then, and a
+# reader that stops early (`| head`) changes nothing.
+
+_QUERY_FORMATS: Final = ("table", "csv", "json", "jsonl", "parquet", "arrow")
 _VERDICTS: Final = (
     ("proved", Verdict.PROVED),
     ("under", Verdict.PROVED_UNDER),
@@ -92,7 +215,7 @@ class _Wanted:
 @click.option(
     "--format",
     "form",
-    type=click.Choice(_FORMATS),
+    type=click.Choice(_QUERY_FORMATS),
     default="table",
     show_default=True,
     help="How to print the rows.",
@@ -332,10 +455,12 @@ def _pieces(shown: Shown, left_out: int, wanted: _Wanted) -> Iterator[str]:
         case "jsonl":
             return json_line_pieces(shown)
         case _:
-            return _table(shown, left_out, terminal=wanted.output is None and sys.stdout.isatty())
+            return _query_table(
+                shown, left_out, terminal=wanted.output is None and sys.stdout.isatty()
+            )
 
 
-def _table(shown: Shown, left_out: int, *, terminal: bool) -> Iterator[str]:
+def _query_table(shown: Shown, left_out: int, *, terminal: bool) -> Iterator[str]:
     if not shown.answers.columns:
         yield ground_text(shown.answers) + "\n"
     elif len(shown.rows):

@@ -1,20 +1,17 @@
-"""`constat run PROGRAM`: a whole program over fact files, as `souffle -F DIR -D DIR program.dl`.
-
-Everything is computed before the first result is written; so an error leaves the old results as
-they were. It is the only command that reads Souffle's own style, and needs no project.
-"""
+"""`constat run PROGRAM`: a whole program over fact files, as `souffle -F DIR -D DIR program.dl`."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 import click
 
-from constat.cli.helping import PlainCommand, format_option
+from constat.cli.groups import PlainCommand, format_option
 from constat.cli.output import note, show_error, use_utf8, write_json, write_pieces
 from constat.cli.progress import watching
-from constat.cli.sizes import MemorySize
 from constat.diagnostics import ConstatError, render, to_json
 from constat.evaluation import Resources
 from constat.plan.forward import Strategy
@@ -23,7 +20,42 @@ from constat.session.running import RunOptions, RunSummary, run_program
 from constat.syntax import Mode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
+
+    from click import Context, Parameter
+
+# Decimal units are powers of 1,000, binary ones of 1,024, as in DuckDB's settings.
+
+_WRITTEN: Final = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,3})?) ?([kmgt]i?b)\Z", re.IGNORECASE)
+_UNITS: Final[Mapping[str, int]] = MappingProxyType(
+    {
+        **{f"{letter}b": 1000**power for power, letter in enumerate("kmgt", start=1)},
+        **{f"{letter}ib": 1024**power for power, letter in enumerate("kmgt", start=1)},
+    }
+)
+_LEAST: Final = 64 * 1000**2
+
+
+class MemorySize(click.ParamType[int]):
+    """The type of an option that bounds memory; gives bytes."""
+
+    name = "size"
+
+    def convert(self, value: str | int, param: Parameter | None, ctx: Context | None) -> int:
+        """Read a size; a mistake is said with an example."""
+        if isinstance(value, int):
+            return value
+        found = _WRITTEN.match(value.strip())
+        if found is None:
+            self.fail(f"`{value[:20]}` is no size; write `500MB` or `2GB`", param, ctx)
+        size = round(float(found[1]) * _UNITS[found[2].lower()])
+        if size < _LEAST:
+            self.fail("less than 64MB is not enough to start with", param, ctx)
+        return size
+
+
+# Everything is computed before the first result is written; so an error leaves the old results as
+# they were. It is the only command that reads Souffle's own style, and needs no project.
 
 _STDOUT: Final = "-"
 _FOREVER: Final = 1e9

@@ -1,9 +1,4 @@
-"""`constat solve QUESTION`: plan, run what the answer needs, and say on what it rests.
-
-Results go to stdout: a sentence, the rows, what they rest on. What happens meanwhile is shown on
-stderr. An answer is kept with its plan and all tables: `constat history` lists, `constat resume`
-goes on.
-"""
+"""`constat solve` and `constat resume`: explore a question by a plan, and go on with it later."""
 
 from __future__ import annotations
 
@@ -12,26 +7,30 @@ from typing import TYPE_CHECKING, Final, TypedDict
 
 import click
 
-from constat.cli.asking import asked, project_option
-from constat.cli.confirming_options import Confirming, asker, confirming_options
-from constat.cli.helping import PlainCommand
-from constat.cli.solve_display import displayed
-from constat.cli.solve_options import (
+from constat.cli.confirmation import Confirming, asker, confirming_options
+from constat.cli.exploration import (
     Giving,
     allow_unconfined,
     ask_person,
+    displayed,
     give,
     hold,
     plan_file,
     solve_options,
 )
+from constat.cli.groups import PlainCommand
+from constat.cli.options import asked, project_option
 from constat.session import Session
 
 if TYPE_CHECKING:
     from constat.explore.answered import Explored
     from constat.explore.events import Telling
     from constat.explore.plan import Plan
-    from constat.session.exploring_models import Review
+    from constat.session.plan_approvals import Review
+
+# Results go to stdout: a sentence, the rows, what they rest on. What happens meanwhile is shown on
+# stderr. An answer is kept with its plan and all tables: `constat history` lists, `constat resume`
+# goes on.
 
 _LATEST: Final = "last"
 
@@ -90,7 +89,9 @@ class _Shared(TypedDict):
 @confirming_options
 @solve_options
 @project_option
-def command(question: str | None, *, file: str | None, project: str | None, **given: object) -> int:
+def solve_command(
+    question: str | None, *, file: str | None, project: str | None, **given: object
+) -> int:
     """Answer QUESTION by a plan of steps that can be looked at, edited and run again.
 
     A language model of the project plans (`models:` in constat.yaml), or --plan FILE says the
@@ -152,3 +153,54 @@ def _explored(
         return session.solve(question, today=wanted.today, **shared)
     latest = wanted.exploration == _LATEST
     return session.follow_up(question, exploration="" if latest else wanted.exploration, **shared)
+
+
+@click.command(name="resume", cls=PlainCommand)
+@click.argument("exploration", required=False, default="", metavar="[ID]")
+@click.option("--by", default="", metavar="NAME", help="Who confirms; by default you.")
+@confirming_options
+@solve_options
+@project_option
+def resume_command(  # noqa: PLR0913  one argument for each option
+    exploration: str,
+    *,
+    by: str,
+    confirming: Confirming,
+    mend: bool,
+    certificate: str | None,
+    require_approved: bool,
+    chart: str | None,
+    events: str,
+    form: str,
+    limit: int,
+    project: str | None,
+) -> int:
+    """Go on with exploration ID, or the latest: its first question without an answer is run.
+
+    Steps that were finished are kept, after a crash too. Where every question has its answer the
+    last is answered again: steps whose rules or sources have changed are computed anew, which is
+    said, and the others are kept.
+
+    Examples:
+      constat resume
+      constat resume --format json
+
+    Exit codes: 0 proved, 3 proved under assumptions or not confirmed, 4 open, computed and not
+    checked, a step gave nothing, or not confirmed with --require-confirmed, 2 bad usage,
+    configuration or plan, another goal than was accepted, or there is no such exploration.
+    """
+    with Session(project) as session, asked(session):
+        allow_unconfined(session)
+        with displayed(events) as tell:
+            certify = certificate is not None
+            explored = session.resume(
+                exploration,
+                by=asker(by),
+                accept_goal=confirming.goal,
+                require_confirmed=confirming.required,
+                mend=mend,
+                certify=certify,
+                require_approved=require_approved,
+                observe=tell,
+            )
+        return give(explored, Giving(form, limit, chart, certificate))

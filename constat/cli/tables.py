@@ -1,10 +1,4 @@
-"""Rows as a table for people.
-
-In: cells as texts, and whether they are numbers. Out: lines with columns of one width, numbers to
-the right. Invariants: a character that takes two places on a terminal counts as two, one that takes
-none as none (UAX 11); no cell draws on the terminal; cells are cut only to fit a terminal, and what
-is cut ends with an ellipsis. Example: `Table(("c", "n"), (False, True), 80).fit(rows)`.
-"""
+"""Rows as a table for people, and the sentences below it."""
 
 from __future__ import annotations
 
@@ -12,9 +6,18 @@ import unicodedata
 from typing import TYPE_CHECKING, Final
 
 from constat.cli.output import safe
+from constat.cli.results import NOT_ONE, conflict_text, not_one_text
+from constat.evaluation import Verdict
+from constat.logic import NullCell, display_value
+from constat.session import Settled
+from constat.session.answers import Computed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+
+    from constat.cli.row_formats import Shown
+    from constat.session import AnswerRow, Answers
+    from constat.session.answers import RowCheck, RowVerdict
 
 _GAP: Final = "  "
 _LEAST: Final = 4
@@ -94,3 +97,176 @@ def shortened(text: str, most: int) -> str:
             break
         kept.append(character)
     return "".join(kept) + _ELLIPSIS
+
+
+# Whether there may be more answers is always said, with the reasons and a goal to ask for each;
+# what was left out is counted.
+
+_MOST_REASONS: Final = 8
+_MOST_ASSUMPTIONS: Final = 20
+
+
+class Cells:
+    """How rows become cells: the verdict is a column where it is not the same for all."""
+
+    def __init__(self, shown: Shown) -> None:
+        self._shown = shown
+        answers = shown.answers
+        self._verdicts = not answers.alike
+        self._numbers = {one: place for place, one in enumerate(answers.assumptions, start=1)}
+        names = [column.name for column in shown.columns]
+        extra = dict(zip(("verdict", "confidence"), shown.extra(), strict=False))
+        if self._verdicts:
+            names.append(extra["verdict"])
+        if shown.confidence:
+            names.append(extra["confidence"])
+        self.names = tuple(names)
+        flags = [column.kind.numeric for column in shown.columns]
+        self.numbers = (*flags, *([False] if self._verdicts else []), *[True] * shown.confidence)
+
+    def __iter__(self) -> Iterator[tuple[str, ...]]:
+        return map(self._cells, self._shown.rows)
+
+    def _cells(self, row: AnswerRow) -> tuple[str, ...]:
+        kinds = [column.kind for column in self._shown.columns]
+        values = zip(self._shown.values(row), kinds, strict=True)
+        cells = [
+            "?" if isinstance(value, NullCell) else display_value(value, kind)
+            for value, kind in values
+        ]
+        if self._verdicts:
+            cells.append(self._verdict(row))
+        if self._shown.confidence:
+            cells.append("" if row.confidence is None else f"{row.confidence:f}")
+        return tuple(cells)
+
+    def _verdict(self, row: AnswerRow) -> str:
+        if row.verdict not in {Verdict.PROVED_UNDER, Computed.UNDER}:
+            return str(row.verdict.value)
+        known = [self._numbers[one] for one in row.assumptions if one in self._numbers]
+        word = row.verdict.value.replace("_", " ")
+        return f"{word} {', '.join(map(str, known))}".rstrip()
+
+
+def ground_text(answers: Answers) -> str:
+    """Say what became of a query without variables, and how to see why."""
+    if answers.in_bulk and not len(answers):
+        return (
+            f"COMPUTED not to hold, not checked: {answers.query}\n"
+            "A query without variables: `constat prove` decides it."
+        )
+    verdict: RowVerdict
+    if len(answers):
+        verdict = answers.rows[0].verdict
+    elif answers.settled is Settled.UNDER:
+        verdict = Verdict.DISPROVED_UNDER
+    else:
+        verdict = Verdict.DISPROVED
+    told = conflict_text(answers.conflicts)
+    why = "A query without variables: `constat prove` shows why."
+    return f"{verdict.label}: {answers.query}{told}\n{why}"
+
+
+def summary(shown: Shown, left_out: int) -> Iterator[str]:
+    """Yield the lines below a table, or beside rows that other programs read."""
+    answers = shown.answers
+    if answers.columns:
+        yield f"{_counts(answers)}. {_whole(answers)}"
+    if answers.fewest is not None and answers.fewest < len(answers):
+        yield "rows that differ only in what is unknown may be one row"
+    if answers.check is not None:
+        yield from _checked(answers.check, len(answers))
+    if left_out:
+        yield f"{left_out:,} of them {'is' if left_out == 1 else 'are'} not shown"
+    if answers.snapshot == NOT_ONE:
+        yield not_one_text()
+    yield from _assumptions(answers)
+    yield from _reasons(answers)
+    yield from _conflicts(answers)
+
+
+def _checked(check: RowCheck, total: int) -> Iterator[str]:
+    """Say what became of a check."""
+    for one in check.differences:
+        yield f"DIFFERENCE: {one.goal} was {one.said}, and {one.reason}; it is not shown"
+    if check.differences:
+        yield (
+            "bulk evaluation is wrong there, or a source was written in between; please report it "
+            "with the output of `constat prove`"
+        )
+    count = len(check.proved)
+    rest = total - count
+    noun = "row was" if count == 1 else "rows were"
+    yield f"checked: {count:,} {noun} proved, each by a certificate of its own" + (
+        f"; that says nothing of the other {rest:,}" if rest > 0 else ""
+    )
+
+
+def _counts(answers: Answers) -> str:
+    total = len(answers)
+    if not total:
+        return "No answers"
+    kinds: tuple[tuple[RowVerdict, str], ...] = (
+        (Verdict.PROVED, "proved"),
+        (Verdict.PROVED_UNDER, "proved under assumptions"),
+        (Computed.CERTAIN, "computed, not checked"),
+        (Computed.UNDER, "computed under assumptions, not checked"),
+        (Verdict.UNRESOLVED, "unresolved"),
+    )
+    parts = [(answers.count(verdict), words) for verdict, words in kinds]
+    parts = [(count, words) for count, words in parts if count]
+    noun = "answer" if total == 1 else "answers"
+    least = total if answers.fewest is None else answers.fewest
+    shown = f"{total:,}" if least == total else f"{least:,} to {total:,}"
+    if len(parts) == 1:
+        return f"{shown} {noun}, {'' if total == 1 else 'all '}{parts[0][1]}"
+    return f"{shown} {noun}: " + ", ".join(f"{count:,} {words}" for count, words in parts)
+
+
+def _whole(answers: Answers) -> str:
+    others = "no others were found" if answers.in_bulk else "there are no others"
+    if answers.settled is Settled.FOR_CERTAIN:
+        if len(answers):
+            return f"{others.capitalize()}."
+        return "None was found." if answers.in_bulk else "There is none."
+    if answers.settled is Settled.UNDER:
+        return f"Under the assumptions below {others}."
+    if answers.open_shapes or answers.stopped:
+        return "There may be more answers."
+    return f"{others.capitalize()}, but not all of these are decided."
+
+
+def _assumptions(answers: Answers) -> Iterator[str]:
+    if not answers.assumptions:
+        return
+    yield "assumptions:"
+    for number, one in enumerate(answers.assumptions[:_MOST_ASSUMPTIONS], start=1):
+        yield f"  {number}. {one.text}"
+    more = len(answers.assumptions) - _MOST_ASSUMPTIONS
+    if more > 0:
+        yield f"  and {more:,} more; `--format json` lists them"
+
+
+def _reasons(answers: Answers) -> Iterator[str]:
+    if not answers.reasons:
+        return
+    yield "not known:"
+    for one in answers.reasons[:_MOST_REASONS]:
+        times = f" ({one.count:,} times)" if one.count > 1 else ""
+        yield f"  {one.predicate}: {one.reason}{times}"
+        if one.goal and not one.reason.startswith("rule "):
+            yield f"    ask for it, or state a fact: {one.goal}"
+        elif one.goal:
+            yield f"    with {one.goal}"
+    more = len(answers.reasons) - _MOST_REASONS
+    if more > 0:
+        yield f"  and {more:,} more reasons; `--format json` lists them"
+
+
+def _conflicts(answers: Answers) -> Iterator[str]:
+    conflicts = answers.conflicts if answers.columns else ()
+    if conflicts:
+        yield "different values for one key:"
+        yield from (f"  {one}" for one in conflicts[:_MOST_REASONS])
+    if len(conflicts) > _MOST_REASONS:
+        yield f"  and {len(conflicts) - _MOST_REASONS:,} more; `--format json` lists them"

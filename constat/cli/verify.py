@@ -15,14 +15,14 @@ import click
 
 from constat.check import check_certificate
 from constat.check.canonical import MAX_BYTES
-from constat.cli.asking import project_option
 from constat.cli.files import read_file
-from constat.cli.helping import PlainCommand, format_option
+from constat.cli.groups import PlainCommand, format_option
+from constat.cli.options import project_option
 from constat.cli.output import note, write, write_json
 
 if TYPE_CHECKING:
     from constat.check import Report
-    from constat.cli.verify_more import Asked
+    from constat.cli.verify_project import Asked
 
 _MEANINGS = ("produced", "approved", "reviewed", "audited")
 
@@ -136,7 +136,7 @@ def command(
     if not source and not any(questions.values()):
         return _check(file, check_certificate(certificate, pin=pin, trusted=trusted), form)
     # The checker alone starts faster than the engine and the ciphers, which only these need.
-    more: Any = importlib.import_module("constat.cli.verify_more")
+    more: Any = importlib.import_module("constat.cli.verify_project")
     asked: Asked = more.Asked(
         file=file, pin=pin, trusted=trusted, project=project, source=source, **questions
     )

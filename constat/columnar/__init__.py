@@ -15,7 +15,10 @@ import constat.evaluation.processor as _processor
 _processor.load_numpy()
 
 from constat.columnar.arrays import Columns  # noqa: E402  numpy is loaded above, in the right way
-from constat.columnar.refusals import refusal  # noqa: E402  as above
-from constat.columnar.stage import Tuning, run_stage  # noqa: E402  as above
+from constat.columnar.stage import (  # noqa: E402  as above
+    Tuning,
+    refusal,
+    run_stage,
+)
 
 __all__ = ["Columns", "Tuning", "refusal", "run_stage"]

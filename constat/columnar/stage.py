@@ -1,34 +1,317 @@
-"""One stage computed: finished relations in, the relations of the stage out.
-
-Invariant: the result is exact or an exception is raised (`StrategyError`, `ResourceError`, or
-whatever `check` raises); nothing partial is ever given.
-"""
+"""One stage computed in semi-naive rounds, or refused with the reason."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Protocol
 
 import numpy as np
 
-from constat.columnar.arithmetic import NumberOf, encode
-from constat.columnar.arrays import Columns
-from constat.columnar.bitmaps import Bitmap, matrix_bits
-from constat.columnar.bounds import Bounds
-from constat.columnar.chains import Chain, choose_rows, find_chain
-from constat.columnar.domains import find_domains
-from constat.columnar.indexes import Finished, Growing, Readable
-from constat.columnar.packing import Domain, Packing, Widths
-from constat.columnar.preparation import Preparation, Prepared
-from constat.columnar.products import JOINED, Chained, Partners
-from constat.columnar.refusals import refusal
-from constat.columnar.renumbering import renumber
-from constat.columnar.rounds import Own, Rounds
-from constat.columnar.runs import Runs
-from constat.evaluation.bulk import Resources, StageReport, StrategyError
-from constat.evaluation.events import Observer, ignore_event
-from constat.plan.forward import ForwardPlan, Stage, Strategy
+from constat.columnar.arrays import Array, Bounds, Columns, Domain, Packing, Widths
+from constat.columnar.bits import Bitmap, matrix_bits
+from constat.columnar.domains import (
+    COMPARISONS,
+    FUNCTIONS,
+    NumberOf,
+    encode,
+    find_domains,
+    renumber,
+)
+from constat.columnar.products import JOINED, Chain, Chained, Partners, choose_rows, find_chain
+from constat.columnar.relations import Finished, Growing, Readable, Runs
+from constat.columnar.steps import Preparation, Prepared, Seen, When
+from constat.evaluation.bulk import PipelineReport, Resources, StageReport, StrategyError
+from constat.evaluation.events import Observer, RoundFinished, ignore_event
+from constat.logic import Kind
+from constat.plan import Absence, Call, Compute, Expression, Filter, Fold, Join, Step
+from constat.plan.forward import ForwardPlan, Pipeline, Relation, Stage, Strategy
+
+# What is not refused here is computed exactly or raises `StrategyError`.
+
+_INTEGERS: Final = frozenset({Kind.NUMBER, Kind.UNSIGNED})
+_STRATEGIES: Final = frozenset({Strategy.BITMAP, Strategy.RUNS})
+_FOLDS: Final = frozenset({"count", "sum", "min", "max"})
+_PAIR: Final = 2
+
+
+def refusal(
+    stage: Stage, relations: Mapping[str, Relation], strategy: Strategy = Strategy.RUNS
+) -> str:
+    """Why the stage cannot be computed this way; empty where it can."""
+    return next(_reasons(stage, relations, strategy), "")
+
+
+def _reasons(stage: Stage, relations: Mapping[str, Relation], strategy: Strategy) -> Iterator[str]:
+    if strategy not in _STRATEGIES:
+        yield f"{strategy.value} is no strategy of the columnar back end"
+    arities = [relations[name].arity for name in stage.predicates]
+    if strategy is Strategy.BITMAP and all(arity > _PAIR for arity in arities):
+        yield "no relation of the stage has at most two columns"
+    pipelines = (*stage.base, *stage.recursive)
+    read = {name for one in pipelines for name in _predicates(one.plan.steps)}
+    for name in (*stage.predicates, *sorted(read)):
+        yield from _relation_reasons(relations[name])
+    for pipeline in pipelines:
+        for expression in pipeline.plan.head:
+            yield from _expression_reasons(expression)
+        for step in pipeline.plan.steps:
+            yield from _step_reasons(step)
+        yield from _layout_reasons(pipeline)
+
+
+def _relation_reasons(relation: Relation) -> Iterator[str]:
+    if not relation.arity:
+        yield f"{relation.name} has no columns"
+    for kind, encoded in zip(relation.kinds, relation.encoded, strict=True):
+        if not encoded and kind not in _INTEGERS:
+            yield f"{relation.name} has a {kind.value} column that is not encoded"
+
+
+def _layout_reasons(pipeline: Pipeline) -> Iterator[str]:
+    for layout in (pipeline.layout, *pipeline.inner.values()):
+        for slot, kind in enumerate(layout.kinds):
+            if kind not in _INTEGERS and slot not in layout.encoded:
+                yield f"a {kind.value} value is not encoded"
+
+
+def _predicates(steps: tuple[Step, ...]) -> Iterator[str]:
+    for step in steps:
+        match step:
+            case Join() | Absence():
+                yield step.predicate
+            case Fold():
+                yield from _predicates(step.steps)
+            case Filter() | Compute():
+                pass
+
+
+def _step_reasons(step: Step) -> Iterator[str]:
+    match step:
+        case Filter(operator, left, right, kind):
+            if operator not in COMPARISONS or (kind not in _INTEGERS and operator not in "!="):
+                yield f"`{operator}` of {kind.value} values is not computed on columns"
+            yield from _expression_reasons(left)
+            yield from _expression_reasons(right)
+        case Compute(expression):
+            yield from _expression_reasons(expression)
+        case Fold():
+            yield from _fold_reasons(step)
+        case Join() | Absence():
+            pass
+
+
+def _fold_reasons(step: Fold) -> Iterator[str]:
+    integers = step.function == "count" or step.kind in _INTEGERS
+    if step.function not in _FOLDS or not integers:
+        kind = "" if step.kind is None else f" of {step.kind.value} values"
+        yield f"{step.function}{kind} is not computed on columns"
+    if step.target is not None:
+        yield from _expression_reasons(step.target)
+    if step.threshold is not None:
+        yield from _expression_reasons(step.threshold.bound)
+    for inner in step.steps:
+        # An aggregate inside an aggregate does not exist in the language.
+        yield from _step_reasons(inner)
+
+
+def _expression_reasons(expression: Expression) -> Iterator[str]:
+    if isinstance(expression, Call):
+        kinds = {*expression.parameters, expression.result}
+        if expression.function not in FUNCTIONS or not kinds <= _INTEGERS:
+            kind = expression.result.value
+            yield f"`{expression.function}` giving {kind} is not computed on columns"
+        for argument in expression.arguments:
+            yield from _expression_reasons(argument)
+
+
+# All pipelines of a round read the rows of earlier rounds only, so that a row's stamp is the least
+# height of its proofs within the stage (with bitmaps only where stamps are asked for).
+# See Abiteboul, Hull and Vianu, Foundations of Databases, section 13.1 (semi-naive evaluation).
+
+
+class Store(Protocol):
+    """Where the rows of a relation are kept apart from each other."""
+
+    rows: int
+
+    @property
+    def size(self) -> int:
+        """Bytes held."""
+        ...
+
+    def offer(self, columns: Sequence[Array]) -> None:
+        """Take candidates; repetitions and known rows are welcome."""
+        ...
+
+    def close(self) -> int:
+        """End a round: how many rows are new."""
+        ...
+
+    def delta(self) -> Columns:
+        """The new rows of the last round, each once."""
+        ...
+
+    def columns(self) -> Columns:
+        """All rows."""
+        ...
+
+
+# Sizes are taken anew after so many new rows, and at the end.
+_MEASURED_EACH: Final = 1 << 15
+
+
+@dataclass(slots=True)
+class Own:
+    """A relation of the stage: its rows, and how joins see them."""
+
+    store: Store
+    growing: Growing
+    stamped: list[tuple[int, Columns]] = field(default_factory=list)
+
+    def close(self, number: int, bounds: Bounds, *, stamps: bool) -> int:
+        """End a round; give how many rows are new."""
+        fresh = self.store.close()
+        if self.growing.asked or stamps:
+            bounds.need(fresh * self.growing.bytes_per_row, "the new rows of a round")
+            columns = self.store.delta()
+            if stamps and fresh:
+                self.stamped.append((number, columns))
+            self.growing.turn(columns)
+        return fresh
+
+    @property
+    def size(self) -> int:
+        """Bytes held."""
+        stamped = sum(array.nbytes for _, columns in self.stamped for array in columns)
+        return self.store.size + self.growing.size + stamped
+
+    def result(self, *, stamps: bool) -> Columns:
+        """All rows; with stamps the round of each as one more column."""
+        if not stamps:
+            return self.store.columns()
+        arity = len(self.store.columns())
+        if not self.stamped:
+            return tuple(np.empty(0, np.int64) for _ in range(arity + 1))
+        joined = [
+            np.concatenate([columns[place] for _, columns in self.stamped])
+            for place in range(arity)
+        ]
+        rounds = [np.full(len(columns[0]), number, np.int64) for number, columns in self.stamped]
+        return (*joined, np.concatenate(rounds))
+
+
+@dataclass(slots=True)
+class Work:
+    """What one pipeline did so far."""
+
+    rows: list[int]
+    seconds: float = 0.0
+
+
+class Rounds:
+    """Runs the pipelines of a stage to the fixpoint."""
+
+    def __init__(
+        self,
+        own: Mapping[str, Own],
+        pipelines: Sequence[Prepared | Chained],
+        bounds: Bounds,
+        observe: Observer,
+        *,
+        stamps: bool,
+        analyze: bool,
+    ) -> None:
+        self._own = own
+        self._pipelines = pipelines
+        self._bounds = bounds
+        self._observe = observe
+        self._stamps = stamps
+        self._analyze = analyze
+        self._work: dict[int, Work] = {}
+        self._variable = 0
+        self._unmeasured = _MEASURED_EACH
+        self.rounds = 0
+
+    def run(self) -> None:
+        """Compute the base, then rounds until nothing is new."""
+        self._pass({When.BASE})
+        fresh = self._close(0)
+        first = any(one.when is When.FIRST for one in self._pipelines)
+        recursive = any(one.when is not When.BASE for one in self._pipelines)
+        number = 1
+        while recursive and (fresh or (first and number == 1)):
+            self._pass({When.EACH, When.FIRST if number == 1 else When.LATER})
+            fresh = self._close(number)
+            number += 1
+
+    def _pass(self, when: set[When]) -> None:
+        for prepared in self._pipelines:
+            if prepared.when in when:
+                self._bounds.tick()
+                self._fire(prepared)
+
+    def _fire(self, prepared: Prepared | Chained) -> None:
+        if not self._analyze:
+            self._run(prepared, None)
+            return
+        steps = len(prepared.pipeline.plan.steps)
+        work = self._work.setdefault(id(prepared.pipeline), Work([0] * steps))
+        started = time.perf_counter()
+
+        def seen(place: int, count: int) -> None:
+            work.rows[place] += count
+
+        self._run(prepared, seen)
+        work.seconds += time.perf_counter() - started
+
+    def _run(self, prepared: Prepared | Chained, seen: Seen | None) -> None:
+        if isinstance(prepared, Chained):
+            prepared.fire(seen)
+            return
+        store = self._own[prepared.pipeline.head].store
+        for columns in prepared.rows(self._bounds, seen):
+            store.offer(columns)
+
+    def _close(self, number: int) -> int:
+        fresh = 0
+        for own in self._own.values():
+            fresh += own.close(number, self._bounds, stamps=self._stamps)
+            self._bounds.count(own.store.rows, self.rounds)
+        self._measure(fresh)
+        if fresh:
+            self.rounds += 1
+            self._observe(RoundFinished(tuple(self._own), self.rounds, fresh))
+        return fresh
+
+    def _measure(self, fresh: int) -> None:
+        self._unmeasured += fresh
+        if self._unmeasured >= _MEASURED_EACH or not fresh:
+            self._unmeasured = 0
+            now = sum(one.size for one in self._own.values())
+            self._bounds.held += now - self._variable
+            self._variable = now
+
+    @property
+    def size(self) -> int:
+        """Bytes of the relations where they lie."""
+        return self._variable
+
+    def reports(self) -> tuple[PipelineReport, ...]:
+        """What each pipeline did, where that was measured."""
+        found: dict[int, PipelineReport] = {}
+        for prepared in self._pipelines:
+            work = self._work.get(id(prepared.pipeline))
+            if work is not None:
+                rule = prepared.pipeline.plan.rule
+                report = PipelineReport(rule, tuple(work.rows), work.seconds)
+                found[id(prepared.pipeline)] = report
+        return tuple(found.values())
+
+
+# The result is exact or an exception is raised (`StrategyError`, `ResourceError`, or whatever
+# `check` raises); nothing partial is ever given.
 
 
 def _never() -> None:
@@ -50,7 +333,6 @@ class Tuning:
     joined: float = JOINED
 
 
-_PAIR: Final = 2
 # A round may need as much again for new rows, and for a product.
 _MATRICES: Final = 3
 # The difference of any two values below this size fits in 64 bits, with room to add a third.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from constat.engine.lazy import LazyEngine, LazyOutcome
-from constat.engine.null_cells import told_apart
+from constat.engine.goal_engine import LazyEngine, LazyOutcome
+from constat.engine.relation import told_apart
 
 __all__ = ["LazyEngine", "LazyOutcome", "told_apart"]

@@ -1,34 +1,84 @@
-"""The fixpoint of a recursive component, semi-naive and driven by demand.
-
-Rows live through three stages: *added* in this round (not yet visible), *recent* (joined with
-everything that waits for them), and *stable*. Every rule is cut at its recursive literals; the
-bindings that reach one are kept there (`Waiting`), so that a binding meets the rows it found when
-it came and, later, each row that is new. Demands of recursive literals become new keys of the
-component's own procedures. What lies below is complete before it is used, because it is requested
-and waited for. The assignments of a threshold over the component itself are found in the same
-way, by a chain of steps of its own that ends in `Totals`: only groups with new rows are summed.
-
-Invariant at the end of `run`: no key is pending and no row is recent, so every demanded pattern
-is complete. See Balbin and Ramamohanarao, A generalization of the differential approach to
-recursive query evaluation (1987).
-"""
+"""The fixpoint of a recursive component, semi-naive and driven by demand."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from constat.engine.batch import Batch, Binding, widest
-from constat.engine.firing import heads, start
+from constat.engine.batch import Batch, Binding, reads_hole, value_of, widest
 from constat.engine.joins import Waiting, join
-from constat.engine.procedures import Procedures
 from constat.engine.relation import tuple_getter
-from constat.engine.state import State
-from constat.engine.steps import Request, Steps, inside
-from constat.engine.totals import Totals
-from constat.evaluation import ABSENT, LimitReachedError, RoundFinished
-from constat.logic import OpenRow, Row
-from constat.plan import Beyond, Columns, Fold, Join, Procedure, RulePlan, Step
+from constat.engine.state import Procedures, State
+from constat.engine.steps import Request, Steps, Totals, inside
+from constat.evaluation import ABSENT, ACCEPTED, POSSIBLE, LimitReachedError, RoundFinished
+from constat.logic import OPEN, EvaluationError, OpenRow, Row
+from constat.plan import Beyond, Columns, Expression, Fold, Join, Procedure, RulePlan, Slot, Step
+
+if TYPE_CHECKING:
+    from constat.logic import Slot as SlotValue
+
+
+def start(rule: RulePlan, keys: Iterable[Row]) -> Batch:
+    """The first bindings of a rule.
+
+    A key and the rule's constants, where the head can match the key.
+    """
+    bindings: list[Binding] = [key + rule.constants for key in keys]
+    for one, other in rule.checks:
+        bindings = [binding for binding in bindings if binding[one] == binding[other]]
+    return Batch(bindings)
+
+
+def heads(rule: RulePlan, batch: Batch, state: State) -> tuple[set[Row], list[tuple[OpenRow, int]]]:
+    """The head rows of a finished batch: certain ones and weaker ones.
+
+    An assumed rule gives no certain rows.
+    """
+    over = state.clock.over
+    weak = [(_open_row(rule, binding, state), strength) for binding, strength in over(batch.weak)]
+    if all(isinstance(one, Slot) for one in rule.head):
+        getter = tuple_getter([one.place for one in rule.head if isinstance(one, Slot)])
+        sure = set(map(getter, over(batch.sure)))
+    else:
+        rows = [_open_row(rule, binding, state) for binding in over(batch.sure)]
+        sure = {row for row in rows if OPEN not in row}
+        weak.extend((row, POSSIBLE) for row in rows if OPEN in row)
+    if rule.assumed:
+        weak.extend((row, ACCEPTED) for row in sure)
+        weak = [(row, min(strength, ACCEPTED)) for row, strength in weak]
+        sure = set()
+    weak = [(row, min(strength, POSSIBLE) if OPEN in row else strength) for row, strength in weak]
+    return sure, weak  # type: ignore[return-value]  # certain bindings hold no placeholder
+
+
+def _open_row(rule: RulePlan, binding: Binding, state: State) -> OpenRow:
+    return tuple(_slot(one, rule, binding, state) for one in rule.head)
+
+
+def _slot(expression: Expression, rule: RulePlan, binding: Binding, state: State) -> SlotValue:
+    if isinstance(expression, Slot):
+        return binding[expression.place]
+    if reads_hole(expression, binding):
+        return OPEN
+    try:
+        return value_of(expression, state.texts)(binding)
+    except EvaluationError as error:
+        state.fail(rule, binding, str(error))
+        return OPEN
+
+
+# Rows live through three stages: *added* in this round (not yet visible), *recent* (joined with
+# everything that waits for them), and *stable*. Every rule is cut at its recursive literals; the
+# bindings that reach one are kept there (`Waiting`), so that a binding meets the rows it found
+# when it came and, later, each row that is new. Demands of recursive literals become new keys of
+# the component's own procedures. What lies below is complete before it is used, because it is
+# requested and waited for. The assignments of a threshold over the component itself are found in
+# the same way, by a chain of steps of its own that ends in `Totals`: only groups with new rows are
+# summed.
+# Invariant at the end of `run`: no key is pending and no row is recent, so every demanded pattern
+# is complete. See Balbin and Ramamohanarao, A generalization of the differential approach to
+# recursive query evaluation (1987).
 
 _MANY = 64
 """From this many weak bindings on it pays to look for those that say nothing of their own."""

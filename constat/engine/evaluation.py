@@ -11,13 +11,9 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator
 
 from constat.analysis import AnalysedProgram
-from constat.engine.component import Component
-from constat.engine.firing import heads, start
-from constat.engine.null_cells import has_hole
-from constat.engine.procedures import Procedures
-from constat.engine.relation import Columns, Relation
-from constat.engine.served import Served
-from constat.engine.state import State
+from constat.engine.component import Component, heads, start
+from constat.engine.relation import Columns, Relation, has_hole
+from constat.engine.state import Procedures, Served, State
 from constat.engine.steps import Request, Steps
 from constat.evaluation import ABSENT, CERTAIN, POSSIBLE, LimitReachedError
 from constat.logic import Atom, Constant, OpenRow, Row, Slot, Term, Variable, is_wildcard

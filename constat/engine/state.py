@@ -1,22 +1,25 @@
-"""Everything one evaluation knows: relations, what was asked, calls made, limits.
-
-Also the only place where answers from outside become rows: an answer that does not speak for a
-demanded key leaves it open.
-"""
+"""Everything one evaluation knows: relations, procedures, what was asked, calls, limits."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+import time
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from threading import Thread
 
 from constat.analysis import AnalysedProgram
-from constat.engine.asking import ask_together
 from constat.engine.batch import Batch
-from constat.engine.null_cells import has_hole, has_null, is_hole
-from constat.engine.relation import Columns, Relation
-from constat.engine.served import Served
-from constat.engine.texts import Texts
+from constat.engine.relation import (
+    Columns,
+    Relation,
+    Texts,
+    has_hole,
+    has_null,
+    is_hole,
+    tuple_getter,
+)
 from constat.evaluation import (
     ACCEPTED,
     CONCEIVABLE,
@@ -29,6 +32,7 @@ from constat.evaluation import (
     ConcurrentPredicate,
     Demand,
     Event,
+    ExternalPredicate,
     Externals,
     Failure,
     LimitReachedError,
@@ -37,7 +41,159 @@ from constat.evaluation import (
     Portion,
 )
 from constat.logic import OPEN, NullCell, OpenRow, Row, display_value
-from constat.plan import Absence, GroundFact, Join, RulePlan
+from constat.plan import Absence, GroundFact, Join, Plan, Procedure, ProcedureKey, RulePlan, adorn
+
+
+class Procedures:
+    """Finds the procedure for bound columns of a derived predicate.
+
+    A plan has those that constants and variables of the text ask for. A premise that nobody knows
+    asks with fewer columns; such a procedure is planned when it is asked for.
+    """
+
+    def __init__(self, program: AnalysedProgram, plan: Plan) -> None:
+        self.plan = plan
+        self.known: dict[ProcedureKey, Procedure] = dict(plan.procedures)
+        self._program = program
+
+    def find(self, predicate: str, columns: Columns) -> Procedure | None:
+        """Give the procedure for these columns; `None` where no rule derives the predicate."""
+        if predicate not in self.plan.component:
+            return None
+        key = (predicate, columns)
+        if key not in self.known:
+            self.known = adorn(self._program, key, self.plan.costs, self.known)
+        return self.known.get(key)
+
+    def get(self, predicate: str, columns: Columns) -> Procedure:
+        """Give the procedure of a predicate that rules derive."""
+        found = self.find(predicate, columns)
+        if found is None:
+            raise KeyError((predicate, columns))
+        return found
+
+
+# A served pattern is complete: every row that matches it is in the relation (derived as far as the
+# rules go, fetched as far as the sources told). A wider pattern serves a narrower one, never the
+# reverse. Once a pattern is complete, what might exist for it is known: an open row that a wider
+# question brings later says nothing new about it, and would make a proof that was found forget
+# why.
+
+
+class Served:
+    """The keys asked for, by the columns they bind, with the stamp at which each was complete."""
+
+    def __init__(self) -> None:
+        self._keys: dict[Columns, dict[Row, float]] = {}
+
+    def missing(self, columns: Columns, keys: Iterable[Row]) -> list[Row]:
+        """The keys that no served pattern covers."""
+        left = list(keys)
+        for wide, served in self._keys.items():
+            if not left:
+                break
+            if wide == columns:
+                left = [key for key in left if key not in served]
+            elif set(wide) <= set(columns):
+                project = tuple_getter([columns.index(column) for column in wide])
+                left = [key for key in left if project(key) not in served]
+        return left
+
+    def covers(self, columns: Columns, key: Row) -> bool:
+        """Whether the pattern is served."""
+        return not self.missing(columns, (key,))
+
+    def add(self, columns: Columns, keys: Iterable[Row]) -> None:
+        """Record that keys were asked for; they are not complete yet."""
+        asked = self._keys.setdefault(columns, {})
+        for key in keys:
+            asked.setdefault(key, math.inf)
+
+    def complete(self, columns: Columns, keys: Iterable[Row], stamp: int) -> None:
+        """Record that everything about these keys is there; the first time counts."""
+        asked = self._keys.get(columns, {})
+        for key in keys:
+            # What was forgotten meanwhile is not complete.
+            if asked.get(key) == math.inf:
+                asked[key] = stamp
+
+    def completed(self, columns: Columns, key: Row) -> float:
+        """The earliest stamp at which everything about a pattern was there; infinite before."""
+        first = math.inf
+        for wide, asked in self._keys.items():
+            if wide == columns:
+                first = min(first, asked.get(key, math.inf))
+            elif set(wide) <= set(columns):
+                project = tuple_getter([columns.index(column) for column in wide])
+                first = min(first, asked.get(project(key), math.inf))  # type: ignore[arg-type]  # values of a key
+        return first
+
+    @property
+    def whole(self) -> bool:
+        """Whether everything was asked for, complete or not."""
+        return bool(self._keys.get(()))
+
+    def narrow_no_more(self) -> None:
+        """Forget the keys that are not complete yet, where everything was asked for meanwhile."""
+        for columns in [one for one in self._keys if one]:
+            kept = {key: at for key, at in self._keys[columns].items() if at < math.inf}
+            self._keys[columns] = kept
+
+    def clear(self) -> None:
+        """Forget everything: the relation may be incomplete."""
+        self._keys.clear()
+
+    def entries(self) -> Iterator[tuple[Columns, frozenset[Row]]]:
+        """All keys by columns."""
+        for columns, keys in self._keys.items():
+            yield columns, frozenset(keys)
+
+
+Asked = tuple[ExternalPredicate | None, Demand]
+
+
+class _Asking:
+    """One demand under way."""
+
+    def __init__(self, asked: Asked) -> None:
+        self._external, self._demand = asked
+        self.answer = Answer()
+        self.seconds = 0.0
+        self.problem: BaseException | None = None
+
+    def run(self) -> None:
+        """Ask; without a predicate outside nothing is known."""
+        before = time.monotonic()
+        try:
+            if self._external is not None:
+                self.answer = self._external.answer(self._demand)
+        except BaseException as problem:  # noqa: BLE001  raised again where the answer is wanted
+            self.problem = problem
+        self.seconds = time.monotonic() - before
+
+
+def ask_together(demands: Sequence[Asked]) -> list[tuple[Answer, float]]:
+    """Ask all and wait; the last one is asked in the calling thread."""
+    askings = [_Asking(one) for one in demands]
+    # Daemons: a program that was interrupted ends without waiting for a far source.
+    threads = [Thread(target=asking.run, daemon=True) for asking in askings[:-1]]
+    for thread in threads:
+        thread.start()
+    if askings:
+        last = askings[-1]
+        last.run()
+        if isinstance(last.problem, KeyboardInterrupt):
+            raise last.problem
+    for thread in threads:
+        thread.join()
+    for asking in askings:
+        if asking.problem is not None:
+            raise asking.problem
+    return [(asking.answer, asking.seconds) for asking in askings]
+
+
+# Also the only place where answers from outside become rows: an answer that does not speak for a
+# demanded key leaves it open.
 
 MAX_FAILURES = 100
 FAR = 100

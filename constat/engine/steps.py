@@ -1,29 +1,345 @@
-"""The steps of a rule, each executed on a whole batch of bindings.
-
-In: a step and a batch. Out: the next batch. Where a step needs rows that were not asked for yet
-it *yields* a `Request` and goes on when that has been completed; a driver with its own stack
-answers (see `evaluation`), so that deep rule chains cost heap and not call stack. Negated and
-aggregated predicates are therefore complete before they are used (semantics 14).
-"""
+"""The steps of a rule on a whole batch of bindings: joins, aggregates, totals."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable
-from dataclasses import dataclass, replace
-from typing import assert_never
+from collections.abc import Callable, Generator, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from typing import assert_never, cast
 
-from constat.engine.aggregates import Groups
-from constat.engine.batch import Batch, Binding, Weak
-from constat.engine.expressions import reads_hole, reads_open, same_label, test_of, value_of
-from constat.engine.joins import join
-from constat.engine.null_cells import has_hole, is_hole
-from constat.engine.products import Finder, pairs
-from constat.engine.relation import Columns, assign, key_getter, tuple_getter
+from constat.engine.batch import (
+    Batch,
+    Binding,
+    Weak,
+    reads_hole,
+    reads_open,
+    same_label,
+    strongest,
+    test_of,
+    value_of,
+    values_of,
+)
+from constat.engine.joins import Finder, join, pairs
+from constat.engine.relation import (
+    Columns,
+    Texts,
+    are_distinct,
+    assign,
+    has_hole,
+    is_doubtful,
+    is_hole,
+    key_getter,
+    told_apart,
+    tuple_getter,
+)
 from constat.engine.state import State
-from constat.engine.totals import NO_VALUE
-from constat.evaluation import ABSENT, CERTAIN, POSSIBLE, LimitReachedError
-from constat.logic import OPEN, EvaluationError, Row
-from constat.plan import Absence, Compute, Filter, Fold, Join, RulePlan, Slot, Step
+from constat.evaluation import (
+    ABSENT,
+    ACCEPTED,
+    CERTAIN,
+    CONCEIVABLE,
+    POSSIBLE,
+    UNTIMED,
+    Clock,
+    LimitReachedError,
+)
+from constat.logic import OPEN, EvaluationError, Row, Slot, Value, add_exactly, fold, is_beyond
+from constat.plan import Absence, Beyond, Compute, Expression, Filter, Fold, Join, RulePlan, Step
+from constat.plan import Slot as PlanSlot
+
+Fail = Callable[[str], None]
+
+
+class Groups:
+    """The assignments of an aggregate, by group."""
+
+    def __init__(  # noqa: PLR0913  what an aggregate is folded from
+        self,
+        step: Fold,
+        groups: set[tuple[Value, ...]],
+        inner: Batch,
+        fail: Fail,
+        texts: Texts,
+        *,
+        nulls: bool = False,
+        clock: Clock = UNTIMED,
+    ) -> None:
+        self._nulls = nulls
+        self._step = step
+        self._fail = fail
+        self._texts = texts
+        self._over = clock.over
+        self._width = len(step.group)
+        self._sure: dict[Binding, dict[Binding, Binding]] = {group: {} for group in groups}
+        self._weak: dict[Binding, dict[Binding, tuple[Binding, int]]] = {}
+        self._folded: dict[Binding, list[tuple[Slot, int]]] = {}
+        self._sort(inner)
+
+    def _sort(self, inner: Batch) -> None:
+        width = self._width
+        distinct = tuple_getter(self._step.distinct)
+        if len(self._sure) == 1:
+            # All assignments are those of the one group, so nobody has to look for theirs.
+            (only,) = self._sure.values()
+            only.update(zip(map(distinct, self._over(inner.sure)), inner.sure, strict=True))
+        else:
+            for binding in self._over(inner.sure):
+                self._sure[binding[:width]][distinct(binding)] = binding
+        for binding, strength in strongest(self._over(inner.weak)).items():
+            group, assignment = binding[:width], distinct(binding)
+            if assignment in self._sure[group]:
+                continue
+            weak = self._weak.setdefault(group, {})
+            if assignment not in weak or weak[assignment][1] < strength:
+                weak[assignment] = (binding, strength)
+
+    def values(self, group: Binding) -> list[tuple[Slot, int]]:
+        """The aggregate's values for a group with their strengths.
+
+        None where an exact value does not exist.
+        """
+        folded = self._folded.get(group)
+        if folded is None:
+            folded = self._folded[group] = self._fold_group(group)
+        return folded
+
+    def _fold_group(self, group: Binding) -> list[tuple[Slot, int]]:
+        sure = list(self._sure[group].values())
+        weak = list(self._weak.get(group, {}).values())
+        if not weak:
+            return self._exact(sure, CERTAIN)
+        if any(strength == POSSIBLE for _, strength in weak):
+            return [(OPEN, POSSIBLE)]
+        accepted = sure + [binding for binding, strength in weak if strength == ACCEPTED]
+        # The hard reading does not know the assumed rows; the accepted one does.
+        return [*self._exact(accepted, ACCEPTED), (OPEN, CONCEIVABLE)]
+
+    def _is_exact(self, bindings: list[Binding]) -> bool:
+        """Whether bindings with null cells are as many in every case, or their number is no matter.
+
+        What nobody knows may make two of them one.
+        """
+        if self._step.function in {"min", "max"}:
+            return True
+        return are_distinct(list(map(tuple_getter(self._step.distinct), bindings)))
+
+    def _exact(self, bindings: list[Binding], strength: int) -> list[tuple[Slot, int]]:
+        target = self._step.target
+        try:
+            values: list[Value] | None = [1] * len(bindings)
+            if target is not None:
+                values = values_of(target, bindings, self._texts, nulls=self._nulls)
+            if values is None or (self._nulls and not self._is_exact(bindings)):
+                return [(OPEN, POSSIBLE)]
+            value = fold(self._step.function, self._step.kind, values)
+        except EvaluationError as error:
+            self._fail(str(error))
+            return [(OPEN, POSSIBLE)]
+        return [] if value is None else [(value, strength)]
+
+
+# What was given out is never taken back, because a total of rows that are certain is a lower bound
+# of the true total as long as no summand is negative.
+# Where the text does not rule negative summands out (`Beyond.proven` is false), a group is at most
+# possible until `lift`: the component calls it when nothing new can come, and then a group with a
+# summand below zero, or with one that nobody knows, stays undecided (semantics 9).
+
+TotalsFail = Callable[[Binding, str], None]
+Number = int | Decimal
+
+NO_VALUE = 0
+"""What stands in the slot of a threshold's result: nothing reads it."""
+
+
+@dataclass(slots=True)
+class _Waiter:
+    """A binding, as strong as it came; `released` is how strong it has been given out."""
+
+    strength: int
+    bound: Number
+    released: int = ABSENT
+
+
+@dataclass(slots=True)
+class _Group:
+    """`totals[s]` adds the assignments of at least strength s; negative ones add nothing.
+
+    `unknown` is the greatest strength at which there may be any number of further summands,
+    `negative` that of a summand that is, or may be, below zero.
+    """
+
+    assignments: dict[Binding, int] = field(default_factory=dict)
+    totals: list[Number] = field(default_factory=lambda: [0, 0, 0, 0])
+    waiters: dict[Binding, _Waiter] = field(default_factory=dict)
+    unknown: int = ABSENT
+    negative: int = ABSENT
+    lifted: bool = False
+    doubtful: dict[Binding, Number] = field(default_factory=dict)
+    """What assignments add that may be the same as others, because they hold null cells."""
+
+    def strength(self, operator: str, bound: Number) -> int:
+        """How surely the total is beyond a bound, as far as rows are known."""
+        for level in (CERTAIN, ACCEPTED, POSSIBLE, CONCEIVABLE):
+            if self.unknown >= level or is_beyond(self._total(level), operator, bound):
+                return min(level, self.most)
+        return ABSENT
+
+    def _total(self, level: int) -> Number:
+        """The least that is there at a level, and the most where it is only possible."""
+        if not self.doubtful or level < ACCEPTED:
+            return self.totals[level]
+        there = [one for one, strength in self.assignments.items() if strength >= level]
+        values: dict[Binding, Number] = {one: self.doubtful.get(one, 0) for one in there}
+        more = sum(values[one] for one in told_apart(values))
+        return add_exactly(self.totals[level], more)
+
+    @property
+    def most(self) -> int:
+        """How strong a conclusion from the group can be."""
+        if not self.lifted or self.negative >= POSSIBLE:
+            return POSSIBLE
+        return ACCEPTED if self.negative == CONCEIVABLE else CERTAIN
+
+
+class Totals:
+    """All groups of one threshold of one rule."""
+
+    def __init__(
+        self,
+        step: Fold,
+        threshold: Beyond,
+        fail: TotalsFail,
+        texts: Texts,
+        clock: Clock = UNTIMED,
+    ) -> None:
+        self._threshold = threshold
+        self._clock = clock
+        self._target: Expression | None = step.target
+        self._fail = fail
+        self._group = tuple_getter(step.group)
+        self._width = len(step.group)
+        self._distinct = tuple_getter(step.distinct)
+        self._value = None if step.target is None else value_of(step.target, texts)
+        self._bound = value_of(threshold.bound, texts)
+        self._groups: dict[Binding, _Group] = {}
+        self._waiting: list[_Group] = []
+
+    def wait(self, batch: Batch) -> tuple[Batch, list[Binding]]:
+        """Take bindings; give those that hold already, and the groups that are new."""
+        out = Batch()
+        new: list[Binding] = []
+        for binding, strength in self._all(batch):
+            key = self._group(binding)
+            bound = self._bound_of(binding)
+            if bound is None or OPEN in key:
+                _give(out, binding, min(strength, POSSIBLE))
+                continue
+            group = self._groups.get(key)
+            if group is None:
+                group = self._groups[key] = _Group(lifted=self._threshold.proven)
+                new.append(key)
+                if not group.lifted:
+                    self._waiting.append(group)
+            waiter = group.waiters.setdefault(binding, _Waiter(strength, bound))
+            waiter.strength = max(waiter.strength, strength)
+            self._release(group, binding, waiter, out)
+        return out, new
+
+    def add(self, inner: Batch) -> Batch:
+        """Take assignments; give the bindings that hold by them."""
+        touched: dict[Binding, _Group] = {}
+        for binding, strength in self._all(inner):
+            key = binding[: self._width]
+            group = self._groups[key]
+            if self._added(group, binding, strength):
+                touched[key] = group
+        return self._released(touched.values())
+
+    def lift(self) -> Batch:
+        """Let complete groups give certain conclusions, where no summand can be negative."""
+        groups, self._waiting = self._waiting, []
+        for group in self._clock.over(groups):
+            group.lifted = True
+        return self._released(groups)
+
+    def _all(self, batch: Batch) -> Iterator[tuple[Binding, int]]:
+        for binding in self._clock.over(batch.sure):
+            yield binding, CERTAIN
+        yield from self._clock.over(batch.weak)
+
+    def _bound_of(self, binding: Binding) -> Number | None:
+        if reads_hole(self._threshold.bound, binding):
+            return None
+        try:
+            return cast("Number", self._bound(binding))
+        except EvaluationError as error:
+            self._fail(binding, str(error))
+            return None
+
+    def _added(self, group: _Group, binding: Binding, strength: int) -> bool:
+        assignment = self._distinct(binding)
+        before = group.assignments.get(assignment, ABSENT)
+        if strength <= before:
+            return False
+        group.assignments[assignment] = strength
+        value = self._value_of(binding)
+        if value is None or value < 0:
+            group.negative = max(group.negative, self._doubt(strength, value))
+        if value is None or OPEN in assignment:
+            # Such a row stands for any number of rows.
+            group.unknown = max(group.unknown, min(strength, POSSIBLE))
+        elif value > 0:
+            if any(map(is_doubtful, assignment)):
+                group.doubtful[assignment] = value
+                strength = min(strength, POSSIBLE)
+            for level in range(before + 1, strength + 1):
+                group.totals[level] = add_exactly(group.totals[level], value)
+        return True
+
+    def _doubt(self, strength: int, value: Number | None) -> int:
+        """How possible it is that this summand is negative."""
+        if self._threshold.proven:
+            return ABSENT
+        if value is not None:
+            message = f"{value} is negative, and a recursive sum must not fall"
+            self._fail((), message)
+        return strength
+
+    def _value_of(self, binding: Binding) -> Number | None:
+        if self._value is None or self._target is None:
+            return 1
+        if reads_hole(self._target, binding):
+            return None
+        try:
+            return cast("Number", self._value(binding))
+        except EvaluationError as error:
+            self._fail((), str(error))
+            return None
+
+    def _released(self, groups: Iterable[_Group]) -> Batch:
+        out = Batch()
+        for group in self._clock.over(groups):
+            waiters = group.waiters.items()
+            for binding, waiter in self._clock.over(waiters):
+                self._release(group, binding, waiter, out)
+        return out
+
+    def _release(self, group: _Group, binding: Binding, waiter: _Waiter, out: Batch) -> None:
+        if waiter.released >= waiter.strength:
+            return
+        found = min(waiter.strength, group.strength(self._threshold.operator, waiter.bound))
+        if found > waiter.released:
+            waiter.released = found
+            _give(out, binding, found)
+
+
+def _give(out: Batch, binding: Binding, strength: int) -> None:
+    extended = (*binding, NO_VALUE)
+    if strength == CERTAIN:
+        out.sure.append(extended)
+    else:
+        out.weak.append((extended, strength))
+
 
 REFLEXIVE = frozenset({"=", "<=", ">="})
 IRREFLEXIVE = frozenset({"!=", "<", ">"})
@@ -298,7 +614,7 @@ class Steps:
         self, step: Compute, bindings: Iterable[Weak], rule: RulePlan, out: Batch
     ) -> None:
         value = value_of(step.expression, self._state.texts)
-        carries = isinstance(step.expression, Slot)
+        carries = isinstance(step.expression, PlanSlot)
         for binding, strength in self._state.clock.over(bindings):
             # A variable carries a label on; functions make of it what nobody knows.
             if reads_hole(step.expression, binding) and not (

@@ -5,7 +5,6 @@ See `external` and `outcome`.
 
 from __future__ import annotations
 
-from constat.evaluation.attestation import Agent, Attestation, Quote, Review, misfit
 from constat.evaluation.bulk import (
     MemoryNeededError,
     PipelineReport,
@@ -30,8 +29,10 @@ from constat.evaluation.events import (
 )
 from constat.evaluation.external import (
     CONFLICT,
+    Agent,
     Answer,
     Assumption,
+    Attestation,
     Call,
     ConcurrentPredicate,
     Conflict,
@@ -44,13 +45,16 @@ from constat.evaluation.external import (
     Origin,
     Portion,
     Proved,
+    Quote,
     Readable,
     RelationPredicate,
+    Review,
     Unfilled,
     conflicts_met,
     filled_externals,
     in_parts,
     is_accepted,
+    misfit,
     snapshot_met,
     with_parts,
 )
@@ -68,8 +72,8 @@ from constat.evaluation.outcome import (
     Limits,
     Outcome,
     RuleDerivation,
+    Verdict,
 )
-from constat.evaluation.verdict import Verdict
 
 __all__ = [
     "ABSENT",

@@ -1,33 +1,11 @@
-"""What an engine gives back: relations in four strengths, why rows hold, and what was asked.
-
-Every row has a *strength*, the reading in which it is there (semantics 7, 10):
-
-* `CERTAIN` (3): it holds in the hard reading.
-* `ACCEPTED` (2): it holds once the assumptions are accepted.
-* `POSSIBLE` (1): it may hold even when all assumptions are accepted.
-* `CONCEIVABLE` (0): it may hold only while assumptions are not accepted.
-
-They form a chain, so one evaluation in max-min logic gives both readings: a rule instance has the
-least strength of its premises, a row the greatest of its derivations, and the strength of `!p` is
-`2 - strength(p)`, with -1 for "not there".
-
-Cells of rows. Beside values and the placeholder a row may hold null cells
-(`constat.logic.unknowns`):
-
-* A row of a source holds them as it came, also one of strength 3: it is there, and what is not
-  known of it makes only those matches weaker that read the cell. So a row of strength 3 may match
-  a goal possibly, or not at all; `strength(atom)` knows how surely.
-* A row that rules derive holds labels (cells of `unknown`) and no others. A label is a value that
-  is carried; against anything but itself it decides nothing.
-* A derivation's bindings hold labels, and for each `_` the cell as it is, so that premises are
-  rows as they stand in `rows`.
-* Keys, of demands outside and of `demands`, hold values only.
-"""
+"""What an engine gives back: a verdict, relations in four strengths, and why rows hold."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from enum import Enum
+from types import MappingProxyType
 from typing import Protocol
 
 from constat.analysis import AnalysedProgram
@@ -35,6 +13,47 @@ from constat.evaluation.clock import Clock, moment
 from constat.evaluation.events import Observer, ignore_event
 from constat.evaluation.external import Assumption, Call, Evidence, Externals
 from constat.logic import Atom, OpenRow, Row, Value
+
+
+class Verdict(Enum):
+    """What became of a goal. The value is how certificates write it."""
+
+    PROVED = "PROVED"
+    PROVED_UNDER = "PROVED_UNDER"
+    UNRESOLVED = "UNRESOLVED"
+    DISPROVED = "DISPROVED"
+    DISPROVED_UNDER = "DISPROVED_UNDER"
+
+    @property
+    def exit_code(self) -> int:
+        """The exit code of the verdict."""
+        return _EXIT_CODES[self]
+
+    @property
+    def label(self) -> str:
+        """The verdict in words: `PROVED UNDER assumptions`."""
+        return self.value.replace("_UNDER", " UNDER assumptions")
+
+
+_EXIT_CODES = MappingProxyType(dict(zip(Verdict, (0, 3, 4, 5, 6), strict=True)))
+
+
+# Every row has a *strength*, the reading in which it is there (semantics 7, 10):
+# * `CERTAIN` (3): it holds in the hard reading. * `ACCEPTED` (2): it holds once the assumptions
+# are accepted. * `POSSIBLE` (1): it may hold even when all assumptions are accepted. *
+# `CONCEIVABLE` (0): it may hold only while assumptions are not accepted.
+# They form a chain, so one evaluation in max-min logic gives both readings: a rule instance has
+# the least strength of its premises, a row the greatest of its derivations, and the strength of
+# `!p` is `2 - strength(p)`, with -1 for "not there".
+# Cells of rows. Beside values and the placeholder a row may hold null cells
+# (`constat.logic.values`):
+# * A row of a source holds them as it came, also one of strength 3: it is there, and what is not
+# known of it makes only those matches weaker that read the cell. So a row of strength 3 may match
+# a goal possibly, or not at all; `strength(atom)` knows how surely. * A row that rules derive
+# holds labels (cells of `unknown`) and no others. A label is a value that is carried; against
+# anything but itself it decides nothing. * A derivation's bindings hold labels, and for each `_`
+# the cell as it is, so that premises are rows as they stand in `rows`. * Keys, of demands outside
+# and of `demands`, hold values only.
 
 _GRACE = 0.5
 CERTAIN, ACCEPTED, POSSIBLE, CONCEIVABLE, ABSENT = 3, 2, 1, 0, -1

@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from constat.evaluation import Assumption, Verdict
-from constat.explore.given_rows import DUCKDB, TIER
-from constat.explore.relations import Settlement
+from constat.explore.relations import DUCKDB, TIER, Settlement
 from constat.logic import display_value
 from constat.model import Usage
 

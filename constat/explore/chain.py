@@ -1,36 +1,216 @@
-"""Compile the steps of a plan into a chain of rules.
-
-In: the analysed program of a project, and steps. Out: a `Chain`: each step with the relations it
-truly reads, and programs in which every step is a predicate; or `ConstatError` with every mistake.
-Invariants: steps form a directed acyclic graph; a step derives what it declares and nothing that
-the project or another step has; no step says where rows lie. What a step's rules say of themselves
-(ids, confidences, approvals) is dropped: that is not the author's to say. Example: the step
-`totals` becomes `.decl totals(...)` with its rules; a step by Python is a declaration whose rows
-come from outside.
-"""
+"""Compile the steps of a plan into a chain of rules."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from datetime import date, timedelta
 from decimal import Decimal
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from constat.analysis import FLOOR, analyse, refused_in_drafts
+from constat.catalog import QueryMistakeError, guard
 from constat.diagnostics import ConstatError, Diagnostic, Severity, nearest
-from constat.explore.periods import PERIODS
-from constat.explore.plan import Work
-from constat.explore.ranking import check_ranking
-from constat.explore.step_sql import tables_of
-from constat.logic import Aggregate, Negative, Positive, Source
-from constat.logic.structure_forms import is_same_definition
+from constat.explore.plan import Work, check_ranking
+from constat.logic import Aggregate, Column, Kind, Negative, Positive, Predicate, Source
+from constat.logic.structures import is_same_definition
 from constat.syntax import exit_code, parse_text
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+    from sqlglot import exp
+
     from constat.analysis import AnalysedProgram
     from constat.explore.plan import Step
-    from constat.logic import Literal, Predicate, Program, Rule
+    from constat.logic import Literal, Program, Row, Rule
+
+# They are functions of that day, so a question that is asked again with the same day means the
+# same. Names: `2024`, `2024-Q4`, `Q4 2024`, `2024-12`, and `this`, `last` or `next` with `month`,
+# `quarter`, `year`, besides `year to date`, `last 12 months`, `last 30 days`.
+
+_MONTHS: Final = 12
+_BEFORE, _AFTER = 40, 10
+_SPANS: Final = (("month", 1), ("quarter", 3), ("year", 12))
+_DAYS_BACK: Final = (7, 30, 90, 365)
+
+
+def _column(name: str, kind: Kind) -> Column:
+    return Column(name, kind.value, kind)
+
+
+PERIODS: Final = MappingProxyType(
+    {
+        "today": Predicate(
+            "today",
+            (_column("day", Kind.DATE),),
+            attributes={"says": "today is {day}"},
+            description="The day on which the question is asked.",
+        ),
+        "period": Predicate(
+            "period",
+            (
+                _column("name", Kind.SYMBOL),
+                _column("first", Kind.DATE),
+                _column("last", Kind.DATE),
+            ),
+            attributes={"says": "{name} is from {first} to {last}"},
+            description="Periods by name, such as `this quarter`, `last year`, `2024-Q4`.",
+        ),
+    }
+)
+"""The relations that every plan may read besides those of the project."""
+
+
+def period_rows(today: date) -> tuple[Row, ...]:
+    """Give the rows of `period` for a day, sorted."""
+    found: dict[str, tuple[date, date]] = {}
+    for year in range(max(1, today.year - _BEFORE), min(9998, today.year + _AFTER) + 1):
+        found |= dict(_of_year(year))
+    found |= dict(_relative(today))
+    return tuple(sorted((name, str(first), str(last)) for name, (first, last) in found.items()))
+
+
+def _of_year(year: int) -> Iterator[tuple[str, tuple[date, date]]]:
+    yield f"{year:04}", _months(year, 1, _MONTHS)
+    for quarter in range(1, 5):
+        days = _months(year, 3 * quarter - 2, 3)
+        yield f"{year:04}-Q{quarter}", days
+        yield f"Q{quarter} {year:04}", days
+    for half in (1, 2):
+        yield f"{year:04}-H{half}", _months(year, 6 * half - 5, 6)
+    for month in range(1, _MONTHS + 1):
+        yield f"{year:04}-{month:02}", _months(year, month, 1)
+
+
+def _relative(today: date) -> Iterator[tuple[str, tuple[date, date]]]:
+    for name, length in _SPANS:
+        first = (today.month - 1) // length * length + 1
+        for word, shift in (("last", -1), ("this", 0), ("next", 1)):
+            yield f"{word} {name}", _months(today.year, first + shift * length, length)
+        # The same part of the year before, to compare this one with.
+        yield f"this {name} last year", _months(today.year - 1, first, length)
+        yield f"{name} to date", (_months(today.year, first, 1)[0], today)
+    yield "last 12 months", (_months(today.year, today.month - _MONTHS, 1)[0], _eve(today))
+    for days in _DAYS_BACK:
+        yield f"last {days} days", (today - timedelta(days=days - 1), today)
+    yield "today", (today, today)
+    yield "yesterday", (today - timedelta(days=1), today - timedelta(days=1))
+
+
+def _eve(day: date) -> date:
+    """The last day of the month before."""
+    return day.replace(day=1) - timedelta(days=1)
+
+
+def _months(year: int, month: int, count: int) -> tuple[date, date]:
+    """The first and the last day of so many months from a month, which may lie outside 1 to 12."""
+    start = year * _MONTHS + month - 1
+    end = start + count
+    first = date(start // _MONTHS, start % _MONTHS + 1, 1)
+    return first, date(end // _MONTHS, end % _MONTHS + 1, 1) - timedelta(days=1)
+
+
+DIALECT: Final = "duckdb"
+_CLOCKS: Final = frozenset(
+    {"CurrentDate", "CurrentTime", "CurrentTimestamp", "CurrentDatetime", "CurrentTimestampLTZ"}
+    | {"Localtime", "Localtimestamp", "UnixSeconds"}
+)
+_CLOCK_NAMES: Final = frozenset({"now", "today", "current_localtime", "current_localtimestamp"})
+
+
+def tables_of(step: Step) -> tuple[tuple[str, ...], Diagnostic | None]:
+    """Name the relations that a step's SELECT reads, or say what is wrong with it."""
+    try:
+        guarded = guard(step.text, DIALECT)
+        problem = _clock(_parsed(guarded.text))
+    except QueryMistakeError as mistake:
+        hint = mistake.help or "write one SELECT over the step's inputs"
+        return (), _refused(step, mistake.reason, hint)
+    if problem:
+        hint = "read the relation `today(day)`, so that the answer can be found again"
+        return (), _refused(step, f"`{problem}` reads the clock", hint)
+    return tuple(sorted(guarded.tables)), None
+
+
+def determined(text: str, columns: int) -> str:
+    """Write a guarded SELECT so that LIMIT chooses among equal rows by their values."""
+    from sqlglot import exp  # noqa: PLC0415  heavy library, loaded on first use
+
+    root = _parsed(text)
+    if root.args.get("limit") is None and root.args.get("offset") is None:
+        return text
+    order = root.args.get("order")
+    places = [exp.Ordered(this=exp.Literal.number(n)) for n in range(1, columns + 1)]
+    listed = [*(order.expressions if order is not None else ()), *places]
+    root.set("order", exp.Order(expressions=[one.copy() for one in listed]))
+    return root.sql(dialect=DIALECT)
+
+
+def at_most(text: str, rows: int) -> str:
+    """Write a guarded SELECT that has no limit of its own so that it gives no more rows."""
+    root = _parsed(text)
+    if root.args.get("limit") is not None:
+        return text
+    return root.limit(rows, copy=False).sql(dialect=DIALECT)
+
+
+def is_ordered(text: str) -> bool:
+    """Whether a guarded SELECT says in which order its rows are to be seen."""
+    return _parsed(text).args.get("order") is not None
+
+
+def plain_columns(text: str) -> tuple[str, tuple[str, ...]] | None:
+    """Give the relation and the columns of a SELECT that lists columns of one, and no more.
+
+    In which order it shows the rows is none of theirs. `*` stands for itself.
+    """
+    from sqlglot import exp  # noqa: PLC0415  heavy library, loaded on first use
+
+    root = _parsed(text)
+    used = {name for name, value in root.args.items() if value} - {"expressions", "order"}
+    tables = list(root.find_all(exp.Table))
+    if not isinstance(root, exp.Select) or used - {"from", "from_"} or len(tables) != 1:
+        return None
+    extra = {name for name, value in tables[0].args.items() if value} - {"this", "alias"}
+    known = {tables[0].alias_or_name.lower(), ""}
+    columns = [one.this if isinstance(one, exp.Alias) else one for one in root.expressions]
+    if len(columns) == 1 and type(columns[0]) is exp.Star and not any(columns[0].args.values()):
+        return None if extra else (tables[0].name, ("*",))
+    plain = all(
+        isinstance(one, exp.Column)
+        and isinstance(one.this, exp.Identifier)
+        and one.table.lower() in known
+        for one in columns
+    )
+    return (tables[0].name, tuple(one.name for one in columns)) if plain and not extra else None
+
+
+def _parsed(text: str) -> exp.Query:
+    import sqlglot  # noqa: PLC0415  heavy library, loaded on first use
+    from sqlglot import exp  # noqa: PLC0415  heavy library, loaded on first use
+
+    found = sqlglot.parse_one(text, read=DIALECT)
+    if not isinstance(found, exp.Query):
+        raise QueryMistakeError("the query is not a SELECT", "C0516")
+    return found
+
+
+def _clock(root: exp.Query) -> str:
+    """Name the function of a query that reads the clock, if there is one."""
+    from sqlglot import exp  # noqa: PLC0415  heavy library, loaded on first use
+
+    for node in root.walk():
+        if type(node).__name__ in _CLOCKS:
+            return node.sql(dialect=DIALECT)[:40]
+        if isinstance(node, exp.Anonymous) and str(node.this).lower() in _CLOCK_NAMES:
+            return str(node.this).lower()
+    return ""
+
+
+def _refused(step: Step, reason: str, hint: str) -> Diagnostic:
+    return Diagnostic("C0895", f"step `{step.name}`: {reason}", step.span, help=hint)
+
 
 _SAID: Final = "says"
 

@@ -15,7 +15,7 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from constat.diagnostics import ConstatError, Diagnostic
-from constat.explore.texts import one_line
+from constat.explore.plan import one_line
 from constat.logic import Kind
 
 if TYPE_CHECKING:

@@ -12,13 +12,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from constat.authoring.discovery_text import fenced
+from constat.authoring.discovery import fenced
 from constat.authoring.drafting import mistakes_text
 from constat.diagnostics import ConstatError
 from constat.explore.chain import compile_chain, draft_errors
-from constat.explore.instructions import mending_prompt
 from constat.explore.plan import MOST_TEXT, Work
-from constat.explore.planning import asked
+from constat.explore.planning import asked, mending_prompt
 from constat.model import Prompt, Task, Tool, ToolResult, Turn
 from constat.syntax import print_signature
 

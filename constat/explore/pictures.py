@@ -11,10 +11,7 @@ import json
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from constat.explore.plan import Work
-from constat.explore.ranking import ranking_query
-from constat.explore.texts import one_line
-from constat.explore.writing import ranking_json
+from constat.explore.plan import Work, one_line, ranking_json, ranking_query
 from constat.syntax import print_rule
 
 if TYPE_CHECKING:

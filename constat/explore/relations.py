@@ -1,13 +1,8 @@
-"""Relations that steps give, and how later steps ask for them.
-
-In: rows in canonical form, with what they rest on. Out: `Relation`, and an external predicate over
-it. Invariants: rows are distinct and in the order of their values, so equal relations have equal
-tables; what rests on assumptions is never handed on as certain: its rows hold under them, and until
-they are accepted there may be others. Example: `StepRows(predicate, relation, evidence)`.
-"""
+"""Relations that steps give and later steps ask for, and rows that proofs take from outside."""
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,25 +10,60 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, Final
 
 from constat.evaluation import (
+    Agent,
     Answer,
     Assumption,
+    Attestation,
     Evidence,
     Opening,
+    Origin,
     Portion,
     Readable,
     Verdict,
     in_parts,
 )
-from constat.explore.indexed_rows import IndexedRows, shape_of
-from constat.logic import Kind, Row
+from constat.evaluation.external import SERVICE
+from constat.logic import OPEN, Kind, Row
+from constat.proof.encoding import canonical, sha256
+from constat.tiers.tier import content_hash
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from constat.evaluation import Demand
     from constat.explore.plan import Output
-    from constat.logic import Predicate
-    from constat.store.tables_format import Table
+    from constat.logic import OpenRow, Predicate
+    from constat.store.table_forms import Table
+
+# Rows are grouped once for each list of columns that is asked for.
+
+
+class IndexedRows:
+    """Rows with an index for each list of columns that was asked for."""
+
+    def __init__(self, rows: Sequence[Row]) -> None:
+        self._rows = rows
+        self._indexes: dict[tuple[int, ...], dict[Row, list[Row]]] = {}
+
+    def matching(self, demand: Demand) -> tuple[Row, ...]:
+        """Return the rows of all keys, key after key."""
+        index = self._index(demand.columns)
+        return tuple(row for key in demand.keys for row in index.get(key, ()))
+
+    def _index(self, columns: tuple[int, ...]) -> dict[Row, list[Row]]:
+        if columns not in self._indexes:
+            found: dict[Row, list[Row]] = {}
+            for row in self._rows:
+                found.setdefault(tuple([row[place] for place in columns]), []).append(row)
+            self._indexes[columns] = found
+        return self._indexes[columns]
+
+
+def shape_of(demand: Demand, key: Row) -> OpenRow:
+    """Return the row of a key whose other columns are open."""
+    bound = dict(zip(demand.columns, key, strict=True))
+    return tuple(bound.get(place, OPEN) for place in range(demand.predicate.arity))
+
 
 STEP: Final = "step"
 """The tier in the evidence of what a step gave."""
@@ -103,7 +133,7 @@ class Relation:
     def table(self) -> Table:
         """Give the rows as a table of the store."""
         # Only what is kept needs numpy.
-        making = importlib.import_module("constat.store.tables_rows")
+        making = importlib.import_module("constat.store.table_forms")
         columns = [(n, kind.value) for n, kind in zip(self.names, self.kinds, strict=True)]
         found: Table = making.rows_table(columns, self.rows)
         return found
@@ -142,7 +172,7 @@ class StepRows:
         count = len(self._rows)
         if demand.columns or table is None or self._assumption or self._open or count > most_rows:
             return None
-        cells = importlib.import_module("constat.store.tables_cells")
+        cells = importlib.import_module("constat.store.table_columns")
         stream = cells.canonical_stream(table)
         if stream is None:
             return None
@@ -172,3 +202,132 @@ def _together(relation: Relation, source: str) -> Assumption | None:
     text = f"{source} rests on: " + "; ".join(one.text for one in parts)
     least = min(one.confidence for one in parts)
     return Assumption("fact", source, text, least, parts)
+
+
+TIER: Final = "exploration"
+"""The tier in the evidence of what an exploration states or has computed."""
+DUCKDB, PYTHON = "DuckDB", "Python"
+"""Who computes what no rule derives."""
+
+
+@dataclass(frozen=True, slots=True)
+class Computed:
+    """How a step computed a relation that no rule derives.
+
+    `by` is the service (`DuckDB`, `Python`) in a `version`, `text` what it ran, `read` are the
+    relations that it was given, each by name, number of rows and hash, and `note` says what kept
+    it in. `at` is when, in `Timestamp` spelling; `author` the model that wrote the text, if one
+    did.
+    """
+
+    step: str
+    by: str
+    version: str
+    text: str
+    read: tuple[str, ...]
+    at: str
+    note: str = ""
+    author: str = ""
+
+    @property
+    def digest(self) -> str:
+        """The hash of the text."""
+        return f"sha256:{hashlib.sha256(self.text.encode(errors='replace')).hexdigest()}"
+
+
+class GivenRows:
+    """A whole relation as an external predicate; with assumptions it is somebody's word."""
+
+    cost = 1
+
+    def __init__(
+        self,
+        rows: Sequence[Row],
+        evidence: Evidence,
+        word: tuple[Assumption, Assumption] | None = None,
+    ) -> None:
+        self._evidence = evidence
+        self._word = word
+        self._indexed = IndexedRows(tuple(rows))
+
+    def answer(self, demand: Demand) -> Answer:
+        """Answer one batch; every key is answered."""
+        rows = self._indexed.matching(demand)
+        holds, closed = self._word or (None, None)
+        portions = (Portion(rows, self._evidence, holds),) if rows else ()
+        openings: tuple[Opening, ...] = ()
+        if closed is not None:
+            reason = f"nobody but {self._evidence.source} says that there are no others"
+            openings = tuple(
+                Opening(shape_of(demand, key), reason, TIER, closed) for key in demand.keys
+            )
+        return Answer(portions, openings, frozenset(demand.keys), (self._evidence,))
+
+
+def stated(predicate: Predicate, rows: Sequence[Row], what: str, at: str) -> GivenRows:
+    """Give rows that are stated with the claim; `what` says what they are."""
+    return GivenRows(rows, _evidence(predicate, rows, Origin.CONFIG, what, at))
+
+
+def attested(predicate: Predicate, rows: Sequence[Row], computed: Computed) -> GivenRows:
+    """Give rows on the word of who computed them."""
+    digest = content_hash(rows, predicate.kinds)
+    what = f"step {computed.step}"
+    word = Attestation(
+        Agent(SERVICE, computed.by, computed.version, computed.digest),
+        prompt=sha256(canonical(list(computed.read))),
+        response=digest,
+        note=computed.note or None,
+    )
+    evidence = _evidence(
+        *(predicate, rows, Origin.SUB_PLAN, what, computed.at),
+        query=computed.text,
+        parameters=computed.read,
+        author=computed.author,
+        attestation=word,
+    )
+    read = ", ".join(computed.read) or "nothing"
+    text = (
+        f"{computed.by} {computed.version} gives by the text {computed.digest} of {what}, from "
+        f"{read}, the rows of `{predicate.name}` with the hash {digest} ({len(rows):,})"
+    )
+    word_for = Assumption("fact", what, text)
+    return GivenRows(
+        rows, evidence, (word_for, Assumption("closure", what, f"{text} and no others"))
+    )
+
+
+def listed_hash(name: str, rows: Sequence[Row], kinds: Sequence[Kind]) -> str:
+    """Name rows that a step read: `totals: 12 rows, sha256:...`."""
+    return f"{name}: {len(rows):,} rows, {content_hash(rows, kinds)}"
+
+
+def answer_text(listed: str) -> str:
+    """Say of rows, as `listed_hash` names them, that they are the answer."""
+    return f"the answer: {listed}"
+
+
+def _evidence(  # noqa: PLR0913  each part of evidence has a name
+    predicate: Predicate,
+    rows: Sequence[Row],
+    origin: Origin,
+    what: str,
+    at: str,
+    *,
+    query: str | None = None,
+    parameters: tuple[str, ...] = (),
+    author: str = "",
+    attestation: Attestation | None = None,
+) -> Evidence:
+    return Evidence(
+        TIER,
+        origin,
+        what,
+        at,
+        query,
+        parameters,
+        row_count=len(rows),
+        content_hash=content_hash(rows, predicate.kinds),
+        author=author or None,
+        attestation=attestation,
+    )

@@ -1,22 +1,93 @@
-"""Which predicates are computed in bulk, and which the reference engine has to look at.
-
-In: a program, the wanted atoms, the predicates that only the reference engine can say, and those
-that are not closed and can be graded (see `grading`). Out: a `Division`. Invariants: whatever
-depends on something that only the reference engine can say is left to it; what it is handed is a
-whole, certain relation; a recursive component is wholly on one side. Example: where `risk` is open
-and cannot be graded, and `flagged(?c) :- risk(?c), region_of(?c, "north").`, `flagged` is left to
-the reference engine, and `region_of` is computed in bulk and handed to it as a given relation.
-"""
+"""Which predicates are computed in bulk, and which the goal-directed engine has to look at."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final
 
 from constat.analysis import AnalysedProgram, Component
-from constat.forward.demands import EVERYTHING, Wish, wishes
-from constat.logic import Atom, Column, Positive, Predicate, Rule, Variable
-from constat.plan.costs import predicates_of, rules_by_head
+from constat.logic import (
+    Aggregate,
+    Atom,
+    Column,
+    Constant,
+    Negative,
+    Positive,
+    Predicate,
+    Rule,
+    Variable,
+)
+from constat.plan.compilation import predicates_of, rules_by_head
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from constat.logic import Literal, Row
+
+# A row outside of the demand matches no atom that anybody reads, so without it every relation is
+# the same; also where the atom is negated or aggregated over.
+
+MOST_KEYS: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """The columns that are constants in every use, and their values."""
+
+    columns: tuple[int, ...] = ()
+    keys: tuple[Row, ...] = ((),)
+
+
+EVERYTHING: Final = Wish()
+
+
+@dataclass(slots=True)
+class _Uses:
+    """The constants of the atoms of one predicate; `columns` are those that all atoms bind."""
+
+    columns: frozenset[int]
+    atoms: list[Atom] = field(default_factory=list)
+
+    def wish(self) -> Wish:
+        """Give the narrowest demand for all atoms."""
+        columns = tuple(sorted(self.columns))
+        keys = dict.fromkeys(
+            tuple(term.value for n in columns if isinstance(term := atom.terms[n], Constant))
+            for atom in self.atoms
+        )
+        return Wish(columns, tuple(keys)) if columns and len(keys) <= MOST_KEYS else EVERYTHING
+
+
+def wishes(
+    program: AnalysedProgram, derived: Collection[str], wanted: Iterable[Atom]
+) -> dict[str, Wish]:
+    """Give the demand for each predicate that the rules of `derived` and the wanted atoms use."""
+    found: dict[str, _Uses] = {}
+    atoms = list(wanted)
+    for rule in program.rules:
+        if rule.head.predicate in derived:
+            for literal in rule.body:
+                atoms += _atoms(literal)
+            # A given predicate that rules derive too is read as a whole: what is given is part.
+            found[rule.head.predicate] = _Uses(frozenset())
+    for atom in atoms:
+        constants = frozenset(n for n, term in enumerate(atom.terms) if isinstance(term, Constant))
+        uses = found.setdefault(atom.predicate, _Uses(constants))
+        uses.columns &= constants
+        uses.atoms.append(atom)
+    return {name: uses.wish() for name, uses in found.items()}
+
+
+def _atoms(literal: Literal) -> Iterator[Atom]:
+    match literal:
+        case Positive(atom) | Negative(atom):
+            yield atom
+        case Aggregate(body=body):
+            for inner in body:
+                yield from _atoms(inner)
+        case _:
+            return
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,15 +1,8 @@
-"""Evaluate a program forward: plan, load, compute stage by stage.
-
-In: an analysed program, the wanted atoms, an input for each given predicate. Out: `Results`.
-Invariant: what is computed in bulk, closed or graded, means what the reference engine means by it;
-what turns out to be more than that is left to the reference engine, and the rest is planned anew
-without it.
-Example: `evaluate(program, [goal], {"edge": Rows(edges)}).count(0)`.
-"""
+"""Evaluate a program in bulk: plan, load, compute stage by stage."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Final, assert_never
@@ -22,21 +15,24 @@ from constat.forward.division import (
     assumed_heads,
     dependents,
     divide,
+    free_atom,
     used_by_head,
 )
-from constat.forward.erring import Errors, lookings
+from constat.forward.erring import Errors, asked_for, lookings
 from constat.forward.gathering import Gathering
-from constat.forward.grades import graded_name
 from constat.forward.grading import grade_program
-from constat.forward.inputs import Files, Frame, Options, Outside, Rows, Viewed
-from constat.forward.null_views import over_views
-from constat.forward.placeholders import asked_for
-from constat.forward.reference import Bounds, GivenRows, OpenStageError, open_outcomes
-from constat.forward.results import Results
-from constat.forward.stages import ErringStageError, StageRun
-from constat.forward.stored import StoredRelations
-from constat.forward.tasks import Task
-from constat.logic import OPEN, null_policies
+from constat.forward.inputs import Files, Frame, Options, Outside, Rows, Viewed, over_views
+from constat.forward.results import Results, StoredRelations
+from constat.forward.stages import (
+    Bounds,
+    ErringStageError,
+    GivenRows,
+    OpenStageError,
+    StageRun,
+    open_outcomes,
+)
+from constat.forward.ways import graded_name
+from constat.logic import OPEN, Atom, null_policies
 from constat.plan.forward import PlanOptions, Sizes, plan_forward
 from constat.sql import Database
 
@@ -46,10 +42,67 @@ if TYPE_CHECKING:
     from constat.analysis import AnalysedProgram
     from constat.catalog.fact_files import FactFile
     from constat.evaluation import ExternalPredicate, Observer, StageReport
-    from constat.forward.grades import Grade
+    from constat.forward.erring import Erring
+    from constat.forward.grading import GradedProgram
     from constat.forward.inputs import Input
-    from constat.logic import Atom, Row
+    from constat.forward.ways import Grade
+    from constat.logic import Row
     from constat.plan.forward import ForwardPlan, Stage
+
+# `left` names what earlier attempts, or the passes before them, have left to the reference engine,
+# and why.
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One attempt; without `graded` everything that is computed is closed."""
+
+    division: Division
+    program: AnalysedProgram
+    graded: GradedProgram | None = None
+    left: Mapping[str, str] = field(default_factory=dict, hash=False)
+
+    def origin(self, name: str) -> str:
+        """Name the predicate of the original program that a relation belongs to."""
+        return name if self.graded is None else self.graded.origin.get(name, name)
+
+    def atoms(self) -> list[Atom]:
+        """Give the atoms to compute."""
+        found: dict[Atom, None] = {}
+        for atom in self.division.bulk:
+            found[atom] = None
+            if self.graded is not None:
+                found |= dict.fromkeys(self.graded.atoms(atom).values())
+        predicates = self.program.program.predicates
+        found |= dict.fromkeys(free_atom(predicates[name]) for name in self.erring())
+        return [*found, *(Atom(name, ()) for name in self._guards())]
+
+    def erring(self) -> dict[str, Erring]:
+        """Name the relations that list the instances that err."""
+        listed = {} if self.graded is None else self.graded.erring
+        below = self.division.below
+        return {name: one for name, one in listed.items() if one.rule.head.predicate in below}
+
+    def loose(self) -> dict[str, str]:
+        """Name the predicates of which the reference engine may decide more, with reasons."""
+        found = {} if self.graded is None else self.graded.loose
+        return {name: why for name, why in found.items() if name in self.division.below}
+
+    def doubted(self, plan: ForwardPlan, database: Database) -> dict[str, str]:
+        """Name the predicates whose guards are not empty."""
+        guards = self._guards()
+        relations = {one.atom.predicate: one.relation for one in plan.wanted}
+        why = "an open row may be one that is there"
+        return {owner: why for name, owner in guards.items() if database.count(relations[name])}
+
+    def _guards(self) -> dict[str, str]:
+        guards = {} if self.graded is None else self.graded.guards
+        return {name: owner for name, owner in guards.items() if owner in self.division.below}
+
+
+# What is computed in bulk, closed or graded, means what the reference engine means by it; what
+# turns out to be more than that is left to the reference engine, and the rest is planned anew
+# without it.
 
 _DEFAULT: Final = Options()
 _NOT_CLOSED: Final = "it is not closed"

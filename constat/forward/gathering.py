@@ -30,11 +30,19 @@ from constat.evaluation import (
     RelationPredicate,
     Resources,
 )
-from constat.forward.demands import EVERYTHING
-from constat.forward.grades import by_grade, graded_name
-from constat.forward.inputs import Files, Frame, Outside, Rows, Viewed
-from constat.forward.null_views import Nulls, Streamed, alike_in_stream
-from constat.forward.streaming import load_stream
+from constat.forward.division import EVERYTHING
+from constat.forward.inputs import (
+    Files,
+    Frame,
+    Nulls,
+    Outside,
+    Rows,
+    Streamed,
+    Viewed,
+    alike_in_stream,
+    load_stream,
+)
+from constat.forward.ways import by_grade, graded_name
 from constat.logic import OPEN, Kind, has_null_cells, null_policies
 
 if TYPE_CHECKING:
@@ -42,10 +50,9 @@ if TYPE_CHECKING:
 
     from constat.catalog.fact_files import FactFile
     from constat.evaluation import Clock, ExternalPredicate, Observer
-    from constat.forward.demands import Wish
-    from constat.forward.grades import Grade
-    from constat.forward.inputs import Input
-    from constat.forward.null_views import View
+    from constat.forward.division import Wish
+    from constat.forward.inputs import Input, View
+    from constat.forward.ways import Grade
     from constat.logic import OpenRow, Predicate, Row
     from constat.sql import Database
 

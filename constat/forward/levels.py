@@ -5,7 +5,7 @@ memory and ready to be looked up. `None` where heights are not simply rounds: be
 aggregates, above rules or rows that are assumed, where a relation is open, or where rules of one
 component read relations whose rows have several heights. Invariant: the height of a row is that of
 its lowest proof, a row from outside having 0 (rounds of semi-naive evaluation, see
-`constat.columnar.rounds`). Example: in the closure of `edge` the height of `path(1, 4)` is the
+`constat.columnar.stage`). Example: in the closure of `edge` the height of `path(1, 4)` is the
 length of the shortest path.
 """
 
@@ -17,8 +17,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from constat.evaluation import ResourceError, StrategyError, ignore_event
-from constat.forward.demands import EVERYTHING
-from constat.forward.division import used_by_head
+from constat.forward.division import EVERYTHING, used_by_head
 from constat.forward.gathering import Gathering
 from constat.forward.inputs import Outside
 from constat.logic import Comparison, Kind, Positive
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 
     from constat.analysis import AnalysedProgram
     from constat.columnar import Columns
-    from constat.columnar.lookups import Lookup
+    from constat.columnar.relations import Lookup
     from constat.evaluation import Externals, Observer, Resources
     from constat.logic import Atom, Row, Rule, Value
     from constat.plan.forward import ForwardPlan, Stage
@@ -168,7 +167,7 @@ class _Computing:
     def run(self) -> dict[str, Lookup] | None:
         """Load, then compute stage by stage."""
         columnar = importlib.import_module("constat.columnar")
-        looking = importlib.import_module("constat.columnar.lookups")
+        looking = importlib.import_module("constat.columnar.relations")
         for relation in self.plan.relations.values():
             self.database.declare(relation)
         for name in self.plan.inputs:

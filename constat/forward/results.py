@@ -1,33 +1,115 @@
-"""What a forward evaluation gives: relations in a database, and outcomes for what is open.
-
-In: the wanted atoms, by their place. Out: counts, rows, streams. Invariants: a closed result is
-certain and whole; a graded one has a relation for each grade besides; an open one is an `Outcome`
-of the reference engine, in its four strengths. The results hold the database until they are closed.
-Example: `results.count(0)`.
-"""
+"""What bulk evaluation gives: relations in a database, and outcomes for what is open."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Self
+from decimal import Decimal
+from operator import itemgetter
+from typing import TYPE_CHECKING, Final, Self
 
 from constat.evaluation import CERTAIN
-from constat.forward.grades import open_row
-from constat.logic import OPEN, Constant, Variable
+from constat.forward.ways import open_row
+from constat.logic import OPEN, Atom, Constant, Kind, Variable, canonical_decimal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from types import TracebackType
 
     import duckdb
 
     from constat.evaluation import Call, Outcome, StageReport
     from constat.forward.erring import Erring
-    from constat.forward.grades import Grade
     from constat.forward.grading import GradedProgram
-    from constat.logic import Atom, OpenRow, Row, Slot
+    from constat.forward.ways import Grade
+    from constat.logic import OpenRow, Row, Slot
     from constat.plan.forward import ForwardPlan
     from constat.sql import Database
+
+# A relation is complete before it is looked at, so that what is read once stays right. Small
+# relations are indexed here; in large ones DuckDB looks for many keys at once.
+
+Columns = tuple[int, ...]
+_SOUGHT: Final = frozenset({Kind.NUMBER, Kind.SYMBOL, Kind.STRUCTURE})
+_MANY: Final = 300_000
+_SHARE: Final = 1_000
+
+
+class StoredRelations:
+    """Looks rows up; an index is built when its columns are first asked for."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._indexes: dict[tuple[str, Columns], dict[object, list[Row]]] = {}
+
+    def all(self, relation: str) -> Iterator[Row]:
+        """Yield all rows of a relation."""
+        for batch in self._database.rows(relation):
+            yield from batch
+
+    def matching(self, relation: str, columns: Columns, keys: tuple[Row, ...]) -> list[Row]:
+        """Give the rows with one of these keys in the columns."""
+        if not columns:
+            return list(self.all(relation)) if keys else []
+        index = self._indexes.get((relation, columns))
+        if index is None and self._is_large(relation, columns[0]):
+            return [row for part in _shares(keys) for row in self._found(relation, columns, part)]
+        if index is None:
+            index = self._indexes[relation, columns] = self._index(relation, columns)
+        wanted = keys if len(columns) > 1 else [key[0] for key in keys]
+        return [row for key in wanted for row in index.get(key, ())]
+
+    def _is_large(self, relation: str, column: int) -> bool:
+        """Whether the rows are too many to index here, and keys can be looked for in DuckDB."""
+        kind = self._database.relation(relation).kinds[column]
+        return kind in _SOUGHT and self._database.count(relation) > _MANY
+
+    def _found(self, relation: str, columns: Columns, keys: tuple[Row, ...]) -> Iterator[Row]:
+        """Look for some keys in one pass over the relation; its first column narrows it there."""
+        from duckdb import ColumnExpression, ConstantExpression  # noqa: PLC0415  heavy library, loaded on first use
+
+        every = Atom(
+            relation,
+            tuple(Variable(f"v{n}") for n in range(self._database.relation(relation).arity)),
+        )
+        wanted, first = frozenset(keys), dict.fromkeys(key[0] for key in keys)
+        column = ColumnExpression(f"c{columns[0]}")
+        chosen = self._database.select(relation, every).filter(
+            column.isin(*map(ConstantExpression, first))
+        )
+        decimals = [
+            n
+            for n, kind in enumerate(self._database.relation(relation).kinds)
+            if kind is Kind.DECIMAL
+        ]
+        for row in chosen.fetchall():
+            if tuple([row[n] for n in columns]) in wanted:
+                yield _canonical(row, decimals)
+
+    def forget(self, relation: str) -> None:
+        """Drop what was read of a relation that has grown."""
+        for known in [one for one in self._indexes if one[0] == relation]:
+            del self._indexes[known]
+
+    def _index(self, relation: str, columns: Columns) -> dict[object, list[Row]]:
+        key: Callable[[Row], object] = itemgetter(*columns)
+        found: dict[object, list[Row]] = {}
+        for row in self.all(relation):
+            found.setdefault(key(row), []).append(row)
+        return found
+
+
+def _shares(keys: tuple[Row, ...]) -> Iterator[tuple[Row, ...]]:
+    for start in range(0, len(keys), _SHARE):
+        yield keys[start : start + _SHARE]
+
+
+def _canonical(row: Row, decimals: Sequence[int]) -> Row:
+    if not decimals:
+        return row
+    cells = list(row)
+    for place in decimals:
+        cells[place] = canonical_decimal(Decimal(cells[place]))
+    return tuple(cells)
 
 
 @dataclass(slots=True)

@@ -1,10 +1,4 @@
-"""Compute the stages of a plan, each by the first strategy that can give the exact answer.
-
-In: a plan whose inputs are loaded. Out: its relations in the database, and a report for each stage.
-Invariants: what a strategy did before it gave up does not count; the reference engine is the last
-choice of every stage and can compute all of them. Example: a stage whose sum leaves 64 bits is
-tried as a statement, then given to the reference engine, which says that its rows are open.
-"""
+"""Compute the stages of a plan, each by the first strategy that can give the exact answer."""
 
 from __future__ import annotations
 
@@ -13,28 +7,188 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from constat.engine import LazyEngine
 from constat.evaluation import (
+    CERTAIN,
+    CONCEIVABLE,
+    Answer,
+    Demand,
+    Evidence,
+    ExternalPredicate,
+    Limits,
     MemoryNeededError,
+    Origin,
+    Portion,
     ResourceError,
     StageFinished,
     StageReport,
     StrategyError,
 )
-from constat.forward.reference import OpenStageError, stage_rows
-from constat.plan.adornment import demanded
+from constat.forward.division import free_atom, over_stored
+from constat.plan.compilation import UNKNOWN_COST, predicate_costs, predicates_of
 from constat.plan.forward import Strategy
-from constat.sql.failure import ValueFailureError
+from constat.plan.planning import demanded
+from constat.sql.connection import ValueFailureError
+from constat.store.clock import now
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from types import ModuleType
 
+    from constat.analysis import AnalysedProgram
     from constat.columnar import Columns
+    from constat.evaluation import Clock, Observer, Outcome
+    from constat.forward.division import Division
     from constat.forward.inputs import Options
-    from constat.forward.reference import Bounds
-    from constat.forward.stored import StoredRelations
+    from constat.forward.results import StoredRelations
+    from constat.logic import Atom, Row
     from constat.plan.forward import ForwardPlan, Stage
     from constat.sql import Database
+
+# Relations that are computed already are complete external predicates here, so both engines see
+# the same rows; an open predicate keeps the external predicate it came with, so strengths, reasons
+# and openings are those of the reference engine alone.
+
+_CALLS = 1_000_000_000
+_NEAR = 1
+
+
+class OpenStageError(Exception):
+    """A stage over closed relations is no certain relation.
+
+    A rule instance erred, or a value fits no column.
+    """
+
+    def __init__(self, stage: Stage) -> None:
+        super().__init__(f"stage {stage.number} is open")
+        self.stage = stage
+
+
+class StoredPredicate:
+    """A computed relation as an external predicate: certain and complete for every key."""
+
+    def __init__(self, stored: StoredRelations, relation: str, cost: int) -> None:
+        self._stored = stored
+        self._relation = relation
+        self.cost = cost
+
+    def answer(self, demand: Demand) -> Answer:
+        """Answer one batch."""
+        rows = self._stored.matching(self._relation, demand.columns, demand.keys)
+        evidence = Evidence(
+            tier="forward",
+            origin=Origin.DERIVED,
+            source=self._relation,
+            executed_at=now(),
+            row_count=len(rows),
+        )
+        portions = (Portion(tuple(rows), evidence),) if rows else ()
+        return Answer(portions, (), frozenset(demand.keys), (evidence,))
+
+
+class GivenRows:
+    """Rows that were handed in as a whole relation, as an external predicate."""
+
+    cost = _NEAR
+
+    def __init__(self, read: Callable[[], Iterable[Row]]) -> None:
+        self._read = read
+        self._indexes: dict[tuple[int, ...], dict[Row, list[Row]]] = {}
+
+    def answer(self, demand: Demand) -> Answer:
+        """Answer one batch."""
+        index = self._indexes.get(demand.columns)
+        if index is None:
+            index = self._indexes[demand.columns] = {}
+            for row in dict.fromkeys(self._read()):
+                index.setdefault(tuple([row[n] for n in demand.columns]), []).append(row)
+        rows = tuple(row for key in demand.keys for row in index.get(key, ()))
+        evidence = Evidence("forward", Origin.CONFIG, "given", now(), row_count=len(rows))
+        portions = (Portion(rows, evidence),) if rows else ()
+        return Answer(portions, (), frozenset(demand.keys), (evidence,))
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """When an evaluation has to end, by its clock, and after how many rows and rounds.
+
+    And who is told what happens until then. `seconds` is the time that was there at first.
+    """
+
+    clock: Clock
+    rows: int
+    rounds: int
+    observe: Observer
+    calls: int
+    seconds: float = 0.0
+
+    @property
+    def limits(self) -> Limits:
+        """The limits of an evaluation that begins now."""
+        counted = (self.rows, self.rounds, self.calls)
+        return Limits(self.clock.left, *counted, whole=self.seconds, clock=self.clock)
+
+
+def stage_rows(
+    plan: ForwardPlan, stage: Stage, stored: StoredRelations, bounds: Bounds
+) -> dict[str, list[Row]]:
+    """Compute the relations of one stage.
+
+    Raises `OpenStageError` where not everything is certain, `ResourceError` at a limit.
+    """
+    kept = frozenset(stage.predicates)
+    read = {
+        used
+        for rule in plan.program.rules
+        if rule.head.predicate in kept
+        for literal in rule.body
+        for used in predicates_of(literal)
+    }
+    below = {name: name for name in read - kept}
+    program = over_stored(plan.program, kept, below)
+    given = {*below, *(name for name in kept if plan.relations[name].given)}
+    externals = {name: StoredPredicate(stored, name, _NEAR) for name in given}
+    # Nothing is asked outside of this evaluation.
+    bounds = replace(bounds, calls=_CALLS)
+    found: dict[str, list[Row]] = {}
+    for name in stage.predicates:
+        goal = free_atom(program.program.predicates[name])
+        outcome = LazyEngine().evaluate(
+            program, goal, externals, bounds.limits, exhaust=True, observe=bounds.observe
+        )
+        if outcome.stopped:
+            raise ResourceError(outcome.stopped)
+        rows = list(outcome.rows(name, CERTAIN))
+        if sum(1 for _ in outcome.rows(name, CONCEIVABLE)) > len(rows):
+            raise OpenStageError(stage)
+        found[name] = rows  # type: ignore[assignment]  # a certain row has no placeholder
+    return found
+
+
+def open_outcomes(
+    program: AnalysedProgram,
+    division: Division,
+    externals: Mapping[str, ExternalPredicate],
+    stored: Mapping[str, tuple[StoredRelations, str]],
+    bounds: Bounds,
+) -> dict[Atom, Outcome]:
+    """Evaluate the open atoms; `stored` says where each relation of the frontier lies."""
+    # Predicates cost what they would cost with their own rules: literals keep their order.
+    costs = predicate_costs(program, {name: one.cost for name, one in externals.items()})
+    names = {name: f"{name}.stored" for name in stored}
+    reduced = over_stored(program, division.open_rules, names)
+    every: dict[str, ExternalPredicate] = {
+        name: one for name, one in externals.items() if name in reduced.external
+    }
+    for name, (relations, relation) in stored.items():
+        every[names[name]] = StoredPredicate(relations, relation, costs.get(name, UNKNOWN_COST))
+    return {
+        atom: LazyEngine().evaluate(
+            reduced, atom, every, bounds.limits, exhaust=True, observe=bounds.observe
+        )
+        for atom in division.open_wanted
+    }
+
 
 _BY_ARRAYS = frozenset({Strategy.BITMAP, Strategy.RUNS})
 _BYTES = 8

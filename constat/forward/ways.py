@@ -1,28 +1,16 @@
-"""The ways in which the body of a rule can hold, where some of its premises are not certain.
-
-In: a body, and the grades of the predicates that it reads. Out: a `Way` for each choice of a grade
-for each literal: a body over closed relations, the strength of its instances, and the variables
-that hold a placeholder. Invariants (semantics 7 and 8): an instance has the least strength of its
-premises; `!q(k)` mirrors the strength of `q(k)`, which is the greatest that any row has; whatever
-reads a placeholder is possible and says nothing more.
-
-What the reference engine says of a placeholder that meets another literal depends on the order in
-which it takes the literals. `Unfit` says so, and the predicate is left to it; see `placeholders`.
-
-Example: where `risk` has rows of strength 1 beside its certain ones, the body
-`customer(?c), !risk(?c)` holds in two ways: with `!risk(?c), !risk.possible(?c)` for certain, and
-with `risk.possible(?c), !risk(?c)` possibly.
-"""
+"""The ways in which a body can hold where premises are not certain, and looser ones."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from functools import cached_property
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
 
-from constat.evaluation import ACCEPTED, CERTAIN, CONCEIVABLE, POSSIBLE
-from constat.forward.grades import Grade, graded_atom
+from constat.evaluation import ABSENT, ACCEPTED, CERTAIN, CONCEIVABLE, POSSIBLE
 from constat.logic import (
+    OPEN,
     Aggregate,
     Atom,
     Comparison,
@@ -34,6 +22,75 @@ from constat.logic import (
     literal_variables,
     term_variables,
 )
+
+if TYPE_CHECKING:
+    from constat.logic import OpenRow, Row
+
+WORDS: Final = MappingProxyType(
+    {ACCEPTED: "accepted", POSSIBLE: "possible", CONCEIVABLE: "conceivable"}
+)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Grade:
+    """A strength below certain, and the columns that are open."""
+
+    strength: int
+    open: tuple[int, ...] = ()
+
+    def known(self, arity: int) -> tuple[int, ...]:
+        """The columns that hold values."""
+        return tuple(place for place in range(arity) if place not in self.open)
+
+
+def graded_name(predicate: Predicate, grade: Grade) -> str:
+    """Name the relation of a grade; names of the language have no point, so it is free."""
+    missing = [predicate.columns[place].name for place in grade.open]
+    without = ["without", *missing] if missing else []
+    return ".".join([predicate.name, WORDS[grade.strength], *without])
+
+
+def graded_predicate(predicate: Predicate, grade: Grade) -> Predicate:
+    """Declare the relation of a grade."""
+    columns = tuple(predicate.columns[place] for place in grade.known(predicate.arity))
+    return Predicate(graded_name(predicate, grade), columns)
+
+
+def graded_atom(predicate: Predicate, grade: Grade, atom: Atom) -> Atom:
+    """Give the atom of a grade: the terms that stand at known columns."""
+    terms = tuple(atom.terms[place] for place in grade.known(predicate.arity))
+    return Atom(graded_name(predicate, grade), terms, atom.span)
+
+
+def by_grade(
+    sure: Iterable[Row], weak: Iterable[tuple[OpenRow, int]]
+) -> dict[Grade, tuple[Row, ...]]:
+    """Sort weak rows by grade, each at its greatest strength; certain rows are left out."""
+    best: dict[OpenRow, int] = {}
+    for row, strength in weak:
+        if strength > best.get(row, ABSENT):
+            best[row] = strength
+    if any(OPEN not in row for row in best):
+        for row in sure:
+            best.pop(row, None)
+    found: dict[Grade, list[Row]] = {}
+    for row, strength in best.items():
+        missing = tuple(place for place, slot in enumerate(row) if slot is OPEN)
+        known: Row = tuple(slot for slot in row if slot is not OPEN)
+        found.setdefault(Grade(strength, missing), []).append(known)
+    return {grade: tuple(rows) for grade, rows in sorted(found.items())}
+
+
+def open_row(grade: Grade, row: Row) -> OpenRow:
+    """Put the placeholders of a grade back into a row of its relation."""
+    values = iter(row)
+    width = len(row) + len(grade.open)
+    return tuple(OPEN if place in grade.open else next(values) for place in range(width))
+
+
+# What the reference engine says of a placeholder that meets another literal depends on the order
+# in which it takes the literals. `Unfit` says so, and the predicate is left to it; see
+# `placeholders`.
 
 MOST_WAYS: Final = 128
 _STRENGTHS: Final = (CONCEIVABLE, POSSIBLE, ACCEPTED)
@@ -339,3 +396,150 @@ def _few(ways: Iterable[Way]) -> list[Way]:
         if len(found) > MOST_WAYS:
             raise UnfitError(f"its rule can hold in more than {MOST_WAYS} ways")
     return found
+
+
+# What is lost is correlation, so what rests on these ways is possible where it might have been
+# decided, and never decided otherwise.
+# The reference engine takes the literals one after the other. The first row with a placeholder
+# that it meets has known columns, and they stay known. Whatever is joined by the placeholder
+# afterwards may match anything, and so on through the variables that this leaves open. So each
+# open row is taken as the first one in turn: it is kept, and what hangs together with its
+# placeholder is dropped.
+
+Names = frozenset[str]
+_NONE: Names = frozenset()
+
+
+def loosened(way: Way, doubted: Collection[str], given: Collection[str] = ()) -> list[Way]:
+    """Give the ways that replace one.
+
+    `doubted` are its variables whose meaning depends on the order of literals, `given` those that
+    are known before the body. Raises `UnfitError` where no open row explains them.
+    """
+    return list(_Loosening(way, frozenset(doubted), frozenset(given)).ways())
+
+
+def pruned(way: Way, unknown: Collection[str]) -> Way:
+    """Drop what reads variables that nothing in the body binds, and what that leaves unbound."""
+    literals = list(way.literals)
+    missing = set(unknown)
+    while dropped := [one for one in literals if _reads(one) & missing]:
+        literals = [one for one in literals if one not in dropped]
+        bound = {name for one in literals for name in _gives(one)}
+        missing |= {name for one in dropped for name in _gives(one)} - bound
+    return replace(way, literals=tuple(literals), strength=min(way.strength, POSSIBLE))
+
+
+@dataclass(frozen=True)
+class _Loosening:
+    way: Way
+    doubted: Names
+    given: Names
+
+    def ways(self) -> Iterator[Way]:
+        """Yield the ways; each keeps the open rows that may be met first, in some order."""
+        if not self._doubtful:
+            # A way that nothing replaces would be lost.
+            raise UnfitError("nobody knows where an unknown value of a rule comes from")
+        seen: set[tuple[Literal, ...]] = set()
+        waiting: list[tuple[Opened, ...]] = [(one,) for one in self._doubtful]
+        while waiting:
+            first = waiting.pop()
+            lost, literals = self._without(first)
+            further = [
+                one
+                for one in self._doubtful
+                if one not in first and one.literal in literals and not one.every & lost
+            ]
+            waiting += [(*first, one) for one in further]
+            if not further and literals not in seen:
+                seen.add(literals)
+                yield replace(
+                    self.way,
+                    literals=literals,
+                    strength=min(self.way.strength, POSSIBLE),
+                    known=self.way.known - lost,
+                    open=self.way.open | lost,
+                    met=_NONE,
+                    whole=(),
+                )
+
+    @cached_property
+    def _doubtful(self) -> Sequence[Opened]:
+        """The open rows whose placeholders are doubted, or give one that is."""
+        return [one for one in self.way.opened if self._spread(one.names) & self.doubted]
+
+    def _spread(self, names: Names) -> Names:
+        """Give the variables that are computed from some, by equalities and totals."""
+        found = names
+        while True:
+            more = found
+            for one in self.way.every:
+                if isinstance(one, Comparison | Aggregate):
+                    more |= _computed(one, more)
+            if more == found:
+                return found
+            found = more
+
+    def _without(self, first: Sequence[Opened]) -> tuple[Names, tuple[Literal, ...]]:
+        """Drop what hangs together with the placeholders of the rows that are met first."""
+        opened = frozenset(name for one in first for name in one.names)
+        kept = [one.literal for one in first]
+        sure = self.given | {name for one in kept for name in _gives(one)}
+        lost = opened - sure
+        while True:
+            more = lost
+            for one in self.way.every:
+                more |= _computed(one, more)
+            for place, literal in enumerate(self.way.literals):
+                names = self._names(place)
+                if isinstance(literal, Positive) and literal not in kept and names & more:
+                    more |= names
+            more -= sure
+            if more == lost:
+                break
+            lost = more
+        return lost, tuple(
+            one
+            for place, one in enumerate(self.way.literals)
+            if one in kept or not self._names(place) & lost
+        )
+
+    def _names(self, place: int) -> Names:
+        """Name the variables of a literal as written, those of its open columns included."""
+        literal = self.way.literals[place]
+        found = next((one.every for one in self.way.opened if one.literal == literal), _NONE)
+        return found | {one.name for one in literal_variables(literal)}
+
+
+def _computed(literal: Literal, lost: Names) -> Names:
+    """Name the variables that a literal may compute from others that are lost."""
+    match literal:
+        case Comparison(left=left, right=right):
+            names = {one.name for one in literal_variables(literal)}
+            bare = pins(literal)
+            if left == right or not bare:
+                return _NONE
+            return frozenset(name for name in bare if (names - {name}) & lost)
+        case Aggregate(result=result):
+            inside = {one.name for one in literal_variables(literal)} - {result.name}
+            return frozenset({result.name}) if inside & lost else _NONE
+        case _:
+            return _NONE
+
+
+def _gives(literal: Literal) -> Names:
+    """Name the variables that a literal may bind."""
+    match literal:
+        case Positive():
+            return frozenset(one.name for one in literal_variables(literal))
+        case Comparison():
+            return frozenset(pins(literal))
+        case Aggregate(result=result):
+            return frozenset({result.name})
+        case _:
+            return _NONE
+
+
+def _reads(literal: Literal) -> Names:
+    return frozenset(one.name for one in literal_variables(literal))

@@ -9,8 +9,7 @@ goals are proved without stands in modules of its own: `cases`, `listing`, `port
 
 from __future__ import annotations
 
-from constat.library.checking import Checked, check_rules
 from constat.library.files import rule_files
-from constat.library.loading import load_rules
+from constat.library.loading import Checked, check_rules, load_rules
 
 __all__ = ["Checked", "check_rules", "load_rules", "rule_files"]

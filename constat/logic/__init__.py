@@ -9,7 +9,6 @@ an atom to prove. *EDB* predicates are given (they have a source), *IDB* predica
 
 from __future__ import annotations
 
-from constat.logic.canonical_rows import canonical_bytes, canonical_lines
 from constat.logic.functors import (
     FUNCTIONS,
     OPERATORS,
@@ -24,83 +23,82 @@ from constat.logic.functors import (
     signatures,
 )
 from constat.logic.locales import LOCALES, Locale, find_locale
-from constat.logic.parts import Parts
 from constat.logic.patterns import Pattern, compile_pattern
 from constat.logic.program import (
-    Attributes,
-    Branch,
-    Column,
-    Predicate,
-    Program,
-    Rule,
-    Source,
-    Structures,
-    TypeDefinition,
-    is_wildcard,
-    literal_variables,
-    local_names,
-    outer_names,
-    term_variables,
-    unread_variables,
-)
-from constat.logic.structure_text import NIL, RECORD, quoted, unquoted
-from constat.logic.structures import (
-    CONSTRUCTOR_OF,
-    FIELD_OF,
-    is_constructor,
-    is_of_type,
-    read_as,
-    read_structure,
-)
-from constat.logic.terms import (
     AGGREGATES,
     COMPARISONS,
     Aggregate,
     Apply,
     Atom,
+    Attributes,
+    Branch,
+    Column,
     Comparison,
     Constant,
     Literal,
     Negative,
     Positive,
+    Predicate,
+    Program,
+    Rule,
+    Source,
+    Structures,
     Term,
-    Variable,
-)
-from constat.logic.thresholds import (
     Threshold,
+    TypeDefinition,
+    Variable,
     add_exactly,
     is_beyond,
     is_never_negative,
+    is_wildcard,
+    literal_variables,
+    local_names,
+    outer_names,
+    term_variables,
     threshold_of,
+    unread_variables,
 )
-from constat.logic.unknowns import (
-    NULL_POLICIES,
-    NullCell,
-    NullPolicy,
-    display_value,
-    has_null_cells,
-    may_agree,
-    null_cells,
-    null_policies,
-    null_words,
-    row_order,
-    with_null_cells,
+from constat.logic.structures import (
+    CONSTRUCTOR_OF,
+    FIELD_OF,
+    Parts,
+    is_constructor,
+    is_of_type,
+    read_as,
+    read_structure,
 )
 from constat.logic.values import (
+    NIL,
+    NULL_POLICIES,
     OPEN,
+    RECORD,
     Kind,
+    NullCell,
+    NullPolicy,
     Open,
     OpenRow,
     Row,
     Slot,
     Value,
+    canonical_bytes,
     canonical_decimal,
     canonical_float,
+    canonical_lines,
     check_integer,
     check_symbol,
+    display_value,
     format_value,
+    has_null_cells,
+    may_agree,
+    null_cells,
+    null_policies,
+    null_words,
     parse_decimal,
     parse_value,
+    quoted,
+    row_order,
+    unquoted,
+    with_null_cells,
 )
 
 __all__ = [

@@ -1,54 +1,314 @@
-"""Functions and comparisons on values: what they take, what they give, and how they fail.
-
-In: a function's name and the kinds of its arguments. Out: signatures for analysis, implementations
-for engines. Invariant: an implementation gives a canonical value of the result kind or raises
-`EvaluationError`. Meaning is that of the table in `constat/check/FORMAT.md`, section 4, whose
-checker implements it a second time.
-
->>> implementation("/", (Kind.NUMBER, Kind.NUMBER), Kind.NUMBER)(-7, 2)
--3
-"""
+"""Functions, comparisons and aggregates on values: what they take, give, and how they fail."""
 
 from __future__ import annotations
 
+import math
 import operator as operators
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import date
+from decimal import Context, Decimal
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Final, cast
+from typing import TYPE_CHECKING, Final, cast
 
-from constat.logic import dates
-from constat.logic.arithmetic import arithmetic
-from constat.logic.bits import bit_operation
-from constat.logic.conversions import conversion, to_kind, to_text
-from constat.logic.failure import EvaluationError
-from constat.logic.folds import aggregate_kind, fold
-from constat.logic.parts import Parts
-from constat.logic.patterns import compile_pattern
-from constat.logic.structures import (
-    CONSTRUCTOR_OF,
-    FIELD_OF,
-    construct,
-    is_constructor,
+from constat.logic.arithmetic import (
+    arithmetic,
+    bit_operation,
+    exact_decimal,
+    finite_float,
+    machine_fold,
+    machine_function,
+    rounded_ratio,
+    unwrapped,
+    within,
 )
-from constat.logic.values import Kind, Value
+from constat.logic.patterns import compile_pattern
+from constat.logic.structures import CONSTRUCTOR_OF, FIELD_OF, Parts, construct, is_constructor
+from constat.logic.values import EvaluationError, Kind, Value, format_value, parse_value
 from constat.logic.vocabulary import BITWISE
-from constat.logic.wrapping import machine_function, unwrapped
 
-__all__ = [
-    "FUNCTIONS",
-    "OPERATORS",
-    "RANGE",
-    "RANGES",
-    "EvaluationError",
-    "Signature",
-    "aggregate_kind",
-    "comparison",
-    "fold",
-    "implementation",
-    "signatures",
-]
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_LAST_DAY = date.max.toordinal()
+
+
+def days_between(first: str, second: str) -> int:
+    """Count the days from the first date to the second."""
+    return date.fromisoformat(second).toordinal() - date.fromisoformat(first).toordinal()
+
+
+def years_between(first: str, second: str) -> int:
+    """Count the whole years from the first date to the second, negative when it lies before."""
+    if second < first:
+        return -years_between(second, first)
+    # Text order of "MM-DD" makes 29 February end its year on 1 March where there is no such day.
+    return int(second[:4]) - int(first[:4]) - (second[5:] < first[5:])
+
+
+def date_add(start: str, days: int) -> str:
+    """Give the date that many days later."""
+    ordinal = date.fromisoformat(start).toordinal() + days
+    if not 1 <= ordinal <= _LAST_DAY:
+        raise EvaluationError("the date is outside the years 0001 to 9999")
+    return date.fromordinal(ordinal).isoformat()
+
+
+def year(moment: str) -> int:
+    """Give the year of a Date or Timestamp."""
+    return int(moment[:4])
+
+
+def month(moment: str) -> int:
+    """Give the month, 1 to 12."""
+    return int(moment[5:7])
+
+
+def day(moment: str) -> int:
+    """Give the day of the month, 1 to 31."""
+    return int(moment[8:10])
+
+
+def quarter(moment: str) -> int:
+    """Give the quarter of the year, 1 to 4."""
+    return (int(moment[5:7]) + 2) // 3
+
+
+def date_of(moment: str) -> str:
+    """Give the date of a Timestamp, in UTC."""
+    return moment[:10]
+
+
+# `as` keeps the value or errs, Decimal to float excepted; only the functions that say so,
+# `to_number`, `to_unsigned` and `to_float`, give the whole part or the nearest float.
+
+_INTEGER = re.compile(r"[+-]?[0-9]+\Z")
+_FRACTION = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?\Z")
+_LONGEST_INTEGER = 20
+
+
+def conversion(source: Kind, target: Kind) -> Callable[..., Value]:
+    """Give the cast from one kind to another; the pair is one of those that `as` takes."""
+    if source is target or target is Kind.SYMBOL:
+        return _unchanged
+    match target:
+        case Kind.NUMBER | Kind.UNSIGNED:
+            return _to_integer(target)
+        case Kind.FLOAT:
+            return _decimal_to_float if source is Kind.DECIMAL else _integer_to_float
+        case Kind.DECIMAL:
+            return _to_decimal
+        case _:
+            return _from_spelling(target)
+
+
+def to_text(kind: Kind) -> Callable[..., Value]:
+    """Give `to_string` on that kind: the canonical spelling, a float as people write it."""
+    if kind is Kind.FLOAT:
+        return repr
+    return lambda value: format_value(value, kind)
+
+
+def to_kind(source: Kind, target: Kind) -> Callable[..., Value]:
+    """Give `to_number` and its like: read a text, cut a fraction off, or take the nearest float."""
+    if source is Kind.SYMBOL:
+        return from_symbol(target)
+    match target:
+        case Kind.NUMBER | Kind.UNSIGNED:
+            # `int` cuts towards zero, whatever it is given.
+            return lambda value: within(int(value), target)
+        case Kind.FLOAT:
+            return lambda value: finite_float(float(value))
+        case _:
+            return conversion(source, target)
+
+
+def from_symbol(kind: Kind) -> Callable[..., Value]:
+    """Give the reader of texts for a numeric kind: a sign, digits, perhaps a fraction."""
+    match kind:
+        case Kind.FLOAT:
+            return _read_float
+        case Kind.DECIMAL:
+            return _read_decimal
+        case _:
+            return lambda text: _read_integer(text, kind)
+
+
+def _unchanged(value: Value) -> Value:
+    return value
+
+
+def _to_integer(kind: Kind) -> Callable[..., Value]:
+    def convert(value: Value) -> int:
+        number = cast("int | float | Decimal", value)
+        whole = int(number)
+        if whole != number:
+            raise EvaluationError(f"the value is not a whole {kind.value}")
+        return within(whole, kind)
+
+    return convert
+
+
+def _integer_to_float(value: int) -> float:
+    # Python compares an int with a float exactly, so this sees every lost digit.
+    nearest = float(value)
+    if nearest != value:
+        raise EvaluationError("no float has exactly this value")
+    return nearest
+
+
+def _decimal_to_float(value: Decimal) -> float:
+    return finite_float(float(value))
+
+
+def _to_decimal(value: float) -> Decimal:
+    return exact_decimal(Decimal(value))
+
+
+def _from_spelling(kind: Kind) -> Callable[..., Value]:
+    def convert(text: str) -> Value:
+        try:
+            value = parse_value(text, kind)
+        except ValueError:
+            value = None
+        # `parse_value` is generous with sources; `as` takes the canonical spelling only.
+        if value != text:
+            raise EvaluationError(f"the text does not spell a {kind.value}")
+        return value
+
+    return convert
+
+
+def _read_integer(text: str, kind: Kind) -> int:
+    if not _INTEGER.match(text):
+        raise EvaluationError(f"the text does not spell a {kind.value}")
+    sign = -1 if text[0] == "-" else 1
+    digits = text.lstrip("+-").lstrip("0") or "0"
+    # Python refuses very long digit strings, and none of them fits in 64 bits anyway.
+    size = int(digits) if len(digits) <= _LONGEST_INTEGER else 1 << 70
+    return within(sign * size, kind)
+
+
+def _read_float(text: str) -> float:
+    if not _FRACTION.match(text):
+        raise EvaluationError("the text does not spell a float")
+    value = float(text)
+    if math.isinf(value):
+        raise EvaluationError("the result is not a finite float")
+    return finite_float(value)
+
+
+def _read_decimal(text: str) -> Decimal:
+    if not _FRACTION.match(text):
+        raise EvaluationError("the text does not spell a Decimal")
+    return exact_decimal(Decimal(text))
+
+
+# The result does not depend on the order of the values; sums are exact, and what is not
+# representable is rounded once.
+
+# 38 digits before the point, 38 after it, and room for 10^24 summands: every sum is exact.
+_SUMS = Context(prec=100, Emax=999, Emin=-999)
+
+
+def aggregate_kind(function: str, kind: Kind | None) -> Kind | None:
+    """Give the kind of an aggregate over values of that kind, `None` where it is not defined.
+
+    `count` takes no kind. `min` and `max` need an order, which Bool and structures have not.
+    """
+    match unwrapped(function)[0]:
+        case "count":
+            return Kind.NUMBER
+        case "sum" if kind is not None and kind.numeric:
+            return kind
+        case "min" | "max" if kind not in {Kind.BOOL, Kind.STRUCTURE}:
+            return kind
+        case "mean" if kind is Kind.DECIMAL:
+            return Kind.DECIMAL
+        case "mean" if kind is not None and kind.numeric:
+            return Kind.FLOAT
+        case _:
+            return None
+
+
+def fold(function: str, kind: Kind | None, values: Sequence[Value]) -> Value | None:
+    """Fold the values of one group. Raises `EvaluationError` where the result does not fit."""
+    plain, width = unwrapped(function)
+    if width:
+        return machine_fold(plain, kind, values, width, fold)
+    match function:
+        case "count":
+            return len(values)
+        case "sum":
+            return _sum(cast("Kind", kind), values)
+        case "min":
+            return min(values, default=None)
+        case "max":
+            return max(values, default=None)
+        case "mean":
+            return _mean(cast("Kind", kind), values) if values else None
+        case _:
+            raise KeyError(function)
+
+
+def _sum(kind: Kind, values: Sequence[Value]) -> Value:
+    match kind:
+        case Kind.FLOAT:
+            return _float_sum(cast("Sequence[float]", values))
+        case Kind.DECIMAL:
+            return exact_decimal(_decimal_sum(cast("Sequence[Decimal]", values)))
+        case _:
+            return within(sum(cast("Sequence[int]", values)), kind)
+
+
+def _mean(kind: Kind, values: Sequence[Value]) -> Value:
+    match kind:
+        case Kind.FLOAT:
+            top, bottom = _exact_sum(cast("Sequence[float]", values))
+            return _nearest(top, bottom * len(values))
+        case Kind.DECIMAL:
+            top, bottom = _decimal_sum(cast("Sequence[Decimal]", values)).as_integer_ratio()
+            return rounded_ratio(top, bottom * len(values))
+        case _:
+            return _nearest(sum(cast("Sequence[int]", values)), len(values))
+
+
+def _decimal_sum(values: Sequence[Decimal]) -> Decimal:
+    total = Decimal(0)
+    for value in values:
+        total = _SUMS.add(total, value)
+    return total
+
+
+def _float_sum(values: Sequence[float]) -> float:
+    try:
+        return finite_float(math.fsum(values))
+    except OverflowError:
+        # `fsum` gives up on an intermediate overflow even where the sum itself is finite.
+        return _nearest(*_exact_sum(values))
+
+
+def _exact_sum(values: Sequence[float]) -> tuple[int, int]:
+    """Give the sum as a numerator and a denominator."""
+    ratios = [value.as_integer_ratio() for value in values]
+    # Denominators are powers of two, so the greatest is a multiple of all.
+    common = max(bottom for _, bottom in ratios)
+    return sum(top * (common // bottom) for top, bottom in ratios), common
+
+
+def _nearest(numerator: int, denominator: int) -> float:
+    try:
+        # True division of integers is rounded once, however large they are.
+        return finite_float(numerator / denominator)
+    except OverflowError:
+        raise EvaluationError("the result is not a finite float") from None
+
+
+# An implementation gives a canonical value of the result kind or raises `EvaluationError`. Meaning
+# is that of the table in `constat/check/FORMAT.md`, section 4, whose checker implements it a
+# second time.
 
 Function = Callable[..., Value]
 
@@ -278,13 +538,13 @@ _NAMED = MappingProxyType[str, Function](
         "cat": _concatenate,
         "strlen": _byte_length,
         "substr": _substring,
-        "days_between": dates.days_between,
-        "years_between": dates.years_between,
-        "date_add": dates.date_add,
-        "year": dates.year,
-        "month": dates.month,
-        "day": dates.day,
-        "quarter": dates.quarter,
-        "date_of": dates.date_of,
+        "days_between": days_between,
+        "years_between": years_between,
+        "date_add": date_add,
+        "year": year,
+        "month": month,
+        "day": day,
+        "quarter": quarter,
+        "date_of": date_of,
     }
 )

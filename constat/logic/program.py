@@ -1,30 +1,122 @@
-"""Rules, predicates and programs.
-
-A program is what a set of rule files says: which predicates there are, where their rows come
-from, and the rules that derive others. Lowered from text by `syntax`; after `analysis` every
-constant and function has its final kind.
-"""
+"""Terms, literals, rules, predicates and programs as pure values."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from decimal import Decimal
+from decimal import Context, Decimal
+from types import MappingProxyType
+from typing import Final
 
 from constat.diagnostics import Span
-from constat.logic.structure_text import RECORD
-from constat.logic.terms import (
-    Aggregate,
-    Apply,
-    Atom,
-    Comparison,
-    Literal,
-    Negative,
-    Positive,
-    Term,
-    Variable,
-)
-from constat.logic.values import Kind
+from constat.logic import vocabulary
+from constat.logic.values import RECORD, Kind, Value
+
+# Nodes are frozen and compared by content; spans stand outside equality and hash, so the same rule
+# written at two places is the same rule.
+
+COMPARISONS = tuple(vocabulary.COMPARISONS)
+AGGREGATES = tuple(vocabulary.AGGREGATES)
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A variable, named without its question mark; each `_` has been given a name `_1`, `_2` ..."""
+
+    name: str
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A value. Before type analysis `kind` is what the literal looks like, after it what it is."""
+
+    value: Value
+    kind: Kind
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Apply:
+    """A function applied to terms, `?x + 1`. `kind` is the result's, `None` before type analysis.
+
+    `function` is an operator (`+`, `neg`, `band`: see `OPERATORS`), a named functor, `as` (whose
+    `kind` is given), or the constructor of a structure: `[]` or `$Name`. After type analysis
+    `type_name` is the structure's type. In a body as written a constructor is a pattern, too:
+    `?r = [?x, ?y]` binds `?x` where `?r` is bound. The last passes of analysis put functions in
+    place of patterns (`constructor_of`, `field_of`), so engines and checkers know functions only.
+    """
+
+    function: str
+    arguments: tuple[Term, ...]
+    kind: Kind | None = None
+    span: Span | None = field(default=None, compare=False, repr=False)
+    type_name: str = ""
+
+
+Term = Variable | Constant | Apply
+
+
+@dataclass(frozen=True, slots=True)
+class Atom:
+    """A predicate applied to terms."""
+
+    predicate: str
+    terms: tuple[Term, ...]
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Positive:
+    """An atom that must hold."""
+
+    atom: Atom
+
+
+@dataclass(frozen=True, slots=True)
+class Negative:
+    """An atom that must not hold, `!p(?x)`."""
+
+    atom: Atom
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A constraint between two terms; `=` binds a variable that nothing else binds."""
+
+    operator: str
+    left: Term
+    right: Term
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """`result = function target : { body }`.
+
+    `target` is `None` for `count` only.
+
+    A variable is local to the aggregate when it occurs in its body or target and neither in the
+    head, nor in a literal that is no aggregate, nor as the result of any aggregate of the rule.
+
+    `recursive` is set by analysis where the rule's own component is aggregated over; then the
+    aggregate is a threshold (see `thresholds`) and has no other meaning.
+    """
+
+    function: str
+    result: Variable
+    target: Term | None
+    body: tuple[Positive | Negative | Comparison, ...]
+    span: Span | None = field(default=None, compare=False, repr=False)
+    recursive: bool = field(default=False, compare=False, repr=False)
+
+
+Literal = Positive | Negative | Comparison | Aggregate
+
+
+# A program is what a set of rule files says: which predicates there are, where their rows come
+# from, and the rules that derive others. Lowered from text by `syntax`; after `analysis` every
+# constant and function has its final kind.
 
 Attributes = Mapping[str, str]
 """Metadata `@[key = value]` as text; `@[approved(by = "x")]` is kept as `approved.by`."""
@@ -289,3 +381,106 @@ def local_names(rule: Rule, aggregate: Aggregate) -> tuple[str, ...]:
     outer = set(outer_names(rule))
     names = (variable.name for variable in literal_variables(aggregate))
     return tuple(dict.fromkeys(name for name in names if name not in outer))
+
+
+# A threshold is monotone as long as no summand is negative: more rows never make it false. That is
+# why `sum` and `count` may run through recursion in this form and in no other.
+
+_TURNED: Final = MappingProxyType({">": "<", ">=": "<=", "<": ">", "<=": ">="})
+_UPWARD: Final = frozenset({">", ">="})
+# 38 digits before the point, 38 after it, and room for 10^24 summands: every sum is exact.
+_SUMS: Final = Context(prec=100, Emax=999, Emin=-999)
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """`result operator bound`, operator `>` or `>=`; `place` is the comparison's in the body."""
+
+    place: int
+    operator: str
+    bound: Term
+
+
+def threshold_of(rule: Rule, place: int) -> Threshold | None:
+    """Give the one comparison that uses the aggregate at `place`, if it is a lower bound."""
+    aggregate = rule.body[place]
+    if not isinstance(aggregate, Aggregate) or aggregate.function not in {"sum", "count"}:
+        return None
+    result = aggregate.result
+    if uses_of(rule, result) != 2:  # noqa: PLR2004  as the result, and in the comparison
+        return None
+    for at, literal in enumerate(rule.body):
+        if isinstance(literal, Comparison) and literal.operator in _TURNED:
+            if literal.left == result and literal.operator in _UPWARD:
+                return Threshold(at, literal.operator, literal.right)
+            if literal.right == result and _TURNED[literal.operator] in _UPWARD:
+                return Threshold(at, _TURNED[literal.operator], literal.left)
+    return None
+
+
+def add_exactly(total: int | Decimal, value: int | Decimal) -> int | Decimal:
+    """Add two summands. A total is no value: it neither overflows nor is it rounded."""
+    if isinstance(value, Decimal):
+        return _SUMS.add(Decimal(total), value)
+    return total + value
+
+
+def is_beyond(total: int | Decimal, operator: str, bound: int | Decimal) -> bool:
+    """Whether a total is greater than a bound, or for `>=` as great."""
+    return total > bound or (operator == ">=" and total == bound)
+
+
+def uses_of(rule: Rule, variable: Variable) -> int:
+    """How often a variable occurs in a rule, as the result of an aggregate included."""
+    found = [one for term in rule.head.terms for one in term_variables(term)]
+    for literal in rule.body:
+        found.extend(literal_variables(literal))
+    return found.count(variable)
+
+
+def is_never_negative(aggregate: Aggregate, kinds: Mapping[str, Kind]) -> bool:
+    """Whether the text alone says that no summand is below zero.
+
+    A count adds ones; an unsigned value has no sign; a variable may have a guard such as `?w >= 0`
+    in the aggregate's body; sums and products of such terms are again such terms.
+    """
+    if aggregate.target is None:
+        return aggregate.function == "count"
+    guarded = frozenset(_guarded(aggregate))
+    pending = [aggregate.target]
+    while pending:
+        match pending.pop():
+            case Variable(name) if name in guarded or kinds.get(name) is Kind.UNSIGNED:
+                pass
+            case Constant(value=value) if not isinstance(value, str) and value >= 0:
+                pass
+            case Apply(kind=Kind.UNSIGNED):
+                pass
+            case Apply(function="+" | "*", arguments=arguments):
+                pending.extend(arguments)
+            case _:
+                return False
+    return True
+
+
+def _guarded(aggregate: Aggregate) -> list[str]:
+    """The variables that a comparison of the body keeps from being negative."""
+    names: list[str] = []
+    for literal in aggregate.body:
+        if isinstance(literal, Comparison) and literal.operator in _TURNED:
+            ways = (
+                (literal.operator, literal.left, literal.right),
+                (_TURNED[literal.operator], literal.right, literal.left),
+            )
+            names.extend(
+                side.name
+                for operator, side, other in ways
+                if operator in _UPWARD and isinstance(side, Variable) and _is_floor(other)
+            )
+    return names
+
+
+def _is_floor(term: Term) -> bool:
+    if not isinstance(term, Constant) or isinstance(term.value, str):
+        return False
+    return term.value >= 0

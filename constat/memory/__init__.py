@@ -10,36 +10,50 @@ Example: ``Memory(folder, "s1").context(goal="cancel reservation 4WQ150").messag
 
 from __future__ import annotations
 
-from constat.memory.anthropic_messages import from_anthropic, to_anthropic
 from constat.memory.archive import Archive
-from constat.memory.attachments import Attachments, HeldAttachments
-from constat.memory.calls import Strays, safe_cuts, strays
-from constat.memory.checkpoints import Checkpoint, Checkpoints
-from constat.memory.contexts import Context
-from constat.memory.counting import message_tokens, messages_tokens
+from constat.memory.compaction import Context
 from constat.memory.extract import facts_of
-from constat.memory.facts import Author, Fact, Span
+from constat.memory.facts import (
+    Author,
+    Fact,
+    JsonSpanError,
+    Leaf,
+    Passage,
+    Place,
+    Span,
+    json_leaves,
+    passages_of,
+)
 from constat.memory.history import Cited, Claim, History
-from constat.memory.json_spans import JsonSpanError, Leaf, json_leaves
+from constat.memory.journal import Checkpoint, Checkpoints, Snapshot
 from constat.memory.lines import Line
+from constat.memory.logs import from_anthropic, from_openai, to_anthropic, to_openai
 from constat.memory.messages import (
+    Attachments,
     Block,
     Call,
+    HeldAttachments,
     Image,
     Message,
     MessageFormatError,
     Opaque,
     Result,
     Role,
+    Strays,
     Text,
     Thinking,
+    safe_cuts,
+    strays,
 )
-from constat.memory.openai_messages import from_openai, to_openai
-from constat.memory.passages import Passage, Place, passages_of
 from constat.memory.policy import Policy, Window
 from constat.memory.remembering import Memory
-from constat.memory.snapshots import Snapshot
-from constat.memory.tokens import Calibration, composition, estimate
+from constat.memory.tokens import (
+    Calibration,
+    composition,
+    estimate,
+    message_tokens,
+    messages_tokens,
+)
 from constat.memory.view import BudgetError, View
 
 __all__ = [

@@ -19,9 +19,8 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from constat.memory.facts import Author
+from constat.memory.facts import Author, Place
 from constat.memory.messages import Role
-from constat.memory.passages import Place
 
 if TYPE_CHECKING:
     from constat.memory.history import Cited, Claim

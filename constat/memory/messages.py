@@ -1,16 +1,15 @@
-"""What a conversation with a language model is made of, in the notation of no provider.
-
-In: nothing.  Out: messages of blocks; calls and their results are paired by id, block by block.
-Invariants: values never change; what a provider adds and we do not read is kept as JSON text in
-``extra``, so that a log can be written again as it was read; an image is a digest and never bytes.
-
-Example: ``Message(Role.USER, (Text("Where is order 17?"),))``.
-"""
+"""Conversations as values: messages, calls, attachments, and their JSON for the archive."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Protocol, assert_never
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
 
 
 class Role(StrEnum):
@@ -115,3 +114,170 @@ class Message:
 
 class MessageFormatError(ValueError):
     """A log that is not in the provider's format; the text says where and why."""
+
+
+# A conversation without strays has none on either side of a safe cut. Providers refuse a request
+# with a result whose call is gone, and the session is lost.
+
+
+@dataclass(frozen=True, slots=True)
+class Strays:
+    """Ids of calls without a result, and of results without a call before them."""
+
+    calls: tuple[str, ...]
+    results: tuple[str, ...]
+
+
+def safe_cuts(messages: Sequence[Message]) -> tuple[int, ...]:
+    """Return the indices before which the conversation may be cut; the end is one of them.
+
+    A call that nobody has answered is open only as long as its answer may still come, which is
+    until the model speaks again. While one is open at the end, the end is no place for a cut.
+    """
+    answered = {result.call for message in messages for result in message.results}
+    last = max((i for i, one in enumerate(messages) if one.role is Role.ASSISTANT), default=-1)
+    open_calls: dict[str, int] = {}
+    cuts = []
+    for place, message in enumerate(messages):
+        if not open_calls:
+            cuts.append(place)
+        for result in message.results:
+            _close(open_calls, result.call)
+        for call in message.calls:
+            if call.id in answered or place == last:
+                open_calls[call.id] = open_calls.get(call.id, 0) + 1
+    return tuple(cuts) if open_calls else (*cuts, len(messages))
+
+
+def _close(open_calls: dict[str, int], call: str) -> None:
+    left = open_calls.pop(call, 0) - 1
+    if left > 0:
+        open_calls[call] = left
+
+
+def strays(messages: Sequence[Message]) -> Strays:
+    """Return the calls and results that have lost each other, in their order."""
+    waiting: dict[str, int] = {}
+    lost = []
+    for message in messages:
+        for result in message.results:
+            if result.call in waiting:
+                _close(waiting, result.call)
+            else:
+                lost.append(result.call)
+        for call in message.calls:
+            waiting[call.id] = waiting.get(call.id, 0) + 1
+    return Strays(tuple(waiting), tuple(lost))
+
+
+# A reference names one content for ever.  `KeyError` for a reference that nobody has put there.
+
+
+class Attachments(Protocol):
+    """Where bytes are kept."""
+
+    def put(self, reference: str, content: bytes) -> None:
+        """Keep bytes; the same bytes twice change nothing."""
+        ...
+
+    def get(self, reference: str) -> bytes:
+        """Return the bytes; raises ``KeyError``."""
+        ...
+
+
+class HeldAttachments:
+    """Attachments in memory."""
+
+    def __init__(self) -> None:
+        self._held: dict[str, bytes] = {}
+
+    def put(self, reference: str, content: bytes) -> None:
+        """Keep bytes."""
+        self._held[reference] = content
+
+    def get(self, reference: str) -> bytes:
+        """Return the bytes; raises ``KeyError``."""
+        return self._held[reference]
+
+
+def digest(content: bytes) -> str:
+    """Return the name of a content in the archive."""
+    return f"sha256:{hashlib.sha256(content).hexdigest()}"
+
+
+def spelled(message: Message) -> tuple[str, dict[str, bytes]]:
+    """Return the spelling of a message and the texts that it names."""
+    texts: dict[str, bytes] = {}
+    members = {
+        "role": message.role.value,
+        "plain": int(message.plain),
+        "extra": message.extra,
+        "blocks": [_block(block, texts) for block in message.blocks],
+    }
+    return json.dumps(members, ensure_ascii=True, sort_keys=True, separators=(",", ":")), texts
+
+
+def read(spelling: str, text: Callable[[str], bytes]) -> Message:
+    """Read a spelling; ``text`` gives what a digest names.
+
+    Raises ``KeyError``, ``TypeError`` or ``ValueError`` for what ``spelled`` has not written.
+    """
+    members = json.loads(spelling)
+    blocks = tuple(_read_block(one, text) for one in members["blocks"])
+    return Message(Role(members["role"]), blocks, bool(members["plain"]), str(members["extra"]))
+
+
+def _apart(text: str, texts: dict[str, bytes]) -> str:
+    # Half a surrogate pair is no character; JSON can write it, and a log may hold one.
+    content = text.encode("utf-8", "surrogatepass")
+    name = digest(content)
+    texts[name] = content
+    return name
+
+
+def _block(block: Block, texts: dict[str, bytes]) -> list[Any]:
+    match block:
+        case Text(text, extra):
+            return ["text", _apart(text, texts), extra]
+        case Thinking(text, signature, extra):
+            return ["thinking", _apart(text, texts), signature, extra]
+        case Image(media_type, reference, extra):
+            return ["image", media_type, reference, extra]
+        case Call(id_, name, arguments, extra):
+            return ["call", id_, name, _apart(arguments, texts), extra]
+        case Result(call, parts, failed, plain, extra):
+            inner = [_block(part, texts) for part in parts]
+            return ["result", call, inner, int(failed), int(plain), extra]
+        case Opaque(kind, content):
+            return ["opaque", kind, _apart(content, texts)]
+        case _:
+            assert_never(block)
+
+
+def _read_block(given: list[Any], text: Callable[[str], bytes]) -> Block:
+    def apart(name: str) -> str:
+        return text(name).decode("utf-8", "surrogatepass")
+
+    match given:
+        case ["text", name, extra]:
+            return Text(apart(name), extra)
+        case ["thinking", name, signature, extra]:
+            return Thinking(apart(name), signature, extra)
+        case ["image", media_type, reference, extra]:
+            return Image(media_type, reference, extra)
+        case ["call", id_, name, arguments, extra]:
+            return Call(id_, name, apart(arguments), extra)
+        case ["result", call, [*parts], failed, plain, extra]:
+            inner = tuple(_read_part(part, text) for part in parts)
+            return Result(call, inner, bool(failed), bool(plain), extra)
+        case ["opaque", kind, name]:
+            return Opaque(kind, apart(name))
+        case _:
+            raise ValueError("a message in the archive has another form")
+
+
+def _read_part(given: list[Any], text: Callable[[str], bytes]) -> Text | Image | Opaque:
+    part = _read_block(given, text)
+    if not isinstance(part, Text | Image | Opaque):
+        raise TypeError(given)
+    return part

@@ -1,19 +1,24 @@
-"""When a context is compacted, what is kept of it word for word, and how much may stand in it.
-
-In: numbers, or the name of a model.  Out: a ``Policy`` and its thresholds.  Invariants: a threshold
-is positive, also where the window is smaller than what is usually reserved, for then the reserves
-are scaled down with it; the target lies below the trigger, so compacting once is enough.
-
-Example: ``Policy().trigger(Window(128_000))`` is 80,000, and ``Policy().target(...)`` 40,000.
-"""
+"""When a context is compacted, what stays word for word, and how many tokens it may take."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields, replace
+from itertools import count
 from types import MappingProxyType
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import ConstatError, Diagnostic
+from constat.memory.extract import facts_of
+from constat.memory.facts import passages_of
+from constat.memory.history import MAIN, text_name
+from constat.memory.messages import Call, Message, Result, Role, Text, Thinking, safe_cuts
+from constat.memory.quotations import blanked, compacted, own, quoted
+from constat.memory.tokens import estimate, message_tokens, sandwich
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from constat.memory.messages import Block
 
 _UNKNOWN: Final = 128_000
 _LIMITS: Final = MappingProxyType(
@@ -117,3 +122,300 @@ class Policy:
 
 def _wrong(message: str) -> Diagnostic:
     return Diagnostic("C0804", message, help="`Policy()` and `Window(128_000)` are right")
+
+
+_SAVED: Final = "[Full result saved as ref:"
+_PREVIEW: Final = 1_500
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Numbers of messages: those of the system, of people before the tail, and the tail's.
+
+    ``words`` are those of others that stay in a message of theirs: the role, and what was said.
+    """
+
+    system: tuple[int, ...]
+    human: tuple[int, ...]
+    tail: tuple[int, ...]
+    words: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """All of them, in order."""
+        return (*self.system, *self.human, *self.tail)
+
+
+def kept(messages: Sequence[Message], policy: Policy, room: int, costs: Sequence[int]) -> Kept:
+    """Choose what stays; the tail takes ``room`` tokens, or is its last group where that is more.
+
+    ``costs`` are the tokens of the messages.
+    """
+    system = _system(messages)
+    cuts = [cut for cut in safe_cuts(messages) if cut >= len(system)] or [len(system)]
+    wanted = max(len(messages) - policy.keep_last, len(system))
+    start = max((cut for cut in cuts if cut <= wanted), default=cuts[0])
+    later = [cut for cut in cuts if start <= cut < len(messages)] or [start]
+    start = next((cut for cut in later if sum(costs[cut:]) <= room), later[-1])
+    people = [at for at in range(len(system), start) if is_human(messages[at])]
+    missing = policy.keep_human - sum(is_human(one) for one in messages[start:])
+    chosen = people[-missing:] if missing > 0 else []
+    return Kept(system, tuple(chosen), tuple(range(start, len(messages))))
+
+
+def is_human(message: Message) -> bool:
+    """Tell whether a message is something that a person said: no results of tools, no block."""
+    texts = (block.text for block in message.blocks if isinstance(block, Text))
+    return message.role is Role.USER and any(
+        blanked(text, compacted(text)).strip() for text in texts
+    )
+
+
+def marker(text: str) -> str:
+    """Return the words that stand where a long text was: they name the text."""
+    return f"{_SAVED}{text}]"
+
+
+def is_saved(text: str) -> bool:
+    """Tell whether a text says already where all of it is."""
+    return _SAVED in text
+
+
+def lightened(
+    message: Message, number: int, heavy: Callable[[str, bool], bool], branch: str = MAIN
+) -> Message:
+    """Return a message whose heavy texts are shown by their ends, with where all of them is.
+
+    ``heavy`` is asked about a text, and whether somebody said it; else a tool answered it.
+    """
+    found: list[Block] = []
+    names = (text_name(branch, number, place) for place in count())
+    changed = False
+    for block in message.blocks:
+        other: Block = block
+        match block:
+            case Text() if message.role is not Role.TOOL:
+                person = message.role is Role.USER
+                other = _light(block, next(names), heavy, said=True, person=person)
+            case Call():
+                next(names)
+            case Result(_, parts):
+                shown = tuple(
+                    _light(part, next(names), heavy, said=False) if isinstance(part, Text) else part
+                    for part in parts
+                )
+                other = replace(block, parts=shown) if shown != parts else block
+        changed = changed or other is not block
+        found.append(other)
+    return replace(message, blocks=tuple(found)) if changed else message
+
+
+def without_thinking(message: Message) -> Message:
+    """Return a message without what a model thought: its signature binds it to the old history."""
+    return _without(message, Thinking)
+
+
+def without_results(message: Message) -> Message:
+    """Return what a person said, without results whose calls are not kept."""
+    return _without(message, Result)
+
+
+def _without(message: Message, kind: type[Block]) -> Message:
+    if not any(isinstance(block, kind) for block in message.blocks):
+        return message
+    blocks = tuple(block for block in message.blocks if not isinstance(block, kind))
+    return replace(message, blocks=blocks)
+
+
+def _light(
+    part: Text, name: str, heavy: Callable[[str, bool], bool], *, said: bool, person: bool = False
+) -> Text:
+    if not heavy(part.text, said) or is_saved(part.text[-200:]):
+        return part
+    # The end of a quotation without its beginning would look like the person's own words.
+    text = own(part.text) if person and quoted(part.text) else part.text
+    return replace(part, text=f"{sandwich(text, _PREVIEW)}\n{marker(name)}".lstrip())
+
+
+def _system(messages: Sequence[Message]) -> tuple[int, ...]:
+    found = []
+    for number, message in enumerate(messages):
+        if message.role is not Role.SYSTEM:
+            break
+        found.append(number)
+    return tuple(found)
+
+
+PLAN: Final = "plan"
+ERROR: Final = "error"
+HUMAN_INPUT: Final = "human_input"
+TOOL_RESULT: Final = "tool_result"
+OTHER: Final = "message"
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """A message with its number, its time in milliseconds, and its kind where somebody set one."""
+
+    number: int
+    message: Message
+    at_ms: float
+    kind: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PruneRules:
+    """What is never pruned, and from when on results of tools are."""
+
+    keep_last_messages: int = 10
+    keep_recent_ms: float = 300_000
+    always_keep: frozenset[str] = frozenset({PLAN, ERROR, HUMAN_INPUT})
+    prune_tool_results_after_ms: float = 60_000
+    summarize_before_prune: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Pruned:
+    """What stays, what goes, and the line about each that goes."""
+
+    kept: tuple[Timed, ...]
+    pruned: tuple[Timed, ...]
+    summarized: str
+
+
+def kind_of(message: Message) -> str:
+    """Return what a message is: an error of a tool, its result, what a person said, or a plan."""
+    if message.results:
+        facts = facts_of(passages_of([message]))
+        return ERROR if any(one.predicate == "error" for one in facts) else TOOL_RESULT
+    if is_human(message):
+        return HUMAN_INPUT
+    boxes = message.role is Role.ASSISTANT and ("- [ ]" in message.text or "- [x]" in message.text)
+    return PLAN if boxes else OTHER
+
+
+def apply_prune_rules(
+    messages: Sequence[Timed], rules: PruneRules | None = None, *, now_ms: float
+) -> Pruned:
+    """Say what stays; the calls of a result that goes go with it, unless others of them stay."""
+    rules = rules or PruneRules()
+    going = {
+        one.number
+        for place, one in enumerate(messages)
+        if _may_go(one, rules, now_ms, last=place >= len(messages) - rules.keep_last_messages)
+    }
+    going = _whole_groups(messages, going)
+    pruned = tuple(one for one in messages if one.number in going)
+    kept = tuple(one for one in messages if one.number not in going)
+    summarized = ""
+    if rules.summarize_before_prune:
+        summarized = "\n".join(_line(one) for one in pruned if one.message.results)
+    return Pruned(kept, pruned, summarized)
+
+
+def _may_go(one: Timed, rules: PruneRules, now_ms: float, *, last: bool) -> bool:
+    kind = one.kind or kind_of(one.message)
+    age = now_ms - one.at_ms
+    if last or age < rules.keep_recent_ms or kind in rules.always_keep:
+        return False
+    return kind == TOOL_RESULT and age > rules.prune_tool_results_after_ms
+
+
+def _whole_groups(messages: Sequence[Timed], going: set[int]) -> set[int]:
+    """Return what may go once calls and results are taken together: all of a group, or none."""
+    calls: dict[str, int] = {}
+    groups: dict[int, set[int]] = {}
+    for one in messages:
+        calls.update({call.id: one.number for call in one.message.calls})
+        for result in one.message.results:
+            asked = calls.get(result.call)
+            if asked is not None:
+                groups.setdefault(asked, {asked}).add(one.number)
+    texts = {one.number for one in messages if one.message.text.strip()}
+    found = set()
+    for asked, members in groups.items():
+        # What was said beside a call is no result of a tool, so it stays, and the group with it.
+        if members - {asked} <= going and not members & texts:
+            found |= members
+    alone = {number for members in groups.values() for number in members}
+    return found | {number for number in going - alone if number not in texts}
+
+
+def _line(one: Timed) -> str:
+    ids = ", ".join(result.call for result in one.message.results)
+    return f"- result of {ids} (about {message_tokens(one.message):,} tokens): ref:m{one.number}"
+
+
+@dataclass(frozen=True, slots=True)
+class Reserved:
+    """Tokens that are not for messages."""
+
+    system_prompt: int = 0
+    response_buffer: int = 0
+    tool_results: int = 0
+
+    @property
+    def total(self) -> int:
+        """All of them."""
+        return self.system_prompt + self.response_buffer + self.tool_results
+
+
+@dataclass(slots=True)
+class TokenBudget:
+    """What a context may take, what it takes, and the messages in it, the oldest first."""
+
+    most: int
+    reserved: Reserved = field(default_factory=Reserved)
+    messages: list[Timed] = field(default_factory=list)
+    counted: Callable[[str], int] = estimate
+
+    @property
+    def used(self) -> int:
+        """The tokens of the messages that are in it now."""
+        return sum(message_tokens(one.message, self.counted) for one in self.messages)
+
+    @property
+    def available(self) -> int:
+        """The tokens that are left; negative where it is full beyond its reserves."""
+        return self.most - self.used - self.reserved.total
+
+    def can_add(self, text: str) -> bool:
+        """Tell whether a text would fit."""
+        return self.counted(text) <= self.available
+
+    def add(self, message: Timed) -> bool:
+        """Add a message, pruning the oldest results of tools for it; tells whether it fits now."""
+        wanted = message_tokens(message.message, self.counted)
+        left = self.available
+        if wanted > left and self.prune_oldest_tool_results(wanted - left) < wanted - left:
+            return False
+        self.messages.append(message)
+        return True
+
+    def prune_oldest_tool_results(self, needed: int) -> int:
+        """Take the oldest results out, with their calls, until so many tokens are free.
+
+        Returns how many are; nothing is taken out where that would not be enough.
+        """
+        before = self.used
+        left = list(self.messages)
+        results = [one.number for one in left if kind_of(one.message) == TOOL_RESULT]
+        for number in results:
+            going = _whole_groups(left, _siblings(left, number))
+            left = [one for one in left if one.number not in going]
+            freed = before - replace(self, messages=left).used
+            if freed >= needed:
+                self.messages = left
+                return freed
+        return 0
+
+
+def _siblings(messages: Iterable[Timed], number: int) -> set[int]:
+    """Return the messages with results of the same call message as that one."""
+    known: dict[str, int] = {}
+    asked: dict[int, set[int]] = {}
+    for one in messages:
+        known.update({call.id: one.number for call in one.message.calls})
+        asked[one.number] = {known.get(result.call, -1) for result in one.message.results}
+    wanted = asked[number]
+    return {one for one, calls in asked.items() if calls & wanted}

@@ -21,39 +21,39 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
 from constat.diagnostics import ConstatError, Diagnostic
-from constat.memory.archive import Archive
-from constat.memory.checkpoints import Checkpoints
-from constat.memory.coding import Fork, Known, rows_of
-from constat.memory.compacting import Material
-from constat.memory.deciding import decide, load_rules
+from constat.memory.archive import Archive, Index
+from constat.memory.compaction import Material, Switching, Wish
+from constat.memory.decisions import Fork, Known, decide, load_rules, rows_of
 from constat.memory.history import MAIN
-from constat.memory.journal import PIN, RETRACT, BranchKept
+from constat.memory.journal import (
+    PIN,
+    RETRACT,
+    BranchKept,
+    Checkpoints,
+    Moment,
+    Record,
+    Snapshot,
+    policy_digest,
+)
 from constat.memory.lines import SILENT
+from constat.memory.narrative import Scratchpad, WorkingMemory
 from constat.memory.policy import Policy, Window
-from constat.memory.record import Moment, Record
-from constat.memory.scratchpad import Scratchpad
-from constat.memory.searching import Index
-from constat.memory.snapshots import Snapshot, policy_digest
-from constat.memory.switching import Switching, Wish
 from constat.memory.tokens import Calibration
 from constat.memory.view import Filling, View, fill
-from constat.memory.working import WorkingMemory
 from constat.store.scratch import Scratch
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from types import TracebackType
 
-    from constat.memory.attachments import Attachments
-    from constat.memory.checkpoints import Checkpoint
-    from constat.memory.contexts import Context
-    from constat.memory.deciding import Decided, MemoryRules
+    from constat.memory.archive import Found
+    from constat.memory.compaction import Context
+    from constat.memory.decisions import Decided, MemoryRules, Proof, Proving
     from constat.memory.facts import Fact
     from constat.memory.history import Claim, History
+    from constat.memory.journal import Checkpoint
     from constat.memory.lines import Line
-    from constat.memory.messages import Message
-    from constat.memory.proving import Proof, Proving
-    from constat.memory.searching import Found
+    from constat.memory.messages import Attachments, Message
 
 _BRANCH: Final = r"[\w][\w .-]{0,59}"
 _REF: Final = re.compile(
@@ -207,7 +207,7 @@ class Memory:
         claims = {one.name: one for one in _claims(known)}
         state = self.snapshot(goal).id
         # Proofs are made for people who ask; contexts are made without them.
-        proofs = importlib.import_module("constat.memory.proving")
+        proofs = importlib.import_module("constat.memory.decisions")
         proving: Proving = proofs.Proving(self.rules, rows_of(known), claims, state)
         wanted = [one for name in names for one in _matching(name, claims.values())]
         # That a call was made and answered is no line of a context, so there is nothing to prove.

@@ -1,15 +1,4 @@
-"""How many tokens a text has, without a tokenizer: by classes of characters.
-
-In: texts.  Out: what they are made of, and an estimate.  Invariants: the estimate of a text is that
-of its pieces; it errs on the safe side.  Four characters to a token, as is often assumed, counts
-JSON by 45 % too low and tables by half, so that a window overflows before the count says so.
-
-The weights were fitted to the dearest of three public tokenizers (o200k, cl100k, Claude 2) on JSON,
-tables, code, logs, prose and eleven scripts: from 5 % below it to 33 % above.  Letters that make no
-words are counted too low.  What a provider reports teaches ``Calibration`` the rest.
-
-Example: ``estimate("Where is order 17?")`` is 6.
-"""
+"""How many tokens texts and messages take, and long texts cut to fewer."""
 
 from __future__ import annotations
 
@@ -17,10 +6,18 @@ import re
 from collections import Counter
 from itertools import pairwise
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, assert_never
+
+from constat.memory.messages import Call, Image, Opaque, Result, Text, Thinking
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from constat.memory.messages import Block, Message
+
+# The weights were fitted to the dearest of three public tokenizers (o200k, cl100k, Claude 2) on
+# JSON, tables, code, logs, prose and eleven scripts: from 5 % below it to 33 % above.  Letters
+# that make no words are counted too low.  What a provider reports teaches `Calibration` the rest.
 
 # Longer runs of letters and digits are hashes and encoded bytes; looking ahead is bounded, so that
 # a long text without digits is not read again from each of its letters.
@@ -153,3 +150,93 @@ class Calibration:
     def applied(self, estimated: int) -> int:
         """Return an estimate with the factor."""
         return -int(-estimated * self.factor // 1)
+
+
+# The count of messages is the sum over them, so that it can be kept up to date message by message.
+
+ROLE_TOKENS: Final = 2
+# An image costs by its size, which a digest does not tell; providers scale it down to about this.
+_IMAGE_TOKENS: Final = 1_600
+
+
+def message_tokens(message: Message, counted: Callable[[str], int] = estimate) -> int:
+    """Return about how many tokens a message takes."""
+    return ROLE_TOKENS + sum(_block(block, counted) for block in message.blocks)
+
+
+def messages_tokens(messages: Iterable[Message], counted: Callable[[str], int] = estimate) -> int:
+    """Return about how many tokens messages take together."""
+    return sum(message_tokens(message, counted) for message in messages)
+
+
+def _block(block: Block, counted: Callable[[str], int]) -> int:
+    match block:
+        case Text(text) | Thinking(text):
+            return counted(text)
+        case Call(_, name, arguments):
+            return counted(name) + counted(arguments)
+        case Result(_, parts):
+            return sum(_block(part, counted) for part in parts)
+        case Image():
+            return _IMAGE_TOKENS
+        case Opaque(_, content):
+            return counted(content)
+        case _:
+            assert_never(block)
+
+
+_GAP: Final = "\n[... {left:,} characters ...]\n"
+_ENDS: Final = (re.compile(r"\n+"), re.compile(r"[.!?]['\")\]]*\s+"), re.compile(r"\s+"))
+
+
+def sandwich(text: str, characters: int) -> str:
+    """Return a text's head, a piece from its middle, and its tail, together so long at most."""
+    if len(text) <= characters:
+        return text
+    gap = len(_GAP.format(left=len(text)))
+    part = (characters - 2 * gap) // 3
+    if part < 1:
+        return text[:characters]
+    middle = (len(text) - part) // 2
+    first, second = middle - part, len(text) - 2 * part - middle
+    return "".join(
+        (
+            text[:part],
+            _GAP.format(left=first),
+            text[middle : middle + part],
+            _GAP.format(left=second),
+            text[len(text) - part :],
+        )
+    )
+
+
+def ends(text: str, characters: int, gap: str) -> str:
+    """Return the first and the last characters of a text, with a gap between them."""
+    if len(text) <= 2 * characters:
+        return text
+    return f"{text[:characters]}{gap}{text[len(text) - characters :]}"
+
+
+def chunks(text: str, characters: int) -> Iterator[str]:
+    """Yield a text in pieces that end where something ends."""
+    if characters < 1:
+        raise ValueError("a chunk has at least one character")
+    start = 0
+    while start < len(text):
+        end = _cut(text, start, start + characters)
+        yield text[start:end]
+        start = end
+
+
+def _cut(text: str, start: int, most: int) -> int:
+    """Return where a piece ends: behind the last line, sentence or word of its second half."""
+    if most >= len(text):
+        return len(text)
+    half = start + (most - start) // 2
+    for kind in _ENDS:
+        found = [one.end() for one in kind.finditer(text, half, most)]
+        if found:
+            return found[-1]
+    # Before the half any word's end will do: a piece that is too short is better than half a word.
+    found = [one.end() for one in _ENDS[-1].finditer(text, start, most)]
+    return found[-1] if found else most

@@ -6,8 +6,6 @@ what was paid for is kept before anyone reads it. What asks providers is loaded 
 
 from __future__ import annotations
 
-from constat.model.canonical import answered_of, canonical, hash_of, request_of
-from constat.model.printing import printable
 from constat.model.prompts import (
     Client,
     ModelError,
@@ -19,9 +17,14 @@ from constat.model.prompts import (
     ToolResult,
     Turn,
     Usage,
+    answered_of,
+    canonical,
+    hash_of,
+    printable,
+    request_of,
+    since,
 )
-from constat.model.since import since
-from constat.model.tool_schema import arguments_of
+from constat.model.replies import arguments_of
 
 __all__ = [
     "Client",

@@ -15,28 +15,31 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Protocol
 
 from constat.evaluation import ModelAwaited, ModelReplied, ignore_event
-from constat.model.canonical import answered_of, hash_of, request_of
-from constat.model.checking import check_model, checked_calls, corrected
 from constat.model.ledger import priced, worst_case
-from constat.model.prompts import ModelError, Reply, Usage
-from constat.model.provider import BrokenReplyError, MisfitReplyError
-from constat.model.since import since
+from constat.model.prompts import ModelError, Reply, Usage, answered_of, hash_of, request_of, since
+from constat.model.replies import (
+    BrokenReplyError,
+    Clock,
+    MisfitReplyError,
+    check_model,
+    checked_calls,
+    corrected,
+    send_within,
+    within,
+)
 from constat.model.tapes import DAMAGED, MISSING, WRITTEN, WRITTEN_MODEL, Tape, Taped
-from constat.model.waiting import Clock, send_within, within
 from constat.store.clock import now
-from constat.store.in_flight import in_flight
-from constat.store.model_answers import ModelAnswerError, ModelAnswers, PaidReply
+from constat.store.model_answers import ModelAnswerError, ModelAnswers, PaidReply, in_flight
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from constat.evaluation import Observer
-    from constat.model.canonical import Answered, Request
     from constat.model.ledger import Ledger, Reservation
-    from constat.model.prompts import Prompt
-    from constat.model.provider import Provider
+    from constat.model.prompts import Answered, Prompt, Request
+    from constat.model.replies import Provider
     from constat.project import ModelSetting
-    from constat.store.in_flight import Flight
+    from constat.store.model_answers import Flight
 
 UNKEPT: Final = "C0830"
 UNDER_WAY: Final = "C0935"

@@ -1,17 +1,36 @@
-"""What goes to a language model and what comes back, the same for every provider.
-
-In: nothing. Out: frozen values and the protocol of a client. Invariant: nothing in here is a
-secret; the texts are what the hashes of an attestation are taken of. Example:
-`client.ask(Prompt(Task.DRAFT, "You write rules.", (Turn("user", "Is C001 a VIP?"),)))`.
-"""
+"""What goes to a language model and what comes back, the same for every provider, and its hash."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from enum import Enum
-from typing import Any, Literal, Protocol
+from typing import Any, Final, Literal, Protocol
+
+_LONGEST: Final = 200
+
+
+def printable(text: str, key: str = "") -> str:
+    """Give foreign text as one bounded printable line without the key."""
+    if key:
+        text = text.replace(key, "***")
+    shown = "".join(letter if letter.isprintable() else " " for letter in text[: 4 * _LONGEST])
+    return shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]}…"
+
+
+def since(seconds: int | None) -> str:
+    """Give the time before which a reply is too old; empty where none is."""
+    if seconds is None:
+        return ""
+    oldest = datetime.now(UTC) - timedelta(seconds=seconds)
+    return oldest.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+# Nothing in here is a secret; the texts are what the hashes of an attestation are taken of.
 
 Json = Mapping[str, Any]
 
@@ -176,3 +195,128 @@ class Client(Protocol):
     def ask(self, prompt: Prompt) -> Reply:
         """Ask once; raises `ModelError`."""
         ...
+
+
+_FORMAT: Final = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A prompt for one model. `text` is its canonical form, `hash` that of the text."""
+
+    prompt: Prompt
+    model: str
+    effort: str
+    text: str = field(repr=False)
+    hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class RawCall:
+    """A call as it came: the arguments are text that nobody has looked at."""
+
+    identity: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """What a provider sent, before anybody has looked whether it can be used.
+
+    `stop` is the provider's word in our spelling; `usage` has no price yet. It is not `whole`
+    where the stream ended before the reply did.
+    """
+
+    model: str
+    text: str
+    calls: tuple[RawCall, ...]
+    stop: str
+    usage: Usage = field(default_factory=Usage)
+    whole: bool = True
+
+    @property
+    def form(self) -> str:
+        """The canonical form of the reply."""
+        return canonical(
+            {
+                "calls": [[one.identity, one.name, one.arguments] for one in self.calls],
+                "model": self.model,
+                "stop": self.stop,
+                "text": self.text,
+            }
+        )
+
+
+def request_of(prompt: Prompt, model: str, effort: str = "") -> Request:
+    """Give the request that asks a model; raises `ValueError` for what JSON cannot say."""
+    members = {
+        "effort": effort,
+        "format": _FORMAT,
+        "model": model,
+        "most_tokens": prompt.most_tokens,
+        "must_call": prompt.must_call,
+        "system": prompt.system,
+        "tools": [_tool(one) for one in prompt.tools],
+        "turns": [_turn(one) for one in prompt.turns],
+    }
+    text = canonical(members)
+    return Request(prompt, model, effort, text, hash_of(text))
+
+
+def answered_of(form: str, usage: Usage | None = None) -> Answered:
+    """Read what `Answered.form` wrote; raises `ValueError` for anything else."""
+    members = json.loads(form)
+    if not isinstance(members, dict):
+        raise ValueError("is no reply")  # noqa: TRY004  callers catch one type
+    try:
+        calls = tuple(RawCall(*map(_text, call)) for call in members["calls"])
+        texts = [_text(members[name]) for name in ("model", "text", "stop")]
+    except (KeyError, TypeError) as problem:
+        raise ValueError("is no reply") from problem
+    found = Answered(texts[0], texts[1], calls, texts[2], usage or Usage())
+    if found.form != form:
+        raise ValueError("is not in canonical form")
+    return found
+
+
+def canonical(value: object) -> str:
+    """Spell a value of JSON in the one way that hashes are taken of."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def hash_of(text: str) -> str:
+    """Give `sha256:<hex>` of a text."""
+    return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
+
+
+def plain(value: Any) -> Any:  # noqa: ANN401  any JSON
+    """Give mappings and sequences as the types that `json` writes; depth is that of our schemas."""
+    if hasattr(value, "items"):
+        return {name: plain(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(one) for one in value]
+    return value
+
+
+def _tool(tool: Tool) -> Mapping[str, object]:
+    return {
+        "description": tool.description,
+        "name": tool.name,
+        "parameters": plain(tool.parameters),
+    }
+
+
+def _turn(turn: Turn) -> Mapping[str, object]:
+    return {
+        "calls": [[one.identity, one.name, plain(one.arguments)] for one in turn.calls],
+        "results": [[one.identity, one.text, one.failed] for one in turn.results],
+        "role": turn.role,
+        "text": turn.text,
+    }
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError("holds something that is no text")
+    return value

@@ -16,10 +16,9 @@ import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from constat.model.canonical import Answered, RawCall, canonical, hash_of
-from constat.model.prompts import ModelError, Usage
-from constat.store.locking import lock_within
+from constat.model.prompts import Answered, ModelError, RawCall, Usage, canonical, hash_of
 from constat.store.replacing import replaced
+from constat.store.state_file import lock_within
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -5,9 +5,13 @@ Every back end of ours executes this plan; nothing below it evaluates raw logic.
 
 from __future__ import annotations
 
-from constat.plan.adornment import adorn
-from constat.plan.compilation import compile_rule, expression_of
-from constat.plan.costs import predicate_costs, rules_by_head
+from constat.plan.compilation import (
+    compile_rule,
+    expression_of,
+    order_body,
+    predicate_costs,
+    rules_by_head,
+)
 from constat.plan.operators import (
     Absence,
     Beyond,
@@ -28,8 +32,7 @@ from constat.plan.operators import (
     Step,
     slots_of,
 )
-from constat.plan.order import order_body
-from constat.plan.planning import PASSES, plan_program
+from constat.plan.planning import PASSES, adorn, plan_program
 
 __all__ = [
     "PASSES",

@@ -9,24 +9,28 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
-from constat.project.authoring import AuthoringSetting, SubPlanSetting
-from constat.project.explore import ExploreSetting
-from constat.project.models import ModelSetting, ModelsSetting
 from constat.project.places import CONFIGURATION, find_project, inside
 from constat.project.project import (
+    APPROVER,
     BUILT_IN_TIERS,
+    KEPT,
+    AuthoringSetting,
     Bounds,
     Cell,
     CustomTier,
     Database,
+    ExploreSetting,
     FactRow,
     FactTable,
+    KeySetting,
+    LogSetting,
+    ModelSetting,
+    ModelsSetting,
     Project,
+    ReviewSetting,
+    SubPlanSetting,
 )
-from constat.project.records import KEPT, KeySetting, LogSetting
-from constat.project.review import APPROVER, ReviewSetting
-from constat.project.suggesting import suggestion
-from constat.project.variables import Expanded
+from constat.project.sections import Expanded, suggestion
 
 if TYPE_CHECKING:
     from constat.project.loading import load_project

@@ -1,31 +1,457 @@
-"""What a `constat.yaml` says, as values.
-
-Invariant: texts are as written, typed later by the declarations of the rules; whatever came from
-an environment variable of a connection is kept out of `repr`. Example: `facts: {limit: 10}` is
-`FactTable("limit", "scalar", (FactRow((Cell("10"),)),))`.
-"""
+"""What a `constat.yaml` says, as values."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
-from pathlib import Path
+from decimal import Decimal
+from pathlib import Path, PurePosixPath
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import ConstatError, Diagnostic, Span
-from constat.project.authoring import AuthoringSetting, SubPlanSetting
-from constat.project.catalog_setting import CatalogSetting
-from constat.project.explore import ExploreSetting
-from constat.project.memory_setting import MemorySetting
-from constat.project.models import ModelsSetting
-from constat.project.recorded_sources import RecordSetting
-from constat.project.records import LogSetting
-from constat.project.review import ReviewSetting
+from constat.project.document import Listing, Node, Table, Text, printable
+from constat.project.places import inside
+from constat.project.sections import expand, suggestion
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from constat.project.records import KeySetting
-    from constat.project.variables import Expanded
+    from constat.project.sections import Expanded, Sections
+
+# Without a word of the project no predicate is planned by a model, and every bound is finite.
+
+STRICT: Final = "strict"
+BARE: Final = "bare"
+SPELLINGS: Final = (STRICT, BARE)
+
+
+@dataclass(frozen=True, slots=True)
+class AuthoringSetting:
+    """How `ask` drafts.
+
+    After `rounds` proposals that do not pass the checks it gives up; `lookups` bounds what a model
+    may look up for one question. `variables` is how a model spells them: `strict` is `?x`, `bare`
+    is `x`. `context` tells the model about the domain. Without `queries` it may not write SQL;
+    `query_rows` bounds the estimated rows of a query that it does write. With `facts` it may also
+    look up facts, which then go to its provider.
+    """
+
+    rounds: int = 3
+    lookups: int = 16
+    variables: str = STRICT
+    context: str = ""
+    queries: bool = True
+    query_rows: int = 1_000_000
+    facts: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SubPlanSetting:
+    """Which predicates a model may plan where nothing else answers them, and how deep plans go."""
+
+    predicates: tuple[str, ...] = ()
+    depth: int = 2
+
+
+# Without a configuration steps of Python run only where the machine can keep them in.
+
+_KEYS: Final = (
+    *("retries", "connection_retries", "rows", "seconds", "memory"),
+    *("python", "sandbox", "store", "certificates"),
+)
+STRONG, WEAK = "strong", "weak"
+_SANDBOXES: Final = (STRONG, WEAK)
+_MEGABYTE: Final = 1 << 20
+_MOST_RETRIES: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class ExploreSetting:
+    """How exploring is done.
+
+    `retries` are corrections by a model and `connection_retries` further tries, for each step;
+    `rows`, `seconds` and `memory` (bytes) bound one step. `sandbox` is `strong`, or `weak` where
+    code may run in spite of a machine that cannot keep it in, if whoever runs it says so as well:
+    then `unconfined` is set, never by a configuration. `store` is the address of the tables,
+    empty for a file in the state folder; it may hold a password. With `certificates` an answer is
+    proved, and its certificate kept, where that takes less than a moment.
+    """
+
+    retries: int = 2
+    connection_retries: int = 1
+    rows: int = 2_000_000
+    seconds: float = 60.0
+    memory: int = 1 << 30
+    python: bool = True
+    sandbox: str = STRONG
+    unconfined: bool = False
+    store: str = field(default="", repr=False)
+    certificates: bool = True
+
+
+def read_explore(
+    node: Node | None, environment: Mapping[str, str], sections: Sections
+) -> ExploreSetting:
+    """Read `explore:`."""
+    plain = ExploreSetting()
+    if node is None:
+        return plain
+    found = sections.table(node, "`explore`", _KEYS)
+    sandbox = sections.text(found.get("sandbox"), "`sandbox`", STRONG)
+    if sandbox not in _SANDBOXES:
+        message = "`sandbox` is neither strong nor weak"
+        sections.complain("C0504", message, found["sandbox"], hint="write `sandbox: strong`")
+        sandbox = STRONG
+    address = expand(sections.text(found.get("store"), "`store`"), environment)
+    if address.malformed or address.text is None:
+        message = "`store` names an environment variable that is not set"
+        sections.complain("C0511", message, found["store"])
+    memory = sections.integer(found.get("memory"), "`memory`", plain.memory // _MEGABYTE)
+    return ExploreSetting(
+        _count(found, "retries", plain.retries, sections),
+        _count(found, "connection_retries", plain.connection_retries, sections),
+        sections.integer(found.get("rows"), "`rows`", plain.rows),
+        sections.seconds(found.get("seconds"), "`seconds`", plain.seconds),
+        memory * _MEGABYTE,
+        sections.flag(found["python"], "`python`") if "python" in found else plain.python,
+        sandbox,
+        store=address.text or "",
+        certificates=sections.flag(found["certificates"], "`certificates`")
+        if "certificates" in found
+        else plain.certificates,
+    )
+
+
+def _count(found: Mapping[str, Node], key: str, default: int, sections: Sections) -> int:
+    """Read a number that may be zero."""
+    node = found.get(key)
+    if node is None or sections.text(node, f"`{key}`") == "0":
+        return default if node is None else 0
+    return min(sections.integer(node, f"`{key}`", default), _MOST_RETRIES)
+
+
+# The folder of rules lies in the project.
+
+_MEMORY_KEYS: Final = ("tokens", "rules")
+_MOST: Final = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class MemorySetting:
+    """How conversations are remembered.
+
+    `tokens` is what a question is told of what was said before it, at most. Files in the folder
+    `rules` take the place of the rules of memory of the same name, or are added to them.
+    """
+
+    tokens: int = 4_000
+    rules: Path | None = None
+
+
+def read_memory(node: Node | None, folder: Path, sections: Sections) -> MemorySetting:
+    """Read `memory:`."""
+    plain = MemorySetting()
+    if node is None:
+        return plain
+    found = sections.table(node, "`memory`", _MEMORY_KEYS)
+    tokens = sections.integer(found.get("tokens"), "`tokens`", plain.tokens)
+    if tokens > _MOST:
+        message = f"`tokens` is more than {_MOST:,}"
+        sections.complain("C0933", message, found["tokens"], hint=f"write a number up to {_MOST}")
+        tokens = plain.tokens
+    return MemorySetting(tokens, _rules(found.get("rules"), folder, sections))
+
+
+def _rules(node: Node | None, folder: Path, sections: Sections) -> Path | None:
+    if node is None:
+        return None
+    place = inside(sections.text(node, "`rules`"), folder)
+    if place is None or not place.is_dir():
+        message = "`rules` of `memory` is no folder inside the project"
+        sections.complain("C0933", message, node, hint="write `memory: {rules: rules/memory}`")
+        return None
+    return place
+
+
+# Without the section no value of a source is shown, kept or sent. Names are a database,
+# `database.table` or `database.table.column`.
+
+_CATALOG_KEYS: Final = ("samples", "hidden", "seconds")
+_FLAGS: Final = frozenset({"true", "false"})
+_SECONDS: Final = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogSetting:
+    """Whose values may be shown (`every` or `samples`), what is `hidden`, how long a look takes."""
+
+    every: bool = False
+    samples: frozenset[str] = frozenset()
+    hidden: frozenset[str] = frozenset()
+    seconds: float = _SECONDS
+
+    def shows(self, database: str, table: str, column: str) -> bool:
+        """Whether values of a column may be shown."""
+        return self.every or not self.samples.isdisjoint(_names(database, table, column))
+
+    def shows_all(self, databases: Iterable[str]) -> bool:
+        """Whether values of all databases may be shown, and so whatever follows from them."""
+        return self.every or all(name.casefold() in self.samples for name in databases)
+
+    def hides(self, database: str, table: str = "", column: str = "") -> bool:
+        """Whether a table or a column is left out of the catalog."""
+        return not self.hidden.isdisjoint(_names(database, table, column))
+
+
+def read_catalog(node: Node | None, databases: Iterable[str], sections: Sections) -> CatalogSetting:
+    """Read `catalog:`; `databases` are the names of the project's databases."""
+    if node is None:
+        return CatalogSetting()
+    found = sections.table(node, "`catalog`", _CATALOG_KEYS)
+    known = tuple(databases)
+    samples = found.get("samples")
+    flag = isinstance(samples, Text) and samples.text in _FLAGS
+    return CatalogSetting(
+        every=flag and sections.flag(samples, "`samples`"),
+        samples=frozenset() if flag else _listed(samples, "`samples`", known, sections),
+        hidden=_listed(found.get("hidden"), "`hidden`", known, sections),
+        seconds=sections.seconds(found.get("seconds"), "`seconds`", _SECONDS),
+    )
+
+
+def _listed(
+    node: Node | None, what: str, known: tuple[str, ...], sections: Sections
+) -> frozenset[str]:
+    """Read names; each begins with a database, so that a slip cannot show or hide nothing."""
+    named = sections.texts(node, f"{what} of `catalog`")
+    for one in named:
+        if not any(one.text == name or one.text.startswith(f"{name}.") for name in known):
+            first = one.text.partition(".")[0]
+            hint = suggestion(first, known) or "write a database, or `database.table.column`"
+            message = f"`{printable(one.text)}` in {what} begins with no database of the project"
+            sections.complain("C0841", message, one, hint=hint)
+    return frozenset(one.text.casefold() for one in named)
+
+
+def _names(database: str, table: str, column: str) -> tuple[str, ...]:
+    """Give the names under which a column may stand in the configuration."""
+    parts = [database]
+    if table:
+        parts.append(f"{database}.{table}")
+    if column:
+        parts.append(f"{database}.{table}.{column}")
+    return tuple(part.casefold() for part in parts)
+
+
+# Invariants: a key is named by its environment variable and never held; an address may come from
+# the environment and never appears in `repr`.
+
+ANTHROPIC: Final = "anthropic"
+OPENAI: Final = "openai"
+PROVIDERS: Final = (ANTHROPIC, OPENAI)
+EFFORTS: Final = ("low", "medium", "high", "xhigh", "max")
+TASKS: Final = (
+    *("draft", "knowledge", "heuristic", "sub-plan", "extract", "plan", "code", "narrate"),
+)
+"""What models are asked for; `constat.model.Task` has the same names."""
+
+REPLAY: Final = "replay"
+RECORD: Final = "record"
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """What a million tokens cost: read at the full price, from and into the cache, written."""
+
+    read: Decimal
+    written: Decimal
+    cached: Decimal
+    stored: Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSetting:
+    """A model under the name that tasks use.
+
+    `key` names the environment variable with the key; empty where none is needed. `answers_as` are
+    other names by which the provider may call the model. `seconds` bound one call.
+    """
+
+    name: str
+    provider: str
+    model: str
+    key: str = ""
+    address: Expanded | None = field(default=None, repr=False)
+    prices: Prices | None = None
+    effort: str = ""
+    answers_as: tuple[str, ...] = ()
+    seconds: float = 120.0
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """The most that may be spent: tokens, money, and seconds of waiting; `None` is no bound."""
+
+    tokens: int | None = None
+    money: Decimal | None = None
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TapeSetting:
+    """A file of replies: `replay` asks no model, `record` asks those that are not in it."""
+
+    file: Path
+    mode: str = REPLAY
+
+
+@dataclass(frozen=True, slots=True)
+class ModelsSetting:
+    """All of it.
+
+    `tasks` maps a task to a name, `default` is for the others. `confidence` is what a model's word
+    has when it says nothing about it, and the most it ever has. `keep` are the seconds that paid
+    replies are served again, `None` for ever, 0 never.
+    """
+
+    named: Mapping[str, ModelSetting] = field(default_factory=dict)
+    tasks: Mapping[str, str] = field(default_factory=dict)
+    default: str = ""
+    question: Budget = Budget(tokens=200_000, seconds=300.0)
+    session: Budget = Budget(tokens=2_000_000)
+    currency: str = "USD"
+    tape: TapeSetting | None = None
+    confidence: tuple[Decimal, Decimal] = (Decimal("0.6"), Decimal("0.8"))
+    keep: int | None = None
+    batch: int = 20
+
+    def of(self, task: str) -> ModelSetting | None:
+        """Give the model for a task; nothing where none is configured for it."""
+        return self.named.get(self.tasks.get(task, self.default))
+
+
+# A class of retention that is used is one that is configured, or `kept`, which is for ever.
+
+FOREVER: Final = "forever"
+KEPT: Final = "kept"
+# Who may read the log of decisions beside its owner, and the rights of its files for that.
+READERS: Final = MappingProxyType({"owner": 0o600, "group": 0o640, "everyone": 0o644})
+
+
+@dataclass(frozen=True, slots=True)
+class KeySetting:
+    """A public key that the project trusts for some roles; `expires` and `revoked` are dates."""
+
+    name: str
+    file: Path
+    roles: tuple[str, ...]
+    expires: str | None = None
+    revoked: str | None = None
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class LogSetting:
+    """Whether each decision is written down, where, and for how long each class is kept.
+
+    `retention` is the class of new entries; `classes` gives days, `None` for ever. `file_mode` are
+    the rights of its files, by which an auditor's account can read and verify them.
+    """
+
+    on: bool = False
+    folder: Path | None = None
+    retention: str = KEPT
+    classes: Mapping[str, int | None] = field(default_factory=dict, hash=False)
+    file_mode: int = READERS["owner"]
+
+    def days(self, retention: str) -> int | None:
+        """Give for how many days a class is kept; raises `KeyError` for an unknown class."""
+        return None if retention == KEPT else self.classes[retention]
+
+
+# Each name is a source of the project.
+
+CONFIG: Final = "config"
+_RECORDED_KEYS: Final = ("sources", "keep")
+_DAYS: Final = re.compile(r"([1-9][0-9]{0,5})d\Z", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordSetting:
+    """The sources whose answers are recorded, and for how many days; `None` is for ever."""
+
+    every: bool = False
+    sources: frozenset[str] = frozenset()
+    days: int | None = None
+
+    def covers(self, source: str) -> bool:
+        """Whether answers of a source are recorded."""
+        return self.every or source in self.sources
+
+
+def read_record(node: Node | None, names: Iterable[str], sections: Sections) -> RecordSetting:
+    """Read `record:`; `names` are the sources there are besides the configuration."""
+    known = (CONFIG, *names)
+    if node is None:
+        return RecordSetting()
+    if isinstance(node, Text) and node.text in _FLAGS:
+        return RecordSetting(every=sections.flag(node, "`record`"))
+    if not isinstance(node, Table):
+        return RecordSetting(sources=_sources(node, known, sections))
+    found = sections.table(node, "`record`", _RECORDED_KEYS)
+    listed = found.get("sources")
+    every = listed is None or (isinstance(listed, Text) and listed.text == "true")
+    return RecordSetting(
+        every=every,
+        sources=frozenset() if every else _sources(listed, known, sections),
+        days=_days(found.get("keep"), sections),
+    )
+
+
+def _sources(node: Node | None, known: tuple[str, ...], sections: Sections) -> frozenset[str]:
+    named = sections.texts(node, "`record`")
+    for one in named:
+        if one.text not in known:
+            hint = suggestion(one.text, known)
+            sections.complain("C0725", "`record` names no source of the project", one, hint=hint)
+    return frozenset(one.text for one in named)
+
+
+def _days(node: Node | None, sections: Sections) -> int | None:
+    if node is None:
+        return None
+    written = sections.text(node, "`keep`")
+    days = _DAYS.match(written)
+    if days is None:
+        hint = "write days, such as `400d`"
+        sections.complain("C0725", "`keep` is no number of days", node, hint=hint)
+        return None
+    return int(days[1])
+
+
+# Without a configuration an approval is one person's recorded word.
+
+APPROVER: Final = "approver"
+"""The role in which rules are approved."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewSetting:
+    """How many different approvers a rule needs, and whether they may have asked for it.
+
+    With `four_eyes` whoever asked does not count. With `signed` only signatures by keys that the
+    project trusts as approver count; `None` means so where there is such a key.
+    """
+
+    four_eyes: bool = False
+    approvers: int = 1
+    signed: bool | None = None
+
+
+# Texts are as written, typed later by the declarations of the rules; whatever came from an
+# environment variable of a connection is kept out of `repr`.
 
 BUILT_IN_TIERS: Final = ("cache", "config", "database", "model", "sub-plan")
 """The chain of every predicate, highest first (semantics 6)."""
@@ -161,3 +587,134 @@ class Project:
     memory: MemorySetting = field(default_factory=MemorySetting)
     rule_folders: tuple[Path, ...] = ()
     config_name: str = "constat.yaml"
+
+
+# A cell without a text names the variables that are missing.
+
+
+def read_facts(
+    node: Node, environment: Mapping[str, str], sections: Sections
+) -> dict[str, FactTable]:
+    """Read all of `facts:`."""
+    return {
+        key.text: _table(key, value, environment, sections)
+        for key, value in sections.entries(node, "`facts`")
+    }
+
+
+def read_closed(node: Node, sections: Sections, config_name: str) -> dict[str, str]:
+    """Read `closed:`: predicate to who declares it; a plain list is declared by the file."""
+    if isinstance(node, Listing):
+        return {one.text: config_name for one in sections.texts(node, "`closed`")}
+    return {
+        key.text: sections.text(value, f"who declares `{printable(key.text)}` closed", config_name)
+        for key, value in sections.entries(node, "`closed`")
+    }
+
+
+def _table(key: Text, node: Node, environment: Mapping[str, str], sections: Sections) -> FactTable:
+    match node:
+        case Text():
+            row = FactRow((_cell(node, environment, sections),), None, node.span)
+            return FactTable(key.text, "scalar", (row,), key.span)
+        case Table():
+            row = _row(node, environment, sections)
+            return FactTable(key.text, "rows", (row,), key.span)
+        case Listing(entries=entries):
+            rows = tuple(_row(entry, environment, sections) for entry in entries)
+            return FactTable(key.text, "rows", rows, key.span)
+
+
+def _row(node: Node, environment: Mapping[str, str], sections: Sections) -> FactRow:
+    match node:
+        case Text():
+            return FactRow((_cell(node, environment, sections),), None, node.span)
+        case Table(entries=entries):
+            cells = tuple(_cell(value, environment, sections) for _, value in entries)
+            return FactRow(cells, tuple(key.text for key, _ in entries), node.span)
+        case Listing(entries=nodes):
+            cells = tuple(_cell(value, environment, sections) for value in nodes)
+            return FactRow(cells, None, node.span)
+
+
+def _cell(node: Node, environment: Mapping[str, str], sections: Sections) -> Cell:
+    if isinstance(node, Listing):
+        return joined_cells([_cell(one, environment, sections) for one in node.entries], node.span)
+    if not isinstance(node, Text):
+        sections.complain("C0504", "a value in `facts` is a table inside a row", node)
+        return Cell("", span=node.span)
+    if node.bare and not node.text:
+        sections.complain(
+            "C0504", "a value in `facts` is missing", node, hint='an empty text is written `""`'
+        )
+    expanded = expand(node.text, environment)
+    if expanded.malformed:
+        sections.complain(
+            "C0504",
+            "a `${` that is not followed by a name and `}`",
+            node,
+            hint="write `${NAME}`, or `$${` for the characters themselves",
+        )
+        return Cell("", span=node.span)
+    return Cell(expanded.text, expanded.names, expanded.missing, node.span)
+
+
+def joined_cells(parts: Sequence[Cell], span: Span | None) -> Cell:
+    """Make a cell of a list, which depends on what its parts depend on."""
+    variables = dict.fromkeys(name for one in parts for name in one.variables)
+    missing = dict.fromkeys(name for one in parts for name in one.missing)
+    return Cell(None if missing else "", tuple(variables), tuple(missing), span, tuple(parts))
+
+
+# Names are plain words that no two tables share, paths are relative and stay inside the project,
+# endings are known; whether the files exist is seen when they are read.
+
+ENDINGS: Final = (
+    *(".csv", ".tsv", ".parquet", ".jsonl", ".ndjson", ".json"),
+    *(".arrow", ".arrows", ".feather", ".xlsx"),
+)
+_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}\Z")
+
+
+def split_sheet(pattern: str) -> tuple[str, str]:
+    """Give the path of a workbook and the name of a sheet; no name where none is written."""
+    path, mark, sheet = pattern.partition("#")
+    return (path, sheet) if mark and path.lower().endswith(".xlsx") else (pattern, "")
+
+
+def read_files(node: Node | None, what: str, sections: Sections) -> Mapping[str, str]:
+    """Give the pattern of each table's files; every mistake is reported."""
+    if node is None:
+        return {}
+    found: dict[str, str] = {}
+    before = len(sections.diagnostics)
+    for key, value in sections.entries(node, f"`files` of {what}"):
+        name = key.text.lower()
+        if not _NAME.match(name):
+            message = f"`{printable(key.text)}` in `files` of {what} is no name for a table"
+            hint = "use letters, digits and `_`, with a letter first"
+            sections.complain("C0504", message, key, hint=hint)
+        elif name in found:
+            sections.complain("C0502", f"the table `{name}` of {what} stands twice", key)
+        elif pattern := _pattern(value, what, sections):
+            found[name] = pattern
+    if not found and len(sections.diagnostics) == before:
+        sections.complain("C0504", f"`files` of {what} names no table", node)
+    return found
+
+
+def _pattern(node: Node, what: str, sections: Sections) -> str:
+    written = sections.text(node, f"a file of {what}")
+    if not written or not isinstance(node, Text):
+        return ""
+    path = PurePosixPath(split_sheet(written)[0])
+    if path.is_absolute() or ".." in path.parts:
+        sections.complain(
+            "C0505", "this path leads out of the project", node, note="data lies in its folder"
+        )
+        return ""
+    if path.suffix.lower() not in ENDINGS:
+        message = f"a file of {what} is of a kind that cannot be read"
+        sections.complain("C0504", message, node, hint=f"known: {', '.join(ENDINGS)}")
+        return ""
+    return written

@@ -1,21 +1,69 @@
-"""Read the parts of a configuration with their places; every mistake becomes a diagnostic.
-
-In: nodes of a `document`. Out: texts, numbers and tables, or a stand-in after a diagnostic, so
-that one run reports every mistake. Invariant: a diagnostic shows names of keys, never a value.
-Example: `Sections(...).table(node, "limits", ("rows",))` reports a key `row` and suggests `rows`.
-"""
+"""Read the parts of a configuration with their places; every mistake becomes a diagnostic."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from constat.diagnostics import Diagnostic
+from constat.diagnostics import Diagnostic, nearest
 from constat.project.document import Listing, Node, Table, Text, printable
-from constat.project.suggesting import suggestion
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+
+_MOST_NAMES: Final = 12
+# Names are compared letter by letter: only so many are.
+_MOST_COMPARED: Final = 2_000
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """Give a help text that names the nearest match, or lists what is known."""
+    names = sorted(known)[:_MOST_COMPARED]
+    found = nearest(name, names)
+    if found is not None:
+        return f"write `{found}`"
+    return f"known: {', '.join(names[:_MOST_NAMES])}" if names else ""
+
+
+# An expanded text is complete or `None`, never half filled. `$${NAME}` stands for the characters
+# `${NAME}`.
+
+_REFERENCE: Final = re.compile(r"\$(\$\{)|\$\{([A-Za-z_][A-Za-z0-9_]*)\}|(\$\{)")
+
+
+@dataclass(frozen=True, slots=True)
+class Expanded:
+    """A text after expansion. `text` is `None` where a variable is missing; it may be a secret."""
+
+    text: str | None = field(repr=False)
+    names: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    malformed: bool = False
+
+
+def expand(text: str, environment: Mapping[str, str]) -> Expanded:
+    """Replace every `${NAME}`. A `${` that begins no reference makes the text malformed."""
+    names: dict[str, None] = {}
+    malformed = False
+
+    def replacement(found: re.Match[str]) -> str:
+        nonlocal malformed
+        if found[1]:
+            return "${"
+        if found[3]:
+            malformed = True
+            return ""
+        names[found[2]] = None
+        return environment.get(found[2], "")
+
+    result = _REFERENCE.sub(replacement, text)
+    missing = tuple(name for name in names if name not in environment)
+    usable = not missing and not malformed
+    return Expanded(result if usable else None, tuple(names), missing, malformed)
+
+
+# A diagnostic shows names of keys, never a value.
 
 MOST_DIAGNOSTICS: Final = 100
 _NUMBER_LENGTH: Final = 15

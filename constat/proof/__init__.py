@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from constat.proof.certificate import build_certificate
 from constat.proof.decide import Decision, decide
-from constat.proof.missing import Gap
+from constat.proof.missing import MissingGap, RecordedExternals, Supposition
 from constat.proof.proofs import UnsupportedError
-from constat.proof.recorded import RecordedExternals, Supposition
 from constat.proof.render import render_tree, tree_to_json
 from constat.proof.shown import SourceShown
 from constat.proof.tree import GapShown, Step, Tree, proof_tree

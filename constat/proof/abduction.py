@@ -23,17 +23,16 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
 from constat.evaluation import LimitReachedError
-from constat.proof.abduction_state import State, start_state
 from constat.proof.abduction_steps import Expander
+from constat.proof.suppositions import State, start_state
 from constat.proof.symbolic import UnsolvedError
-from constat.proof.witnesses import Chosen, witnesses
-from constat.proof.worlds import Delta
+from constat.proof.worlds import Chosen, Delta, witnesses
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from constat.logic import Atom
-    from constat.proof.abducibles import Abducibles
+    from constat.proof.suppositions import Abducibles
     from constat.proof.worlds import Worlds
 
 MOST_STATES: Final = 20_000

@@ -1,47 +1,47 @@
-"""One step of abduction: take the readiest task of a state, give the states in which it is done.
-
-In: a state with tasks.  Out: states with other tasks, each with its cost.  Invariant: a state's
-world is the real one with the facts it supposes and without those it takes away; a literal that
-depends on what is still to be chosen becomes a condition.  What cannot be searched ends the branch
-and is named in ``unsolved``.
-
-Example: ``!blocked(C004)``, where the row is there and removable, gives the state without it.
-"""
+"""One step of abduction: take the readiest task of a state, give the states in which it is done."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, assert_never
+from typing import TYPE_CHECKING, Final, Protocol, assert_never
 
 from constat.evaluation import ABSENT, CONCEIVABLE, RuleDerivation
 from constat.logic import (
+    CONSTRUCTOR_OF,
+    FIELD_OF,
     OPEN,
     Aggregate,
     Apply,
     Comparison,
     Constant,
+    EvaluationError,
+    Kind,
     Negative,
     Positive,
     Variable,
+    implementation,
     is_constructor,
     literal_variables,
+    local_names,
     term_variables,
 )
-from constat.proof.abduction_groups import grouped, is_group_bound
-from constat.proof.abduction_state import (
+from constat.proof.obstacles import substituted
+from constat.proof.suppositions import (
     Deny,
     Equate,
+    Made,
     Show,
     State,
     Supposed,
     Task,
+    constants_of,
     constrained,
     unified,
     with_holes,
     with_rule,
 )
-from constat.proof.abduction_structures import completed, is_makeable, is_matchable, matched
 from constat.proof.symbolic import (
     Binding,
     Cell,
@@ -54,18 +54,340 @@ from constat.proof.symbolic import (
     kind_of,
     scaled,
 )
-from constat.proof.witnesses import witnesses
-from constat.proof.written import as_written, pattern_sides
+from constat.proof.worlds import witnesses
+from constat.proof.written import LEFT_OUT, as_written, pattern_sides
 from constat.syntax import print_literal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from constat.analysis import AnalysedProgram
-    from constat.logic import Atom, Literal, OpenRow, Rule, Structures, Term
-    from constat.proof.abducibles import Abducibles
-    from constat.proof.abduction_state import Conclusion
+    from constat.logic import Atom, Column, Literal, OpenRow, Row, Rule, Structures, Term, Value
+    from constat.proof.suppositions import Abducibles, Conclusion
     from constat.proof.worlds import Worlds
+
+# The present value is the engine's, in the state's world.
+
+MOST_COUNTED: Final = 8
+_MOST_CHANGED: Final = 16
+
+
+class Searching(Protocol):
+    """What an aggregate needs of the search."""
+
+    worlds: Worlds
+    costs: Abducibles
+    unsolved: set[str]
+    bounded: set[str]
+    relevant: frozenset[str]
+
+
+def group_names(literal: Aggregate, env: Mapping[str, int]) -> tuple[str, ...]:
+    """Return the variables that an aggregate takes from outside."""
+    names = dict.fromkeys(one.name for one in literal_variables(literal))
+    return tuple(name for name in names if name in env and name != literal.result.name)
+
+
+def is_group_bound(literal: Aggregate, env: Mapping[str, int], binding: Binding) -> bool:
+    """Tell whether the variables that an aggregate takes from outside have values."""
+    cells = [binding.follow(Hole(env[name])) for name in group_names(literal, env)]
+    return all(map(is_value, cells))
+
+
+def grouped(searching: Searching, literal: Aggregate, task: Show, state: State) -> Iterator[State]:
+    """Yield the states in which an aggregate has its value, now or with other rows."""
+    group = _Group(searching, literal, task, state)
+    if task.empty and group.now is None:
+        yield state
+    elif not task.empty:
+        if not task.fresh:
+            yield from group.as_it_is()
+        yield from group.with_rows()
+    yield from group.changed()
+
+
+class _Group:
+    """One aggregate for one group."""
+
+    def __init__(self, searching: Searching, literal: Aggregate, task: Show, state: State) -> None:
+        self.searching = searching
+        self.literal = literal
+        self.task = task
+        self.state = state
+        self.program = searching.worlds.program
+        self.rule = self.program.rules[task.rule]
+        self.kinds: dict[str, Kind] = dict(self.program.variable_kinds[task.rule])
+        values = constants_of(task.env, state, group_names(literal, task.env))
+        body = tuple(substituted(inner, values) for inner in literal.body)
+        target = literal.target
+        if isinstance(target, Variable) and target.name in values:
+            target = values[target.name]
+        self.ground = replace(literal, body=body, target=target)  # type: ignore[arg-type]
+        self.locals = local_names(self.rule, literal)
+        self.now = self.value(self.ground)
+        if self.now is None and literal.function in {"count", "sum"}:
+            told = f"an aggregate of {self.rule.id} over rows that are not all known"
+            searching.unsolved.add(told)
+
+    def value(self, aggregate: Aggregate) -> Value | None:
+        """Return the value in the state's world; ``None`` where there is none."""
+        rows = self.searching.worlds.group(aggregate, self.kinds, self.state.delta)
+        return rows[0][0] if rows else None
+
+    def as_it_is(self) -> Iterator[State]:
+        """Take the present value."""
+        if self.now is not None:
+            found = unified(
+                self.state, (Hole(self.task.env[self.literal.result.name]),), (self.now,)
+            )
+            if found is not None:
+                yield found
+
+    def with_rows(self) -> Iterator[State]:
+        """Suppose rows that take part."""
+        for place, inner in enumerate(self.literal.body):
+            if not isinstance(inner, Positive):
+                continue
+            name = inner.atom.predicate
+            if name in self.searching.costs.added or name in self.searching.relevant:
+                most = MOST_COUNTED if self.literal.function == "count" else 1
+                self.searching.bounded.add(
+                    f"more than {most} more rows of {name} in an aggregate of {self.rule.id}"
+                )
+                for count in range(1, most + 1):
+                    yield from self.with_fresh(place, count)
+
+    def with_fresh(self, place: int, count: int) -> Iterator[State]:
+        """Suppose so many rows of one literal of the body."""
+        state, env, above = self.state, self.task.env, self.task.above
+        tasks: list[Show | Equate] = []
+        for _ in range(count):
+            holes, state = with_holes(state, {name: self.kinds[name] for name in self.locals})
+            env = {**self.task.env, **holes}
+            # The new row first: the rest of the body then speaks about it.
+            tasks.append(Show(self.literal.body[place], env, self.task.rule, above, fresh=True))
+            tasks += [
+                Show(inner, env, self.task.rule, above)
+                for at, inner in enumerate(self.literal.body)
+                if at != place
+            ]
+        tasks.append(self.result(env, count))
+        yield replace(state, tasks=(*tasks, *state.tasks))
+
+    def result(self, env: Mapping[str, int], count: int) -> Equate:
+        """Say what the aggregate becomes."""
+        hole, target = self.task.env[self.literal.result.name], self.literal.target
+        match self.literal.function:
+            case "count":
+                return Equate(hole, None, env, offset=Fraction(self.number() + count))
+            case "sum":
+                return Equate(hole, target, env, offset=Fraction(self.number()))
+            case "min" | "max" as function:
+                beyond = "<" if function == "min" else ">"
+                than = None if self.now is None else (beyond, self.now)
+                return Equate(hole, target, env, than=than)
+            case _:
+                rows = self.counted()
+                total = self.number() * rows
+                return Equate(hole, target, env, Fraction(1, rows + 1), total / (rows + 1))
+
+    def number(self) -> Fraction:
+        """Return the present value as a number, 0 where there is none."""
+        if self.now is None:
+            return Fraction(0)
+        if isinstance(self.now, str):
+            raise UnsolvedError("a sum of what is no number")
+        return Fraction(self.now)
+
+    def counted(self) -> int:
+        """Return how many assignments a mean is made of."""
+        counting = replace(self.ground, function="count", target=None)
+        kinds = {**self.kinds, counting.result.name: Kind.NUMBER}
+        rows = self.searching.worlds.group(counting, kinds, self.state.delta)
+        return int(rows[0][0]) if rows else 0
+
+    def changed(self) -> Iterator[State]:
+        """Let one row that is known come or go, then look again; each set in one order."""
+        changes: dict[str, Show | Deny] = {}
+        for place, inner in enumerate(self.ground.body):
+            if isinstance(inner, Positive | Negative):
+                changes.update(self.changes(place, inner))
+        for key, change in sorted(changes.items()):
+            if key > self.task.beyond:
+                again = replace(self.task, fresh=False, beyond=key)
+                yield replace(self.state, tasks=(change, again, *self.state.tasks))
+
+    def changes(self, place: int, inner: Positive | Negative) -> Iterator[tuple[str, Show | Deny]]:
+        """Yield what changes the assignments by one literal: a row of it that comes or goes."""
+        name, costs = inner.atom.predicate, self.searching.costs
+        goes = name in costs.removed or name in self.searching.relevant
+        comes = name in costs.added or name in self.searching.relevant
+        body = self.ground.body
+        if goes and isinstance(inner, Positive):
+            for row in self.rows_of(inner, body):
+                yield f"{name}{row}", Deny(name, row)
+        elif goes:
+            held: tuple[Literal, ...] = (*body[:place], Positive(inner.atom), *body[place + 1 :])
+            for row in self.rows_of(inner, held):
+                yield f"{name}{row}", Deny(name, row)
+        if comes and isinstance(inner, Negative):
+            kinds = self.program.program.predicates[name].kinds
+            for row in self.rows_of(inner, body):
+                terms = tuple(map(Constant, row, kinds))
+                shown = Positive(replace(inner.atom, terms=terms))
+                yield f"{name}{row}", Show(shown, {}, self.task.rule, self.task.above)
+
+    def rows_of(self, inner: Positive | Negative, body: tuple[Literal, ...]) -> list[Row]:
+        """Return the rows of one literal in the assignments of a body."""
+        rows = self.searching.worlds.assignments(body, self.locals, self.kinds, self.state.delta)
+        found: dict[Row, None] = {}
+        for values in rows:
+            known = dict(zip(self.locals, values, strict=True))
+            cells = tuple(_cell_of(term, known) for term in inner.atom.terms)
+            row = tuple(cell for cell in cells if cell is not None)
+            if len(row) == len(cells):
+                found[row] = None
+            else:
+                self.searching.unsolved.add(
+                    f"calculated rows of {inner.atom.predicate} in an aggregate of {self.rule.id}"
+                )
+        listed = sorted(found, key=str)
+        if len(listed) > _MOST_CHANGED:
+            self.searching.unsolved.add(
+                f"rows of {inner.atom.predicate} beyond the first {_MOST_CHANGED} of a group"
+            )
+        return listed[:_MOST_CHANGED]
+
+
+def _cell_of(term: Term, known: Mapping[str, Value]) -> Value | None:
+    """Return the value of a term; ``None`` for a calculation."""
+    match term:
+        case Constant(value=value):
+            return value
+        case Variable(name=name):
+            return known.get(name)
+        case _:
+            return None
+
+
+# What a structure is made of is bound, or becomes a value to be chosen; where nobody knows the
+# kind of a field that a pattern leaves out, it makes none.
+
+
+def completed(
+    body: Sequence[Literal], structures: Structures | None
+) -> tuple[list[Literal], dict[str, Kind]]:
+    """Give names to the fields that patterns leave out, and the kinds of these names."""
+    named: dict[str, Kind] = {}
+    found: list[Literal] = []
+    for place, literal in enumerate(body):
+        sides = pattern_sides(literal) if isinstance(literal, Comparison) else None
+        fields = None if sides is None else _fields(sides[1], structures)
+        if sides is None or fields is None or not isinstance(literal, Comparison):
+            found.append(literal)
+            continue
+        terms = list(sides[1].arguments)
+        for at, (term, field) in enumerate(zip(terms, fields, strict=True)):
+            if term == LEFT_OUT:
+                terms[at] = Variable(f".{place}.{field.name}")
+                named[f".{place}.{field.name}"] = field.kind
+        pattern = replace(sides[1], arguments=tuple(terms))
+        found.append(replace(literal, left=sides[0], right=pattern))
+    return found, named
+
+
+def _fields(pattern: Apply, structures: Structures | None) -> tuple[Column, ...] | None:
+    """Return the fields of a pattern, where all branches that it may be have the same kinds."""
+    branches = [
+        branch
+        for found in ({} if structures is None else structures.branches).values()
+        for branch in found
+        if (branch.constructor, len(branch.fields)) == (pattern.function, len(pattern.arguments))
+    ]
+    kinds = {tuple(field.kind for field in one.fields) for one in branches}
+    return branches[0].fields if len(kinds) == 1 else None
+
+
+def is_matchable(structure: Term, pattern: Apply, env: Mapping[str, int], binding: Binding) -> bool:
+    """Tell whether an equation can be done: one of its sides is known, as far as it must be."""
+    cells = _parts(pattern, env, binding)
+    if _is_known(evaluated(structure, env, binding)):
+        left_out = [one == LEFT_OUT for one in pattern.arguments]
+        return all(out or cell is not None for out, cell in zip(left_out, cells, strict=True))
+    return all(map(_is_known, cells))
+
+
+def matched(structure: Term, pattern: Apply, env: Mapping[str, int], state: State) -> State | None:
+    """Take a known structure apart, or make one of known values."""
+    whole = evaluated(structure, env, state.binding)
+    if whole is None:
+        raise UnsolvedError("a structure before its variables are bound")
+    if is_value(whole):
+        return _taken_apart(str(whole), pattern, env, state)
+    if not all(map(_is_known, _parts(pattern, env, state.binding))):
+        return _made(whole, pattern, env, state)
+    cells = _parts(pattern, env, state.binding)
+    kinds = tuple(kind_of(one, env, state.binding) for one in pattern.arguments)
+    try:
+        made = implementation(pattern.function, kinds, Kind.STRUCTURE)(*cells)
+    except EvaluationError as problem:
+        raise UnsolvedError(str(problem)) from None
+    return unified(state, (whole,), (made,))
+
+
+def is_makeable(structure: Term, pattern: Apply, env: Mapping[str, int], state: State) -> bool:
+    """Tell whether a structure that is to be chosen can be made of values to be chosen."""
+    whole = evaluated(structure, env, state.binding)
+    parts = _parts(pattern, env, state.binding)
+    made = {one.hole for one in state.made}
+    fresh = isinstance(whole, Hole) and whole.number not in made
+    return fresh and None not in parts
+
+
+def _made(whole: Cell, pattern: Apply, env: Mapping[str, int], state: State) -> State:
+    """Leave the parts of a structure to be chosen, each by itself."""
+    parts = tuple(one for one in _parts(pattern, env, state.binding) if one is not None)
+    if not isinstance(whole, Hole) or len(parts) < len(pattern.arguments):
+        raise UnsolvedError("a structure that is to be chosen")
+    kinds = tuple(kind_of(one, env, state.binding) for one in pattern.arguments)
+    names = tuple(_name(one) for one in pattern.arguments)
+    free = state.free | {one.number for one in (whole, *parts) if isinstance(one, Hole)}
+    made = Made(whole.number, pattern.function, parts, kinds, names)
+    return replace(state, free=free, made=(*state.made, made))
+
+
+def _name(term: Term) -> str:
+    return term.name.rpartition(".")[2] if isinstance(term, Variable) else ""
+
+
+def _parts(pattern: Apply, env: Mapping[str, int], binding: Binding) -> list[Cell | None]:
+    return [None if one == LEFT_OUT else evaluated(one, env, binding) for one in pattern.arguments]
+
+
+def _taken_apart(whole: str, pattern: Apply, env: Mapping[str, int], state: State) -> State | None:
+    constructor_of = implementation(CONSTRUCTOR_OF, (Kind.STRUCTURE,), Kind.SYMBOL)
+    if constructor_of(whole) != f"{pattern.function}/{len(pattern.arguments)}":
+        return None
+    found: State | None = state
+    for place, part in enumerate(pattern.arguments):
+        if found is None or part == LEFT_OUT:
+            continue
+        cell = evaluated(part, env, found.binding)
+        if cell is None:
+            raise UnsolvedError("a function before its variables are bound")
+        kind = kind_of(part, env, found.binding)
+        field_of = implementation(FIELD_OF, (Kind.STRUCTURE, Kind.NUMBER), kind)
+        found = unified(found, (cell,), (field_of(whole, place),))
+    return found
+
+
+def _is_known(cell: Cell | None) -> bool:
+    return cell is not None and is_value(cell)
+
+
+# A state's world is the real one with the facts it supposes and without those it takes away; a
+# literal that depends on what is still to be chosen becomes a condition.  What cannot be searched
+# ends the branch and is named in `unsolved`.
 
 MOST_ROWS: Final = 50
 MOST_DEPTH: Final = 30

@@ -22,11 +22,11 @@ from constat.proof.instances import (
     is_ground,
     is_hole,
     opened,
+    order_of,
 )
 from constat.proof.lateness import TooLargeError
-from constat.proof.ordering import order_of
 from constat.proof.shown import SourceShown, source_shown
-from constat.proof.unprojected import original_row
+from constat.proof.written import original_row
 from constat.syntax import print_row
 
 if TYPE_CHECKING:

@@ -1,16 +1,10 @@
-"""From a goal to a decision: the verdict, what it rests on, and what is missing.
-
-In: an engine, a program, a goal, external predicates.  Out: a ``Decision`` with its proof.  The
-hard reading decides first; only where it leaves the goal open do assumptions count, and then a
-subset-minimal set of them is named (semantics 3, 8 to 13, 17).  Invariant: nothing outside is asked
-after the first evaluation; every later question is put to the recorded answers.
-"""
+"""From a goal to a decision: the verdict, what it rests on, and what is missing."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from constat.evaluation import (
     ABSENT,
@@ -18,31 +12,154 @@ from constat.evaluation import (
     CERTAIN,
     CONCEIVABLE,
     POSSIBLE,
+    DemandEntry,
     Verdict,
     conflicts_met,
     filled_externals,
     ignore_event,
 )
-from constat.logic import OPEN, Constant, NullCell, Variable, is_wildcard
-from constat.proof.acceptance import Budget, Replay, minimal_reading
-from constat.proof.best import first_nodes
-from constat.proof.confidence import MILLION
+from constat.logic import OPEN, Constant, Kind, NullCell, Variable, is_wildcard
+from constat.proof.encoding import SharedValues, canonical, structures_in
 from constat.proof.lateness import LateError, TooLargeError
-from constat.proof.missing import Gap, find_gaps
+from constat.proof.levels import MILLION
+from constat.proof.missing import (
+    Budget,
+    MissingGap,
+    Replay,
+    find_gaps,
+    minimal_reading,
+    unknown_rows,
+)
 from constat.proof.projection import with_projections
-from constat.proof.proofs import Proof, UnshownError, UnsupportedError
+from constat.proof.proofs import Proof, RuleNode, UnshownError, UnsupportedError
 from constat.proof.reading import Reading, accepting_reading, hard_reading
-from constat.proof.text_sizes import is_too_long
-from constat.proof.unknown import UnknownOutcome
-from constat.proof.unknown_cells import unknown_rows
+from constat.proof.topk import first_nodes
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from constat.analysis import AnalysedProgram
-    from constat.evaluation import Assumption, Clock, Engine, Externals, Limits, Observer, Outcome
-    from constat.logic import Atom, OpenRow
+    from constat.evaluation import (
+        Assumption,
+        Call,
+        Clock,
+        Derivation,
+        Engine,
+        Externals,
+        Failure,
+        Limits,
+        Observer,
+        Outcome,
+    )
+    from constat.logic import Atom, OpenRow, Row
     from constat.proof.outside import Fact
     from constat.proof.topk import Ranking
 
+# It is an upper bound of every outcome, so "unresolved" follows from it whatever the limit cut
+# off, and its certificate is as small as the rules.
+
+
+class UnknownOutcome:
+    """Everything is possible."""
+
+    def __init__(self, stopped: Outcome) -> None:
+        self._stopped = stopped
+        self._derived = dict.fromkeys(rule.head.predicate for rule in stopped.program.rules)
+
+    @property
+    def program(self) -> AnalysedProgram:
+        """The program that was evaluated."""
+        return self._stopped.program
+
+    @property
+    def goal(self) -> Atom:
+        """The goal that was evaluated."""
+        return self._stopped.goal
+
+    @property
+    def calls(self) -> tuple[Call, ...]:
+        """Nothing that was answered counts here."""
+        return ()
+
+    @property
+    def failures(self) -> tuple[Failure, ...]:
+        """The instances that erred before evaluation stopped."""
+        return self._stopped.failures
+
+    @property
+    def stopped(self) -> str:
+        """Why evaluation stopped."""
+        return self._stopped.stopped
+
+    @property
+    def demands(self) -> tuple[DemandEntry, ...]:
+        """Every derived predicate as a whole."""
+        every: frozenset[Row] = frozenset({()})
+        return tuple(DemandEntry(name, (), {}, every) for name in self._derived)
+
+    def strength(self, atom: Atom) -> int:  # noqa: ARG002  the same for every atom
+        """Every atom may hold."""
+        return POSSIBLE
+
+    def rows(self, predicate: str, least: int) -> Iterable[OpenRow]:
+        """One row that stands for all, where possible rows are asked for."""
+        if least > POSSIBLE or predicate not in self._derived:
+            return ()
+        return ((OPEN,) * self.program.program.predicates[predicate].arity,)
+
+    def derivation(self, predicate: str, row: Row, least: int) -> Derivation:  # noqa: ARG002
+        """Nothing is known to hold."""
+        raise KeyError((predicate, row))
+
+
+# Nothing is encoded to find out, so that what is too large is left open before it fills the
+# memory.  A structure stands in full in each row that has it: a walk down a list of n cells shows
+# n tails, whose texts grow with the square of n.
+
+# A checker reads 256 MiB (FORMAT.md, section 1); what is not counted here is small beside it.
+MOST_TEXT: Final = 200_000_000
+_SHORT: Final = 64
+
+
+def is_too_long(proof: Proof) -> bool:
+    """Tell whether the texts of a proof are longer than can be written down and checked."""
+    predicates = proof.reading.program.program.predicates.values()
+    if not any(Kind.STRUCTURE in one.kinds for one in predicates):
+        return False
+    left = MOST_TEXT
+    for row in _rows(proof):
+        left -= sum(_length(cell) for cell in row if isinstance(cell, str))
+        if left < 0:
+            # Most of it may be lists whose rest is another cell, which is written once.
+            return _shared_length(proof) > MOST_TEXT
+    return False
+
+
+def _shared_length(proof: Proof) -> int:
+    cells = structures_in(proof)
+    shared = SharedValues(cells)
+    alone = sum(_length(text) for text in cells if text not in shared.places)
+    return alone + sum(len(canonical(entry)) for entry in shared.entries)
+
+
+def _rows(proof: Proof) -> Iterator[Iterable[object]]:
+    for node in proof.nodes.values():
+        yield node.row
+        if isinstance(node, RuleNode):
+            yield node.values
+    inside = proof.slice.inside
+    for rows in inside.shown_rows().values():
+        yield from rows
+    for entry in inside.entries.values():
+        yield from entry.keys
+
+
+def _length(text: str) -> int:
+    return len(text) if len(text) < _SHORT else len(canonical(text))
+
+
+# Nothing outside is asked after the first evaluation; every later question is put to the recorded
+# answers.
 
 _BEST_STEPS = 2_000_000
 _MOST_CELLS = 20
@@ -81,7 +198,7 @@ class Decision:
     exact: bool
     assumptions: tuple[Assumption, ...]
     minimal: bool
-    gaps: tuple[Gap, ...]
+    gaps: tuple[MissingGap, ...]
     outcome: Outcome
     proof: Proof
     limit: str = ""
@@ -331,12 +448,13 @@ def _unresolved(deciding: _Deciding, limit: str = "") -> Decision:
     return replace(_undecided(outcome, proof, gaps=gaps, limit=limit), gaps_left=left)
 
 
-def _of_unknown_cells(outcome: Outcome, proof: Proof) -> tuple[tuple[Gap, ...], int]:
+def _of_unknown_cells(outcome: Outcome, proof: Proof) -> tuple[tuple[MissingGap, ...], int]:
     """Name the rows of which the proof reads what nobody knows, where no row is open."""
     covered = proof.slice.outside.usage.covered
     rows = [one for one in unknown_rows(outcome) if one.is_among(covered)]
     gaps = tuple(
-        Gap(one.predicate.name, one.pattern, one.reason, one.tier) for one in rows[:_MOST_CELLS]
+        MissingGap(one.predicate.name, one.pattern, one.reason, one.tier)
+        for one in rows[:_MOST_CELLS]
     )
     return gaps, len(rows) - len(gaps)
 
@@ -359,7 +477,7 @@ def withheld(decision: Decision) -> Decision:
 
 
 def _undecided(
-    outcome: Outcome, proof: Proof, *, gaps: tuple[Gap, ...] = (), limit: str = ""
+    outcome: Outcome, proof: Proof, *, gaps: tuple[MissingGap, ...] = (), limit: str = ""
 ) -> Decision:
     return Decision(
         goal=outcome.goal,

@@ -37,8 +37,7 @@ from constat.logic import (
     parse_decimal,
     parse_value,
 )
-from constat.proof.sentences import Instance
-from constat.proof.speech import STYLES
+from constat.proof.sentences import STYLES, Instance
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -1,14 +1,8 @@
-"""How well a proof's absences and totals are founded: the levels C0 to C4 (FORMAT.md, section 6a).
-
-In: a proof, and of each source whether all its rows are shown.  Out: the level of a look-up, of a
-total, and the weakest of all.  Invariant: the levels are those that a checker finds by itself; a
-certificate that says another is rejected.
-
-Example: an absence for which a query had to be believed is ``C1``, one with all rows shown ``C3``.
-"""
+"""How sure a proof is, and how well its absences and totals are founded (FORMAT.md, 6a)."""
 
 from __future__ import annotations
 
+from decimal import ROUND_FLOOR, Decimal
 from typing import TYPE_CHECKING, Final
 
 from constat.proof.instances import NegativeCode, PositiveCode
@@ -22,6 +16,28 @@ if TYPE_CHECKING:
     from constat.proof.instances import AggregateCode
     from constat.proof.outside import Covered
     from constat.proof.proofs import Proof
+
+MILLION: Final = 1_000_000
+
+
+def millionths(value: Decimal) -> int:
+    """Return a confidence in millionths, rounded down, within 0 and 1."""
+    scaled = (value * MILLION).to_integral_value(rounding=ROUND_FLOOR)
+    return min(MILLION, max(0, int(scaled)))
+
+
+def spell(value: int) -> str:
+    """Return the one spelling of a confidence in millionths: ``1``, ``0.45``."""
+    whole, places = divmod(value, MILLION)
+    return f"{whole}.{places:06}".rstrip("0").rstrip(".")
+
+
+def rule_confidence(least: int, rule: int) -> int:
+    """Return the confidence of a conclusion from its least premise and its rule."""
+    return least * rule // MILLION
+
+
+# The levels are those that a checker finds by itself; a certificate that says another is rejected.
 
 DECLARED: Final = "C0"
 RERUNNABLE: Final = "C1"

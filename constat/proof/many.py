@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING, Final
 
 from constat.evaluation import Verdict, ignore_event
 from constat.logic import Atom, Constant
-from constat.proof.confidence import MILLION
 from constat.proof.decide import answers_in, confidence_of, decide
+from constat.proof.derivations import Ways
 from constat.proof.lateness import TooLargeError
+from constat.proof.levels import MILLION
 from constat.proof.proofs import Proof, RuleNode
 from constat.proof.reading import accepting_reading, hard_reading
 from constat.proof.topk import Effort, Ranking, TopK
-from constat.proof.ways import Ways
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

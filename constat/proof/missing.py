@@ -1,28 +1,371 @@
-"""What would decide an unresolved goal: a subset-minimal set of facts, as goals to paste back.
-
-In: an outcome whose recorded answers can be evaluated again, and the proof of "unresolved".  Out:
-``Gap`` values, each with its reason and what an answer to it would decide.  Invariant: every gap
-matches an open row that the certificate shows.  Greedy and within a budget (semantics 10): where
-the budget ends, the list still decides the goal but may be longer than needed.
-
-Example: ``is_vip(C009)`` with ``tier(C009, gold)`` unknown gives that one gap.
-"""
+"""What would decide an unresolved goal: a subset-minimal set of facts, as goals to paste back."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import time
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from constat.evaluation import ABSENT, CERTAIN
-from constat.logic import OPEN
-from constat.proof.reading import assumptions_met
-from constat.proof.recorded import Supposition
+from constat.evaluation import (
+    ABSENT,
+    CERTAIN,
+    CONCEIVABLE,
+    Answer,
+    Evidence,
+    Opening,
+    Origin,
+    Portion,
+    is_accepted,
+    with_parts,
+)
+from constat.logic import (
+    OPEN,
+    Aggregate,
+    Constant,
+    Negative,
+    NullCell,
+    NullPolicy,
+    Positive,
+    is_wildcard,
+    row_order,
+)
+from constat.proof.outside import AnswerBook, Columns, Relation
+from constat.proof.reading import Reading, accept_rules, assumptions_met
+from constat.proof.sentences import show_value, words
 
 if TYPE_CHECKING:
-    from constat.evaluation import Assumption
-    from constat.logic import OpenRow
-    from constat.proof.acceptance import Replay
+    from collections.abc import Collection, Iterable, Iterator, Sequence
+
+    from constat.evaluation import (
+        Assumption,
+        Call,
+        Demand,
+        Engine,
+        ExternalPredicate,
+        Externals,
+        Limits,
+        Outcome,
+    )
+    from constat.logic import Atom, Literal, OpenRow, Predicate, Row, Slot
+    from constat.proof.outside import Answers
     from constat.proof.proofs import Proof
+
+# Only columns count that the goal or a rule below it reads, in rows that its constants let match.
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownRow:
+    """A certain row of which not every cell that is read is known."""
+
+    predicate: Predicate
+    row: Row
+    columns: tuple[int, ...]
+    tier: str
+
+    @property
+    def pattern(self) -> OpenRow:
+        """The row, as what to ask for: every cell that may be a value stays open."""
+        cells: OpenRow = self.row
+        return tuple(OPEN if isinstance(cell, NullCell) else cell for cell in cells)
+
+    def is_among(self, covered: Collection[tuple[str, tuple[int, ...], Row]]) -> bool:
+        """Whether it may be a row of one of these patterns: predicate, columns, and their key."""
+        cells: OpenRow = self.row
+        return any(
+            name == self.predicate.name
+            and all(_may_be(value, cells[place]) for place, value in zip(columns, key, strict=True))
+            for name, columns, key in covered
+        )
+
+    @property
+    def reason(self) -> str:
+        """What is not known: `the region of order 7 is not known`."""
+        names = [words(self.predicate.columns[column].name) for column in self.columns]
+        listed = " and ".join(f"the {name}" for name in names)
+        is_known = "is not known" if len(names) == 1 else "are not known"
+        return f"{listed} of {_subject(self.predicate, self.row)} {is_known}"
+
+
+def unknown_rows(outcome: Outcome) -> tuple[UnknownRow, ...]:
+    """Give the rows that a goal met, and of which it reads what nobody knows."""
+    readings = _readings(outcome)
+    found: dict[tuple[str, Row], UnknownRow] = {}
+    for call in outcome.calls:
+        predicate = call.demand.predicate
+        atoms = readings.get(predicate.name, ())
+        for portion in call.answer.portions if atoms else ():
+            for row in portion.rows:
+                columns = _unknown(row, atoms)
+                if columns:
+                    tier = portion.evidence.tier
+                    found[predicate.name, row] = UnknownRow(predicate, row, columns, tier)
+    return tuple(sorted(found.values(), key=lambda one: (one.predicate.name, row_order(one.row))))
+
+
+def _readings(outcome: Outcome) -> dict[str, list[Atom]]:
+    """Give the atoms that read external predicates, of the goal and of the rules below it."""
+    program, seen = outcome.program, {outcome.goal.predicate}
+    found: dict[str, list[Atom]] = {outcome.goal.predicate: [outcome.goal]}
+    waiting = [outcome.goal.predicate]
+    while waiting:
+        name = waiting.pop()
+        for number in program.rule_numbers(name):
+            for atom in _atoms(program.rules[number].body):
+                found.setdefault(atom.predicate, []).append(atom)
+                if atom.predicate not in seen:
+                    seen.add(atom.predicate)
+                    waiting.append(atom.predicate)
+    return found
+
+
+def _atoms(body: tuple[Literal, ...]) -> Iterator[Atom]:
+    for literal in body:
+        if isinstance(literal, Aggregate):
+            yield from _atoms(literal.body)
+        elif isinstance(literal, Positive | Negative):
+            yield literal.atom
+
+
+def _unknown(row: Row, atoms: Sequence[Atom]) -> tuple[int, ...]:
+    """Give the columns of a row that some atom reads, that it may match, and that are not known."""
+    found: dict[int, None] = {}
+    cells: OpenRow = row
+    for atom in atoms:
+        pairs = list(zip(atom.terms, cells, strict=True))
+        if all(not isinstance(term, Constant) or _may_be(term.value, cell) for term, cell in pairs):
+            for column, (term, cell) in enumerate(pairs):
+                if _may_be_any(cell) and not is_wildcard(term):
+                    found[column] = None
+    return tuple(sorted(found))
+
+
+def _may_be(value: Slot, cell: Slot) -> bool:
+    return value == cell or _may_be_any(cell)
+
+
+def _may_be_any(cell: object) -> bool:
+    return isinstance(cell, NullCell) and cell.policy is not NullPolicy.NONE
+
+
+def _subject(predicate: Predicate, row: Row) -> str:
+    """Name a row by its key, or else by what is known of it."""
+    cells: OpenRow = row
+    places = predicate.key or tuple(range(len(row)))
+    known = [place for place in places if not isinstance(cells[place], NullCell)]
+    columns = predicate.columns
+    shown = {p: show_value(cells[p], columns[p].kind, columns[p].name) for p in known}
+    if predicate.key:
+        return f"{words(predicate.name)} {', '.join(shown.values())}"
+    listed = ", ".join(f"{words(columns[place].name)} {text}" for place, text in shown.items())
+    return f"{words(predicate.name)} with {listed}" if listed else f"a {words(predicate.name)}"
+
+
+# A demand that was not recorded, and that no wider answer serves, is left unanswered, so it is
+# open.
+
+Gap = tuple[str, "OpenRow"]
+"""A predicate and the shape of a row that may exist."""
+
+_SUPPOSED = Evidence("supposed", Origin.CONFIG, "supposed", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Supposition:
+    """What a replay takes for granted besides the recorded answers.
+
+    ``accepted`` are the accepted assumptions; openings in ``closed`` are left out (nothing of that
+    shape exists), and the ground ones in ``present`` are facts instead.
+    """
+
+    accepted: frozenset[Assumption] = frozenset()
+    closed: frozenset[Gap] = frozenset()
+    present: frozenset[Gap] = frozenset()
+
+
+class RecordedExternals(dict[str, "ExternalPredicate"]):
+    """Recorded answers as external predicates, ready for an engine."""
+
+    def __init__(
+        self,
+        calls: Iterable[Call],
+        supposition: Supposition | None = None,
+        costs: Externals | None = None,
+    ) -> None:
+        super().__init__()
+        book = AnswerBook(calls)
+        for predicate in {*book.predicates(), *(costs or ())}:
+            cost = 1 if costs is None or predicate not in costs else costs[predicate].cost
+            self[predicate] = _Replay(
+                predicate, book.of(predicate), supposition or Supposition(), cost
+            )
+
+
+class _Replay:
+    """One predicate, answered from the record."""
+
+    def __init__(
+        self, predicate: str, answers: Answers, supposition: Supposition, cost: int
+    ) -> None:
+        self.cost = cost
+        self._predicate = predicate
+        self._answers = answers
+        self._accepted = supposition.accepted
+        self._openings: dict[OpenRow, Opening] = {}
+        self._plain: dict[Row, Evidence] = {}
+        self._closed = supposition.closed
+        self._present = supposition.present
+        self._sort_rows()
+        self._sort_openings()
+        self._suppose()
+        self._open_rows = Relation(self._openings)
+        self._rows = Relation(self._plain)
+
+    def _holds(self, assumption: Assumption | None) -> bool:
+        return is_accepted(assumption, self._accepted)
+
+    def _sort_rows(self) -> None:
+        for row, grounds in self._answers.rows.items():
+            held = next((one for one in grounds if self._holds(one.assumption)), None)
+            unfilled = grounds[0].evidence.fills
+            if held is not None:
+                self._plain[row] = held.evidence
+            elif unfilled is not None:
+                self._plain[unfilled.row] = unfilled.evidence
+            else:
+                self._openings[row] = Opening(row, "rests on what is not accepted", "")
+
+    def _sort_openings(self) -> None:
+        for row, by_assumption in self._answers.openings.items():
+            for assumption, opening in by_assumption.items():
+                if assumption is None or assumption not in self._accepted:
+                    self._openings[row] = Opening(row, opening.reason, opening.tier)
+
+    def _suppose(self) -> None:
+        for predicate, row in self._closed:
+            if predicate == self._predicate:
+                self._openings.pop(row, None)
+        for predicate, row in self._present:
+            if predicate == self._predicate:
+                self._openings.pop(row, None)
+                self._plain[row] = _SUPPOSED  # type: ignore[index]  # only ground rows are supposed
+
+    def _is_answered(self, columns: Columns, key: Row, arity: int) -> bool:
+        if next(self._answers.serving(columns, key), None) is not None:
+            return True
+        places = dict(zip(columns, key, strict=True))
+        gap = (self._predicate, tuple(places.get(column, OPEN) for column in range(arity)))
+        return gap in self._closed or gap in self._present
+
+    def answer(self, demand: Demand) -> Answer:
+        """Answer what the record answers; wider answers are filtered to the keys."""
+        columns = demand.columns
+        arity = demand.predicate.arity
+        answered = [key for key in demand.keys if self._is_answered(columns, key, arity)]
+        # Grouped by identity: an evidence may name thousands of parameters.
+        portions: dict[int, tuple[Evidence, dict[Row, None]]] = {}
+        for row in self._found(self._rows, columns, demand.keys):
+            evidence = self._plain[row]  # type: ignore[index]  # plain rows are ground
+            portions.setdefault(id(evidence), (evidence, {}))[1][row] = None  # type: ignore[index]
+        openings = dict.fromkeys(self._found(self._open_rows, columns, demand.keys))
+        return Answer(
+            tuple(Portion(tuple(rows), evidence) for evidence, rows in portions.values()),
+            tuple(self._openings[row] for row in openings),
+            frozenset(answered),
+        )
+
+    @staticmethod
+    def _found(relation: Relation, columns: Columns, keys: Iterable[Row]) -> Iterator[OpenRow]:
+        for key in keys:
+            yield from relation.matching(columns, key)
+
+
+# No tier is called; accepted assumptions are made plain and all others open, so one evaluation in
+# the hard reading answers "what if exactly these hold" (semantics 10).
+
+
+@dataclass(slots=True)
+class Budget:
+    """How often and how long recorded answers may be evaluated again."""
+
+    runs: int = 200
+    seconds: float = 10.0
+    started: float = field(default_factory=time.monotonic)
+
+    def is_spent(self) -> bool:
+        """Tell whether no run is left."""
+        return self.runs <= 0 or time.monotonic() - self.started > self.seconds
+
+    def spend(self) -> bool:
+        """Take one run; tell whether there was one left."""
+        if self.is_spent():
+            return False
+        self.runs -= 1
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """An outcome whose recorded answers can be evaluated again."""
+
+    engine: Engine
+    outcome: Outcome
+    externals: Externals
+    limits: Limits
+    budget: Budget
+
+    def evaluate(self, supposition: Supposition) -> Outcome:
+        """Evaluate on recorded answers under a supposition."""
+        program = accept_rules(self.outcome.program, supposition.accepted)
+        recorded = RecordedExternals(self.outcome.calls, supposition, self.externals)
+        return self.engine.evaluate(program, self.outcome.goal, recorded, self.limits, exhaust=True)
+
+    def accepting(self, accepted: Iterable[Assumption]) -> Reading:
+        """Return the reading that accepts exactly these assumptions, with their parts."""
+        chosen = frozenset(with_parts(accepted))
+        outcome = self.evaluate(Supposition(chosen))
+        original = self.outcome
+        return Reading(original.program, original.calls, outcome, chosen, CERTAIN, CONCEIVABLE)
+
+    def decides(self, accepted: Iterable[Assumption], wanted: int) -> Reading | None:
+        """Return the reading if it gives the goal the wanted strength, 3 or -1."""
+        if not self.budget.spend():
+            return None
+        reading = self.accepting(accepted)
+        return reading if reading.outcome.strength(self.outcome.goal) == wanted else None
+
+
+@dataclass(frozen=True, slots=True)
+class Minimal:
+    """A reading that decides the goal; ``proven`` when no assumption of it can be dropped."""
+
+    reading: Reading
+    proven: bool
+
+
+def minimal_reading(
+    replay: Replay, every: Reading, used: Sequence[Assumption], wanted: int
+) -> Minimal:
+    """Drop assumptions one by one, the least confident first, as long as the goal stays decided."""
+    best = replay.decides(used, wanted)
+    if best is None:
+        best = replay.decides(every.accepted, wanted)
+    if best is None:
+        # Recorded answers do not reach: the accepting reading of the first outcome stands.
+        return Minimal(every, proven=False)
+    # What has parts goes first: they stay accepted as long as it is.
+    for assumption in sorted(
+        best.accepted, key=lambda one: (not one.parts, one.confidence, one.kind, one.text)
+    ):
+        if replay.budget.is_spent():
+            return Minimal(best, proven=False)
+        if any(assumption in one.parts for one in best.accepted):
+            continue
+        best = replay.decides(best.accepted - {assumption}, wanted) or best
+    return Minimal(best, proven=True)
+
+
+# Every gap matches an open row that the certificate shows.  Greedy and within a budget (semantics
+# 10): where the budget ends, the list still decides the goal but may be longer than needed.
 
 _MOST_LISTED = 100
 _MOST_EXPLAINED = 8
@@ -31,7 +374,7 @@ Shape = tuple[str, "OpenRow"]
 
 
 @dataclass(frozen=True, slots=True)
-class Gap:
+class MissingGap:
     """An open row that matters: ask for it, and the goal may be decided.
 
     ``if_true`` and ``if_false`` say what the goal becomes when the gap alone is answered by this
@@ -52,7 +395,7 @@ class Gap:
         return (self.predicate, self.row)
 
 
-def find_gaps(replay: Replay, proof: Proof) -> tuple[tuple[Gap, ...], int]:
+def find_gaps(replay: Replay, proof: Proof) -> tuple[tuple[MissingGap, ...], int]:
     """Find what would decide the goal; at least the openings it rests on.
 
     Also counts those that are left out of the list.
@@ -72,16 +415,16 @@ def find_gaps(replay: Replay, proof: Proof) -> tuple[tuple[Gap, ...], int]:
     return gaps, len(chosen) - len(gaps)
 
 
-def _openings(proof: Proof) -> list[Gap]:
+def _openings(proof: Proof) -> list[MissingGap]:
     """List the open rows under which the goal is possible and that no assumption would close."""
-    found: dict[Shape, Gap] = {}
+    found: dict[Shape, MissingGap] = {}
     outside = proof.slice.outside
     for predicate, columns, key in sorted(outside.usage.covered, key=str):
         side = outside.side(predicate)
         for row in side.rows.matching(columns, key):
             opening = side.openings.get(row, {}).get(None)
             if opening is not None and (predicate, row) not in found:
-                found[predicate, row] = Gap(predicate, row, opening.reason, opening.tier)
+                found[predicate, row] = MissingGap(predicate, row, opening.reason, opening.tier)
     return list(found.values())
 
 
@@ -89,13 +432,13 @@ class _Search:
     """Tries answers to gaps on the record."""
 
     def __init__(
-        self, replay: Replay, accepted: frozenset[Assumption], candidates: list[Gap]
+        self, replay: Replay, accepted: frozenset[Assumption], candidates: list[MissingGap]
     ) -> None:
         self.replay = replay
         self.accepted = accepted
         self.candidates = candidates
 
-    def smallest(self) -> list[Gap]:
+    def smallest(self) -> list[MissingGap]:
         """Return the smaller of two minimal sets: answers that say yes, or answers that say no."""
         ground = [gap for gap in self.candidates if OPEN not in gap.row]
         by_yes = self._minimal(ground, yes=True) if ground else None
@@ -103,7 +446,7 @@ class _Search:
         found = [one for one in (by_yes, by_no) if one is not None]
         return min(found, key=len) if found else self.candidates
 
-    def strength(self, gaps: list[Gap], *, yes: bool) -> int | None:
+    def strength(self, gaps: list[MissingGap], *, yes: bool) -> int | None:
         """Return the goal's strength with gaps answered; ``None`` when the budget is spent."""
         if not self.replay.budget.spend():
             return None
@@ -113,10 +456,10 @@ class _Search:
         supposition = Supposition(self.accepted, closed=closed, present=present)
         return self.replay.evaluate(supposition).strength(self.replay.outcome.goal)
 
-    def _decided(self, gaps: list[Gap], *, yes: bool) -> bool:
+    def _decided(self, gaps: list[MissingGap], *, yes: bool) -> bool:
         return self.strength(gaps, yes=yes) in {CERTAIN, ABSENT}
 
-    def _minimal(self, gaps: list[Gap], *, yes: bool) -> list[Gap] | None:
+    def _minimal(self, gaps: list[MissingGap], *, yes: bool) -> list[MissingGap] | None:
         """Drop gaps in halving chunks as long as the rest decides; ``None`` if all do not."""
         if not self._decided(gaps, yes=yes):
             return None
@@ -133,7 +476,7 @@ class _Search:
                 return kept
             size = max(1, size // 2)
 
-    def explained(self, gap: Gap, place: int) -> Gap:
+    def explained(self, gap: MissingGap, place: int) -> MissingGap:
         """Say what the gap alone would decide."""
         if place >= _MOST_EXPLAINED:
             return gap

@@ -1,21 +1,24 @@
-"""What stands in a rule's way: a literal that fails under a binding, in values and words.
-
-In: a slice, a compiled rule, a literal and a binding under which it cannot hold.  Out: an
-``Obstacle``: what is there, what would be needed, how far a comparison is off, and the literal with
-its values, as it can be checked.  Invariant: nothing is said that the recorded answers do not give.
-
-Example: ``?total > ?x`` under 10 and 100,000 has the actual value 10, needs ``> 100,000`` and is
-99,990 off.
-"""
+"""What stands in a rule's way: a literal that fails under a binding, in values and words."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from datetime import datetime
 from fractions import Fraction
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING, Final, assert_never
 
-from constat.logic import OPEN, Aggregate, Comparison, Constant
-from constat.proof.distances import FARTHEST, Distance, distance
+from constat.logic import (
+    OPEN,
+    Aggregate,
+    Apply,
+    Comparison,
+    Constant,
+    Kind,
+    Negative,
+    Positive,
+    Variable,
+)
+from constat.logic.functors import days_between
 from constat.proof.instances import (
     AggregateCode,
     ComparisonCode,
@@ -25,13 +28,13 @@ from constat.proof.instances import (
     opened,
 )
 from constat.proof.sentences import Instance, describe_fact, refute_comparison, show_value
-from constat.proof.substituting import substituted
-from constat.proof.unprojected import original_literal, original_row
-from constat.proof.written import written_body
+from constat.proof.written import original_literal, original_row, written_body
 from constat.syntax import print_literal, print_row, print_term
 
 if TYPE_CHECKING:
-    from constat.logic import Kind, Literal, OpenRow, Slot
+    from collections.abc import Mapping
+
+    from constat.logic import Atom, Literal, OpenRow, Slot, Term, Value
     from constat.proof.instances import (
         AtomCode,
         Binding,
@@ -42,6 +45,129 @@ if TYPE_CHECKING:
         ThresholdCode,
     )
     from constat.proof.slices import Slice
+
+# The gap lies between 0 (any change turns it) and 1 (nothing is known to be near), and among
+# comparisons of one kind with one threshold the nearer value has the smaller gap.
+# Numbers: the difference, and its share of both magnitudes.  Dates: days, times: seconds, each as
+# a share of itself and a year.  Texts that should be equal: the edits that would make them so
+# (Levenshtein, 1966), as a share of the longer one; other comparisons of texts have no distance.
+
+FARTHEST: Final = Fraction(1)
+_YEAR_DAYS: Final = 365
+_DAY: Final = 86_400
+_LONGEST_TEXT: Final = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Distance:
+    """A distance in words, empty where there is none, and its gap."""
+
+    text: str
+    gap: Fraction
+
+
+def distance(operator: str, left: Value, right: Value, kind: Kind) -> Distance:
+    """Measure how far a comparison that fails is from holding."""
+    if operator == "!=":
+        # Equal values: whatever changes, changes it.
+        return Distance("", Fraction(0))
+    if kind.numeric:
+        return _of_numbers(left, right, kind)
+    if kind is Kind.DATE:
+        return _of_days(abs(days_between(str(left), str(right))))
+    if kind is Kind.TIMESTAMP:
+        return _of_seconds(abs(_moment(str(left)) - _moment(str(right))))
+    if kind is Kind.SYMBOL and operator == "=":
+        return _of_texts(str(left), str(right))
+    return Distance("", FARTHEST)
+
+
+def _of_numbers(left: Value, right: Value, kind: Kind) -> Distance:
+    one, other = Fraction(left), Fraction(right)
+    off = abs(one - other)
+    whole = abs(one) + abs(other)
+    shown: Value = abs(left - right)  # type: ignore[operator]  # numbers of one kind
+    return Distance(show_value(shown, kind), off / whole if whole else Fraction(0))
+
+
+def _of_days(days: int) -> Distance:
+    text = f"{days:,} day" + ("" if days == 1 else "s")
+    return Distance(text, Fraction(days, days + _YEAR_DAYS))
+
+
+def _of_seconds(microseconds: int) -> Distance:
+    whole = Fraction(microseconds, 1_000_000)
+    seconds = microseconds // 1_000_000
+    if seconds >= 2 * _DAY:
+        text = f"{seconds // _DAY:,} days"
+    else:
+        text = f"{seconds:,} second" + ("" if seconds == 1 else "s")
+    return Distance(text, whole / (whole + _YEAR_DAYS * _DAY))
+
+
+def _moment(text: str) -> int:
+    moment = datetime.fromisoformat(text)
+    since = moment - datetime.fromisoformat("0001-01-01T00:00:00Z")
+    return (since.days * _DAY + since.seconds) * 1_000_000 + since.microseconds
+
+
+def _of_texts(left: str, right: str) -> Distance:
+    if max(len(left), len(right)) > _LONGEST_TEXT:
+        return Distance("", FARTHEST)
+    edits = _edits(left, right)
+    text = f"{edits} edit" + ("" if edits == 1 else "s")
+    return Distance(text, Fraction(edits, max(len(left), len(right), 1)))
+
+
+def _edits(left: str, right: str) -> int:
+    """Count the single letters to insert, delete or replace."""
+    row = list(range(len(right) + 1))
+    for done, letter in enumerate(left, start=1):
+        before, row[0] = row[0], done
+        for place, other in enumerate(right, start=1):
+            before, row[place] = (
+                row[place],
+                min(row[place] + 1, row[place - 1] + 1, before + (letter != other)),
+            )
+    return row[-1]
+
+
+# Nothing else changes, so what it says for the binding is what the rule says.
+
+
+def substituted(literal: Literal, values: Mapping[str, Constant]) -> Literal:
+    """Put values in the place of variables; others stay."""
+    match literal:
+        case Positive(atom):
+            return Positive(_atom(atom, values))
+        case Negative(atom):
+            return Negative(_atom(atom, values))
+        case Comparison(left=left, right=right):
+            return replace(literal, left=_term(left, values), right=_term(right, values))
+        case Aggregate(target=target, body=body):
+            inner = tuple(substituted(one, values) for one in body)
+            folded = None if target is None else _term(target, values)
+            return replace(literal, target=folded, body=inner)  # type: ignore[arg-type]
+        case _:
+            assert_never(literal)
+
+
+def _atom(atom: Atom, values: Mapping[str, Constant]) -> Atom:
+    return replace(atom, terms=tuple(_term(term, values) for term in atom.terms))
+
+
+def _term(term: Term, values: Mapping[str, Constant]) -> Term:
+    match term:
+        case Variable(name=name):
+            return values.get(name, term)
+        case Apply(arguments=arguments):
+            # As deep as the parser allows a term to be nested.
+            return replace(term, arguments=tuple(_term(one, values) for one in arguments))
+        case _:
+            return term
+
+
+# Nothing is said that the recorded answers do not give.
 
 MOST_NEAR = 3
 

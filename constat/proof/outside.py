@@ -1,33 +1,265 @@
-"""What came from outside, as a certificate shows it: possible rows, who speaks, what is used.
-
-In: a reading.  Out: the possible rows of a pattern of an external predicate, with a ``Usage`` that
-notes which coverage, facts and assumptions the answer rested on.  Invariant: the rows given are
-those a checker will find once the noted coverage, and all that matches it, is written down.
-
-A pattern that nobody answered is *not asked*: it gets an opening of its own, so that a certificate
-never claims completeness that no source gave.
-"""
+"""What came from outside, as a certificate shows it: possible rows, who speaks, what is used."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from constat.evaluation import Opening
-from constat.logic import OPEN
-from constat.proof.answers import AnswerBook
+from constat.evaluation import UNTIMED, Clock, Opening
+from constat.logic import OPEN, NullCell, NullPolicy
 from constat.proof.instances import is_starred, known_columns, opened
-from constat.proof.relation import Relation
+from constat.proof.lateness import timely
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from decimal import Decimal
 
-    from constat.evaluation import Assumption, Evidence
+    from constat.evaluation import Assumption, Call, Evidence
     from constat.logic import OpenRow, Row
-    from constat.proof.answers import Answers, Columns, Grounds
     from constat.proof.instances import Pattern
     from constat.proof.reading import Reading
+
+# A row with ⋆ in a column matches every value there; indexes follow later additions.
+
+Columns = tuple[int, ...]
+
+
+class Relation:
+    """A growing set of open rows, indexed on demand."""
+
+    def __init__(self, rows: Iterable[OpenRow] = (), clock: Clock = UNTIMED) -> None:
+        self.rows: dict[OpenRow, None] = dict.fromkeys(rows)
+        self._indexes: dict[Columns, tuple[dict[OpenRow, list[OpenRow]], list[OpenRow]]] = {}
+        self._star_shapes: set[Columns] = set()
+        self.null_columns: set[int] = set()
+        self.columns_of_none: set[int] = set()
+        for row in timely(clock, self.rows):
+            self._note_stars(row)
+
+    def add(self, row: OpenRow) -> bool:
+        """Add a row; tell whether it is new."""
+        if row in self.rows:
+            return False
+        self.rows[row] = None
+        self._note_stars(row)
+        for columns, (exact, starred) in self._indexes.items():
+            _file(row, columns, exact, starred)
+        return True
+
+    def _note_stars(self, row: OpenRow) -> None:
+        if OPEN in row:
+            self._star_shapes.add(tuple(c for c, slot in enumerate(row) if slot is OPEN))
+        if NullCell in map(type, row):
+            for column, cell in enumerate(row):
+                if isinstance(cell, NullCell):
+                    self.null_columns.add(column)
+                    if cell.policy is NullPolicy.NONE:
+                        self.columns_of_none.add(column)
+
+    @property
+    def has_open_rows(self) -> bool:
+        """Whether any row has a ⋆, or a cell without a value."""
+        return bool(self._star_shapes or self.null_columns)
+
+    def matching(self, columns: Columns, key: Row) -> list[OpenRow]:
+        """Return the rows that may have this key in these columns."""
+        if not columns:
+            return list(self.rows)
+        exact, starred = self._index(columns)
+        found = exact.get(key, ())
+        if not starred:
+            return list(found)
+        pairs = tuple(zip(columns, key, strict=True))
+        return [
+            *found,
+            *(row for row in starred if all(row[c] == v or _is_vague(row[c]) for c, v in pairs)),
+        ]
+
+    def covers(self, head: OpenRow) -> bool:
+        """Tell whether a row equals the head wherever the row is not ⋆."""
+        if head in self.rows:
+            return True
+        for stars in self._star_shapes:
+            masked = list(head)
+            for column in stars:
+                masked[column] = OPEN
+            if tuple(masked) in self.rows:
+                return True
+        return False
+
+    def _index(self, columns: Columns) -> tuple[dict[OpenRow, list[OpenRow]], list[OpenRow]]:
+        known = self._indexes.get(columns)
+        if known is None:
+            known = ({}, [])
+            for row in self.rows:
+                _file(row, columns, *known)
+            self._indexes[columns] = known
+        return known
+
+
+def has_none(cell: object) -> bool:
+    """Tell whether a cell says that there is no value."""
+    return isinstance(cell, NullCell) and cell.policy is NullPolicy.NONE
+
+
+def _is_vague(cell: object) -> bool:
+    """Tell whether a cell may have any value: ⋆, a label, or perhaps none."""
+    return cell is OPEN or (isinstance(cell, NullCell) and cell.policy is not NullPolicy.NONE)
+
+
+def _file(
+    row: OpenRow,
+    columns: Columns,
+    exact: dict[OpenRow, list[OpenRow]],
+    starred: list[OpenRow],
+) -> None:
+    key = tuple([row[column] for column in columns])
+    if OPEN in key or NullCell in map(type, key):
+        if not any(map(has_none, key)):
+            starred.append(row)
+    else:
+        exact.setdefault(key, []).append(row)
+
+
+# A pattern counts as answered only where a recorded answer speaks for it or for a wider pattern;
+# what nobody answered stays unknown.
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Grounds:
+    """Why a row is there: whose word it is, and what must be accepted for it.
+
+    One object per evidence and assumption, compared by identity: an evidence may name thousands of
+    parameters, and hashing them for every row would cost more than the proof.
+    """
+
+    evidence: Evidence
+    assumption: Assumption | None
+
+    @property
+    def confidence(self) -> Decimal:
+        """The evidence's confidence; of a filled row the least of both."""
+        unfilled = self.evidence.fills
+        own = self.evidence.confidence
+        return own if unfilled is None else min(own, unfilled.evidence.confidence)
+
+
+@dataclass(slots=True)
+class Answers:
+    """Everything that was answered for one predicate.
+
+    ``spoken_for[columns][key]`` are the authorities of a key; ``openings[row]`` keeps one opening
+    per assumption; ``asked`` holds every pattern that was demanded.
+    """
+
+    rows: dict[Row, tuple[Grounds, ...]] = field(default_factory=dict)
+    openings: dict[OpenRow, dict[Assumption | None, Opening]] = field(default_factory=dict)
+    spoken_for: dict[Columns, dict[Row, tuple[Evidence, ...]]] = field(default_factory=dict)
+    asked: set[tuple[Columns, Row]] = field(default_factory=set)
+    narrow_first: list[Columns] = field(default_factory=list)
+
+    def serving(self, columns: Columns, key: Row) -> Iterator[tuple[Columns, Row]]:
+        """Yield the answered patterns that serve this one, the most specific first."""
+        for wide in self.narrow_first:
+            if wide == columns:
+                projected = key
+            elif set(wide) <= set(columns):
+                projected = tuple([key[columns.index(column)] for column in wide])
+            else:
+                continue
+            if projected in self.spoken_for[wide]:
+                yield wide, projected
+
+    def authorities(self, columns: Columns, key: Row) -> tuple[Evidence, ...]:
+        """Return who speaks for an answered pattern."""
+        return self.spoken_for[columns][key]
+
+    def add_row(self, row: Row, grounds: Grounds) -> None:
+        """Add a row with one more reason for it."""
+        known = self.rows.get(row)
+        if known is None:
+            self.rows[row] = (grounds,)
+        elif grounds not in known:
+            self.rows[row] = (*known, grounds)
+
+    def take_keys(self, call: Call) -> None:
+        """Add what a call asked for and what was answered of it."""
+        columns = call.demand.columns
+        self.asked.update((columns, key) for key in call.demand.keys)
+        if columns not in self.spoken_for:
+            self.narrow_first = sorted([*self.narrow_first, columns], key=len, reverse=True)
+        spoken = self.spoken_for.setdefault(columns, {})
+        for key in call.answer.answered:
+            spoken.setdefault(key, call.answer.authorities)
+
+
+class AnswerBook:
+    """The answers of an evaluation, by predicate; evidence is numbered, equal ones alike."""
+
+    def __init__(self, calls: Iterable[Call], clock: Clock = UNTIMED) -> None:
+        self._clock = clock
+        self._answers: dict[str, Answers] = {}
+        self._numbers: dict[Evidence, int] = {}
+        # Looked up by identity first: the objects live as long as the calls do.
+        self._seen: dict[int, tuple[Evidence, int]] = {}
+        self._grounds: dict[tuple[int, Assumption | None], Grounds] = {}
+        for call in calls:
+            self._take(call)
+
+    def _take(self, call: Call) -> None:
+        answers = self._answers.setdefault(call.demand.predicate.name, Answers())
+        for portion in call.answer.portions:
+            grounds = self.grounds(portion.evidence, portion.assumption)
+            for row in timely(self._clock, portion.rows):
+                answers.add_row(row, grounds)
+        for opening in timely(self._clock, call.answer.openings):
+            told = opening.filled
+            if told is not None:
+                # A row that is filled is no opening: it is there, whoever says more of it.
+                for row in told.rows:
+                    answers.add_row(row, self.grounds(told.evidence, told.assumption))
+                continue
+            answers.openings.setdefault(opening.row, {}).setdefault(opening.assumption, opening)
+        answers.take_keys(call)
+
+    def grounds(self, evidence: Evidence, assumption: Assumption | None) -> Grounds:
+        """Return the one object for these grounds."""
+        key = (self.number(evidence), assumption)
+        found = self._grounds.get(key)
+        if found is None:
+            found = self._grounds[key] = Grounds(evidence, assumption)
+        return found
+
+    def number(self, evidence: Evidence) -> int:
+        """Return the number of an evidence."""
+        seen = self._seen.get(id(evidence))
+        if seen is None:
+            number = self._numbers.setdefault(evidence, len(self._numbers))
+            seen = self._seen[id(evidence)] = (evidence, number)
+        return seen[1]
+
+    def of(self, predicate: str) -> Answers:
+        """Return the answers for a predicate; none where nothing was asked."""
+        return self._answers.get(predicate) or Answers()
+
+    def predicates(self) -> tuple[str, ...]:
+        """Return the predicates that were asked for."""
+        return tuple(self._answers)
+
+    def assumptions(self) -> Iterator[Assumption]:
+        """Yield every assumption an answer names, in the order met, with repetitions."""
+        for _, assumption in self._grounds:
+            if assumption is not None:
+                yield assumption
+        for answers in self._answers.values():
+            for openings in answers.openings.values():
+                yield from (assumption for assumption in openings if assumption is not None)
+
+
+# The rows given are those a checker will find once the noted coverage, and all that matches it, is
+# written down.
+# A pattern that nobody answered is *not asked*: it gets an opening of its own, so that a
+# certificate never claims completeness that no source gave.
 
 Covered = tuple[str, "Columns", "Row"]
 Fact = tuple[str, "Row"]

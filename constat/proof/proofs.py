@@ -15,8 +15,6 @@ from typing import TYPE_CHECKING, cast
 
 from constat.evaluation import FactDerivation, LimitReachedError, in_parts
 from constat.logic import OPEN, Constant, is_wildcard
-from constat.proof.confidence import MILLION, millionths, rule_confidence
-from constat.proof.growth import bound_by, has_negations, listed
 from constat.proof.instances import (
     AggregateCode,
     NegativeCode,
@@ -25,8 +23,9 @@ from constat.proof.instances import (
     is_hole,
 )
 from constat.proof.lateness import LateError
+from constat.proof.levels import MILLION, millionths, rule_confidence
 from constat.proof.reading import rule_assumption
-from constat.proof.slices import Slice
+from constat.proof.slices import Slice, bound_by, has_negations, listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -34,10 +33,10 @@ if TYPE_CHECKING:
     from constat.evaluation import Assumption, RuleDerivation
     from constat.logic import Atom, Row, Value
     from constat.proof.groups import Exact
-    from constat.proof.growth import Listed
     from constat.proof.instances import Binding, Cell, Pattern, RuleCode, ThresholdCode
     from constat.proof.outside import Fact
     from constat.proof.reading import Reading
+    from constat.proof.slices import Listed
 
 
 class UnsupportedError(RuntimeError):

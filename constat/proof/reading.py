@@ -24,7 +24,7 @@ from constat.evaluation import (
     is_accepted,
     with_parts,
 )
-from constat.proof.answers import AnswerBook
+from constat.proof.outside import AnswerBook
 from constat.syntax import print_rule
 
 if TYPE_CHECKING:

@@ -1,35 +1,26 @@
-"""Why a goal does not hold, down to what its rules rest on: a tree of attempts, kept flat.
-
-In: a decision, and a way to evaluate further goals in the same world.  Out: a ``Refutation``:
-conclusions by number, each with the attempts of its rules and the sources that were asked; an
-attempt that stops at a conclusion which is lacking names its number, one that stops at a row that
-must not be there names the proof of that row.  Invariants: each conclusion is evaluated for itself,
-so "there is none" is said only where the engine says it; each stands once, so recursion ends; what
-is beyond the bound is counted.
-
-Example: ``in_vip_group(C999)`` stops at ``controls(?owner, C999)``, which stops at ``owns``.
-"""
+"""Why a goal does not hold, down to what its rules rest on: a tree of attempts, kept flat."""
 
 from __future__ import annotations
 
 import heapq
 import time
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final
+from fractions import Fraction
+from typing import TYPE_CHECKING, Final, Protocol
 
-from constat.analysis.abducing import reason_codes
+from constat.analysis.attributes import NO_REASON, reason_codes
 from constat.evaluation import ABSENT, ACCEPTED, CERTAIN, CONCEIVABLE, Limits
 from constat.logic import OPEN, Atom, Constant, Variable
-from constat.proof.attempting import MOST_STEPS, engine_order, walk_rule
-from constat.proof.besides import besides
-from constat.proof.completeness import level_of, weakest
-from constat.proof.counterexamples import (
-    Counterexample,
-    Counterexamples,
-    counterexamples,
-)
+from constat.proof.counterexamples import Counterexample, Counterexamples, counterexamples
 from constat.proof.decide import decide
-from constat.proof.instances import is_hole
+from constat.proof.instances import (
+    ComparisonCode,
+    NegativeCode,
+    PositiveCode,
+    is_ground,
+    is_hole,
+    opened,
+)
 from constat.proof.lateness import TooLargeError
 from constat.proof.obstacles import MOST_NEAR, Describing, Obstacle
 from constat.proof.outside import Usage
@@ -37,19 +28,126 @@ from constat.proof.reading import accepting_reading, hard_reading
 from constat.proof.shown import SourceShown, source_shown
 from constat.proof.slices import Slice
 from constat.proof.tree import Tree, proof_tree
-from constat.proof.unprojected import original_literal
-from constat.proof.whynot import what_is_unknown
+from constat.proof.whynot import MOST_STEPS, engine_order, walk_rule, what_is_unknown
+from constat.proof.written import original_literal
 from constat.syntax import print_literal, print_row
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from constat.evaluation import Engine, Externals, Outcome
     from constat.logic import OpenRow, Row
-    from constat.proof.attempting import Halt
     from constat.proof.decide import Decision
-    from constat.proof.instances import Binding, Pattern
+    from constat.proof.instances import AtomCode, Binding, Pattern
+    from constat.proof.outside import Outside
     from constat.proof.reading import Reading
+    from constat.proof.whynot import Halt
+
+# A literal is named only where it fails for every completion of the binding: what cannot be told
+# without the literal that failed is left out.
+
+
+class Asking(Protocol):
+    """What evaluates further goals."""
+
+    def atom(self, shape: tuple[str, OpenRow]) -> Atom:
+        """Return the goal that asks for a shape."""
+        ...
+
+    def outcome(self, shape: tuple[str, OpenRow]) -> Outcome | None:
+        """Evaluate a goal; ``None`` when no more may be asked."""
+        ...
+
+
+def besides(
+    describing: Describing, asking: Asking, binding: Binding, places: tuple[int, ...]
+) -> Iterator[Obstacle]:
+    """Yield the literals that fail besides, in the order of the walk."""
+    for place in places:
+        code = describing.code.body[place]
+        if isinstance(code, ComparisonCode):
+            # A field of a structure that has another constructor says nothing.
+            truth = OPEN if describing.is_idle(place, binding) else code.truth(binding)
+            if truth is False:
+                yield describing.obstacle(place, binding)
+            elif truth is None:
+                binding = code.assigned(binding) or binding
+        elif isinstance(code, PositiveCode):
+            found = _matching(describing, asking, code.atom, binding)
+            if found is None:
+                continue
+            absent, rows = found
+            if absent:
+                yield describing.obstacle(place, binding)
+            elif len(rows) == 1:
+                pattern = code.atom.pattern(binding)
+                binding = code.atom.unify(pattern, rows[0], binding) or binding
+        elif isinstance(code, NegativeCode) and _is_there(asking, code.atom, binding):
+            yield describing.obstacle(place, binding)
+
+
+def _matching(
+    describing: Describing, asking: Asking, atom: AtomCode, binding: Binding
+) -> tuple[bool, list[OpenRow]] | None:
+    """Return whether no row can match an atom, and those that do; ``None`` if nobody can tell."""
+    pattern = atom.pattern(binding)
+    if any(c is None and s < 0 for c, s in zip(pattern, atom.slots, strict=True)):
+        # A function of what is not bound: which rows match depends on the literal that failed.
+        return None
+    if all(cell is None for cell in pattern) and not describing.is_configured(atom.predicate):
+        # Nothing narrows it: that would read a whole relation for a remark.
+        return None
+    shape = (atom.predicate, opened(pattern))
+    outcome = asking.outcome(shape)
+    if outcome is None:
+        return None
+    strength = outcome.strength(asking.atom(shape))
+    if strength in {ABSENT, CONCEIVABLE}:
+        return True, []
+    rows = [
+        row
+        for row in outcome.rows(atom.predicate, ACCEPTED)
+        if OPEN not in row and atom.unify(pattern, row, binding) is not None
+    ]
+    return False, rows if strength in {CERTAIN, ACCEPTED} else []
+
+
+def _is_there(asking: Asking, atom: AtomCode, binding: Binding) -> bool:
+    row = atom.pattern(binding)
+    if not is_ground(row):
+        return False
+    shape = (atom.predicate, opened(row))
+    outcome = asking.outcome(shape)
+    return outcome is not None and outcome.strength(asking.atom(shape)) in {CERTAIN, ACCEPTED}
+
+
+# `inline` is said only where every row that the source answered is among those looked at.
+# * `declared`: somebody vouches that nothing is missing, or a silent tier was passed over (C0); *
+# `re-runnable`: the source's query answered more than is shown here, and can be run again (C1); *
+# `inline`: all rows that the sources answered are shown (C3); * `derived`: only conclusions were
+# looked up; no rule gives more of them (C4).
+
+LEVELS: Final = ("declared", "re-runnable", "inline", "derived")
+
+
+def level_of(outside: Outside, usage: Usage) -> str:
+    """Return the weakest level of what was used."""
+    if any(one.kind in {"closure", "fall-through"} for one in usage.assumptions):
+        return "declared"
+    levels = set()
+    for predicate, columns, key in usage.covered:
+        rows = outside.side(predicate).rows.matching(columns, key)
+        shown = sum(OPEN not in row for row in rows)
+        for evidence in outside.sources((predicate, columns, key)):
+            levels.add("inline" if evidence.row_count <= shown else "re-runnable")
+    return weakest(levels or {"derived"})
+
+
+def weakest(levels: Iterable[str]) -> str:
+    """Return the weakest of some levels; empty where there is none."""
+    known = [LEVELS.index(level) for level in levels if level]
+    return LEVELS[min(known)] if known else ""
+
 
 Shape = tuple[str, "OpenRow"]
 
@@ -428,3 +526,98 @@ def nearest_bindings(
 ) -> list[Binding]:
     """Return the bindings under which a literal is nearest to holding; ties in the order met."""
     return heapq.nsmallest(MOST_NEAR, bindings, key=lambda one: describing.gap(place, one))
+
+
+# Each reason is a literal that fails for this goal, with its values; none comes from a list.  A
+# literal with a code speaks for itself; one that lacks a derived conclusion and has no code is
+# looked into.
+# Rank: by the gap to holding (`distances`), 0 nearest; a literal that lacks a derived conclusion
+# is as near as the nearest literal that conclusion stops at, anything else without a distance is
+# farthest. Ties go by the order of rules and then of the body. A code is given once, at its
+# nearest.
+
+MOST: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """One reason: its code, the literal that fails and where it stands in the rule's text."""
+
+    code: str
+    rule: str
+    place: int
+    obstacle: Obstacle
+    gap: Fraction
+
+
+def principal_reasons(refutation: Refutation, most: int | None = MOST) -> tuple[Reason, ...]:
+    """Rank the reason codes of what fails; at most so many, or all."""
+    found = list(_Collecting(refutation).reasons())
+    # Sorting keeps the order met, which is that of rules and bodies, where gaps are equal.
+    ranked = sorted(found, key=lambda one: one.gap)
+    first: dict[str, Reason] = {}
+    for one in ranked:
+        first.setdefault(one.code, one)
+    return tuple(first.values())[:most]
+
+
+class _Collecting:
+    """Walks from the goal down to literals with codes."""
+
+    def __init__(self, refutation: Refutation) -> None:
+        self.lacking = refutation.lacking
+        self.places = {one.fact: place for place, one in enumerate(refutation.lacking)}
+        self.nearest: dict[int, Fraction] = {}
+
+    def reasons(self) -> Iterator[Reason]:
+        """Yield the reasons in the order of rules and bodies, each conclusion once."""
+        waiting = [0] if self.lacking else []
+        seen = set(waiting)
+        while waiting:
+            conclusion = self.lacking[waiting.pop(0)]
+            for attempt in conclusion.attempts:
+                for obstacle in sorted(_failing(attempt), key=lambda one: one.place):
+                    code = _code(attempt, obstacle)
+                    number = self.below(obstacle)
+                    if code:
+                        gap = obstacle.gap if number is None else self.gap_of(number)
+                        yield Reason(code, attempt.rule, obstacle.number, obstacle, gap)
+                    elif number is not None and number not in seen:
+                        seen.add(number)
+                        waiting.append(number)
+
+    def below(self, obstacle: Obstacle) -> int | None:
+        """Return the number of the conclusion that an obstacle lacks, if it was looked into."""
+        return self.places.get(obstacle.required) if obstacle.kind == "lacking" else None
+
+    def gap_of(self, number: int) -> Fraction:
+        """Return the gap of the nearest literal that a conclusion stops at, however deep."""
+        known = self.nearest.get(number)
+        if known is None:
+            known = self.nearest[number] = min(self.gaps(number), default=Fraction(1))
+        return known
+
+    def gaps(self, number: int) -> Iterator[Fraction]:
+        waiting, seen = [number], {number}
+        while waiting:
+            for attempt in self.lacking[waiting.pop()].attempts:
+                if attempt.stop is None:
+                    continue
+                below = self.below(attempt.stop)
+                if below is None:
+                    yield attempt.stop.gap
+                elif below not in seen:
+                    seen.add(below)
+                    waiting.append(below)
+
+
+def _failing(attempt: RuleAttempt) -> list[Obstacle]:
+    return [] if attempt.stop is None else [attempt.stop, *attempt.others]
+
+
+def _code(attempt: RuleAttempt, obstacle: Obstacle) -> str:
+    # Analysis gave what takes a structure apart the code of the literal that it comes from.
+    if obstacle.place >= len(attempt.codes):
+        return ""
+    code = attempt.codes[obstacle.place]
+    return "" if code == NO_REASON else code

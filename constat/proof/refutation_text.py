@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from constat.proof.obstacles import Obstacle
-    from constat.proof.reasons import Reason
-    from constat.proof.refutation import Candidate, Lacking, Refutation, RuleAttempt
+    from constat.proof.refutation import Candidate, Lacking, Reason, Refutation, RuleAttempt
     from constat.proof.shown import SourceShown
     from constat.proof.tree import Tree
 

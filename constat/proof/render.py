@@ -1,15 +1,4 @@
-"""Write a tree as text for people, or as JSON for programs.
-
-In: a ``Tree``.  Out: text as in the first sketch of Constat: a fact, ``derived_from:`` what it
-rests on, each row with source, exact query and time; shared parts once, with a back reference.
-Invariant: no control character of data reaches a terminal, and depth costs no recursion.
-
-JSON schema: an object with ``goal``, ``verdict``, ``confidence`` (text), ``exact``,
-``assumptions``, ``roots`` (numbers of steps), ``steps`` (objects with the fields of ``Step``;
-``derived_from`` lists numbers of steps), ``attempts`` (``Attempt``), ``looked_up``
-(``SourceShown``), ``missing`` (``GapShown``), ``failures``, ``stopped``.
-Steps are numbered by their place.
-"""
+"""Write a tree as text for people, or as JSON for programs."""
 
 from __future__ import annotations
 
@@ -17,12 +6,12 @@ import json
 import re
 import unicodedata
 from dataclasses import asdict
+from datetime import datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Protocol
 
-from constat.proof.attesting import attested_lines
-from constat.proof.cached import cached
 from constat.proof.overlay import UNAPPROVED
+from constat.proof.shown import attested_lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,6 +20,39 @@ if TYPE_CHECKING:
     from constat.proof.shown import SourceShown
     from constat.proof.tree import GapShown, Step, Tree
     from constat.proof.whynot import Attempt
+
+# The origin stands beside it and is never replaced (semantics 18).
+
+_CACHE: Final = "cache"
+_UNREACHED: Final = "not reached"
+_UNITS: Final = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
+
+
+def cached(tier: str, executed_at: str, moment: str) -> str:
+    """Return the phrase for an evidence."""
+    if tier.partition(",")[0] != _CACHE:
+        return ""
+    unreached = "; the source was not reached" if tier.endswith(_UNREACHED) else ""
+    return f", cached{_ago(executed_at, moment)}{unreached}"
+
+
+def _ago(executed_at: str, moment: str) -> str:
+    try:
+        age = datetime.fromisoformat(moment) - datetime.fromisoformat(executed_at)
+    except (ValueError, TypeError):
+        return ""
+    for size, noun in _UNITS:
+        count = int(age.total_seconds() // size)
+        if count > 0:
+            return f" {count:,} {noun}{'' if count == 1 else 's'} ago"
+    return " just now"
+
+
+# No control character of data reaches a terminal, and depth costs no recursion.
+# JSON schema: an object with `goal`, `verdict`, `confidence` (text), `exact`, `assumptions`,
+# `roots` (numbers of steps), `steps` (objects with the fields of `Step`; `derived_from` lists
+# numbers of steps), `attempts` (`Attempt`), `looked_up` (`SourceShown`), `missing` (`GapShown`),
+# `failures`, `stopped`. Steps are numbered by their place.
 
 _INDENT: Final = "  "
 _MOST_PARAMETERS: Final = 10

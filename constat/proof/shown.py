@@ -1,33 +1,145 @@
-"""The members of a certificate that say what came from outside (FORMAT.md, section 5).
-
-In: a proof.  Out: sources, assumptions, facts, open rows and coverage as JSON, restricted to what
-the proof used.  Invariant: for every coverage, all rows and openings that match its keys are shown,
-because a checker takes what is shown for all there is.
-"""
+"""The members of a certificate that say what came from outside (FORMAT.md, sections 5 and 5a)."""
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
+from constat.diagnostics import ConstatError, Diagnostic
 from constat.evaluation import Assumption
 from constat.logic import OPEN, NullCell, NullPolicy, null_cells
-from constat.proof.answers import Grounds
-from constat.proof.attesting import attestation_hash, attestation_json
-from constat.proof.canonical import clean, rows_hash, sha256, sort_key, sorted_rows, speller
-from constat.proof.confidence import millionths, spell
-from constat.proof.nested import Nested
-from constat.proof.notation import Notation, notation_of
+from constat.proof.encoding import (
+    Notation,
+    canonical,
+    clean,
+    notation_of,
+    rows_hash,
+    sha256,
+    sort_key,
+    sorted_rows,
+    speller,
+)
+from constat.proof.levels import millionths, spell
+from constat.proof.outside import Grounds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from constat.evaluation import Attestation, Evidence
     from constat.logic import OpenRow, Row
-    from constat.proof.canonical import Json, TextRow
+    from constat.proof.encoding import Json, TextRow
     from constat.proof.outside import Covered
     from constat.proof.proofs import Proof
+
+# What a certificate may not hold is cleaned the same way wherever the attestation is written, so
+# its hash is always the same.
+
+
+def attestation_json(one: Attestation | None) -> Json:
+    """Encode an attestation."""
+    if one is None:
+        return None
+    quote, review = one.quote, one.reviewer
+    return {
+        "agent": {
+            "kind": one.agent.kind,
+            "name": clean(one.agent.name),
+            "version": _clean(one.agent.version),
+            "digest": one.agent.digest,
+        },
+        "prompt": one.prompt,
+        "response": one.response,
+        "quote": None
+        if quote is None
+        else {
+            "document": clean(quote.document),
+            "hash": quote.hash,
+            "start": quote.start,
+            "end": quote.end,
+            "text": clean(quote.text),
+        },
+        "reviewer": None if review is None else {"name": clean(review.name), "at": review.at},
+        "note": _clean(one.note),
+    }
+
+
+def attestation_hash(one: Attestation) -> str:
+    """Return the hash by which an assumption names what was said."""
+    return sha256(canonical(attestation_json(one)))
+
+
+def attested_lines(one: Attestation) -> list[str]:
+    """Write for people who said it, from what it was got, and who looked at it."""
+    agent, quote, review = one.agent, one.quote, one.reviewer
+    lines = []
+    if agent.kind != "person":
+        marks = ", ".join(mark for mark in (agent.version, agent.digest) if mark)
+        lines.append(f"said by: {agent.kind} {agent.name}" + (f" ({marks})" if marks else ""))
+    lines += [f"prompt: {one.prompt}"] if one.prompt else []
+    lines += [f"response: {one.response}"] if one.response else []
+    if quote is not None:
+        lines.append(f"quoting {quote.document}, bytes {quote.start} to {quote.end}: {quote.text}")
+    if review is not None:
+        lines.append(f"reviewed by: {review.name} at {review.at}")
+    return [*lines, *([f"remark: {one.note}"] if one.note else [])]
+
+
+def _clean(text: str | None) -> str | None:
+    return None if text is None else clean(text)
+
+
+# Each stands there once, byte for byte as it was found.
+
+MOST: Final = 256
+MOST_BYTES: Final = 200 << 20
+
+
+class Nested:
+    """Numbers nested certificates."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[bytes, int] = {}
+        self._read: list[dict[str, Any]] = []
+
+    def add(self, certificate: bytes) -> int:
+        """Return the index of a certificate."""
+        number = self._numbers.get(certificate)
+        if number is None:
+            number = self._numbers[certificate] = len(self._numbers)
+            self._read.append(json.loads(certificate))
+        return number
+
+    def attested(self, certificate: bytes) -> list[set[str]]:
+        """Return for each assumption of its verdict what was said by whom, as hashes."""
+        read = self._read[self._numbers[certificate]]
+        return [set(read["assumptions"][one]["attestations"]) for one in read["header"]["under"]]
+
+    def levels(self) -> list[str | None]:
+        """Return the levels of completeness they rest on."""
+        return [one["header"]["level"] for one in self._read]
+
+    def check(self) -> None:
+        """Raise `ConstatError` where there are more than a checker accepts."""
+        count, size = sum(map(_certificates, self._read)), sum(map(len, self._numbers))
+        if count > MOST or size > MOST_BYTES:
+            message = f"the proof rests on {count} certificates of {size:,} bytes"
+            note = f"a certificate holds {MOST} others and {MOST_BYTES >> 20} MiB of them at most"
+            hint = "ask for fewer facts at once, or prove a part of the goal by itself"
+            raise ConstatError([Diagnostic("C0691", message, note=note, help=hint)])
+
+    def text(self) -> str:
+        """Return the member ``proofs`` in canonical form, which the certificates have already."""
+        return f"[{','.join(one.decode('ascii').rstrip() for one in self._numbers)}]"
+
+
+def _certificates(document: Mapping[str, Any]) -> int:
+    return 1 + sum(map(_certificates, document["proofs"]))
+
+
+# For every coverage, all rows and openings that match its keys are shown, because a checker takes
+# what is shown for all there is.
 
 Shown = tuple[str, Grounds]
 

@@ -1,24 +1,13 @@
-"""The slice of the world that a verdict needs, walked as a checker walks it (FORMAT.md, section 6).
-
-In: a reading and what has to be shown (rows that hold, patterns that have no row).  Out: the nodes
-to derive, the closure of what was called absent or aggregated, and the outside rows all that rests
-on.  Invariant: at the end every demanded key was run through every rule, and each head obtained is
-covered by a row of the closure; so what is outside the closure is false (Tarski, 1955).
-
-Where a run finds a row or an opening that nobody knew of, earlier look-ups may have missed it, so
-the walk starts again with it.  So it does where a look-up was taken for one that nothing serves,
-and what is shown for another one serves it: a checker finds the rows there.  Rows and promises are
-only ever added, so this ends where evaluation does.
-"""
+"""The slice of the world that a verdict needs, walked as a checker walks it (FORMAT.md, 6)."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import TYPE_CHECKING, TypeAlias, cast
 
-from constat.logic import OPEN
-from constat.proof.groups import Aggregates
-from constat.proof.growth import Growth
-from constat.proof.inside import Inside, filled_head
+from constat.logic import OPEN, add_exactly, is_beyond
+from constat.proof.groups import Aggregates, Group
 from constat.proof.instances import (
     AggregateCode,
     Binding,
@@ -31,23 +20,337 @@ from constat.proof.instances import (
     is_known,
     is_starred,
     known_columns,
+    opened,
+    order_of,
 )
 from constat.proof.lateness import TooLargeError, look_at
-from constat.proof.ordering import order_of
-from constat.proof.outside import Outside
-from constat.proof.relation import has_none
+from constat.proof.outside import Outside, Relation, has_none
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
-    from constat.logic import OpenRow, Row
-    from constat.proof.answers import AnswerBook
-    from constat.proof.inside import Entry
-    from constat.proof.instances import LiteralCode, Pattern, RuleCode, Test, ThresholdCode
-    from constat.proof.outside import Fact
+    from constat.evaluation import DemandEntry
+    from constat.logic import OpenRow, Row, Value
+    from constat.proof.groups import GroupKey, Walker
+    from constat.proof.instances import Cell, LiteralCode, Pattern, RuleCode, Test, ThresholdCode
+    from constat.proof.outside import AnswerBook, Columns, Fact
     from constat.proof.reading import Reading
-    from constat.proof.relation import Columns
+
+# The most a group may reach is found as a checker finds it (FORMAT.md, section 6), look-up by
+# look-up, so that every pattern it asks for is served by the certificate.
+
+Number = int | Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class Top:
+    """``total`` is ``None`` where nobody knows the most there can be.
+
+    ``grows`` tells that every possible summand is known not to be negative.
+    """
+
+    total: Number | None
+    grows: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Summand:
+    """An assignment: values of the local variables, a fact for each positive literal."""
+
+    values: tuple[Value, ...]
+    premises: tuple[Fact | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """What carries a threshold of a node; ``total`` is a lower bound of its result."""
+
+    summands: tuple[Summand, ...]
+    total: Number
+
+    def premises(self) -> Iterator[Fact]:
+        """Yield the facts the total rests on."""
+        for summand in self.summands:
+            yield from (premise for premise in summand.premises if premise is not None)
+
+
+class Growth:
+    """Evaluates the groups of a slice's thresholds, each once."""
+
+    def __init__(self, owner: Walker) -> None:
+        self._owner = owner
+        self._known: dict[GroupKey, Top] = {}
+
+    def restart(self) -> None:
+        """Forget the totals: rows have been added."""
+        self._known.clear()
+
+    def top(self, code: RuleCode, place: int, literal: AggregateCode, binding: Binding) -> Top:
+        """Return what the possible rows of the binding's group may add up to."""
+        group = tuple([binding[slot] for slot in literal.outer])
+        if not all(map(is_known, group)):
+            return Top(None, grows=False)
+        key = (code.number, place, group)
+        known = self._known.get(key)
+        if known is None:
+            start: Binding = [None] * len(code.names)
+            for slot, value in zip(literal.outer, group, strict=True):
+                start[slot] = value
+            known = self._known[key] = self._top(literal, start)
+        return known
+
+    def may_exceed(self, threshold: ThresholdCode, top: Top, binding: Binding) -> bool:
+        """Tell whether a total may exceed the bound under a binding."""
+        bound = threshold.bound.evaluate(binding)
+        if top.total is None or not is_known(bound):
+            return True
+        return is_beyond(top.total, threshold.operator, cast("Number", bound))
+
+    def _top(self, literal: AggregateCode, start: Binding) -> Top:
+        total: Number | None = 0
+        grows = True
+        for cells, binding in Group(self._owner, literal).distinct(start).items():
+            value = summand(literal, binding)
+            grows &= value is not None and value >= 0
+            # A row with ⋆ stands for any number of rows.
+            if value is None or not is_ground(cells):
+                total = None
+            elif total is not None:
+                total = add_exactly(total, max(value, 0))
+        return Top(total, grows)
+
+
+def summand(literal: AggregateCode, binding: Binding) -> Number | None:
+    """Return what an assignment adds; ``None`` where nobody knows it."""
+    if literal.target is None:
+        return 1
+    value = literal.target.evaluate(binding)
+    return cast("Number", value) if is_known(value) else None
+
+
+def listed(
+    code: RuleCode,
+    literal: AggregateCode,
+    values: Sequence[Value],
+    assignments: Iterable[Mapping[str, Value]],
+) -> Listed:
+    """Return assignments of local variables, by name, as summands with their premises."""
+    outer: list[Cell] = [*values, *[None] * (len(code.names) - code.outer)]
+    total: Number = 0
+    found: list[Summand] = []
+    for assignment in assignments:
+        binding = list(outer)
+        cells = tuple([assignment[code.names[slot]] for slot in literal.inner])
+        for slot, value in zip(literal.inner, cells, strict=True):
+            binding[slot] = value
+        total = add_exactly(total, summand(literal, binding) or 0)
+        found.append(Summand(cells, tuple(premises_of(literal, binding))))
+    return Listed(tuple(found), total)
+
+
+def bound_by(code: RuleCode, literal: AggregateCode, one: Summand, binding: Binding) -> Binding:
+    """Return the binding of a node with a summand's local variables bound."""
+    extended: Binding = [*binding[: code.outer], *[None] * (len(code.names) - code.outer)]
+    for slot, value in zip(literal.inner, one.values, strict=True):
+        extended[slot] = value
+    return extended
+
+
+def premises_of(literal: AggregateCode, binding: Binding) -> Iterator[Fact | None]:
+    """Yield the fact of each positive literal of an assignment, and nothing for the others."""
+    for test in literal.body:
+        if isinstance(test, PositiveCode):
+            row = cast("Row", test.atom.pattern(binding))
+            yield test.atom.predicate, row
+        else:
+            yield None
+
+
+def has_negations(literal: AggregateCode) -> bool:
+    """Tell whether a summand rests on an absence."""
+    return any(isinstance(test, NegativeCode) for test in literal.body)
+
+
+# Every pattern that was looked up is served by an entry; rows an engine did not have are added,
+# never dropped.
+
+Orders = dict[int, tuple[int, ...]]
+
+
+@dataclass(slots=True)
+class Entry:
+    """The keys of some columns of a predicate, and the order of each rule's body for them."""
+
+    predicate: str
+    columns: Columns
+    orders: Orders
+    keys: dict[Row, None] = field(default_factory=dict)
+
+
+class Inside:
+    """The derived predicates of a reading."""
+
+    def __init__(
+        self, reading: Reading, order_of: Callable[[int, Columns], tuple[int, ...]]
+    ) -> None:
+        self.reading = reading
+        self.entries: dict[tuple[str, Columns], Entry] = {}
+        self.waiting: list[tuple[Entry, Row]] = []
+        self.changed = False
+        self._order_of = order_of
+        self._relations: dict[str, Relation] = {}
+        self._certain: dict[str, frozenset[OpenRow]] = {}
+        self._found: dict[tuple[str, Columns, Row], list[OpenRow]] = {}
+        self._promised: dict[str, dict[Columns, set[Row]]] = {}
+        self._demands: dict[str, list[DemandEntry]] = {}
+        for demand in reading.outcome.demands:
+            self._demands.setdefault(demand.predicate, []).append(demand)
+        for demands in self._demands.values():
+            demands.sort(key=lambda one: -len(one.columns))
+
+    def restart(self) -> None:
+        """Forget what was used, not what was found out."""
+        self.changed = False
+        self.waiting.clear()
+        self._found.clear()
+        self.entries.clear()
+
+    def relation(self, predicate: str) -> Relation:
+        """Return all possible rows known of a predicate."""
+        relation = self._relations.get(predicate)
+        if relation is None:
+            rows = self.reading.outcome.rows(predicate, self.reading.possible)
+            relation = self._relations[predicate] = Relation(rows)
+        return relation
+
+    def is_certain(self, predicate: str, row: OpenRow) -> bool:
+        """Tell whether the engine has a derivation of the row in this reading."""
+        rows = self._certain.get(predicate)
+        if rows is None:
+            rows = frozenset(self.reading.outcome.rows(predicate, self.reading.certain))
+            self._certain[predicate] = rows
+        return row in rows
+
+    def add(self, predicate: str, row: OpenRow) -> None:
+        """Add a row that the rules give and no known row covers."""
+        self.relation(predicate).add(row)
+        self.changed = True
+
+    def possible(self, predicate: str, pattern: Pattern) -> list[OpenRow]:
+        """Return the possible rows that match a pattern."""
+        columns, key = known_columns(pattern)
+        found = self._found.get((predicate, columns, key))
+        if found is not None:
+            return found
+        unknown = is_starred(pattern)
+        served = self._serving(predicate, columns, key, recorded_only=unknown)
+        if served is None:
+            return [opened(pattern)]
+        entry, projected = served
+        if projected not in entry.keys:
+            entry.keys[projected] = None
+            self.waiting.append((entry, projected))
+        found = self._found[predicate, columns, key] = self.relation(predicate).matching(
+            columns, key
+        )
+        return found
+
+    def is_active(self, predicate: str, row: Row) -> bool:
+        """Tell whether an entry in use serves a ground pattern."""
+        return any(
+            tuple([row[column] for column in columns]) in entry.keys
+            for (name, columns), entry in self.entries.items()
+            if name == predicate
+        )
+
+    def promise(self, predicate: str, columns: Columns, key: Row) -> bool:
+        """Let a key that is shown serve narrower patterns from now on; tell whether that is new."""
+        promised = self._promised.setdefault(predicate, {}).setdefault(columns, set())
+        new = key not in promised
+        promised.add(key)
+        return new
+
+    def is_served(self, predicate: str, columns: Columns, key: Row) -> bool:
+        """Tell whether the engine was asked for all that matches a pattern, or it is shown."""
+        return self._key_serving(predicate, dict(zip(columns, key, strict=True))) is not None
+
+    def _key_serving(
+        self, predicate: str, places: dict[int, Value]
+    ) -> tuple[Columns, Row, DemandEntry | None] | None:
+        """Return the columns and key that serve a pattern: those of a demand, or promised ones."""
+        demands = self._demands.get(predicate, ())
+        for demand in demands:
+            if all(column in places for column in demand.columns):
+                projected = tuple([places[column] for column in demand.columns])
+                if projected in demand.keys:
+                    return demand.columns, projected, demand
+        for columns, keys in self._promised.get(predicate, {}).items():
+            if all(column in places for column in columns):
+                projected = tuple([places[column] for column in columns])
+                if projected in keys:
+                    same = (one for one in demands if one.columns == columns)
+                    return columns, projected, next(same, None)
+        return None
+
+    def _serving(
+        self, predicate: str, columns: Columns, key: Row, *, recorded_only: bool
+    ) -> tuple[Entry, Row] | None:
+        places = dict(zip(columns, key, strict=True))
+        found = self._key_serving(predicate, places)
+        if found is not None:
+            bound, projected, demand = found
+            return self._entry(predicate, bound, demand), projected
+        if recorded_only:
+            return None
+        for demand in self._demands.get(predicate, ()):
+            if all(column in places for column in demand.columns):
+                projected = tuple([places[column] for column in demand.columns])
+                return self._entry(predicate, demand.columns, demand), projected
+        return self._entry(predicate, columns, None), key
+
+    def _entry(self, predicate: str, columns: Columns, demand: DemandEntry | None) -> Entry:
+        entry = self.entries.get((predicate, columns))
+        if entry is None:
+            orders: Orders = {}
+            for number in self.reading.program.rule_numbers(predicate):
+                known = None if demand is None else demand.orders.get(number)
+                orders[number] = self._order_of(number, columns) if known is None else tuple(known)
+            entry = self.entries[predicate, columns] = Entry(predicate, columns, orders)
+        return entry
+
+    def shown_rows(self) -> dict[str, list[OpenRow]]:
+        """Return the rows within the demanded slice, by predicate."""
+        shown: dict[str, dict[OpenRow, None]] = {}
+        for entry in self.entries.values():
+            relation = self.relation(entry.predicate)
+            rows = shown.setdefault(entry.predicate, {})
+            for key in entry.keys:
+                rows.update(dict.fromkeys(relation.matching(entry.columns, key)))
+        return {predicate: list(rows) for predicate, rows in shown.items() if rows}
+
+    def covers(self, predicate: str, head: OpenRow) -> bool:
+        """Tell whether a known row covers a head."""
+        return self.relation(predicate).covers(head)
+
+
+def filled_head(pattern: Pattern, columns: Columns, key: Row) -> OpenRow | None:
+    """Return a head for a key: holes there take the key's value; ``None`` if it differs."""
+    head: list[object] = list(pattern)
+    for column, value in zip(columns, key, strict=True):
+        if is_hole(pattern[column]):
+            head[column] = value
+        elif pattern[column] != value and is_known(pattern[column]):
+            return None
+    return tuple([OPEN if is_hole(cell) else cell for cell in head])  # type: ignore[arg-type, misc]
+
+
+# At the end every demanded key was run through every rule, and each head obtained is covered by a
+# row of the closure; so what is outside the closure is false (Tarski, 1955).
+# Where a run finds a row or an opening that nobody knew of, earlier look-ups may have missed it,
+# so the walk starts again with it.  So it does where a look-up was taken for one that nothing
+# serves, and what is shown for another one serves it: a checker finds the rows there.  Rows and
+# promises are only ever added, so this ends where evaluation does.
 
 Shown: TypeAlias = "Mapping[tuple[str, Columns], AbstractSet[Row]]"
 MOST_STEPS = 50_000_000

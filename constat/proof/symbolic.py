@@ -30,7 +30,7 @@ from constat.logic import (
     implementation,
     is_constructor,
 )
-from constat.logic.dates import date_add
+from constat.logic.functors import date_add
 from constat.proof.sentences import show_value
 
 if TYPE_CHECKING:

@@ -1,20 +1,4 @@
-"""Several proofs of a fact, the best first, each made when it is asked for.
-
-In: the ways below a fact (``Ways``) and a ranking.  Out: ``Ranked`` values, one for each way to
-choose one rule instance (or source row) for every fact that is used, without a circle.  Two proofs
-differ where some fact that both use has another instance.  Invariants: none comes twice, the ranks
-never fall, and a list that ends with ``complete`` leaves none out.  What is chosen as summands of a
-recursive total makes no proof of its own.
-
-How: the proofs that are left are cut into parts, each with some instances given and some forbidden
-(Lawler, A procedure for computing the K best solutions, 1972); of each part a bound is known, and
-it is looked into only when no better proof is left.  Finding the best proof of a part is Knuth's
-algorithm.  Where rules are worth less than 1 a fact may be needed with two confidences, for which
-the best derivations differ; then the bound is below what can be had, and the part is cut again.
-
-The number of proofs may be exponential, so everything is bounded by steps and time; proofs that
-were found and not yet given out come in order before the list ends.
-"""
+"""Several proofs of a fact, the best first, each made when it is asked for."""
 
 from __future__ import annotations
 
@@ -25,20 +9,37 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
-from constat.proof.confidence import MILLION, rule_confidence
+from constat.proof.derivations import (
+    BY_CONFIDENCE,
+    BY_CONFIDENCE_AND_SIZE,
+    BY_HEIGHT,
+    BY_SIZE,
+    Steps,
+    Way,
+    Ways,
+    settle,
+)
 from constat.proof.lateness import TooLargeError
+from constat.proof.levels import MILLION, rule_confidence
 from constat.proof.proofs import FactNode
-from constat.proof.settling import BY_CONFIDENCE, BY_HEIGHT, BY_SIZE, Steps, settle
-from constat.proof.ways import Way
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from constat.proof.growth import Listed
+    from constat.proof.derivations import Measure, Settled, State
     from constat.proof.outside import Fact
     from constat.proof.proofs import Node
-    from constat.proof.settling import Settled, State
-    from constat.proof.ways import Ways
+    from constat.proof.reading import Reading
+    from constat.proof.slices import Listed
+
+# How: the proofs that are left are cut into parts, each with some instances given and some
+# forbidden (Lawler, A procedure for computing the K best solutions, 1972); of each part a bound is
+# known, and it is looked into only when no better proof is left.  Finding the best proof of a part
+# is Knuth's algorithm.  Where rules are worth less than 1 a fact may be needed with two
+# confidences, for which the best derivations differ; then the bound is below what can be had, and
+# the part is cut again.
+# The number of proofs may be exponential, so everything is bounded by steps and time; proofs that
+# were found and not yet given out come in order before the list ends.
 
 
 class Ranking(Enum):
@@ -294,3 +295,43 @@ def _weighed(choices: Sequence[_Choice]) -> Ranked:
         height, size = height - 1, size - 1
     nodes = {one.fact: one.way.settled(one.listed) for one in choices if one.fact != _ANY}
     return Ranked(answer, nodes, confidence, height, size)
+
+
+# No other derivation of a fact is more confident; where all confidences are equal, no proof is
+# lower than the one that is found, and its height is the round in which bulk evaluation finds the
+# fact.  See `settling` for why this is so.
+# Where a ranking is given and there is one fact, its proof is the first by that ranking; several
+# facts share their derivations, and then the smallest or lowest of each is taken.
+
+# Walking the instances is bounded by the steps; settling them takes a few for each.
+_PER_WAY: Final = 20
+
+
+def best_nodes(reading: Reading, facts: tuple[Fact, ...], steps: int) -> dict[Fact, Node]:
+    """Return a best derivation of each fact and of what it rests on.
+
+    Raises ``TooLargeError`` where there are more instances than ``steps`` allows.
+    """
+    return _settled(Ways(reading, facts, steps), facts, BY_CONFIDENCE, steps)
+
+
+def first_nodes(
+    reading: Reading, facts: tuple[Fact, ...], steps: int, ranking: Ranking | None
+) -> dict[Fact, Node]:
+    """Return the derivations that come first by a ranking, or the most confident ones.
+
+    Raises ``TooLargeError`` where there are more instances than ``steps`` allows.
+    """
+    ways = Ways(reading, facts, steps)
+    if ranking is None or len(facts) > 1:
+        measure = BY_CONFIDENCE_AND_SIZE if ranking is Ranking.SIZE else BY_CONFIDENCE
+        return _settled(ways, facts, measure, steps)
+    first = next(iter(TopK(ways, facts, ranking, Effort(steps=_PER_WAY * steps))), None)
+    if first is None:
+        raise TooLargeError
+    return dict(first.nodes)
+
+
+def _settled(ways: Ways, facts: tuple[Fact, ...], measure: Measure, steps: int) -> dict[Fact, Node]:
+    settled = settle(facts, ways.of, measure, Steps(_PER_WAY * steps, ways.reading.clock))
+    return {fact: one.way.settled(one.listed) for (fact, _), one in settled.items()}

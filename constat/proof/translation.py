@@ -12,8 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from constat.logic import Constant, Variable, is_wildcard
-from constat.proof.sentences import describe_row
-from constat.proof.speech import PLAIN, Speech, style_of
+from constat.proof.sentences import PLAIN, Speech, describe_row, style_of
 from constat.syntax import print_term
 
 if TYPE_CHECKING:

@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING
 
 from constat.evaluation import in_parts
 from constat.logic import Aggregate
-from constat.proof.confidence import millionths, spell
 from constat.proof.instances import AggregateCode, NegativeCode, opened
-from constat.proof.levels import Completeness
+from constat.proof.levels import Completeness, millionths, spell
 from constat.proof.proofs import FactNode
 from constat.proof.reading import rule_assumption
 from constat.proof.sentences import (
+    PLAIN,
     Instance,
+    Speech,
     deny_fact,
     describe_aggregate,
     describe_fact,
@@ -30,7 +31,6 @@ from constat.proof.sentences import (
     show_fact,
 )
 from constat.proof.shown import Outsides, SourceShown, source_shown, sources_shown
-from constat.proof.speech import PLAIN, Speech
 from constat.proof.whynot import attempts_at
 from constat.syntax import print_row, print_rule
 

@@ -1,10 +1,5 @@
-"""The body of a rule as its text has it: what takes a structure apart is one literal again.
-
-In: a body in which analysis has opened the patterns.  Out: the literals people read, each with the
-places that it stands for.  Invariant: every place belongs to one literal, in the order of the body,
-and the literals say what the body says; a literal that was not opened is the body's own.
-
-Example: ``constructor_of(?e) = "$Add/2", ?l = field_of(?e, 0)`` is ``?e = $Add(?l, _)``.
+"""The body of a rule as its text has it: patterns one literal again, projections denied as
+written.
 """
 
 from __future__ import annotations
@@ -13,18 +8,26 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from constat.logic import (
+    OPEN,
     Apply,
+    Atom,
     Comparison,
     Constant,
+    Negative,
+    Positive,
     Variable,
     is_constructor,
 )
-from constat.syntax.regrouping import regrouped
+from constat.syntax.printing import regrouped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from constat.logic import Literal, Term
+    from constat.analysis import AnalysedProgram
+    from constat.logic import Literal, OpenRow, Rule, Term
+
+# Every place belongs to one literal, in the order of the body, and the literals say what the body
+# says; a literal that was not opened is the body's own.
 
 LEFT_OUT: Final = Variable("_0")
 """Stands for a field that a pattern leaves out; no rule has it, wildcards count from 1."""
@@ -90,3 +93,43 @@ def _number_asked(literal: Literal) -> int | None:
             return number
         case _:
             return None
+
+
+# What is said is equivalent: some row has these columns exactly where the projection has the row.
+
+_MARK = ".some"
+
+
+def original_literal(program: AnalysedProgram, literal: Literal) -> Literal:
+    """Return a literal as the rule has it; only negated atoms are projected."""
+    return written_literal(program.program.rules, literal)
+
+
+def written_literal(rules: Sequence[Rule], literal: Literal) -> Literal:
+    """Return a literal as the rule has it; ``rules`` has those of the projections."""
+    if not isinstance(literal, Negative) or _MARK not in literal.atom.predicate:
+        return literal
+    inner, places = _projected(rules, literal.atom.predicate)
+    terms = tuple(
+        Variable(f"_{column + 1}") if place is None else literal.atom.terms[place]
+        for column, place in enumerate(places)
+    )
+    return Negative(Atom(inner, terms, literal.atom.span))
+
+
+def original_row(program: AnalysedProgram, predicate: str, row: OpenRow) -> tuple[str, OpenRow]:
+    """Return the predicate and shape that a row is about."""
+    if _MARK not in predicate:
+        return predicate, row
+    inner, places = _projected(program.program.rules, predicate)
+    return inner, tuple(OPEN if place is None else row[place] for place in places)
+
+
+def _projected(rules: Sequence[Rule], predicate: str) -> tuple[str, Sequence[int | None]]:
+    """Return what a predicate projects, and for each column of that its place here."""
+    rule = next(rule for rule in rules if rule.head.predicate == predicate)
+    (literal,) = rule.body
+    if not isinstance(literal, Positive):
+        raise TypeError(literal)
+    kept = {term: place for place, term in enumerate(rule.head.terms)}
+    return literal.atom.predicate, [kept.get(term) for term in literal.atom.terms]

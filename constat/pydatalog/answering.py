@@ -1,28 +1,111 @@
-"""Ask pyDatalog whether a goal holds, in a child process with a wall limit.
-
-In: an analysed program, a goal, external predicates, limits. Out: an `AnswerSet`, or `ConstatError`
-with what is refused (C0420, C0421: exit code 78; C0422: 4). Invariant: a run that was stopped has
-no answer; it never counts as "no". pyDatalog does not always end, even without functions, so the
-limit is not optional.
-
-Example: `answers(program, goal, externals, Limits(seconds=10)).holds` is True, False or None.
-"""
+"""Ask pyDatalog whether a goal holds, in a child process with a wall limit."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, Self
 
 from constat.analysis import AnalysedProgram
-from constat.diagnostics import ConstatError
-from constat.evaluation import Externals, Limits, Observer, ignore_event
-from constat.logic import Atom, Row
-from constat.pydatalog.facts import closed_facts
+from constat.diagnostics import ConstatError, Diagnostic
+from constat.evaluation import (
+    Answer,
+    CallFinished,
+    CallStarted,
+    Demand,
+    Externals,
+    Limits,
+    Observer,
+    ignore_event,
+)
+from constat.logic import Atom, Predicate, Row, has_null_cells
 from constat.pydatalog.process import NoAnswerError, Worker
-from constat.pydatalog.refusals import refusals
-from constat.pydatalog.translation import needed, translate
+from constat.pydatalog.translation import needed, refusals, translate
 from constat.pydatalog.wire import read_answer, write_question
+
+# A predicate with an opening, without a complete answer, or with a row that rests on an assumption
+# gives a refusal (C0422) and never a smaller table: absence would become false. Cheap predicates
+# are asked first, so that a refusal costs little.
+
+UNRESOLVED = 4
+"""The exit code: open facts are no construct of the language, so 78 is not theirs."""
+
+
+def closed_facts(
+    program: AnalysedProgram,
+    names: Iterable[str],
+    externals: Externals,
+    limits: Limits,
+    observe: Observer,
+) -> dict[str, tuple[Row, ...]]:
+    """Ask for everything; raises `ConstatError` for what is open, `NoAnswerError` at a limit."""
+    deadline = time.monotonic() + limits.seconds
+    wanted = [name for name in names if name in program.external]
+    # A predicate that no tier answers has no cost; it is refused first.
+    wanted.sort(key=lambda name: externals[name].cost if name in externals else 0)
+    if len(wanted) > limits.calls:
+        raise NoAnswerError(f"the limit of {limits.calls:,} calls was reached")
+    found: dict[str, tuple[Row, ...]] = {}
+    for number, name in enumerate(wanted, 1):
+        predicate = program.program.predicates[name]
+        answer = _asked(number, predicate, externals, observe)
+        reason = _open(answer)
+        if reason:
+            raise ConstatError([_refused(predicate, reason)], exit_code=UNRESOLVED)
+        found[name] = tuple(
+            dict.fromkeys(row for portion in answer.portions for row in portion.rows)
+        )
+        if sum(map(len, found.values())) > limits.rows:
+            raise NoAnswerError(f"the limit of {limits.rows:,} rows was reached")
+        if time.monotonic() > deadline:
+            raise NoAnswerError("the time limit was reached while facts were fetched")
+    return found
+
+
+def _asked(number: int, predicate: Predicate, externals: Externals, observe: Observer) -> Answer:
+    external = externals.get(predicate.name)
+    if external is None:
+        return Answer()
+    observe(CallStarted(predicate.name, (), 1))
+    start = time.monotonic()
+    answer = external.answer(Demand(predicate, (), ((),)))
+    rows = sum(len(portion.rows) for portion in answer.portions)
+    seconds = time.monotonic() - start
+    openings = len(answer.openings)
+    observe(CallFinished(number, predicate.name, (), 1, rows, openings, seconds))
+    return answer
+
+
+def _open(answer: Answer) -> str:
+    """Say why an answer is not a closed table of facts; nothing when it is one."""
+    for opening in answer.openings:
+        word = "" if opening.assumption is None else f" ({opening.assumption.text})"
+        return f"there may be more rows: {opening.reason}{word}"
+    if () not in answer.answered:
+        return "no tier speaks for all of its rows"
+    for portion in answer.portions:
+        if portion.assumption is not None and portion.rows:
+            return f"rows rest on an assumption: {portion.assumption.text}"
+        if any(map(has_null_cells, portion.rows)):
+            return "rows have cells without a value"
+    return ""
+
+
+def _refused(predicate: Predicate, reason: str) -> Diagnostic:
+    span = predicate.span if predicate.source is None else predicate.source.span or predicate.span
+    return Diagnostic(
+        "C0422",
+        f"pyDatalog takes closed facts only, and `{predicate.name}` is open",
+        span,
+        label="not all of its rows are known for certain",
+        note=reason,
+        help="leave `--engine` out: Constat's own engine says what holds all the same",
+    )
+
+
+# A run that was stopped has no answer; it never counts as "no". pyDatalog does not always end,
+# even without functions, so the limit is not optional.
 
 REFUSED: Final = 78
 """The exit code of a construct that is refused on purpose."""

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, assert_never
 
 from constat.logic import Parts, Row, comparison, fold, implementation
-from constat.pydatalog.clauses import (
+from constat.pydatalog.translation import (
     Computation,
     Condition,
     Constants,

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, assert_never
 
 from constat.logic import Kind, Row, Value, canonical_float, format_value, parse_value
-from constat.pydatalog.clauses import (
+from constat.pydatalog.translation import (
     Clause,
     Computation,
     Condition,

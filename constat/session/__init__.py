@@ -24,15 +24,12 @@ if TYPE_CHECKING:
         Settled,
     )
     from constat.session.asking import Answered
-    from constat.session.leaves import LeafReport
-    from constat.session.log_as import LogAs
-    from constat.session.missing_facts import MissingFacts
-    from constat.session.rereading import Leaf
+    from constat.session.hypotheses import MissingFacts, WhatIf, WhyNotResult
+    from constat.session.leaves import Leaf, LeafReport
+    from constat.session.options import LogAs
     from constat.session.result import Result
     from constat.session.session import Session
     from constat.session.stated import StatedFacts
-    from constat.session.what_if import WhatIf
-    from constat.session.why_not import WhyNotResult
 
 __all__ = [
     "AnswerColumn",

@@ -29,7 +29,7 @@ from constat.logic import (
     outer_names,
 )
 from constat.proof.decoding import decode_program
-from constat.proof.unprojected import written_literal
+from constat.proof.written import written_literal
 from constat.syntax import parse_goal, parse_text
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from constat.project import Project
     from constat.proof.translation import Translation
     from constat.session.answers import Answers, RowVerdict, Settled
-    from constat.session.log_as import LogAs
+    from constat.session.options import LogAs
     from constat.session.result import Result
     from constat.store.drafts import Draft
 
@@ -251,13 +251,13 @@ class Asking(ABC):
 
     def transcripts(self) -> tuple[str, ...]:
         """Name the records of questions that were asked."""
-        keeping = importlib.import_module("constat.store.transcripts")
+        keeping = importlib.import_module("constat.store.replacing")
         names: tuple[str, ...] = keeping.Transcripts(self.project.state).identities()
         return names
 
     def transcript(self, identity: str) -> dict[str, Any]:
         """Give the record of a question. Raises `ConstatError` where there is none."""
-        keeping = importlib.import_module("constat.store.transcripts")
+        keeping = importlib.import_module("constat.store.replacing")
         record: dict[str, Any] = keeping.Transcripts(self.project.state).read(identity)
         return record
 
@@ -293,7 +293,7 @@ class Asking(ABC):
         if not (self.planning and self.project.sub_plans.predicates):
             return first
         # Most projects plan nothing: they start without what drafts.
-        planning = importlib.import_module("constat.session.sub_plans")
+        planning = importlib.import_module("constat.session.asking_steps")
         how = {"cache": self._serve, "locale": self._locale}
         with self.observing(observe):
             planned = planning.with_sub_plans(self, first, again, getattr(planning, lacks), **how)

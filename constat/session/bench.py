@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from constat.evaluation import Engine, Limits, Observer
     from constat.logic import Atom, Value
     from constat.project import Project
-    from constat.proof.speech import Speech
+    from constat.proof.sentences import Speech
     from constat.session.models import Models
     from constat.tiers import Tiers
 

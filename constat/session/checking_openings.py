@@ -14,14 +14,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from constat.diagnostics import ConstatError, Diagnostic
-from constat.proof.committing import commitments_of, opened_keys
 from constat.proof.decoding import read_members
+from constat.proof.rebuilding import commitments_of, opened_keys
 from constat.proof.signing import SigningError
 from constat.proof.signing.envelope import members, read_object
 from constat.proof.signing.openings import Opening, OpeningError, opened_rows
 from constat.proof.signing.trust import VALID
 from constat.session.signing import said
-from constat.session.signing_snapshots import FORMAT, Committed, Texts, serves, wanted_keys
+from constat.session.snapshots import FORMAT, Committed, Texts, serves, wanted_keys
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -16,16 +16,13 @@ from constat.analysis import check_goal
 from constat.authoring.constants import atom_constants, constants_of, unseen
 from constat.authoring.losses import losses
 from constat.diagnostics import ConstatError, Diagnostic
-from constat.explore.periods import PERIODS
-from constat.explore.plan import Work
-from constat.explore.plan_approval import plan_digest
-from constat.explore.ranking import ranking_query
-from constat.library.cases.expectations import goals_asked
+from constat.explore.chain import PERIODS
+from constat.explore.plan import Work, plan_digest, ranking_query
+from constat.library.approvals import hash_below
+from constat.library.cases.cases import goals_asked
 from constat.library.reviewing.confirmations import Confirmations
-from constat.library.reviewing.hashes import hash_below
 from constat.logic import Atom, Constant, Kind, Variable
-from constat.proof.canonical import canonical, sha256
-from constat.proof.encoding import reachable
+from constat.proof.encoding import canonical, reachable, sha256
 from constat.proof.translation import Status, Translation, goal_words
 from constat.session.spelling import shown_goal
 from constat.syntax import parse_goal
@@ -39,7 +36,7 @@ if TYPE_CHECKING:
     from constat.explore.plan import Plan
     from constat.logic import Predicate
     from constat.project import Project
-    from constat.proof.speech import Speech
+    from constat.proof.sentences import Speech
 
 _PLACEHOLDER: Final = re.compile(r"\\\{\??([A-Za-z_][A-Za-z0-9_]*)\\\}")
 _MARKS: Final = (".", "?", "!")

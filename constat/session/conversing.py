@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from constat.authoring.constants import without_echo
-from constat.authoring.discovery_text import fenced
+from constat.authoring.discovery import fenced
 from constat.diagnostics import ConstatError, Diagnostic, Severity, to_json
 from constat.memory import Author, Call, Memory, Message, Place, Result, Role, Text
 from constat.memory.quotations import MARKER

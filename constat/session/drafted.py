@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from constat.analysis import analyse
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.evaluation import Answer, Opening
-from constat.library.reviewing.beyond import BEYOND
-from constat.library.reviewing.joining import JoinedProgram, join_drafts
+from constat.library.approvals import BEYOND
+from constat.library.reviewing.drafts import JoinedProgram, join_drafts
 from constat.logic import OPEN, Atom, Column, Constant, Kind, Positive, Predicate
 from constat.proof.overlay import UNAPPROVED, Overlay, overlaid
 from constat.session.leaves import JoinedDraft

@@ -1,15 +1,9 @@
-"""Explore: from a question to a plan, from a plan to an answer, and on to the next question.
-
-In: a session, questions in words or plans. Out: `Explored`. Invariants: a question is kept before
-its first step runs, and each finished step before the next, so that `resume` goes on from where it
-ended; all questions of one exploration share one day that counts as today; a plan is changed only
-by whoever wrote it, a model's by a model or a person. Example:
-`Exploring(session, tell).solve("What are the top 5 customers by revenue?", Wish())`.
-"""
+"""Explore: from a question to a plan, from a plan to an answer, and on to the next question."""
 
 from __future__ import annotations
 
 import importlib
+import json
 import time
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
@@ -19,30 +13,71 @@ from typing import TYPE_CHECKING, Final
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.explore.answered import ExplorationState, Explored, StepAttempt, StepRecordView
 from constat.explore.chain import Chain, compile_chain
-from constat.explore.plan import LONGEST_QUESTION, Plan, Work
+from constat.explore.plan import LONGEST_QUESTION, Plan, Work, write_plan
 from constat.explore.planning import Earlier, Planning, PlanningDesk, check_draft
 from constat.explore.reading import read_plan
-from constat.explore.writing import write_plan
 from constat.library.reviewing.confirmations import Confirmations
 from constat.model import Task
 from constat.session.confirmation import plan_reading, require_goal
-from constat.session.conversing import tells_values, told_before
-from constat.session.exploring_approvals import PlanApprovals
-from constat.session.exploring_checks import check_sources
-from constat.session.exploring_exchanges import conversation_of, exchange_of, failed_exchange
-from constat.session.exploring_models import Around, ModelAccess, Wish
-from constat.session.exploring_proofs import kept_certificate
-from constat.session.exploring_runs import Asked, Runs
+from constat.session.conversing import (
+    EXPLORE,
+    MOST_ROWS,
+    Conversation,
+    Done,
+    Exchange,
+    tells_values,
+    told_before,
+    told_mistakes,
+)
+from constat.session.exploring_runs import Asked, Runs, kept_certificate
+from constat.session.plan_approvals import Around, ModelAccess, PlanApprovals, Wish, check_sources
 from constat.store.explored import ANSWERED, NewQuestion
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from constat.explore.events import Telling
     from constat.explore.plan import Step
+    from constat.project import Project
     from constat.proof.translation import Translation
     from constat.session.bench import Bench
     from constat.store.explored import Exploration, Question
+    from constat.store.table_forms import StoredTable
     from constat.store.tables import DataStore
-    from constat.store.tables_values import StoredTable
+
+
+def conversation_of(project: Project, exploration: str) -> Conversation:
+    """Give the conversation of an exploration."""
+    return Conversation(project, f"exploration-{exploration}")
+
+
+def exchange_of(explored: Explored, *, values: bool) -> Exchange:
+    """Give what was exchanged about an answered question; `values` are told only where wanted."""
+    relation = explored.relation
+    given: dict[str, object] = {"settled": explored.settlement.value}
+    if values:
+        given["rows in all"] = len(explored.rows)
+        given["assumptions"] = [one.text for one in explored.assumptions]
+        cells = explored.cells()[:MOST_ROWS]
+        given["rows"] = [dict(zip(relation.names, one, strict=True)) for one in cells]
+        if not explored.narrated:
+            given["sentence"] = explored.sentence
+    said = explored.sentence if values and explored.narrated else ""
+    asked = {"answer": relation.output.name, "steps": [one.name for one in explored.plan.steps]}
+    return Exchange(explored.question, (_done(asked, given),), said)
+
+
+def failed_exchange(asked: Asked, problem: ConstatError, *, values: bool) -> Exchange:
+    """Give what was exchanged about a question whose steps came to no answer."""
+    told = {"error": told_mistakes(problem.diagnostics, values=values)}
+    return Exchange(asked.text, (_done({"answer": asked.plan.answer}, told, failed=True),))
+
+
+def _done(
+    asked: Mapping[str, object], given: Mapping[str, object], *, failed: bool = False
+) -> Done:
+    return Done(EXPLORE, asked, json.dumps(given, ensure_ascii=False), failed)
+
 
 _MOST_TITLE: Final = 200
 _MOST_NOTES: Final = 100
@@ -237,7 +272,7 @@ class Exploring:
         return planned.plan, planned.chain
 
     def _desk(self, wish: Wish, earlier: Earlier, today: date) -> PlanningDesk:
-        building = importlib.import_module("constat.authoring.prompt_building")
+        building = importlib.import_module("constat.authoring.prompts")
         setting = self._project.models.of(Task.PLAN.value)
         tools = self._session.discovery()
         told = building.PromptBuilder(tools).build_prompt("" if setting is None else setting.model)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from constat.proof.many import decide_many
 from constat.proof.topk import Effort, Ranking
 from constat.session.asked_goals import asked_over
-from constat.session.rankings import RANKINGS
+from constat.session.options import RANKINGS
 from constat.session.result import result_of
 from constat.store.clock import now
 

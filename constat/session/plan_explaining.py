@@ -22,8 +22,8 @@ from constat.forward import Files, Options, Outside, evaluate
 from constat.logic import Atom, Variable
 from constat.plan.forward import ForwardPlan, PlanOptions, Sizes, Strategy, plan_forward
 from constat.proof.projection import with_projections
-from constat.session.choosing import MANY
-from constat.session.run_loading import load_runnable
+from constat.session.querying import MANY
+from constat.session.running import load_runnable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from constat.evaluation import Externals, Observer
     from constat.forward import Input
     from constat.session.querying import Compiled
-    from constat.session.run_loading import RunnableProgram
+    from constat.session.running import RunnableProgram
     from constat.syntax import Mode
 
 

@@ -27,8 +27,7 @@ from constat.logic import (
     Term,
     Variable,
 )
-from constat.syntax.goal_tokens import Argument, GoalScanner
-from constat.syntax.goals import GOAL_NAME, GoalReader
+from constat.syntax.goals import GOAL_NAME, Argument, GoalReader, GoalScanner
 
 MAX_LITERALS: Final = 100
 _OPERATOR: Final = re.compile(r"<=|>=|!=|<|>|=")

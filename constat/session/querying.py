@@ -1,16 +1,10 @@
-"""Answer a query: evaluate it once, and say of each row and of the whole what is known.
-
-In: a query, the analysed program, engine and external predicates. Out: `Answers`. A query that is
-no plain goal becomes a rule for a relation of its own, which the ordinary analysis checks; it is
-thrown away with the answer. Invariant: what a row is called follows from strengths as `prove` does
-it (semantics 7 and 10): a row that an open shape covers is at least possible.
-"""
+"""Answer a query: choose the engine, evaluate once, and say what is known of each row."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from constat.analysis import analyse, check_goal, fence_mistakes
 from constat.diagnostics import ConstatError
@@ -21,6 +15,8 @@ from constat.evaluation import (
     CERTAIN,
     CONCEIVABLE,
     POSSIBLE,
+    Limits,
+    RelationPredicate,
     Verdict,
     filled_externals,
 )
@@ -38,10 +34,10 @@ from constat.logic import (
     is_wildcard,
     row_order,
 )
+from constat.plan.compilation import predicates_of, rules_by_head
 from constat.proof.projection import with_projections
-from constat.session.answers import AnswerColumn, Answers, SecondRows, Settled
+from constat.session.answers import AnswerColumn, Answers, SecondRows, Settled, open_reasons
 from constat.session.filled_answers import joined
-from constat.session.open_reasons import open_reasons
 from constat.session.resting import resting
 from constat.syntax import print_row
 
@@ -50,10 +46,134 @@ if TYPE_CHECKING:
 
     from constat.analysis import AnalysedProgram
     from constat.diagnostics import Diagnostic
-    from constat.evaluation import Engine, Externals, Limits, Observer, Outcome
+    from constat.evaluation import (
+        Answer,
+        Demand,
+        Engine,
+        ExternalPredicate,
+        Externals,
+        Observer,
+        Outcome,
+    )
     from constat.logic import Column, OpenRow, Row, Slot
     from constat.proof.outside import Fact
     from constat.session.query_text import Query
+
+# Neither engine ever says what the other denies. They say the same, but where over many rows an
+# unknown value is joined in several places: there bulk evaluation leaves rows open that a single
+# proof might decide, and says so. What is known before anything is read decides first: the sizes
+# of the sources. A goal with constants, or one over small sources, is tried; when it has gone
+# through `MANY` rows, or a large source is asked for everything, that attempt ends.
+
+MANY: Final = 200_000
+"""From so many rows on, computing in bulk is worth its start, which takes a few tenths."""
+# What is across a network is not asked how large it is.
+_FAR: Final = 100
+
+
+class _TooMuchError(Exception):
+    """The attempt is not worth its time any more."""
+
+
+def try_small(
+    engine: Engine, compiled: Compiled, externals: Externals, limits: Limits, observe: Observer
+) -> Outcome | None:
+    """Evaluate a query goal by goal; `None` where that is too much."""
+    large = _large(compiled, externals)
+    if large and not any(isinstance(term, Constant) for term in compiled.goal.terms):
+        return None
+    budget = _Budget(MANY)
+    watched = {name: _Watched(one, name in large, budget) for name, one in externals.items()}
+    bounded = replace(limits, rows=min(limits.rows, MANY))
+    try:
+        outcome = engine.evaluate(
+            with_projections(compiled.program),
+            compiled.goal,
+            watched,
+            bounded,
+            exhaust=True,
+            observe=observe,
+        )
+    except _TooMuchError:
+        return None
+    too_many = "rows" in outcome.stopped and limits.rows > MANY
+    return None if too_many else outcome
+
+
+def _large(compiled: Compiled, externals: Externals) -> frozenset[str]:
+    """Name the external predicates below a query that may have very many rows."""
+    below = _below(compiled.program, compiled.goal.predicate)
+    return frozenset(name for name in below if name in externals and _is_large(externals[name]))
+
+
+def _is_large(external: ExternalPredicate) -> bool:
+    if external.cost >= _FAR or not isinstance(external, RelationPredicate):
+        return False
+    try:
+        rows = external.estimate()
+    except ConstatError:
+        # Whoever asks it, if anybody does, will say what is wrong.
+        return False
+    return rows is not None and rows > MANY
+
+
+def _below(program: AnalysedProgram, name: str) -> set[str]:
+    heads = rules_by_head(program)
+    found: set[str] = set()
+    waiting = [name]
+    while waiting:
+        one = waiting.pop()
+        if one not in found:
+            found.add(one)
+            for number in heads.get(one, ()):
+                for literal in program.rules[number].body:
+                    waiting += predicates_of(literal)
+    return found
+
+
+@dataclass(slots=True)
+class _Budget:
+    """The rows that an attempt may still read."""
+
+    left: int
+
+    def take(self, rows: int) -> None:
+        """Count rows that came; raises when there are too many."""
+        self.left -= rows
+        if self.left < 0:
+            raise _TooMuchError
+
+
+@dataclass(slots=True)
+class _Watched:
+    """An external predicate under a budget."""
+
+    external: ExternalPredicate
+    large: bool
+    budget: _Budget
+
+    @property
+    def cost(self) -> int:
+        """How dear a demand is."""
+        return self.external.cost
+
+    @property
+    def source(self) -> str:
+        """The source that may be asked beside others; see `ConcurrentPredicate`."""
+        found: str = getattr(self.external, "source", "")
+        return found
+
+    def answer(self, demand: Demand) -> Answer:
+        """Answer one batch, if that is not too much."""
+        if self.large and not demand.columns:
+            raise _TooMuchError
+        answer = self.external.answer(demand)
+        self.budget.take(sum(len(portion.rows) for portion in answer.portions))
+        return answer
+
+
+# What a row is called follows from strengths as `prove` does it (semantics 7 and 10): a row that
+# an open shape covers is at least possible.
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,41 +1,118 @@
-"""Recording what sources said, and reading it back as it stood at a time.
-
-In: the calls of an evaluation. Out: records; and from them external predicates that ask nobody.
-Invariants: facts that people state are not recorded here, they have a history of their own; what
-was not recorded at a time, nor kept by the cache, is unknown, and never read from a source; a
-person's word about a predicate with a key counts only where the record says that nobody above says
-otherwise. Example: what `record` took from calls, `as_of_externals` answers again.
-"""
+"""Recording what sources said, and proving goals as of a time from that."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import replace
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
+from constat.diagnostics import ConstatError, Diagnostic, Severity
 from constat.evaluation import Answer, Opening, Origin, Portion
 from constat.logic import OPEN
-from constat.logic.structure_forms import types_form
-from constat.session.recording_cached import CachedAt
-from constat.store.facts_at import FactsAt
+from constat.logic.structures import types_form
+from constat.proof import decide
+from constat.session.result import result_of
+from constat.store.answers import AnswerStore, AnswerStoreError
+from constat.store.clock import now
+from constat.store.facts import FactsAt
 from constat.store.recorded import FreshRecord, RecordStore
-from constat.tiers.cache_age import age_allowed
-from constat.tiers.cache_text import answer_text, key_text, read_answer
-from constat.tiers.matching import key_of, openings_for, rows_for
+from constat.tiers.cache import answer_text, key_text, read_answer, scopes
+from constat.tiers.cache_age import age_allowed, seconds_of
+from constat.tiers.tier import filled_in, key_of, openings_for, rows_for
 from constat.tiers.user import USER, UserFacts
-from constat.tiers.wording import filled_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from constat.analysis import AnalysedProgram
-    from constat.evaluation import Call, Demand, Evidence, Externals
-    from constat.logic import OpenRow, Predicate, Row
+    from constat.evaluation import Call, Demand, Evidence, Externals, Observer
+    from constat.logic import Atom, OpenRow, Predicate, Row
     from constat.project import Project
-    from constat.session.recording_cached import Told
+    from constat.proof.sentences import Speech
+    from constat.proof.topk import Ranking
+    from constat.session.bench import Bench
+    from constat.session.result import Result
     from constat.store.recorded import Recorded
+
+# The future is refused, since nothing is recorded of it; a time without a zone is UTC.
+
+_FORMS = "write a date such as `2026-11-21`, or a time such as `2026-11-21T10:30:00Z`"
+
+
+def parse_moment(text: str) -> str:
+    """Read a time. Raises `ConstatError` for what is none, and for the future."""
+    try:
+        # A date means its start.
+        found = datetime.fromisoformat(text.strip())
+        moment = found.replace(tzinfo=found.tzinfo or UTC).astimezone(UTC)
+        spelled = f"{moment.year:04}" + moment.strftime("-%m-%dT%H:%M:%S.%fZ")
+    except (ValueError, OverflowError):
+        shown = text[:60]
+        message = f"`{shown}` is no time"
+        raise ConstatError([Diagnostic("C0723", message, help=_FORMS)]) from None
+    present = now()
+    if spelled > present:
+        message = f"{spelled} lies in the future"
+        note = f"it is {present} now, and nothing is recorded of what comes"
+        raise ConstatError([Diagnostic("C0724", message, note=note, help=_FORMS)])
+    return spelled
+
+
+# An answer counts from when it was fetched until it was as old as its `max_age` allows, and only
+# while the source and the configuration it came from are those of today.
+
+Told = tuple["Answer", tuple[int, ...]]
+"""An answer, and the columns that its keys bind."""
+
+_SETTLED: Final = 0
+
+
+class CachedAt:
+    """The kept answers about one predicate at a time; none where the file cannot be used."""
+
+    def __init__(self, predicate: Predicate, project: Project, moment: str) -> None:
+        self._predicate = predicate
+        self._project = project
+        self._store = AnswerStore(project.state)
+        self._moment = seconds_of(moment) or 0.0
+
+    def answers(self, columns: tuple[int, ...], keys: list[Row]) -> dict[Row, Told]:
+        """Give the answers about keys, each the last that had been fetched."""
+        try:
+            with closing(self._store):
+                names = scopes(self._store, self._predicate, self._project)
+                scope = names[_SETTLED] if names else ""
+                return self._answers(scope, columns, keys) if scope else {}
+        except AnswerStoreError:
+            # The cache is a copy: what is wrong with it costs what only it has.
+            return {}
+
+    def _answers(self, scope: str, columns: tuple[int, ...], keys: list[Row]) -> dict[Row, Told]:
+        found: dict[Row, tuple[float, Told]] = {}
+        for pattern in self._store.patterns(scope):
+            places = tuple(int(place) for place in pattern.split(",") if place)
+            if not set(places) <= set(columns):
+                continue
+            kinds = [self._predicate.kinds[place] for place in places]
+            narrow = {key: tuple(key[columns.index(place)] for place in places) for key in keys}
+            texts = list(dict.fromkeys(key_text(one, kinds) for one in narrow.values()))
+            for stored in self._store.at(scope, pattern, texts, self._moment):
+                answer = self._read(stored.body, places) if stored.whole else None
+                for key, one in narrow.items():
+                    latest = found[key][0] if key in found else -1.0
+                    if answer and one in answer.answered and stored.fetched_at > latest:
+                        found[key] = stored.fetched_at, (answer, places)
+        return {key: told for key, (_, told) in found.items()}
+
+    def _read(self, body: str, places: tuple[int, ...]) -> Answer | None:
+        try:
+            return read_answer(body, self._predicate, places)
+        except ValueError:
+            return None
+
 
 RECORD: Final = "record"
 _NOBODY_ABOVE: Final = "it is not recorded whether a source says otherwise"
@@ -325,3 +402,123 @@ def _better(one: Recorded, other: Recorded) -> bool:
 
 def _rank(one: Recorded) -> tuple[bool, str, int, int]:
     return one.answered, one.recorded_at, len(one.pattern), one.id
+
+
+_TROUBLE = "C0726"
+
+
+def decide_as_of(  # noqa: PLR0913  what a decision takes, handed through
+    bench: Bench,
+    goal: Atom,
+    time: str,
+    *,
+    exhaust: bool,
+    ranking: Ranking | None,
+    speech: Speech,
+    observe: Observer | None,
+) -> tuple[Result, tuple[Diagnostic, ...]]:
+    """Decide a goal from the record; also gives what was wrong with it.
+
+    Raises `ConstatError` for a time that is none, and where the record cannot be read.
+    """
+    moment = parse_moment(time)
+    created = now()
+    try:
+        # The sources of the present are at hand for what they cost, and are not asked.
+        with bench.evaluating(observe) as tiers:
+            externals = as_of_externals(bench.project, bench.program, moment, tiers.externals)
+            decision = decide(
+                bench.engine,
+                bench.program,
+                goal,
+                externals,
+                bench.limits,
+                exhaust=exhaust,
+                ranking=ranking,
+                observe=bench.observe,
+            )
+    except AnswerStoreError as problem:
+        hint = f"`{bench.project.state}` holds it; a damaged file may be moved away"
+        message = f"the record cannot be read: {problem}"
+        raise ConstatError([Diagnostic(_TROUBLE, message, help=hint)]) from problem
+    damaged = sorted(name for name, one in externals.items() if one.damaged)
+    troubles = tuple(
+        _warning(f"a recorded answer about {name} is not what was written; it is not used")
+        for name in damaged
+    )
+    result = result_of(decision, bench.program, created, speech)
+    return replace(result, as_of=moment), troubles
+
+
+def record_result(bench: Bench, result: Result, *, every: bool) -> tuple[Diagnostic, ...]:
+    """Record what a result was made from; gives what was wrong, which changes no verdict."""
+    try:
+        record(bench.project, result.calls, now(), every=every)
+    except AnswerStoreError as problem:
+        return (_warning(f"what was answered could not be recorded: {problem}"),)
+    return ()
+
+
+def _warning(message: str) -> Diagnostic:
+    return Diagnostic(_TROUBLE, message, severity=Severity.WARNING)
+
+
+# Looking changes nothing; only answers leave, stated facts are never touched.
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedAnswer:
+    """An answer in the record: about how many keys of which columns, and when it was recorded."""
+
+    predicate: str
+    bound: tuple[str, ...]
+    keys: int
+    rows: int
+    source: str
+    recorded_at: str
+    size: int
+
+
+class RecordedAnswers:
+    """The record of one project."""
+
+    def __init__(self, project: Project, program: AnalysedProgram) -> None:
+        self._store = RecordStore(project.state)
+        self._predicates = program.program.predicates
+
+    def list(self, predicate: str | None = None) -> tuple[RecordedAnswer, ...]:
+        """Give what is recorded, by predicate and time. Raises `ConstatError`."""
+        with _complaints():
+            found = self._store.list(predicate)
+        return tuple(
+            RecordedAnswer(
+                one.predicate,
+                self._names(one.predicate, one.pattern),
+                *(one.keys, one.rows, one.source, one.recorded_at, one.size),
+            )
+            for one in found
+        )
+
+    def forget(self, before: str, predicate: str | None = None) -> int:
+        """Remove what was recorded before a time; gives how many answers. Raises `ConstatError`."""
+        moment = parse_moment(before)
+        with _complaints():
+            return self._store.forget(moment, predicate)
+
+    def _names(self, name: str, pattern: str) -> tuple[str, ...]:
+        declared = self._predicates.get(name)
+        columns = () if declared is None else declared.columns
+        places = [place for place in pattern.split(",") if place]
+        return tuple(
+            columns[int(place)].name if int(place) < len(columns) else place for place in places
+        )
+
+
+@contextmanager
+def _complaints() -> Iterator[None]:
+    try:
+        yield
+    except AnswerStoreError as problem:
+        hint = "the file `recorded.sqlite` of the state folder holds it"
+        message = f"the record cannot be used: {problem}"
+        raise ConstatError([Diagnostic("C0726", message, help=hint)]) from problem

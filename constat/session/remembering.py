@@ -19,22 +19,22 @@ from constat.diagnostics import ConstatError, Diagnostic, nearest
 from constat.memory import Memory
 from constat.memory.archive import Archive
 from constat.memory.lines import SILENT
-from constat.memory.log_files import Log, read_log, write_log
+from constat.memory.logs import Log, read_log, write_log
 from constat.memory.messages import MessageFormatError
 from constat.memory.policy import Window, context_limit
 from constat.memory.profiles import profile
 from constat.memory.tokens import estimate
 from constat.project import find_project, load_project
-from constat.session.nested import checked
+from constat.session.result import checked
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from constat.check import Report
     from constat.memory import Claim, Context, Line
+    from constat.memory.decisions import Proof
     from constat.memory.extract.by_model import Extraction
-    from constat.memory.forgetting import Forgotten
-    from constat.memory.proving import Proof
+    from constat.memory.journal import Forgotten
     from constat.model import Client
 
 MOST_BYTES: Final = 256 << 20
@@ -206,7 +206,7 @@ def statistics(folder: Path, session: str) -> Statistics:
     with opened(folder, session) as memory:
         history = memory.history
         texts = {one.passage.archive: one.passage.content for one in history.texts}
-        checkpoints = importlib.import_module("constat.memory.checkpoints")
+        checkpoints = importlib.import_module("constat.memory.journal")
         journal = importlib.import_module("constat.memory.journal")
         return Statistics(
             session,
@@ -222,7 +222,7 @@ def statistics(folder: Path, session: str) -> Statistics:
 
 def forgotten(folder: Path, session: str, place: str, *, by: str, reason: str) -> Forgotten:
     """Forget the texts of a place (``m3``, all of a message; or a digest), or of a session."""
-    forgetting: Any = importlib.import_module("constat.memory.forgetting")
+    forgetting: Any = importlib.import_module("constat.memory.journal")
     with opened(folder, session) as memory:
         digests = _digests(memory, place)
         archive = memory.archive

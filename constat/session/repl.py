@@ -1,39 +1,29 @@
-"""What somebody builds up line by line: rules and suppositions beside a project.
-
-In: texts as they are typed. Out: what a text is, and sessions that answer with what was typed.
-Invariants: typed rules and facts are suppositions: they are written nowhere, and what rests on them
-is UNDER that assumption; a text that does not fit changes nothing; each change can be taken back,
-the last one first. Example: after `notebook.add_rules(".decl p(c: symbol) p(?c) :- is_vip(?c).")`
-the session `notebook.session` answers `p(C001)`.
-"""
+"""What somebody builds up line by line: rules and suppositions beside a project."""
 
 from __future__ import annotations
 
+import contextlib
 import re
 import time
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
+from constat.catalog import QueryMistakeError, guard
+from constat.catalog.interruptible import Deadline
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.explore.answered import Explored
+from constat.explore.sandbox.databases import table_of_cells
 from constat.logic import Constant
 from constat.session.asking import Answered
-from constat.session.conversing import (
-    PROVE,
-    Conversation,
-    Done,
-    Exchange,
-    new_name,
-    verdict_json,
-)
+from constat.session.conversing import PROVE, Conversation, Done, Exchange, new_name, verdict_json
 from constat.session.drafted import JoinedProgram, OtherSession
 from constat.session.query_text import parse_query
 from constat.session.result import Result
-from constat.session.supposed_rules import suppose_rules
-from constat.session.suppositions import Suppositions, read_suppositions
+from constat.session.suppositions import Suppositions, read_suppositions, suppose_rules
 from constat.store.scratch import Scratch
+from constat.store.table_columns import Offered
 from constat.syntax import parse_fact, parse_goal
 
 if TYPE_CHECKING:
@@ -42,8 +32,84 @@ if TYPE_CHECKING:
 
     from constat.proof.translation import Translation
     from constat.session.answers import Answers
+    from constat.session.hypotheses import WhatIf
     from constat.session.session import Session
-    from constat.session.what_if import WhatIf
+    from constat.store.table_forms import Table
+    from constat.store.tables import DataStore
+
+_SECONDS: Final = 30.0
+MOST_ROWS: Final = 10_000
+_MEMORY: Final = "1GB"
+
+
+def query_tables(
+    store: DataStore, query: str, *, seconds: float = _SECONDS, rows: int = MOST_ROWS
+) -> Table:
+    """Run a SELECT. Raises `ConstatError` for one that may not or cannot run."""
+    import duckdb  # noqa: PLC0415  heavy library, loaded on first use
+
+    try:
+        guarded = guard(query, "duckdb")
+        tables = _named(store, guarded.tables)
+        with contextlib.closing(_opened(tables)) as connection:
+            with Deadline(seconds, connection.interrupt):
+                found = connection.execute(guarded.text)
+                names = [column[0] for column in found.description or ()]
+                cells = found.fetchmany(rows + 1)
+            _check_count(len(cells), rows)
+            return table_of_cells(names, cells)
+    except QueryMistakeError as problem:
+        raise _mistake(problem.code, problem.reason, problem.help) from None
+    except duckdb.InterruptException:
+        raise _mistake("C0521", f"it did not finish within {seconds:g} s", "") from None
+    except duckdb.Error as problem:
+        raise _mistake("C0515", str(problem).splitlines()[0][:300], "") from None
+
+
+def _check_count(count: int, most: int) -> None:
+    if count > most:
+        raise QueryMistakeError(f"it gives more than {most:,} rows; add a LIMIT")
+
+
+def _named(store: DataStore, wanted: frozenset[str]) -> dict[str, Table]:
+    known = {one.name.lower(): one.name for one in store.tables()}
+    missing = sorted(wanted - known.keys())
+    if missing:
+        shown = ", ".join(sorted(known.values())) or "none"
+        raise ConstatError(
+            [Diagnostic("C0916", f"there is no table `{missing[0]}`", note=f"there are: {shown}")]
+        )
+    return {known[name]: store.table(known[name]) for name in wanted}
+
+
+def _opened(tables: dict[str, Table]) -> Any:  # noqa: ANN401  a connection of a lazy library
+    """Open a DuckDB that holds the tables and can reach nothing else."""
+    import duckdb  # noqa: PLC0415  heavy library, loaded on first use
+
+    settings: dict[str, str | bool | int | float | list[str]] = {
+        "autoinstall_known_extensions": False,
+        "autoload_known_extensions": False,
+        "python_enable_replacements": False,
+        "memory_limit": _MEMORY,
+    }
+    connection = duckdb.connect(":memory:", config=settings)
+    try:
+        for name, table in tables.items():
+            query = Offered(connection, "constat_offered", table).query()
+            # A name of the store is letters, digits and `_`: it needs no quoting but case.
+            connection.execute(f'CREATE TABLE "{name}" AS {query}').fetchall()
+            connection.unregister("constat_offered")
+        connection.execute("SET enable_external_access = false")
+        connection.execute("SET lock_configuration = true")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _mistake(code: str, message: str, hint: str) -> ConstatError:
+    return ConstatError([Diagnostic(code, f"the query cannot be answered: {message}", help=hint)])
+
 
 TYPED: Final = "typed.dl"
 _MOST_UNDONE: Final = 1_000

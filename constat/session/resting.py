@@ -13,12 +13,12 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
 from constat.evaluation import in_parts
-from constat.proof.best import best_nodes
-from constat.proof.confidence import MILLION
 from constat.proof.instances import AggregateCode, NegativeCode
 from constat.proof.lateness import TooLargeError
+from constat.proof.levels import MILLION
 from constat.proof.proofs import Proof, RuleNode
 from constat.proof.reading import accepting_reading, hard_reading, rule_assumption
+from constat.proof.topk import best_nodes
 from constat.session.answers import Notes
 
 if TYPE_CHECKING:

@@ -1,12 +1,8 @@
-"""What a session answers to a goal.
-
-In: a decision. Out: the verdict and what it rests on, as values; the proof's tree and the
-certificate are made when they are first asked for. Invariant: a result does not change when the
-sources do.
-"""
+"""What a session answers to a goal, checked."""
 
 from __future__ import annotations
 
+import importlib
 import json
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -18,22 +14,35 @@ from constat.proof import build_certificate, proof_tree
 from constat.proof.decide import withheld
 from constat.proof.formats import proof_as_graph
 from constat.proof.overlay import UNAPPROVED
-from constat.proof.speech import PLAIN, Speech
+from constat.proof.sentences import PLAIN, Speech
 from constat.proof.translation import Translation, goal_words
-from constat.session.nested import checked
 from constat.session.spelling import shown_goal
 from constat.syntax import print_row
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from decimal import Decimal
 
     import networkx as nx
 
     from constat.analysis import AnalysedProgram
+    from constat.check import Report
     from constat.evaluation import Assumption, Call
     from constat.model import Usage
     from constat.proof import Decision, Tree
 
+# Tiers never see the checker; it is handed in where both are known.
+
+
+def checked(certificate: bytes, pin: str | None, trusted: Sequence[str]) -> Report:
+    """Check a certificate; with a pin its rules are these, and those of nested ones trusted."""
+    # A goal is proved without the checker, which takes a twentieth of a cold start to load.
+    checker = importlib.import_module("constat.check")
+    report: Report = checker.check_certificate(certificate, pin=pin, trusted=trusted)
+    return report
+
+
+# A result does not change when the sources do.
 
 # Open goals with longer certificates are given out unchecked: checking them would take seconds.
 _MOST_CHECKED: Final = 1 << 20

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from constat.analysis import AnalysedProgram
-    from constat.library.reviewing.joining import JoinedProgram
+    from constat.library.reviewing.drafts import JoinedProgram
     from constat.project import Project
     from constat.proof.signing import SigningKey
     from constat.session.leaves import JoinedDraft
     from constat.session.reviewing_report import Decided, Item, Review
-    from constat.session.telling import Told
+    from constat.session.stated import Told
     from constat.store.drafts import DraftStore
 
 
@@ -153,6 +153,6 @@ class Reviewing(ABC):
         A model finds them, or `atoms` names them; each has to stand in the words. `Told.retry`
         proves `goal` again. Raises `ConstatError` where no model is configured.
         """
-        telling = importlib.import_module("constat.session.telling")
+        telling = importlib.import_module("constat.session.stated")
         found: Told = telling.tell(self, text, author=author, goal=goal, atoms=atoms)
         return found

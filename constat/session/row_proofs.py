@@ -1,43 +1,79 @@
-"""Proofs of single rows of a large result, each of least height, within milliseconds.
-
-In: a goal with variables. Out: `RowProofs`, which computes the whole result once, with the round in
-which each row came, and then finds the few rows from outside that a lowest proof of any one row
-rests on. These alone are asked of the sources again, and the goal-directed engine proves the row
-from them: its certificate is one like any other. Invariant: where heights are not simply rounds, or
-a source has changed since, the row is proved in the usual way. Example:
-`with session.row_proofs("path(?a, ?b)") as rows: rows.prove("1, 4")`.
-"""
+"""Proofs of single rows of a large result, checked one by one."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Self
 
 from constat.analysis import check_goal
+from constat.check import check_certificate
+from constat.diagnostics import ConstatError, Diagnostic
 from constat.evaluation import Answer, Demand, Portion, Verdict
 from constat.forward.levels import levels_of
-from constat.logic import Constant
+from constat.logic import Atom, Constant, Predicate, Program
 from constat.proof import decide
 from constat.proof.lowest import LowestProofs
 from constat.proof.topk import Ranking
-from constat.session.bulk_question import Asked
-from constat.session.query_rows import goals_of_row
+from constat.session.answers import RowCheck, RowDifference, Rows
+from constat.session.bulk import Asked
 from constat.session.query_text import parse_query
-from constat.session.querying import compile_query
+from constat.session.querying import answer_columns, compile_query, row_goals
 from constat.session.result import result_of
 from constat.store.clock import now
 from constat.syntax import parse_goal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from types import TracebackType
 
     from constat.evaluation import ExternalPredicate, Externals
-    from constat.logic import Atom, Row
+    from constat.logic import Row
     from constat.proof.lowest import Leaves
+    from constat.session.answers import Answers
     from constat.session.bench import Bench
     from constat.session.querying import Compiled
     from constat.session.result import Result
+
+# Constants are read as in goals, by the kinds of the columns.
+
+_NAME = "row"
+
+
+def goals_of_row(compiled: Compiled, text: str) -> tuple[str, ...]:
+    """Give the goals to prove for a row. Raises `ConstatError` where the row cannot be read."""
+    return tuple(dict.fromkeys(row_goals(compiled)(read_row(compiled, text))))
+
+
+def read_row(compiled: Compiled, text: str) -> Row:
+    """Read the values of the answer's columns."""
+    columns = answer_columns(compiled)
+    declared = {column.name: column for column in compiled.query.columns}
+    plain = tuple(replace(declared[column.name], attributes={}) for column in columns)
+    written = f"{_NAME}({text})"
+    try:
+        atom = parse_goal(written, Program({_NAME: Predicate(_NAME, plain)}, ()))
+    except ConstatError as problem:
+        raise ConstatError(
+            [_unreadable(one.message, compiled) for one in problem.diagnostics]
+        ) from None
+    values = [term.value for term in atom.terms if isinstance(term, Constant)]
+    if len(values) != len(columns):
+        raise ConstatError([_unreadable("not every column has a value", compiled)])
+    return tuple(values)
+
+
+def _unreadable(reason: str, compiled: Compiled) -> Diagnostic:
+    listed = ", ".join(f"?{column.name}" for column in answer_columns(compiled)) or "no variables"
+    return Diagnostic(
+        "C0665",
+        f"the row to explain cannot be read: {reason}",
+        note=f"a row has a value for each of the query's columns, in their order: {listed}",
+        help='write the values with commas between: `--explain-row "C001, 150"`',
+    )
+
+
+# Where heights are not simply rounds, or a source has changed since, the row is proved in the
+# usual way.
 
 
 @dataclass(slots=True)
@@ -165,3 +201,79 @@ def row_proofs(bench: Bench, query: str, usual: Callable[[str], Result]) -> RowP
 def _only(externals: Externals, leaves: Leaves) -> Externals:
     """Narrow external predicates to the leaves; those without one know no row."""
     return {name: OnlyRows(one, tuple(leaves.get(name, ()))) for name, one in externals.items()}
+
+
+# A sample proves the rows in it and no other.
+
+_ACCEPTED = (Verdict.PROVED, Verdict.PROVED_UNDER)
+
+
+def sample(rows: Rows, size: int) -> list[Row]:
+    """Choose so many rows that are not unresolved, spread evenly over all."""
+    total = len(rows)
+    places = range(total) if size >= total else (place * total // size for place in range(size))
+    chosen = (rows[place] for place in dict.fromkeys(places))
+    return [one.values for one in chosen if one.verdict is not Verdict.UNRESOLVED]
+
+
+def check_rows(
+    answers: Answers,
+    compiled: Compiled,
+    rows: Sequence[Row],
+    prove: Callable[[Atom], Result],
+    asked: int,
+) -> Answers:
+    """Prove rows of the answers; those that fail are taken out and told as differences."""
+    proved: dict[Row, Verdict] = {}
+    differences: list[RowDifference] = []
+    for row in rows:
+        found = _proved(answers, compiled, row, prove)
+        if isinstance(found, Verdict):
+            proved[row] = found
+        else:
+            differences.append(found)
+    wrong = {one.row for one in differences}
+    checked = replace(answers, check=RowCheck(asked, proved, tuple(differences)))
+    if not wrong:
+        return checked
+    kept = [row for row in answers.sure if row not in wrong]
+    weak = {row: one for row, one in answers.weak.items() if row not in wrong}
+    return replace(checked, sure=kept, weak=weak)
+
+
+def _proved(
+    answers: Answers, compiled: Compiled, row: Row, prove: Callable[[Atom], Result]
+) -> Verdict | RowDifference:
+    """Prove one row: as the goal of a certificate that the checker accepts."""
+    said = answers.row(row).verdict
+    reason, verdict = "", ""
+    try:
+        result = prove(row_goal(compiled, row))
+        report = check_certificate(result.certificate)
+    except Exception as problem:  # noqa: BLE001  whatever it is, the row is not proved
+        reason = f"it could not be proved: {problem}"
+    else:
+        verdict = result.verdict.value
+        if not report.accepted:
+            reason = f"the checker rejects its certificate: {report.reason} [{report.code}]"
+        elif result.verdict not in _allowed(said):
+            reason = f"proving it says {result.verdict.label}"
+        else:
+            return result.verdict
+    goals = answers.show(row) or (answers.query,)
+    return RowDifference(row, ", ".join(goals), said.label, verdict, reason)
+
+
+def _allowed(said: object) -> tuple[Verdict, ...]:
+    """Give what proving a row may say: by itself it may rest on less, never on more."""
+    under = getattr(said, "value", "").endswith("UNDER")
+    return _ACCEPTED if under else _ACCEPTED[:1]
+
+
+def row_goal(compiled: Compiled, row: Row) -> Atom:
+    """Give the query's atom with the values of a row in it."""
+    predicate = compiled.program.program.predicates[compiled.goal.predicate]
+    terms = list(compiled.goal.terms)
+    for place, value in zip(compiled.places, row, strict=True):
+        terms[place] = Constant(value, predicate.columns[place].kind)
+    return replace(compiled.goal, terms=tuple(terms))

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from constat.sql import trees
-from constat.sql.dictionary import spelled_rows
+from constat.sql.relations import spelled_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,8 +9,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from constat.catalog.fact_files import read_rows
-from constat.catalog.fact_writing import row_pieces
+from constat.catalog.fact_files import read_rows, row_pieces
 from constat.engine import LazyEngine
 from constat.evaluation import Answer, Evidence, Limits, Origin, Portion, QueryRun
 from constat.session.run_outcomes import whole

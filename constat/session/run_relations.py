@@ -15,8 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
-from constat.catalog.fact_files import STDIN, FactFile, read_rows
-from constat.catalog.fact_writing import row_pieces
+from constat.catalog.fact_files import STDIN, FactFile, read_rows, row_pieces
 from constat.evaluation import ResourceError, Resources
 from constat.logic import Atom, Kind, Variable
 from constat.session.run_outcomes import stopped, whole

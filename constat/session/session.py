@@ -27,20 +27,14 @@ from constat.library import check_rules, load_rules
 from constat.logic import Negative, Positive
 from constat.project import find_project, load_project
 from constat.proof import decide
-from constat.proof.speech import speech_in
+from constat.proof.sentences import speech_in
 from constat.proof.topk import Ranking
 from constat.session.asked_goals import read_goal
 from constat.session.asking import Asking
 from constat.session.bench import Bench, values_of
-from constat.session.catalog_questions import Catalogued
-from constat.session.comparing import Comparing
-from constat.session.model_asking import ModelAsking
-from constat.session.nested import checked
-from constat.session.observing import Observed
-from constat.session.questions import Questions
-from constat.session.result import Result, result_of
+from constat.session.parts import Catalogued, Comparing, ModelAsking, Observed, Questions, Recording
+from constat.session.result import Result, checked, result_of
 from constat.session.reviewing_questions import Reviewing
-from constat.session.signing_questions import Recording
 from constat.session.solving import Solving
 from constat.session.stated import StatedFacts
 from constat.session.verifying import Verifying
@@ -59,15 +53,14 @@ if TYPE_CHECKING:
     from constat.library import Checked
     from constat.logic import Atom, Value
     from constat.project import Project
-    from constat.proof.speech import Speech
+    from constat.proof.sentences import Speech
     from constat.pydatalog import AnswerSet
     from constat.session.answers import Answers, Rows, SecondRows
     from constat.session.asked_goals import AskedGoal
-    from constat.session.kept import KeptAnswers
-    from constat.session.log_as import LogAs
-    from constat.session.materializing import MaterializedResults
+    from constat.session.options import LogAs
     from constat.session.plan_explaining import ExplainedPlan, PlanQuestion
     from constat.session.querying import Compiled
+    from constat.session.stored_answers import KeptAnswers, MaterializedResults
     from constat.tiers import Tiers
 
 _Found = TypeVar("_Found")
@@ -149,14 +142,14 @@ class Session(
     def cache(self) -> KeptAnswers:
         """The answers that are kept for `max_age`, to look at and to clear."""
         # Goals are proved without looking at them.
-        looking = importlib.import_module("constat.session.kept")
+        looking = importlib.import_module("constat.session.stored_answers")
         found: KeptAnswers = looking.KeptAnswers(lambda: self.project, lambda: self.program)
         return found
 
     @property
     def materialized(self) -> MaterializedResults:
         """The results that are kept for point queries; a proof never uses them."""
-        keeping = importlib.import_module("constat.session.materializing")
+        keeping = importlib.import_module("constat.session.stored_answers")
         around = keeping.Surroundings(
             *(self.project, self.program, self._limits()),
             *(self._evaluating, self._evaluated, self._tell),
@@ -251,7 +244,7 @@ class Session(
         if not check:
             return answers
         # Only this needs the checker.
-        checks = importlib.import_module("constat.session.row_checks")
+        checks = importlib.import_module("constat.session.row_proofs")
         rows = checks.sample(answers.rows if among is None else among(answers), check)
         decide_row = partial(self._decide, program=compiled.program, typed=False)
         prove = partial(decide_row, exhaust=False, observe=observe)
@@ -273,7 +266,7 @@ class Session(
                 return found
             if engine == "auto":
                 # Small queries start without what only large ones need.
-                choosing = importlib.import_module("constat.session.choosing")
+                choosing = importlib.import_module("constat.session.querying")
                 outcome = choosing.try_small(*asked, self._tell)
                 if outcome is not None:
                     told: Answers = querying.outcome_answers(
@@ -300,7 +293,7 @@ class Session(
         `ConstatError` as `prove` does.
         """
         _, compiled = self._compiled(query)
-        rows = importlib.import_module("constat.session.query_rows")
+        rows = importlib.import_module("constat.session.row_proofs")
         goals: tuple[str, ...] = rows.goals_of_row(compiled, row)
         return tuple(self.prove(goal, minimal="height", observe=observe) for goal in goals)
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import ConstatError, Diagnostic
-from constat.proof.canonical import canonical, sha256
+from constat.proof.encoding import canonical, sha256
 from constat.proof.signing import (
     CERTIFICATE_TYPE,
     Signer,
@@ -36,11 +36,17 @@ from constat.proof.signing import (
     unmet,
     write_envelope,
 )
-from constat.proof.signing.configured_keys import configured_keys, merge_key
-from constat.proof.signing.trust import MOST_FILE_BYTES, REJECTED, VALID, short_id
+from constat.proof.signing.trust import (
+    MOST_FILE_BYTES,
+    REJECTED,
+    VALID,
+    configured_keys,
+    merge_key,
+    short_id,
+)
 from constat.store.clock import now
-from constat.store.locking import lock_within
 from constat.store.replacing import replaced
+from constat.store.state_file import lock_within
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from constat.project import Project
     from constat.session.bench import Bench
     from constat.session.exploring import Exploring
-    from constat.session.exploring_models import Review
     from constat.session.models import Models
+    from constat.session.plan_approvals import Review
     from constat.session.solving_plans import Plans
     from constat.store.explored import Exploration
 
@@ -85,7 +85,7 @@ class Solving(ABC):
         approved it (`plans.approve`). `accept_goal`, `require_confirmed` and `confirm` are as with
         `ask`; the goal is the relation that answers. Raises `ConstatError`.
         """
-        exploring = importlib.import_module("constat.session.exploring_models")
+        exploring = importlib.import_module("constat.session.plan_approvals")
         wish = exploring.Wish(
             *(plan, None, today, by, review, mend, client, certify, require_approved),
             *(accept_goal, require_confirmed),
@@ -114,7 +114,7 @@ class Solving(ABC):
         `exploration` is an id or the beginning of one; without it, the latest. What an earlier
         question was answered stays as it is.
         """
-        exploring = importlib.import_module("constat.session.exploring_models")
+        exploring = importlib.import_module("constat.session.plan_approvals")
         wish = exploring.Wish(
             *(plan, exploration, "", by, review, mend, client, certify, require_approved),
             *(accept_goal, require_confirmed),
@@ -136,7 +136,7 @@ class Solving(ABC):
         observe: Telling | None = None,
     ) -> Explored:
         """Go on with an exploration where it ended, however it ended; finished steps are kept."""
-        exploring = importlib.import_module("constat.session.exploring_models")
+        exploring = importlib.import_module("constat.session.plan_approvals")
         wish = exploring.Wish(
             by=by,
             mend=mend,

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from constat.diagnostics import ConstatError, Diagnostic, nearest
-from constat.explore.periods import PERIODS
+from constat.explore.chain import PERIODS
 from constat.explore.pictures import rules_text
 from constat.explore.plan import Work
 from constat.explore.reading import read_plan
 from constat.project.document import MAX_BYTES
 from constat.session.confirmation import plan_reading, require_goal
-from constat.session.exploring_approvals import PlanApprovals, Planned
+from constat.session.plan_approvals import PlanApprovals, Planned
 from constat.store.drafts import DraftStore, NewDraft
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from constat.explore.chain import Chain, Link
     from constat.explore.plan import Plan
-    from constat.library.reviewing.approvals import Approval
+    from constat.library.approvals import Approval
     from constat.proof.signing import SigningKey
     from constat.proof.translation import Translation
     from constat.session.exploring import Exploring

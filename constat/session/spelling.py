@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from constat.logic import OPEN, Constant, Variable, is_wildcard
 from constat.syntax import print_row
-from constat.tiers.canonical_texts import read_canonical
+from constat.tiers.tier import read_canonical
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,11 +1,4 @@
-"""Which certificates would have to be proved again, and why.
-
-In: certificates in files, and the project as it is now. Out: for each one whether it still stands,
-is stale or cannot be told, with the reasons. Invariants: only what a proof rests on counts: a rule
-or row that it does not use changes nothing; a source that does not answer makes nothing stale;
-nothing is served from the cache. Example: after `vip_threshold` has changed, `is_vip(C001)` is
-stale and `owns(C001, C033, ?)` is not.
-"""
+"""Which certificates would have to be proved again, and why."""
 
 from __future__ import annotations
 
@@ -20,8 +13,7 @@ from constat.check import check_certificate
 from constat.check.canonical import MAX_BYTES
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.proof.decoding import read_members
-from constat.session.rereading import Rereading, written_goal
-from constat.session.stale_reasons import Reason, reason_of
+from constat.session.leaves import Rereading, written_goal
 from constat.session.stale_rules import PresentRules
 from constat.tiers import age_allowed, age_in_words, is_cached, seconds_of
 
@@ -31,7 +23,41 @@ if TYPE_CHECKING:
     from constat.analysis import AnalysedProgram
     from constat.evaluation import Externals
     from constat.logic import Atom
+    from constat.session.leaves import Leaf
     from constat.session.result import Result
+
+# "the source did not answer" is a kind of its own, because nothing follows from it.
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why a conclusion does not simply stand.
+
+    `kind` is `rejected`, `rules`, `configuration`, `retracted`, `stated`, `source`, `age`, or
+    `unreached` where a source did not answer.
+    """
+
+    kind: str
+    text: str
+
+
+def reason_of(leaf: Leaf) -> Reason | None:
+    """Give the reason that a leaf is, if it is one."""
+    if leaf.status == "same":
+        return None
+    if not leaf.reached:
+        return Reason("unreached", f"{leaf.text}: {leaf.detail}")
+    if leaf.status not in {"gone", "new"}:
+        said = f": {leaf.detail}" if leaf.detail else ""
+        return Reason("source", f"{leaf.text} has changed{said}")
+    gone = leaf.status == "gone"
+    kind, word = "source", "there"
+    if leaf.origin == "CONFIG":
+        kind, word = "configuration", "configured"
+    elif leaf.origin == "USER_PROVIDED":
+        kind, word = ("retracted" if gone else "stated"), "stated"
+    return Reason(kind, f"{leaf.text} is {f'not {word} any more' if gone else f'{word} now'}")
+
 
 STALE: Final = 1
 UNTOLD: Final = 4

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from constat.proof.decoding import read_members
 from constat.session.asked_goals import with_asked
-from constat.session.leaves import LeafReport, reread
-from constat.session.nested import checked
-from constat.session.rereading import written_goal
+from constat.session.leaves import LeafReport, reread, written_goal
+from constat.session.result import checked
 from constat.session.stale_rules import PresentRules
 from constat.store import CertificateStore
 

@@ -13,7 +13,7 @@ import constat.evaluation.processor as _processor
 _processor.load_numpy()
 
 from constat.sql.database import Database  # noqa: E402  numpy is loaded above, in the right way
-from constat.sql.running import run_stage  # noqa: E402  as above
+from constat.sql.stages import run_stage  # noqa: E402  as above
 from constat.sql.written import statements  # noqa: E402  as above
 
 __all__ = ["Database", "run_stage", "statements"]

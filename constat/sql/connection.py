@@ -1,25 +1,30 @@
-"""One DuckDB in memory that is locked down and bounded.
-
-In: statements as trees. Out: what they give. Invariants: once it is sealed, it reads and writes
-only the files that it was told of; nothing is ever installed or loaded; settings cannot be changed
-any more; what it spills lies in a private folder that goes when it is closed; a statement ends when
-the time is up, when it is cancelled and on Ctrl-C. Reference:
-https://duckdb.org/docs/stable/operations_manual/securing_duckdb/overview
-"""
+"""One DuckDB in memory that is locked down and bounded, with functions in Python."""
 
 from __future__ import annotations
 
 import os
 import threading
 import time
+from decimal import Decimal
+from functools import lru_cache
+from inspect import Parameter, Signature
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from constat.catalog.deadline import Deadline
-from constat.catalog.interruptible import Worker
+from constat.catalog.interruptible import Deadline, Worker
 from constat.diagnostics.interruption import check_interrupted
-from constat.evaluation import ResourceError
-from constat.sql import changes, trees
-from constat.sql.failure import meaning
+from constat.evaluation import MemoryNeededError, ResourceError, StrategyError
+from constat.logic import (
+    EvaluationError,
+    Kind,
+    Parts,
+    canonical_decimal,
+    comparison,
+    fold,
+    implementation,
+)
+from constat.sql import trees
+from constat.sql import trees as changes
 from constat.store.scratch import Scratch
 
 if TYPE_CHECKING:
@@ -30,6 +35,149 @@ if TYPE_CHECKING:
     from sqlglot import Generator, exp
 
     from constat.evaluation import Resources
+    from constat.logic import Value
+
+# Messages of DuckDB quote values, lines and paths; none of that is repeated.
+
+_KNOWN: Final = MappingProxyType(
+    {
+        "OutOfRangeException": "a value that is out of range",
+        "ConversionException": "a value that cannot be converted",
+        "InvalidInputException": "a function that has no value there",
+        "PermissionException": "a file that may not be read",
+        "IOException": "a file that cannot be read",
+    }
+)
+_ABOUT_VALUES: Final = ("OutOfRangeException", "ConversionException", "InvalidInputException")
+_FULL_DISK: Final = ("failed to offload", "No space left", "Disk quota", "File too large")
+
+
+class ValueFailureError(StrategyError):
+    """A value could not be computed or converted; perhaps one that a later condition removes."""
+
+
+def meaning(problem: duckdb.Error, limits: str) -> ResourceError | StrategyError:
+    """Give the error to raise; `limits` says what memory there is."""
+    kind, said = type(problem).__name__, str(problem)
+    if any(word in said for word in _FULL_DISK):
+        return ResourceError("the disk space for intermediate results is used up")
+    if kind == "OutOfMemoryException":
+        return MemoryNeededError(f"more memory is needed than there is: {limits}")
+    found = ValueFailureError if kind in _ABOUT_VALUES else StrategyError
+    return found(f"DuckDB: {_KNOWN.get(kind, 'it fails')} ({kind.removesuffix('Exception')})")
+
+
+# DuckDB hands over and takes back values exactly (64-bit integers, doubles, decimals of 38 digits,
+# texts); an `EvaluationError` fails the statement. Results are remembered, so a call costs little
+# where arguments repeat.
+
+_REMEMBERED: Final = 1 << 16
+
+
+class PythonFunctions:
+    """The functions that one connection knows, each under a name of ours."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._names: dict[tuple[object, ...], str] = {}
+        self._parts = Parts()
+
+    def function(self, function: str, parameters: tuple[Kind, ...], result: Kind) -> str:
+        """The SQL function that calls the implementation."""
+        key = ("function", function, parameters, result)
+        if key not in self._names:
+            try:
+                found = implementation(function, parameters, result, self._parts)
+            except KeyError:
+                raise StrategyError(f"no function {function} of these kinds") from None
+            kinds = [written(kind) for kind in parameters]
+            canonical = _canonical(found, parameters)
+            exact = _checked(canonical) if result is Kind.DECIMAL else canonical
+            if Kind.STRUCTURE not in {*parameters, result}:
+                # Structures may be long, and their parts are remembered in bounds.
+                exact = lru_cache(_REMEMBERED)(exact)
+            self._create(key, exact, kinds, written(result))
+        return self._names[key]
+
+    def test(self, operator: str, kind: Kind) -> str:
+        """The SQL function that decides a comparison."""
+        key = ("test", operator, kind)
+        if key not in self._names:
+            found = lru_cache(_REMEMBERED)(comparison(operator, kind))
+            self._create(key, found, [written(kind)] * 2, "BOOLEAN")
+        return self._names[key]
+
+    def fold(self, function: str, kind: Kind, result: Kind) -> str:
+        """The SQL function that folds a list of values."""
+        key = ("fold", function, kind, result)
+        if key not in self._names:
+            found = _folding(function, kind)
+            self._create(key, found, [f"{written(kind)}[]"], written(result))
+        return self._names[key]
+
+    def _create(
+        self,
+        key: tuple[object, ...],
+        function: Callable[..., object],
+        parameters: Sequence[str],
+        result: str,
+    ) -> None:
+        label = f"constat_{len(self._names)}"
+        self._connection.driver.create_function(
+            label, _plain(function, len(parameters)), list(parameters), result
+        )
+        self._names[key] = label
+
+
+def written(kind: Kind) -> str:
+    """The type of a kind as DuckDB writes it."""
+    return trees.type_of(kind).sql("duckdb")
+
+
+def _plain(function: Callable[..., object], arity: int) -> Callable[..., object]:
+    """Hide the signature: the driver evaluates annotations, and some name unloaded types."""
+
+    def compute(*values: object) -> object:
+        return function(*values)
+
+    compute.__annotations__ = {}
+    kind = Parameter.POSITIONAL_ONLY
+    listed = [Parameter(f"value{place}", kind) for place in range(arity)]
+    compute.__signature__ = Signature(listed)  # type: ignore[attr-defined]  # `inspect` looks there
+    return compute
+
+
+def _canonical(function: Callable[..., Value], parameters: Sequence[Kind]) -> Callable[..., Value]:
+    """Strip the zeros that a column of Decimals fills up its places with."""
+    if Kind.DECIMAL not in parameters:
+        return function
+
+    def compute(*values: Value) -> Value:
+        return function(
+            *(canonical_decimal(one) if isinstance(one, Decimal) else one for one in values)
+        )
+
+    return compute
+
+
+def _checked(function: Callable[..., Value]) -> Callable[..., Value]:
+    """Refuse the Decimals that a column would round."""
+
+    def compute(*values: Value) -> Value:
+        return trees.checked_decimal(Decimal(function(*values)))
+
+    return compute
+
+
+def _folding(function: str, kind: Kind) -> Callable[[Sequence[Value]], Value]:
+    def compute(values: Sequence[Value]) -> Value:
+        found = fold(function, kind, values)
+        if found is None:
+            raise EvaluationError("an aggregate of nothing")
+        return trees.checked_decimal(Decimal(found)) if kind is Kind.DECIMAL else found
+
+    return compute
+
 
 _Result = TypeVar("_Result")
 _SHARE_OF_MEMORY: Final = 0.6

@@ -1,12 +1,4 @@
-"""The relations of one evaluation as tables of a DuckDB in memory, and the dictionary of texts.
-
-In: relations of a plan, texts. Out: tables, counts, numbers of texts. Invariants: tables have names
-of ours, with a number, because predicates may differ in case alone and DuckDB's names do not; a
-column holds values of its kind or, where the plan says encoded, their numbers in the dictionary,
-which are dense from 0; what was loaded may repeat rows until somebody needs them apart.
-
-Example: `relations.stored("path").table` is `r2_path`.
-"""
+"""The relations of one evaluation as tables, and the dictionary of texts."""
 
 from __future__ import annotations
 
@@ -14,16 +6,18 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Self
 
+import numpy as np
+
 from constat.evaluation import StrategyError
 from constat.logic import Kind
-from constat.sql import changes, trees
-from constat.sql.connection import Connection
-from constat.sql.layouts import columns_of
-from constat.sql.python_functions import PythonFunctions
-from constat.sql.rows import TEXTS
+from constat.sql import trees
+from constat.sql import trees as changes
+from constat.sql.connection import Connection, PythonFunctions
+from constat.sql.pipelines import TEXTS
+from constat.sql.trees import columns_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
     from pathlib import Path
     from types import TracebackType
     from typing import TypeVar
@@ -33,6 +27,65 @@ if TYPE_CHECKING:
     from constat.evaluation import Resources
     from constat.plan.forward import Reading, Relation
 
+# Numbers are dense from 0, and a number never changes its text.
+
+
+def new_texts(table: str, columns: Sequence[str], known: int) -> exp.Expr:
+    """Enter the texts of these columns that the dictionary lacks; it has `known` so far."""
+    listed = trees.union(
+        [
+            trees.select([("text", trees.bare(label))], source=trees.table(table), distinct=True)
+            for label in columns
+        ]
+    )
+    same = trees.binary("=", trees.column("d", "text"), trees.column("q", "text"))
+    entry = trees.select(
+        [("found", trees.integer(1))], source=trees.table(TEXTS, "d"), where=[same]
+    )
+    new = trees.select(
+        [("text", trees.column("q", "text"))],
+        source=trees.nested(listed, "q"),
+        where=[trees.opposite(trees.exists(entry))],
+        distinct=True,
+    )
+    place = trees.binary("+", trees.row_number(), trees.constant(known - 1, Kind.NUMBER))
+    numbered = trees.select(
+        [("number", place), ("text", trees.column("n", "text"))], source=trees.nested(new, "n")
+    )
+    return changes.insert(TEXTS, numbered)
+
+
+def numbered_rows(table: str, width: int, texts: Collection[int], *, distinct: bool) -> exp.Select:
+    """The rows of a table with the numbers of the texts in these columns."""
+    outputs = [
+        (f"c{place}", trees.column(f"d{place}", "number"))
+        if place in texts
+        else (f"c{place}", trees.column("q", f"c{place}"))
+        for place in range(width)
+    ]
+    query = trees.select(outputs, source=trees.table(table, "q"), distinct=distinct)
+    for place in sorted(texts):
+        same = trees.binary("=", trees.column(f"d{place}", "text"), trees.column("q", f"c{place}"))
+        trees.add_join(query, trees.table(TEXTS, f"d{place}"), [same])
+    return query
+
+
+def spelled_rows(table: str, encoded: Sequence[bool]) -> exp.Select:
+    """The rows of a table with texts in place of numbers."""
+    outputs = [
+        (f"c{place}", trees.column(f"d{place}", "text") if one else trees.column("q", f"c{place}"))
+        for place, one in enumerate(encoded)
+    ]
+    query = trees.select(outputs, source=trees.table(table, "q"))
+    for place, one in enumerate(encoded):
+        if one:
+            number = trees.column(f"d{place}", "number")
+            same = trees.binary("=", number, trees.column("q", f"c{place}"))
+            trees.add_join(query, trees.table(TEXTS, f"d{place}"), [same])
+    return query
+
+
+if TYPE_CHECKING:
     _Result = TypeVar("_Result")
 
 _OTHER: Final = re.compile(r"[^a-z0-9]+")
@@ -210,3 +263,69 @@ class Relations:
     def guarded(self, work: Callable[[], _Result]) -> _Result:
         """Do several things as one piece of work, which ends at the bounds."""
         return self.connection.guarded(work)
+
+
+# A key that is seen cheaply spares the work: a column of integers in which no value comes twice.
+
+_ALMOST: Final = 0.7
+_SPARSE: Final = 8
+_SMALL: Final = 20_000
+_FAR: Final = 1 << 62
+
+
+def make_distinct(relations: Relations, name: str) -> None:
+    """Take repeated rows away, where there are any."""
+    stored = relations.stored(name)
+    if stored.distinct:
+        return
+    if not _has_key(relations, stored):
+        table = relations.fresh_name(name)
+        query = trees.distinct_rows(relations.whole(stored))
+        relations.connection.run(changes.create(table, query))
+        relations.replace(name, table)
+    stored.distinct = True
+
+
+def _has_key(relations: Relations, stored: Stored) -> bool:
+    """Whether one column of integers tells all rows apart."""
+    total = relations.estimate(stored.relation.name)
+    if not total:
+        return True
+    listed = zip(stored.relation.kinds, stored.relation.encoded, strict=True)
+    for place, (kind, encoded) in enumerate(listed):
+        if encoded or kind in {Kind.NUMBER, Kind.UNSIGNED}:
+            node = trees.bare(f"c{place}")
+            about = relations.aggregate(stored.table, "approx_count_distinct", node)
+            if about >= _ALMOST * total and _is_key(relations, stored.table, f"c{place}", total):
+                return True
+    return False
+
+
+def _is_key(relations: Relations, table: str, label: str, total: int) -> bool:
+    known = _marked(relations, table, label, total)
+    if known is not None:
+        return known
+    values = trees.select([("c", trees.bare(label))], source=trees.table(table), distinct=True)
+    query = trees.select(
+        [("n", trees.call("count", trees.integer(1)))], source=trees.nested(values, "q")
+    )
+    return int(str(relations.connection.run(query)[0][0])) == total
+
+
+def _marked(relations: Relations, table: str, label: str, total: int) -> bool | None:
+    """Whether no integer comes twice; nothing where that costs too much in this way.
+
+    Integers that lie close together are marked in an array, which is many times faster than to
+    group them.
+    """
+    low = relations.aggregate(table, "min", trees.bare(label))
+    high = relations.aggregate(table, "max", trees.bare(label))
+    if not -_FAR < low <= high < _FAR or high - low >= max(_SPARSE * total, _SMALL):
+        return None
+    query = trees.select([(label, trees.bare(label))], source=trees.table(table))
+    read = relations.connection.written(query)
+    driver = relations.connection.driver
+    found = relations.guarded(lambda: driver.execute(read).fetchnumpy())
+    marks = np.zeros(high - low + 1, dtype=np.bool_)
+    marks[np.asarray(found[label]).astype(np.int64) - low] = True
+    return int(np.count_nonzero(marks)) == total

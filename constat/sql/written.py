@@ -19,11 +19,19 @@ from typing import TYPE_CHECKING, Final
 from constat.evaluation import StrategyError
 from constat.logic import Kind
 from constat.plan.forward import Reading, Strategy
-from constat.sql import changes, recursive, trees
-from constat.sql.heads import all_rows, nothing, standing_alone
-from constat.sql.pipelines import PipelineText
-from constat.sql.rounds import Names, RoundTables, new_rows, promotion, variants_of
-from constat.sql.rows import TEXTS
+from constat.sql import stages, trees
+from constat.sql import trees as changes
+from constat.sql.pipelines import TEXTS, PipelineText
+from constat.sql.stages import (
+    Names,
+    RoundTables,
+    all_rows,
+    new_rows,
+    nothing,
+    promotion,
+    standing_alone,
+    variants_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -148,10 +156,10 @@ def _single(tables: _WrittenTables, stage: Stage) -> Iterator[tuple[str, exp.Exp
 
 
 def _expression(tables: _WrittenTables, stage: Stage) -> Iterator[tuple[str, exp.Expr]]:
-    shape = recursive.shape_of([tables.relation(name) for name in stage.predicates])
+    shape = stages.shape_of([tables.relation(name) for name in stage.predicates])
     base = {name: [tables.start(stage, name)] for name in stage.predicates}
-    steps = recursive.recursive_queries(tables, tables, stage, shape)
-    query = recursive.expression(shape, base, steps)
+    steps = stages.recursive_queries(tables, tables, stage, shape)
+    query = stages.expression(shape, base, steps)
     if not shape.tagged:
         yield (
             f"expression: {stage.predicates[0]}",
@@ -161,7 +169,7 @@ def _expression(tables: _WrittenTables, stage: Stage) -> Iterator[tuple[str, exp
     whole = "_".join(tables.table(name) for name in stage.predicates[:2])
     yield "expression: " + ", ".join(stage.predicates), changes.create(whole, query)
     for name in stage.predicates:
-        rows = recursive.rows_of(shape, name, whole)
+        rows = stages.rows_of(shape, name, whole)
         yield f"part: {name}", changes.create(tables.table(name), rows)
 
 

@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from constat.store.certificates import CertificateStore
 from constat.store.facts import FactStore, StoredFact
+from constat.store.replacing import CertificateStore
 
 __all__ = [
     "CertificateStore",

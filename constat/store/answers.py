@@ -1,29 +1,198 @@
-"""Answers of sources, kept across programs for as long as their `.input` allows.
-
-In: an answer as text with the scope it belongs to. Out: the same text, while it is young enough.
-Invariants: an answer is in the file whole or not at all; nothing here is an authority, so a file
-that is locked, full or damaged raises `AnswerStoreError` and costs a question, never a fact; no
-entry outlives its age, whatever the clock does. Example: `store.keep(Fresh(...), keys)`, and later
-`store.find(scope, "0", keys, 600)`. Reference: https://www.sqlite.org/wal.html
-"""
+"""Answers of sources, cached across programs for as long as their `.input` allows."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
 import sqlite3
 import threading
 import time
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from constat.store.answer_file import AnswerStoreError, failures, opened, remove
-from constat.store.answer_values import Counted, Fresh, Stored
-from constat.store.opening import close_quietly
+from constat.store import state_file
+from constat.store.state_file import NotOursError, close_quietly
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
+
+# Another program's database is never changed, and a damaged file stays as it is until somebody
+# clears it.
+
+_APPLICATION: Final = 0x434E5341  # "CNSA"
+_VERSION: Final = 1
+# Asking the source again is the alternative, so nobody waits long.
+_WAIT_SECONDS: Final = 2.0
+_SCHEMA: Final = """
+CREATE TABLE meta (name TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID;
+CREATE TABLE answers (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    scope TEXT NOT NULL, predicate TEXT NOT NULL, source TEXT NOT NULL, pattern TEXT NOT NULL,
+    keys INTEGER NOT NULL, rows INTEGER NOT NULL,
+    fetched_at REAL NOT NULL, max_age INTEGER NOT NULL, tables TEXT NOT NULL,
+    size INTEGER NOT NULL, served INTEGER NOT NULL, used_at REAL NOT NULL,
+    digest TEXT NOT NULL, body TEXT NOT NULL
+);
+CREATE INDEX by_scope ON answers (scope, pattern);
+CREATE INDEX by_use ON answers (used_at, id, size);
+CREATE TABLE keys (
+    scope TEXT NOT NULL, pattern TEXT NOT NULL, key TEXT NOT NULL, answer INTEGER NOT NULL,
+    PRIMARY KEY (scope, pattern, key)
+) WITHOUT ROWID;
+CREATE INDEX by_answer ON keys (answer);
+CREATE TABLE counts (predicate TEXT PRIMARY KEY, hits INTEGER NOT NULL, misses INTEGER NOT NULL)
+    WITHOUT ROWID
+"""
+_DAMAGED: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
+
+
+class AnswerStoreError(Exception):
+    """The file cannot be used; `str()` is the reason, without outside bytes.
+
+    `damaged` where the file is no database any more, so that only removing it helps.
+    """
+
+    def __init__(self, reason: str, *, damaged: bool = False) -> None:
+        super().__init__(reason)
+        self.damaged = damaged
+
+
+def opened(path: Path, now: float) -> sqlite3.Connection:
+    """Open the file, or create it; `now` is the time that a new file has seen."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return state_file.opened(partial(_connected, path), partial(_prepare, now), _WAIT_SECONDS)
+
+
+def _connected(path: Path) -> sqlite3.Connection:
+    # Rows of a database are for those who may read it; the logs get the file's own rights.
+    state_file.make_private(path)
+    return sqlite3.connect(
+        f"{path.absolute().as_uri()}?mode=rwc",
+        uri=True,
+        timeout=_WAIT_SECONDS,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+
+
+def _prepare(now: float, connection: sqlite3.Connection) -> None:
+    connection.execute("PRAGMA trusted_schema = OFF")
+    if not _is_ours(connection):
+        # Pages of answers that have left can be given back, which must be said before any table.
+        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+        connection.execute("PRAGMA journal_mode = WAL")
+        _create(connection, now)
+    connection.execute("PRAGMA journal_mode = WAL")
+    # After a crash of the machine the last answers may be missing; the file is whole.
+    connection.execute("PRAGMA synchronous = NORMAL")
+
+
+def _is_ours(connection: sqlite3.Connection) -> bool:
+    """Tell our file from an empty one; raise for any other."""
+    found = state_file.identity(connection)
+    if found.application == _APPLICATION and found.version == _VERSION:
+        return True
+    if found.application == _APPLICATION:
+        raise AnswerStoreError("it was written by another version of Constat")
+    if not found.blank:
+        raise AnswerStoreError("it is another program's database")
+    return False
+
+
+def _create(connection: sqlite3.Connection, now: float) -> None:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        # Two programs may have found the file empty: the second one finds it made.
+        if not _is_ours(connection):
+            for statement in _SCHEMA.split(";"):
+                connection.execute(statement)
+            connection.executemany(
+                "INSERT INTO meta VALUES (?, ?)",
+                [("secret", os.urandom(32).hex()), ("seen", now)],
+            )
+            connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+            connection.execute(f"PRAGMA user_version = {_VERSION}")
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+@contextmanager
+def failures() -> Iterator[None]:
+    """Turn everything that can be wrong with a file into `AnswerStoreError`."""
+    try:
+        yield
+    except sqlite3.Error as problem:
+        code = getattr(problem, "sqlite_errorcode", 0) or 0
+        raise AnswerStoreError(str(problem)[:200], damaged=code & 0xFF in _DAMAGED) from problem
+    except OSError as problem:
+        raise AnswerStoreError(problem.strerror or type(problem).__name__) from problem
+    except NotOursError as problem:
+        raise AnswerStoreError(str(problem)) from problem
+    except (ValueError, TypeError, OverflowError) as problem:
+        raise AnswerStoreError("a record in it is damaged", damaged=True) from problem
+
+
+def remove(path: Path) -> None:
+    """Remove a damaged file and its logs; raises `AnswerStoreError`."""
+    with failures():
+        for name in (path.name, f"{path.name}-wal", f"{path.name}-shm"):
+            path.with_name(name).unlink(missing_ok=True)
+
+
+# `concerns`, which says what an answer depends on, goes in and never comes out; only its keyed
+# hash is kept.
+
+
+@dataclass(frozen=True, slots=True)
+class Fresh:
+    """An answer to keep. `pattern` tells the bound columns, `tables` the tables that were read."""
+
+    concerns: str = field(repr=False)
+    predicate: str
+    source: str
+    pattern: str
+    rows: int
+    fetched_at: float
+    max_age: int
+    tables: str
+    body: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """An answer that is kept; `whole` is false where its text is not what was written."""
+
+    id: int
+    predicate: str
+    source: str
+    pattern: str
+    keys: int
+    rows: int
+    fetched_at: float
+    max_age: int
+    tables: str
+    size: int
+    served: int
+    scope: str
+    body: str = field(default="", repr=False)
+    whole: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """How many keys of a predicate were served, and how many had to be asked for."""
+
+    predicate: str
+    hits: int
+    misses: int
+
 
 FILE_NAME: Final = "answers.sqlite"
 MOST_BYTES: Final = 256 << 20

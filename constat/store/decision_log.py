@@ -1,50 +1,579 @@
-"""The decision log of a project: what was decided, by whom, and what came of it.
-
-In: decisions with their certificates. Out: entries, in order. Invariants: nothing is overwritten; a
-decision that is wrong is superseded by a later one; what is held stays, what may go leaves its
-head. Each decision's certificate lies beside the log under the sha256 of its bytes, and is on the
-disk before the entry is. Example: `DecisionLog(folder).decide(made, content, now)` writes
-`log.jsonl` and `certificates/<hex>.json`.
-"""
+"""The decision log of a project: entries chained by hashes, appended under a lock, checked."""
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
+import json
+import os
 import re
+import secrets
+import shutil
+import stat
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.project import KEPT
-from constat.store.decision_log_checking import check_log, lines_of
-from constat.store.decision_log_entries import (
-    DECISION,
-    EXPIRE,
-    HOLD,
-    RELEASE,
-    SNAPSHOT,
-    Draft,
-    Entry,
-    EntryError,
-    entry_after,
-    read_entry,
-)
-from constat.store.decision_log_file import (
-    LOG_NAME,
-    LockedLog,
-    damaged,
-    locked,
-    readable_folder,
-    reading,
-)
 from constat.store.replacing import replaced
+from constat.store.state_file import lock_within
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Sequence
 
-    from constat.store.decision_log_checking import Anchor, LogReport
+# A line has one spelling; `read_entry(line).line() == line`. Example of a line::
+# Reference: RFC 5848, section 1 (hash chains of log entries and what they cannot show).
+
+NOTHING: Final = "sha256:" + "0" * 64
+MOST_LINE_BYTES: Final = 1 << 16
+BEGIN, DECISION, HOLD, RELEASE = "begin", "decision", "hold", "release"
+EXPIRE, REPAIR, SNAPSHOT = "expire", "repair", "snapshot"
+KINDS: Final = (BEGIN, DECISION, HOLD, RELEASE, EXPIRE, REPAIR, SNAPSHOT)
+_HASH: Final = re.compile(r"sha256:[0-9a-f]{64}\Z")
+_TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z\Z", re.ASCII)
+_HEAD: Final = frozenset({"body", "kind", "previous", "retention", "sequence", "time", "until"})
+_NUMBERS: Final = frozenset({"bytes", "supersedes"})
+_MEMBERS: Final = (
+    (BEGIN, ("log", "salt")),
+    (DECISION, ("certificate", "goal", "identity", "salt", "supersedes", "verdict", "who")),
+    (HOLD, ("matter", "reason", "salt", "targets", "who")),
+    (RELEASE, ("matter", "reason", "salt", "targets", "who")),
+    (EXPIRE, ("salt", "targets", "who")),
+    (REPAIR, ("bytes", "file", "salt", "sha256")),
+    (SNAPSHOT, ("executed", "predicate", "root", "salt", "source", "statement", "who")),
+)
+
+
+class EntryError(ValueError):
+    """A line that is no entry; the text says why, without quoting it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One entry. `body` is `None` once it has expired; `until` is the time it is kept to."""
+
+    sequence: int
+    time: str
+    previous: str
+    kind: str
+    body_hash: str
+    body: Mapping[str, Any] | None = field(hash=False)
+    retention: str = KEPT
+    until: str | None = None
+
+    @property
+    def head(self) -> dict[str, object]:
+        """Give the part that the chain is over."""
+        return {
+            "body": self.body_hash,
+            "kind": self.kind,
+            "previous": self.previous,
+            "retention": self.retention,
+            "sequence": self.sequence,
+            "time": self.time,
+            "until": self.until,
+        }
+
+    @property
+    def hash(self) -> str:
+        """Give the hash that the next entry holds."""
+        return _hash(self.head)
+
+    @property
+    def targets(self) -> tuple[int, ...]:
+        """Give the numbers of the entries that this one is about."""
+        return () if self.body is None else tuple(self.body.get("targets", ()))
+
+    def line(self) -> bytes:
+        """Write the entry, with a line end."""
+        return _canonical({"body": self.body, "head": self.head}) + b"\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What is to be written down; the log gives it its place."""
+
+    kind: str
+    body: Mapping[str, Any] = field(hash=False)
+    retention: str = KEPT
+    until: str | None = None
+
+
+def entry_after(last: Entry | None, draft: Draft, time: str) -> Entry:
+    """Make the entry that follows another; time never runs backwards in a log.
+
+    Raises `EntryError` where it is too long for a line.
+    """
+    body = {**draft.body, "salt": secrets.token_hex(16)}
+    moment = time if last is None else max(time, last.time)
+    entry = Entry(
+        sequence=0 if last is None else last.sequence + 1,
+        time=moment,
+        previous=NOTHING if last is None else last.hash,
+        kind=draft.kind,
+        body_hash=_hash(body),
+        body=body,
+        retention=draft.retention,
+        until=draft.until,
+    )
+    if len(entry.line()) > MOST_LINE_BYTES:
+        raise EntryError(f"it is longer than {MOST_LINE_BYTES} bytes")
+    read_entry(entry.line())
+    return entry
+
+
+def read_entry(line: bytes) -> Entry:
+    """Read a line with its end; raises `EntryError`."""
+    if len(line) > MOST_LINE_BYTES:
+        raise EntryError("it is too long")
+    try:
+        document = json.loads(line)
+        head, body = document["head"], document["body"]
+        exact = document.keys() == {"head", "body"} and head.keys() == _HEAD
+    except (ValueError, RecursionError, KeyError, TypeError, AttributeError):
+        raise EntryError("it is not JSON of the form that entries have") from None
+    if not exact:
+        raise EntryError("it has not exactly the members that entries have")
+    entry = Entry(
+        sequence=head["sequence"],
+        time=head["time"],
+        previous=head["previous"],
+        kind=head["kind"],
+        body_hash=head["body"],
+        body=body,
+        retention=head["retention"],
+        until=head["until"],
+    )
+    _check_head(entry)
+    _check_body(entry)
+    if entry.line() != line:
+        raise EntryError("it is not in canonical form")
+    return entry
+
+
+def _check_head(entry: Entry) -> None:
+    hashes = (entry.previous, entry.body_hash)
+    if not all(isinstance(one, str) and _HASH.match(one) for one in hashes):
+        raise EntryError("a hash in it is none")
+    if type(entry.sequence) is not int or entry.sequence < 0:
+        raise EntryError("its number is none")
+    times = (entry.time,) if entry.until is None else (entry.time, entry.until)
+    if not all(isinstance(one, str) and _TIME.match(one) for one in times):
+        raise EntryError("a time in it is none")
+    if not isinstance(entry.retention, str) or entry.kind not in KINDS:
+        raise EntryError("its kind or its class of retention is none")
+
+
+def _check_body(entry: Entry) -> None:
+    body = entry.body
+    if body is None:
+        return
+    wanted = next(names for kind, names in _MEMBERS if kind == entry.kind)
+    if not isinstance(body, dict) or body.keys() != set(wanted):
+        raise EntryError("its body has not exactly the members of its kind")
+    targets = body.get("targets", [])
+    if not isinstance(targets, list) or not all(type(one) is int for one in targets):
+        raise EntryError("what it is about is no list of numbers")
+    for name, value in body.items():
+        if name in _NUMBERS:
+            if value is not None and (type(value) is not int or value < 0):
+                raise EntryError("a number in it is none")
+        elif name != "targets" and not isinstance(value, str):
+            raise EntryError("a text in it is none")
+    if _hash(body) != entry.body_hash:
+        raise EntryError("its body is not the one that was written")
+
+
+def _hash(value: object) -> str:
+    return "sha256:" + hashlib.sha256(_canonical(value)).hexdigest()
+
+
+def _canonical(value: object) -> bytes:
+    return json.dumps(value, ensure_ascii=True, sort_keys=True, separators=(",", ":")).encode()
+
+
+LOG_NAME: Final = "log.jsonl"
+LOCK_NAME: Final = "lock"
+_WAIT_SECONDS: Final = 10.0
+
+
+def damaged(what: str) -> ConstatError:
+    """Say that a log is not what was written."""
+    help_ = "`constat log verify` says where; put the log back from a copy"
+    return ConstatError(
+        [Diagnostic("C0752", f"the log of decisions is damaged: {what}", help=help_)]
+    )
+
+
+def unwritable(problem: OSError | str) -> ConstatError:
+    """Say that nothing was written down."""
+    reason = problem if isinstance(problem, str) else problem.strerror or type(problem).__name__
+    message = f"the log of decisions cannot be written: {reason}"
+    note = "what is not written down is not given out; the log is as it was"
+    return ConstatError([Diagnostic("C0750", message, note=note)])
+
+
+@contextlib.contextmanager
+def locked(folder: Path, mode: int = 0o600) -> Iterator[LockedLog]:
+    """Hold the log for writing; an `OSError` becomes the diagnostic that nothing was written."""
+    try:
+        readable_folder(folder, mode)
+        descriptor = os.open(folder / LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as problem:
+        raise unwritable(problem) from problem
+    try:
+        _wait(descriptor, shared=False)
+        _give_rights(folder, descriptor, mode)
+        yield LockedLog(folder, descriptor, mode)
+    except OSError as problem:
+        raise unwritable(problem) from problem
+    finally:
+        os.close(descriptor)
+
+
+@contextlib.contextmanager
+def reading(folder: Path) -> Iterator[Path | None]:
+    """Give the file while nobody writes; `None` where no log was begun."""
+    path = folder / LOG_NAME
+    try:
+        descriptor = os.open(folder / LOCK_NAME, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        yield path if path.exists() else None
+        return
+    except OSError as problem:
+        raise unreadable(problem) from problem
+    try:
+        _wait(descriptor, shared=True)
+        if not path.exists():
+            if os.fstat(descriptor).st_size:
+                raise damaged("the file is missing, although it was begun")
+            yield None
+            return
+        yield path
+    except OSError as problem:
+        raise unreadable(problem) from problem
+    finally:
+        os.close(descriptor)
+
+
+def readable_folder(folder: Path, mode: int) -> None:
+    """Create a folder that whoever may read the files in it may enter; give it that right."""
+    folder.mkdir(parents=True, exist_ok=True)
+    entering = (mode & 0o444) >> 2  # who reads a file has to get through its folder
+    rights = stat.S_IMODE(folder.stat().st_mode)
+    if rights | (mode & 0o444) | entering != rights:
+        folder.chmod(rights | (mode & 0o444) | entering)
+
+
+def _give_rights(folder: Path, lock: int, mode: int) -> None:
+    """Give what was written under another setting the rights of this one; the lock comes last."""
+    if stat.S_IMODE(os.fstat(lock).st_mode) == mode:
+        return
+    for file in folder.rglob("*"):
+        if file.is_dir():
+            readable_folder(file, mode)
+        elif file.name != LOCK_NAME and not file.is_symlink():
+            file.chmod(mode)
+    os.fchmod(lock, mode)
+
+
+def unreadable(problem: OSError) -> ConstatError:
+    """Say that the log cannot be read."""
+    reason = problem.strerror or type(problem).__name__
+    return ConstatError([Diagnostic("C0754", f"the log of decisions cannot be read: {reason}")])
+
+
+def _wait(descriptor: int, *, shared: bool) -> None:
+    if not lock_within(descriptor, _WAIT_SECONDS, shared=shared):
+        message = "another program holds the log of decisions"
+        note = "what is not written down is not given out"
+        raise ConstatError([Diagnostic("C0751", message, note=note)])
+
+
+class LockedLog:
+    """The log while its lock is held."""
+
+    def __init__(self, folder: Path, lock: int, mode: int) -> None:
+        self.folder = folder
+        self._mode = mode
+        self.path = folder / LOG_NAME
+        self._lock = lock
+
+    def add(self, drafts: Sequence[Draft], now: str) -> list[Entry]:
+        """Put entries on the disk, all or none; begins the log where there is none."""
+        last = self.last(now)
+        entries = []
+        for draft in drafts:
+            try:
+                last = entry_after(last, draft, now)
+            except EntryError as problem:
+                raise unwritable(f"the entry cannot be written, {problem}") from None
+            entries.append(last)
+        self._write(b"".join(entry.line() for entry in entries))
+        return entries
+
+    def last(self, now: str) -> Entry:
+        """Give the last entry; begins the log, or moves a torn line aside, where it has to."""
+        if not self.path.exists():
+            return self._begin(now)
+        self._sign_in()
+        tail = self._tail()
+        whole = tail[: tail.rfind(b"\n") + 1]
+        if not whole:
+            raise damaged("it ends in something that is no entry")
+        line = whole[whole.rfind(b"\n", 0, -1) + 1 :]
+        try:
+            last = read_entry(line)
+        except EntryError as problem:
+            raise damaged(f"its last entry cannot be read, {problem}") from None
+        return self._repaired(last, tail[len(whole) :], now) if len(whole) < len(tail) else last
+
+    def replace(self, lines: Iterator[bytes]) -> None:
+        """Write the whole log anew."""
+        with replaced(self.path, self._mode) as stream:
+            stream.writelines(lines)
+
+    def _begin(self, now: str) -> Entry:
+        if os.fstat(self._lock).st_size:
+            raise damaged("the file is missing, although it was begun")
+        first = entry_after(None, Draft(BEGIN, {"log": os.urandom(16).hex()}), now)
+        with replaced(self.path, self._mode) as stream:
+            stream.write(first.line())
+        self._sign_in()
+        return first
+
+    def _sign_in(self) -> None:
+        """Note in the lock that the log was begun, so that its absence is noticed."""
+        if not os.fstat(self._lock).st_size:
+            os.pwrite(self._lock, b"begun\n", 0)
+            os.fsync(self._lock)
+
+    def _tail(self) -> bytes:
+        """Read the end of the file, in which a last whole line and a torn one have room."""
+        with self.path.open("rb") as stream:
+            size = stream.seek(0, os.SEEK_END)
+            start = max(0, size - 2 * MOST_LINE_BYTES)
+            stream.seek(start)
+            tail = stream.read()
+        # What begins in the middle of a line begins with the next one.
+        return tail if not start else tail[tail.find(b"\n") + 1 :]
+
+    def _repaired(self, last: Entry, torn: bytes, now: str) -> Entry:
+        """Move a torn line aside, and write down that it was."""
+        name = f"torn-{last.sequence + 1}-{hashlib.sha256(torn).hexdigest()[:12]}"
+        with replaced(self.folder / name, self._mode) as stream:
+            stream.write(torn)
+        body = {
+            "bytes": len(torn),
+            "file": name,
+            "sha256": hashlib.sha256(torn).hexdigest(),
+        }
+        entry = entry_after(last, Draft(REPAIR, body), now)
+        size = self.path.stat().st_size - len(torn)
+        with replaced(self.path, self._mode) as stream, self.path.open("rb") as old:
+            # At every moment the torn bytes or the entry about them are in the log.
+            shutil.copyfileobj(old, stream)
+            stream.seek(size)
+            stream.truncate()
+            stream.write(entry.line())
+        return entry
+
+    def _write(self, content: bytes) -> None:
+        descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
+        try:
+            size = os.fstat(descriptor).st_size
+            try:
+                _write_all(descriptor, content)
+                os.fsync(descriptor)
+            except BaseException:
+                # Half an entry, or one nobody was told of, must not be taken for a decision.
+                with contextlib.suppress(OSError):
+                    os.ftruncate(descriptor, size)
+                    os.fsync(descriptor)
+                raise
+        finally:
+            os.close(descriptor)
+
+
+def _write_all(descriptor: int, content: bytes) -> None:
+    left = memoryview(content)
+    while left:
+        left = left[os.write(descriptor, left) :]
+
+
+MOST_PROBLEMS: Final = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """The state of a log at some time, kept where the log's keeper cannot change it."""
+
+    log: str
+    sequence: int
+    hash: str
+    time: str
+
+
+@dataclass(frozen=True, slots=True)
+class LogReport:
+    """What became of a log. `log` is the id that it began with; `hash` that of its last entry."""
+
+    problems: tuple[str, ...]
+    entries: int
+    decisions: int
+    expired: int
+    held: int
+    log: str
+    hash: str
+    time: str
+    repairs: int = 0
+
+    @property
+    def whole(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.problems
+
+    @property
+    def anchor(self) -> Anchor:
+        """Give the head, to be signed and kept elsewhere."""
+        return Anchor(self.log, self.entries - 1, self.hash, self.time)
+
+
+@dataclass(slots=True)
+class _Checking:
+    """One pass over one log."""
+
+    anchor: Anchor | None
+    problems: list[str] = field(default_factory=list)
+    last: Entry | None = None
+    lost: bool = False
+    log: str = ""
+    count: int = 0
+    decisions: int = 0
+    repairs: int = 0
+    holds: dict[int, set[str]] = field(default_factory=dict)
+    gone: dict[int, Entry] = field(default_factory=dict)
+    keeping: dict[int, str | None] = field(default_factory=dict)
+    expired: int = 0
+    anchored: bool = False
+
+    def take(self, line: bytes) -> None:
+        """Take the next line."""
+        place = f"entry {self.count}"
+        self.count += 1
+        if not line.endswith(b"\n"):
+            self.complain(f"{place}: the last line is torn; the next entry moves it aside")
+            return
+        try:
+            entry = read_entry(line)
+        except EntryError as problem:
+            self.complain(f"{place}: {problem}")
+            self.lost = True
+            return
+        self._chained(entry, place)
+        self._meant(entry, place)
+        self.last, self.lost = entry, False
+
+    def _chained(self, entry: Entry, place: str) -> None:
+        previous = NOTHING if self.last is None else self.last.hash
+        if entry.sequence != self.count - 1:
+            self.complain(f"{place}: it has the number {entry.sequence}")
+        elif entry.previous != previous and not self.lost:
+            self.complain(f"{place}: it does not follow the entry before it")
+        if self.last is not None and entry.time < self.last.time:
+            self.complain(f"{place}: it is older than the entry before it")
+        if (entry.kind == BEGIN) != (self.count == 1):
+            self.complain(f"{place}: a log begins once, with its first entry")
+        if entry.body is None and entry.kind != DECISION:
+            self.complain(f"{place}: only the body of a decision may be missing")
+        anchor = self.anchor
+        if anchor is not None and entry.sequence == anchor.sequence:
+            self.anchored = True
+            if entry.hash != anchor.hash:
+                self.complain(f"{place}: it is not the one of the anchor")
+
+    def _meant(self, entry: Entry, place: str) -> None:
+        if entry.kind == BEGIN and entry.body is not None:
+            self.log = str(entry.body["log"])
+        elif entry.kind == DECISION:
+            self.decisions += 1
+            self.keeping[entry.sequence] = entry.until
+            if entry.body is None:
+                self.gone[entry.sequence] = entry
+        elif entry.kind in {HOLD, RELEASE} and entry.body is not None:
+            self._held(entry, str(entry.body["matter"]), place)
+        elif entry.kind == EXPIRE:
+            self._expire(entry, place)
+        elif entry.kind == REPAIR:
+            self.repairs += 1
+
+    def _held(self, entry: Entry, matter: str, place: str) -> None:
+        for target in entry.targets:
+            matters = self.holds.setdefault(target, set())
+            if target not in self.keeping or (matter in matters) == (entry.kind == HOLD):
+                self.complain(f"{place}: entry {target} cannot be held or released so")
+            elif entry.kind == HOLD:
+                matters.add(matter)
+            else:
+                matters.discard(matter)
+
+    def _expire(self, entry: Entry, place: str) -> None:
+        for target in entry.targets:
+            until = self.keeping.get(target)
+            if until is None or until > entry.time:
+                self.complain(f"{place}: entry {target} was expired before its time")
+            elif self.holds.get(target):
+                self.complain(f"{place}: entry {target} was expired under hold")
+            elif self.gone.pop(target, None) is None:
+                self.complain(f"{place}: entry {target} has not expired, or twice")
+            self.expired += 1
+
+    def finish(self) -> LogReport:
+        """Say what is wrong at the end."""
+        for sequence in self.gone:
+            self.complain(f"entry {sequence}: its body is missing and nothing says why")
+        anchor = self.anchor
+        if anchor is not None and anchor.log != self.log:
+            self.complain("the anchor is of another log")
+        elif anchor is not None and not self.anchored:
+            self.complain(f"the log is cut off before entry {anchor.sequence} of the anchor")
+        last = self.last
+        return LogReport(
+            problems=tuple(self.problems),
+            entries=self.count,
+            decisions=self.decisions,
+            expired=self.expired,
+            held=sum(bool(matters) for matters in self.holds.values()),
+            log=self.log,
+            hash=NOTHING if last is None else last.hash,
+            time="" if last is None else last.time,
+            repairs=self.repairs,
+        )
+
+    def complain(self, problem: str) -> None:
+        """Note what is wrong."""
+        if len(self.problems) < MOST_PROBLEMS:
+            self.problems.append(problem)
+
+
+def check_log(lines: Iterable[bytes], anchor: Anchor | None = None) -> LogReport:
+    """Check the lines of a log, each with its end."""
+    checking = _Checking(anchor)
+    for line in lines:
+        checking.take(line)
+    if not checking.count:
+        checking.complain("the log is empty")
+    return checking.finish()
+
+
+def lines_of(path: Path) -> Iterator[bytes]:
+    """Read the lines of a file; one that is too long comes in pieces, which are no entries."""
+    with path.open("rb") as stream:
+        while line := stream.readline(MOST_LINE_BYTES + 1):
+            yield line
+
 
 CERTIFICATES: Final = "certificates"
 # So many numbers fit on a line, whatever they are.

@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.store import clock
-from constat.store.locking import lock_within, locked_file
-from constat.store.state_file import Form, StateFile
+from constat.store.state_file import Form, StateFile, lock_within, locked_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

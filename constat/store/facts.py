@@ -1,13 +1,8 @@
-"""Facts that people state: kept for good, with author and time, never overwritten.
-
-In: facts as canonical texts. Out: `StoredFact` values. Invariants: what `add` or `retract` has
-returned survives a crash of the program and of the machine (write-ahead log, full synchronisation);
-nothing is ever deleted, a retraction is written beside the fact. Two programs may write at once.
-Example: `FactStore(folder).add("tier", ("C009", "gold"), "alice")`.
-"""
+"""Facts that people state: kept for good, with author, time and words, never overwritten."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sqlite3
 from contextlib import contextmanager
@@ -16,17 +11,118 @@ from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.store import clock
+from constat.store.drafts import unprintable, unshowable
 from constat.store.state_file import Form, NotOursError, StateFile
-from constat.store.told import Told, check_told, keep_told, read_told
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-FILE_NAME: Final = "facts.sqlite"
+LONGEST_TEXT: Final = 100_000
 _LONGEST_NAME: Final = 200
+_SCHEMA: Final = (
+    "CREATE TABLE IF NOT EXISTS told_texts (hash TEXT PRIMARY KEY, text TEXT NOT NULL)",
+    """CREATE TABLE IF NOT EXISTS told (
+    fact INTEGER PRIMARY KEY REFERENCES facts (id),
+    hash TEXT NOT NULL REFERENCES told_texts (hash),
+    first INTEGER NOT NULL,
+    behind INTEGER NOT NULL,
+    tool TEXT NOT NULL,
+    prompt TEXT NOT NULL,
+    response TEXT NOT NULL
+)""",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Words that say a fact: bytes `start` to `end` of `text` in UTF-8.
+
+    `tool` names what found the fact in them, a model with the hashes of prompt and response; it is
+    empty where the person wrote the fact. The word is the person's in any case.
+    """
+
+    text: str
+    start: int
+    end: int
+    tool: str = ""
+    prompt: str = ""
+    response: str = ""
+
+    @property
+    def hash(self) -> str:
+        """The hash of the whole text."""
+        return "sha256:" + hashlib.sha256(self.text.encode()).hexdigest()
+
+    @property
+    def words(self) -> str:
+        """The words themselves."""
+        return self.text.encode()[self.start : self.end].decode(errors="replace")
+
+
+def check_told_text(text: str) -> None:
+    """Raise `ConstatError` where a text cannot be kept."""
+    problem = unshowable(text)
+    if not text.strip():
+        problem = "the text is empty"
+    elif len(text) > LONGEST_TEXT:
+        problem = f"the text is longer than {LONGEST_TEXT:,} characters"
+    if problem:
+        hint = "tell it in plain words, in parts if need be"
+        raise ConstatError([Diagnostic("C0888", problem, note="nothing was kept", help=hint)])
+
+
+def check_told(told: Told) -> None:
+    """Raise `ConstatError` where words cannot be kept."""
+    check_told_text(told.text)
+    names = (told.tool, told.prompt, told.response)
+    content = told.text.encode()
+    try:
+        placed = 0 <= told.start < told.end <= len(content)
+        content[told.start : told.end].decode()
+    except UnicodeDecodeError:
+        placed = False
+    named = all(len(one) <= _LONGEST_NAME and not unprintable(one) for one in names)
+    if not placed or not named:
+        message = "the words lie outside the text, or a name of what found them is none"
+        raise ConstatError([Diagnostic("C0888", message, note="nothing was kept")])
+
+
+def keep_told(connection: sqlite3.Connection, fact: int, told: Told) -> None:
+    """Keep the words of a fact; the first ones stay."""
+    for statement in _SCHEMA:
+        connection.execute(statement)
+    connection.execute("INSERT OR IGNORE INTO told_texts VALUES (?, ?)", (told.hash, told.text))
+    connection.execute(
+        "INSERT OR IGNORE INTO told VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (fact, told.hash, told.start, told.end, told.tool, told.prompt, told.response),
+    )
+
+
+def read_told(connection: sqlite3.Connection, facts: Sequence[int]) -> dict[int, Told]:
+    """Give the words of facts by their numbers; none in a file of before there were any."""
+    if not facts:
+        return {}
+    tables = "SELECT count(*) FROM sqlite_master WHERE name IN ('told', 'told_texts')"
+    if connection.execute(tables).fetchone()[0] != len(_SCHEMA):
+        return {}
+    found = connection.execute(
+        "SELECT t.fact, x.text, t.hash, t.first, t.behind, t.tool, t.prompt, t.response"
+        " FROM told t JOIN told_texts x ON x.hash = t.hash WHERE t.fact BETWEEN ? AND ?",
+        (min(facts), max(facts)),
+    )
+    told = {}
+    for fact, text, digest, start, end, *how in found:
+        one = Told(str(text), int(start), int(end), *map(str, how))
+        if one.hash != digest:
+            raise ValueError("the words of a fact in it are not those that were told")
+        told[int(fact)] = one
+    return told
+
+
+FILE_NAME: Final = "facts.sqlite"
 _LONGEST_ROW: Final = 4 << 20
-_SCHEMA: Final = """
+_FACTS_SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS facts (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     predicate TEXT NOT NULL,
@@ -41,7 +137,7 @@ CREATE TABLE IF NOT EXISTS facts (
 CREATE UNIQUE INDEX IF NOT EXISTS active ON facts (predicate, row, author)
     WHERE retracted_at IS NULL;
 """
-_FORM: Final = Form("store of facts", 0x434E5354, 1, tuple(_SCHEMA.split(";")))
+_FORM: Final = Form("store of facts", 0x434E5354, 1, tuple(_FACTS_SCHEMA.split(";")))
 _COLUMNS: Final = "id, predicate, row, author, note, added_at, retracted_at, retracted_by"
 
 
@@ -221,3 +317,25 @@ def _complaint(problem: Exception, what: str) -> Diagnostic:
         f"the file of stated facts, {FILE_NAME}, cannot be {what}: {reason}",
         note="nothing was changed or deleted",
     )
+
+
+# Reads only.
+
+
+class FactsAt(FactStore):
+    """The facts of a project at a time, spelled as a `Timestamp`."""
+
+    def __init__(self, folder: Path, moment: str) -> None:
+        super().__init__(folder)
+        self._moment = moment
+
+    def list(
+        self, predicate: str | None = None, *, history: bool = False
+    ) -> tuple[StoredFact, ...]:
+        """Give the facts that stood then; with `history` those that had been taken back, too."""
+        return tuple(
+            fact
+            for fact in super().list(predicate, history=True)
+            if fact.added_at <= self._moment
+            and (history or fact.retracted_at is None or fact.retracted_at > self._moment)
+        )

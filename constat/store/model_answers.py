@@ -1,31 +1,78 @@
-"""Replies of language models, which were paid for: kept at once, and served again.
-
-In: the exact request and reply with their hashes, what they cost, and which keys of which question
-a reply told about. Out: the same, by the hash of the request or by key. Invariants: a reply that
-`add` has taken survives the end of the program and of the machine; a reply that could not be used
-is kept for the books and never served; nothing here is an authority, so a file that is locked, full
-or damaged raises `ModelAnswerError` and costs a question, never an answer. Example:
-`store.add(PaidReply(...))`, then `store.find("sha256:...")` in the next program.
-Reference: https://www.sqlite.org/pragma.html#pragma_synchronous
-"""
+"""Replies of language models, which were paid for: kept at once, and served again."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
 import sqlite3
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
+from time import monotonic
 from typing import TYPE_CHECKING, Final
 
-from constat.store import opening
-from constat.store.state_file import Form, NotOursError, StateFile, transaction
+from constat.store import state_file
+from constat.store.clock import now
+from constat.store.state_file import Form, NotOursError, StateFile, locked_file, transaction
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
+
+FOLDER_NAME: Final = "in_flight"
+_DIGITS: Final = 32
+_MOST_NOTE: Final = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Flight:
+    """Whether a request is ours to send, after how many seconds of waiting for another program.
+
+    `left` is when a program sent the same that ended before its reply was kept; empty where none.
+    """
+
+    ours: bool
+    waited: float = 0.0
+    left: str = ""
+
+
+@contextmanager
+def in_flight(folder: Path, prompt: str, seconds: float) -> Iterator[Flight]:
+    """Have a request to oneself, once whoever has it is done; wait so many seconds at most."""
+    path = folder / FOLDER_NAME / prompt.rpartition(":")[2][:_DIGITS]
+    waited = 0.0
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = locked_file(path, 0.0)
+        if descriptor is None and seconds > 0:
+            started = monotonic()
+            descriptor = locked_file(path, seconds)
+            waited = monotonic() - started
+    except OSError:
+        # Such a folder keeps no reply either, which is said where one is kept.
+        yield Flight(ours=True)
+        return
+    if descriptor is None:
+        yield Flight(ours=False, waited=waited)
+        return
+    try:
+        yield Flight(ours=True, waited=waited, left=_signed(descriptor))
+    finally:
+        # Removed while it is locked: whoever waits for it finds that it is gone, and begins anew.
+        with suppress(OSError):
+            path.unlink()
+        os.close(descriptor)
+
+
+def _signed(descriptor: int) -> str:
+    """Write down when we begin; give when somebody began who did not come to an end."""
+    left = os.pread(descriptor, _MOST_NOTE, 0).decode("ascii", "replace")
+    with suppress(OSError):
+        os.pwrite(descriptor, now().encode(), 0)
+    return "".join(one for one in left if one.isprintable())
+
 
 FILE_NAME: Final = "model_answers.sqlite"
 _SCHEMA: Final = """
@@ -231,7 +278,7 @@ class ModelAnswers:
         with self._lock:
             connection, self._connection = self._connection, None
         if connection is not None:
-            opening.close_quietly(connection)
+            state_file.close_quietly(connection)
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection | None]:

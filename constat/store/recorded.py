@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
-from constat.store.answer_file import failures
+from constat.store.answers import failures
 from constat.store.state_file import Form, StateFile
 
 if TYPE_CHECKING:

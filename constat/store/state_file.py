@@ -1,27 +1,145 @@
-"""A file of SQLite in the state folder: opened, created, locked and refused in one way.
-
-In: a path, and the form that the file has to have. Out: connections. Invariants: a write is whole
-or has not happened, and is on the disk when the block ends; writers wait for each other, so long
-and no longer; a reader sees one state and creates nothing, also where nobody can write; a file of
-another program, or of another version, is refused and never changed. Example:
-`with StateFile(path, FORM).writing() as connection: connection.execute(...)`.
-Reference: https://www.sqlite.org/wal.html
-"""
+"""Files of SQLite in the state folder: opened, created, locked and refused in one way."""
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import os
 import sqlite3
+import stat
+import time
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from constat.store import opening
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+
+# The lock ends with the descriptor, also when the program dies.
+
+_PAUSE_SECONDS: Final = 0.02
+
+
+def lock_within(descriptor: int, seconds: float, *, shared: bool) -> bool:
+    """Take the lock; `False` where others hold it for longer than so many seconds."""
+    kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
+    until = time.monotonic() + seconds
+    while True:
+        try:
+            fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > until:
+                return False
+            time.sleep(_PAUSE_SECONDS)
+        else:
+            return True
+
+
+def locked_file(path: Path, seconds: float, *, shared: bool = False) -> int | None:
+    """Open and lock the file that has this name, which another program may remove meanwhile."""
+    until = time.monotonic() + seconds
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        try:
+            if not lock_within(descriptor, max(until - time.monotonic(), 0.0), shared=shared):
+                os.close(descriptor)
+                return None
+            if _is_named(path, descriptor):
+                return descriptor
+        except BaseException:
+            os.close(descriptor)
+            raise
+        os.close(descriptor)
+
+
+def _is_named(path: Path, descriptor: int) -> bool:
+    try:
+        return os.path.samestat(path.stat(), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False
+
+
+# One statement, so that all three are of one moment: another program may be creating the file.
+_IDENTITY: Final = (
+    "SELECT (SELECT count(*) = 0 FROM sqlite_master), application_id, user_version"
+    " FROM pragma_application_id, pragma_user_version"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Whose file it is: `empty` where it holds no table, and the two numbers of its header."""
+
+    empty: bool
+    application: int
+    version: int
+
+    @property
+    def blank(self) -> bool:
+        """Whether nobody has written anything into it."""
+        return self.empty and not self.application and not self.version
+
+
+def identity(connection: sqlite3.Connection) -> Identity:
+    """Read whose file it is."""
+    empty, application, version = connection.execute(_IDENTITY).fetchone()
+    return Identity(bool(empty), int(application), int(version))
+
+
+def make_private(path: Path) -> None:
+    """Make an empty file for its owner alone, unless there is one.
+
+    Neither file is opened: closing any descriptor of a file drops the locks that SQLite has on it
+    for all connections of this process (https://www.sqlite.org/howtocorrupt.html, 2.2).
+    """
+    try:
+        os.mknod(path, 0o600 | stat.S_IFREG)
+    except FileExistsError:
+        return
+    except (OSError, AttributeError):
+        # Not every system lets everybody make a file without opening it.
+        with contextlib.suppress(FileExistsError):
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+
+
+def opened(
+    connect: Callable[[], sqlite3.Connection],
+    prepare: Callable[[sqlite3.Connection], object],
+    seconds: float,
+) -> sqlite3.Connection:
+    """Connect and prepare; begin again for so many seconds while another program is in the way.
+
+    Turning to a write-ahead log is why: it gives up at once, whatever the connection's own time.
+    """
+    until = time.monotonic() + seconds
+    while True:
+        try:
+            return _prepared(connect(), prepare)
+        except sqlite3.OperationalError as problem:
+            code = getattr(problem, "sqlite_errorcode", 0) & 0xFF
+            if code != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+            time.sleep(_PAUSE_SECONDS)
+
+
+def close_quietly(connection: sqlite3.Connection) -> None:
+    """Close; what was committed is kept, whatever closing says."""
+    with contextlib.suppress(sqlite3.Error):
+        connection.close()
+
+
+def _prepared(
+    connection: sqlite3.Connection, prepare: Callable[[sqlite3.Connection], object]
+) -> sqlite3.Connection:
+    try:
+        prepare(connection)
+    except BaseException:
+        close_quietly(connection)
+        raise
+    return connection
+
 
 WAIT_SECONDS: Final = 10.0
 
@@ -45,7 +163,7 @@ class Form:
 
     def is_ours(self, connection: sqlite3.Connection) -> bool:
         """Tell a file of this form from an empty one; raise `NotOursError` for any other."""
-        found = opening.identity(connection)
+        found = identity(connection)
         if found.application == self.application and found.version == self.version:
             return True
         if found.application == self.application:
@@ -84,7 +202,7 @@ class StateFile:
         """Open for writing, for whoever closes it; `shared` by several threads in turn."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         if self._form.private:
-            opening.make_private(self.path)
+            make_private(self.path)
         return self._connected("?mode=rwc", self._form.prepare, shared=shared)
 
     @contextmanager
@@ -122,7 +240,7 @@ class StateFile:
             isolation_level=None,
             check_same_thread=not shared,
         )
-        return opening.opened(connect, prepare, WAIT_SECONDS)
+        return opened(connect, prepare, WAIT_SECONDS)
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from constat.store.tables_format import (
+from constat.store.table_forms import (
     FIXED,
     Column,
     Table,

@@ -8,8 +8,14 @@ read. Invariant: reading what was printed gives what was printed. The stages: `l
 
 from __future__ import annotations
 
-from constat.syntax.annotations import Annotated, Annotations, read_annotations
-from constat.syntax.attribute_places import AttributePlace, attribute_places
+from constat.syntax.annotations import (
+    Annotated,
+    Annotations,
+    AttributePlace,
+    attribute_places,
+    read_annotations,
+)
+from constat.syntax.cursor import Mode
 from constat.syntax.goals import parse_fact, parse_goal
 from constat.syntax.loading import (
     LoadedRun,
@@ -20,19 +26,16 @@ from constat.syntax.loading import (
     prelude_text,
 )
 from constat.syntax.mistakes.refusals import exit_code
-from constat.syntax.modes import Mode
 from constat.syntax.printing import (
+    missing_note,
     print_atom,
+    print_column,
     print_literal,
+    print_program,
     print_row,
     print_rule,
-    print_term,
-)
-from constat.syntax.program_printing import (
-    missing_note,
-    print_column,
-    print_program,
     print_signature,
+    print_term,
 )
 from constat.syntax.surface import Port, Pragma
 

@@ -1,22 +1,50 @@
-"""What the annotations and pragmas of one text say, with their places.
-
-In: a text that has been read without errors. Out: for each item its attributes, and the pragmas.
-Invariant: nothing is merged: two `.output` of one predicate are two items here, while a program
-keeps what both say as one. Example: the item of `@[expect(proved = "p(1)")] .output p` is `p`
-with the attribute `expect.proved`.
-"""
+"""Where attributes stand in a text, and what they and the pragmas say."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from constat.syntax.lexer import lex
 from constat.syntax.parser import parse_file
 from constat.syntax.surface import Declaration, Port, RuleText
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from constat.diagnostics import Span
     from constat.syntax.surface import Attribute, Notes, Pragma, SurfaceItem
+
+# Tokens alone are looked at, so nothing is resolved.
+
+
+@dataclass(frozen=True, slots=True)
+class AttributePlace:
+    """An attribute as it is spelled; `in_body` where it stands behind `:-`."""
+
+    spelling: str
+    in_body: bool
+    span: Span
+
+
+def attribute_places(text: str, source_name: str) -> Iterator[AttributePlace]:
+    """Yield every attribute of a text, in order."""
+    tokens = lex(text, source_name, [])
+    inside: set[int] = set()
+    for place, kind in enumerate(tokens.kinds):
+        closer = tokens.closer(place) if kind in {"@[", "@!["} else None
+        if closer is None:
+            continue
+        before = place - 1
+        in_body = place > 0 and (tokens.kinds[before] == ":-" or before in inside)
+        if in_body:
+            inside.add(closer)
+        spelling = tokens.text[tokens.starts[place] : tokens.ends[closer]]
+        yield AttributePlace(spelling, in_body, tokens.span(place, closer))
+
+
+# Nothing is merged: two `.output` of one predicate are two items here, while a program keeps what
+# both say as one.
 
 
 @dataclass(frozen=True, slots=True)

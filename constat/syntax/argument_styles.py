@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 
 from constat.diagnostics import Diagnostic
 from constat.logic import Predicate
+from constat.syntax.cursor import Mode
 from constat.syntax.lexer import lex
 from constat.syntax.lowering import lower
 from constat.syntax.mistakes import goals
-from constat.syntax.modes import Mode
 from constat.syntax.parser import Parser
 from constat.syntax.printing import is_wide, print_rule_as
 from constat.syntax.surface import Declaration, RuleText
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from constat.diagnostics import Span
+    from constat.syntax.lexer import Tokens
     from constat.syntax.printing import Predicates
     from constat.syntax.surface import Notes, SignedAtom, SurfaceItem
-    from constat.syntax.tokens import Tokens
 
 _VARIABLE = re.compile(r"\?[A-Za-z]\w*|\b_\w*", re.ASCII)
 

@@ -1,21 +1,15 @@
-"""Read atoms, literals and bodies.
-
-In: a cursor before a literal. Out: surface literals; a body is alternatives of conjunctions.
-Invariant: groups are read on an explicit stack, like brackets in terms. A missing comma is
-reported and read past; a missing dot ends the body.
-"""
+"""Read atoms, literals and bodies."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Final, assert_never
 
 from constat.diagnostics import Span
 from constat.logic import NIL, Constant, Kind
 from constat.syntax.cursor import ResyncError
-from constat.syntax.denial import TRUTHS, denial, denied_choice
 from constat.syntax.mistakes import structure
-from constat.syntax.operators import INFIX, PREFIX_WORDS
 from constat.syntax.surface import Choice, Compared, SignedAtom, SurfaceLiteral, SurfaceTerm
 from constat.syntax.terms import TermParser
 from constat.syntax.words import (
@@ -24,8 +18,46 @@ from constat.syntax.words import (
     COMPARISON_SIGNS,
     CONNECTIVE_HABITS,
     CONSTRAINT_WORDS,
+    INFIX,
     NEGATIONS,
+    PREFIX_WORDS,
 )
+
+# `!` is left at atoms only, so what follows knows nothing of denied groups.
+
+TRUTHS: Final = frozenset({"true", "false"})
+_OPPOSITES: Final = MappingProxyType(
+    {"=": "!=", "<": ">=", ">": "<=", "match": "!match", "contains": "!contains"}
+)
+_DENIED: Final = MappingProxyType({**_OPPOSITES, **{b: a for a, b in _OPPOSITES.items()}})
+
+
+def denial(literal: SurfaceLiteral) -> SurfaceLiteral:
+    """Give the opposite of one literal; groups nest as deep as the parser allows, 200 levels."""
+    match literal:
+        case SignedAtom(negative=negative):
+            return replace(literal, negative=not negative)
+        case Compared(operator=operator):
+            return replace(literal, operator=_DENIED[operator])
+        case Choice(branches=branches, span=span):
+            return Choice((denied_choice(branches, span),), span)
+        case _:
+            assert_never(literal)
+
+
+def denied_choice(
+    branches: tuple[tuple[SurfaceLiteral, ...], ...], span: Span
+) -> tuple[SurfaceLiteral, ...]:
+    """Give the conjunction that denies alternatives: in each branch one literal fails."""
+    denied = []
+    for branch in branches:
+        opposites = tuple((denial(literal),) for literal in branch)
+        denied.append(opposites[0][0] if len(opposites) == 1 else Choice(opposites, span))
+    return tuple(denied)
+
+
+# Groups are read on an explicit stack, like brackets in terms. A missing comma is reported and
+# read past; a missing dot ends the body.
 
 Branches = list[list[SurfaceLiteral]]
 Name = tuple[str, Span]

@@ -1,14 +1,10 @@
-"""Read goals and facts as people type them on the command line.
-
-In: a text such as `is_vip(C001)` and a program whose columns have kinds. Out: an atom with typed
-constants. Invariant: a bare token is a constant of its column, never a variable: variables begin
-with `?` or `_`. Named columns may stand in any order, and those left out are free. Examples:
-`is_vip(?c)`, `is_vip(customer = C001)`, `hired(2024-01-01, "J. Doe")`.
-"""
+"""Read goals and facts as people type them on the command line."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
 from typing import Final, NoReturn
@@ -31,8 +27,329 @@ from constat.logic import (
     quoted,
     read_as,
 )
-from constat.syntax.goal_tokens import Argument, GoalScanner
-from constat.syntax.mistakes import goals
+from constat.syntax.cursor import read_text
+from constat.syntax.lexer import Tokens
+from constat.syntax.mistakes import goals, records, spelling
+
+# The text is short enough and holds no character that no text may hold; `position` never passes
+# its end.
+
+MAX_LENGTH: Final = 100_000
+TEXT: Final = re.compile(r'"[^"\\\n\r]*(?:\\[^\n\r][^"\\\n\r]*)*"')
+VARIABLE: Final = re.compile(r"(?:\?[A-Za-z]|_[0-9]*[A-Za-z])[A-Za-z0-9_]*\Z")
+_BLANK: Final = re.compile(r"\s*")
+_SINGLE: Final = re.compile(r"'[^'\n\r]*'")
+
+
+class GoalText:
+    """A position in the text of a goal."""
+
+    def __init__(self, text: str, source: str, diagnostics: list[Diagnostic]) -> None:
+        self.text = text
+        self.tokens = Tokens(text, source)
+        self.diagnostics = diagnostics
+        self.position = 0
+        self._refuse_characters()
+
+    def whole(self) -> Span:
+        """The span of the goal."""
+        return self.tokens.stretch(0, len(self.text))
+
+    def here(self, length: int = 1) -> Span:
+        """The span of the next characters."""
+        return self.tokens.stretch(self.position, min(self.position + length, len(self.text)))
+
+    def fail(self, diagnostic: Diagnostic) -> NoReturn:
+        """Give up with one more mistake."""
+        raise ConstatError([*self.diagnostics, diagnostic])
+
+    def _refuse_characters(self) -> None:
+        if len(self.text) > MAX_LENGTH:
+            self.fail(goals.too_long(self.tokens.stretch(0, 1), MAX_LENGTH))
+        place = self.text.find("\0")
+        if place >= 0:
+            self.fail(spelling.nul_character(self.tokens.stretch(place, place + 1)))
+        try:
+            self.text.encode()
+        except UnicodeEncodeError as error:
+            self.fail(spelling.half_surrogate(self.tokens.stretch(error.start, error.start + 1)))
+
+    def skip_blank(self) -> None:
+        """Step over blanks."""
+        found = _BLANK.match(self.text, self.position)
+        self.position = found.end() if found else self.position
+
+    def quoted_text(self) -> str | None:
+        """Read a text in quotes; nothing where none begins."""
+        found = TEXT.match(self.text, self.position)
+        if found is None:
+            return None
+        start, self.position = self.position, found.end()
+        text, wrong = read_text(found.group())
+        if wrong is not None:
+            span = self.tokens.stretch(start, found.end())
+            self.diagnostics.append(spelling.bad_escape(span, wrong))
+        return text
+
+    def refuse_quotes(self) -> None:
+        """Refuse a text in single quotes, and one without its end."""
+        start = self.position
+        single = _SINGLE.match(self.text, start)
+        if single is not None:
+            span = self.tokens.stretch(start, single.end())
+            self.fail(spelling.single_quotes(span, single.group()[1:-1]))
+        if self.text.startswith('"', start):
+            self.fail(spelling.open_text(self.tokens.stretch(start, len(self.text))))
+
+
+# Brackets are counted, never recursed into; whether the fields are those of a type is not looked
+# at.
+
+_PIECE: Final = re.compile(r"""\s+|\$[A-Za-z_][A-Za-z0-9_]*|[\[\](),]|[^\s\[\](),"']+""", re.ASCII)
+_CLOSERS: Final = frozenset("])")
+
+
+class StructureScanner(GoalText):
+    """The part of the scanner that reads structures."""
+
+    def begins_structure(self) -> bool:
+        """Whether a structure begins here."""
+        return self.text.startswith(("[", "$"), self.position)
+
+    def structure(self) -> str:
+        """Step over a structure, and give its text."""
+        parts: list[str] = []
+        closers: list[str] = []
+        before = ""
+        while True:
+            text = self.quoted_text()
+            parts.append(self._piece(closers, before) if text is None else quoted(text))
+            before = before if parts[-1].isspace() else parts[-1]
+            if not closers and not self._opens_fields(before):
+                return "".join(parts)
+
+    def _piece(self, closers: list[str], before: str) -> str:
+        """Step over blanks, a bracket, a constructor, a comma or a bare value."""
+        start = self.position
+        found = _PIECE.match(self.text, start)
+        if found is None:
+            self.refuse_quotes()
+            if self.text.startswith("'", start):
+                reason = "a text with a single quote needs quotes"
+                self.fail(goals.malformed(self.here(), reason, "write it in double quotes"))
+            missing = closers[-1] if closers else "]"
+            reason = f"`{missing}` is missing at the end of this structure"
+            self.fail(goals.malformed(self.here(), reason, f"write `{missing}`"))
+        piece = found[0]
+        self._refuse_gap(piece, before)
+        if piece == "[":
+            closers.append("]")
+        elif piece == "(":
+            self._open_fields(closers, before)
+        elif piece in _CLOSERS:
+            self._close(piece, closers)
+        self.position = found.end()
+        self._refuse_variable(piece, start)
+        return piece
+
+    def _refuse_gap(self, piece: str, before: str) -> None:
+        """Refuse a field without a value; `""` is the empty text."""
+        ends = piece == "," or piece in _CLOSERS
+        if ends and (before == "," or (piece == "," and before in {"[", "("})):
+            reason = f"a field is missing before `{piece}`"
+            self.fail(goals.malformed(self.here(), reason, 'write it; `""` is an empty text'))
+
+    def _opens_fields(self, piece: str) -> bool:
+        """Whether fields follow a constructor."""
+        place = self.position
+        while place < len(self.text) and self.text[place].isspace():
+            place += 1
+        return piece[0] == "$" and self.text.startswith("(", place)
+
+    def _open_fields(self, closers: list[str], before: str) -> None:
+        if not before.startswith("$"):
+            reason = "a function cannot stand in a goal"
+            edit = "write its value, or quotes around a text with a bracket"
+            self.fail(goals.malformed(self.here(), reason, edit))
+        closers.append(")")
+
+    def _close(self, piece: str, closers: list[str]) -> None:
+        if closers[-1] != piece:
+            reason = f"`{closers[-1]}` is missing before `{piece}`"
+            self.fail(goals.malformed(self.here(), reason, f"write `{closers[-1]}` here"))
+        closers.pop()
+
+    def _refuse_variable(self, piece: str, start: int) -> None:
+        if piece in {"_", "?"} or VARIABLE.match(piece):
+            span = self.tokens.stretch(start, self.position)
+            self.fail(records.open_structure(span, piece))
+
+
+# Reading is linear in the text and bounded in its length; an argument is a variable, a quoted text
+# or a bare token up to a comma, bracket or blank, or a structure up to the end of its brackets.
+
+# The atom alone is another question: whoever is told to drop the `!` has a "yes" for a "no".
+_DERIVED: Final = (
+    "derive what is not so, and ask for that: `not_so(?x) :- all(?x), !p(?x).`, then `not_so(A)`"
+)
+_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_NAMED: Final = re.compile(r"([A-Za-z][A-Za-z0-9_]*)\s*=(?!=)\s*")
+_TOKEN: Final = re.compile(r"""[^\s,()"']+""")
+
+IsText = Callable[[int, str], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """One argument; `name` is a column's or empty.
+
+    `form` is `variable`, `wild`, `text`, `token` or `structure`.
+    """
+
+    form: str
+    text: str
+    span: Span
+    name: str = ""
+
+
+class GoalScanner(StructureScanner):
+    """Cuts the text of a goal."""
+
+    def __init__(self, text: str, source: str, diagnostics: list[Diagnostic]) -> None:
+        super().__init__(text, source, diagnostics)
+        self.variables: set[str] = set()
+
+    def predicate(self) -> tuple[str, Span]:
+        """Read the name and the opening bracket."""
+        self.skip_blank()
+        start = self.position
+        found = _NAME.match(self.text, start)
+        if found is None:
+            self._no_predicate()
+        name, self.position = found.group(), found.end()
+        span = self.tokens.stretch(start, self.position)
+        self.skip_blank()
+        if not self.text.startswith("(", self.position):
+            edit = f"write `{spelling.shown(name)}(...)`"
+            if name == "not":
+                edit = _DERIVED
+            self.fail(goals.malformed(self.here(), "`(` is missing behind the predicate", edit))
+        self.position += 1
+        return name, span
+
+    def _no_predicate(self) -> NoReturn:
+        if self.position >= len(self.text):
+            self.fail(
+                goals.malformed(
+                    self.here(), "the goal is empty", "write, for example, `is_vip(C001)`"
+                )
+            )
+        if self.text.startswith(("!", "\\+", "~"), self.position):
+            edit = _DERIVED
+            self.fail(goals.malformed(self.here(), "a goal is not negated", edit))
+        edit = "write the predicate first: `is_vip(C001)`"
+        self.fail(goals.malformed(self.here(), "a goal begins with a predicate", edit))
+
+    def arguments(self, is_text: IsText) -> list[Argument]:
+        """Read the arguments, the closing bracket and what may follow it.
+
+        `is_text` tells the columns of texts, by place and name: there `[a` and `$5` are values.
+        """
+        found: list[Argument] = []
+        self.skip_blank()
+        if self.text.startswith(")", self.position):
+            self.position += 1
+        else:
+            found.append(self._argument(0, is_text))
+            while self._comma():
+                found.append(self._argument(len(found), is_text))
+        self._end()
+        return found
+
+    def _comma(self) -> bool:
+        self.skip_blank()
+        if self.text.startswith(",", self.position):
+            self.position += 1
+            return True
+        if self.text.startswith(")", self.position):
+            self.position += 1
+            return False
+        if self.position >= len(self.text):
+            self.fail(
+                goals.malformed(self.here(), "`)` is missing at the end of the goal", "write `)`")
+            )
+        if self.text.startswith("(", self.position):
+            reason = "a function cannot stand in a goal"
+            self.fail(
+                goals.malformed(self.here(), reason, "write its value, or a rule that computes it")
+            )
+        return self._missing_comma()
+
+    def _missing_comma(self) -> NoReturn:
+        reason = "`,` or `)` is missing behind this value"
+        edit = 'write a comma between two values; a value with a blank is quoted: `"J. Doe"`'
+        self.fail(goals.malformed(self.here(), reason, edit))
+
+    def _end(self) -> None:
+        self.skip_blank()
+        if self.text.startswith(".", self.position):
+            self.position += 1
+            self.skip_blank()
+        if self.position < len(self.text):
+            edit = "write a rule with these literals as its body, and prove its head"
+            rest = self.tokens.stretch(self.position, len(self.text))
+            self.fail(goals.malformed(rest, "the goal goes on behind its closing bracket", edit))
+
+    def _argument(self, count: int, is_text: IsText) -> Argument:
+        self.skip_blank()
+        start, name = self.position, ""
+        named = _NAMED.match(self.text, start)
+        if named is not None:
+            name, self.position = named.group(1), named.end()
+        begin = self.position
+        if self.begins_structure() and not is_text(count, name):
+            form, text = "structure", self.structure()
+        else:
+            form, text = self._value()
+        place = start if name else begin
+        return Argument(form, text, self.tokens.stretch(place, self.position), name)
+
+    def _value(self) -> tuple[str, str]:
+        start = self.position
+        text = self.quoted_text()
+        if text is not None:
+            return "text", text
+        found = _TOKEN.match(self.text, start)
+        if found is None:
+            self._no_value()
+        self.position = found.end()
+        return self._token(found.group(), self.tokens.stretch(start, found.end()))
+
+    def _no_value(self) -> NoReturn:
+        self.refuse_quotes()
+        reason, edit = "a value is missing here", "write a value, or `?x` for any value"
+        if self.text.startswith("(", self.position):
+            # What is left of "p($Add(1, 2))" behind a shell that put its own variable there.
+            edit += "; a goal with `$` stands in single quotes in a shell: 'p($Zero)'"
+        self.fail(goals.malformed(self.here(), reason, edit))
+
+    def _token(self, token: str, span: Span) -> tuple[str, str]:
+        """Tell variables from constants."""
+        if token in {"_", "?"}:
+            return "wild", token
+        if token[0] in "?_":
+            if not VARIABLE.match(token):
+                self.diagnostics.append(spelling.odd_variable(span, token))
+            name = token.removeprefix("?")
+            self.variables.add(name)
+            return "variable", name
+        if "=" in token:
+            self.diagnostics.append(goals.needs_quotes(span, token))
+        return "token", token
+
+
+# A bare token is a constant of its column, never a variable: variables begin with `?` or `_`.
+# Named columns may stand in any order, and those left out are free.
 
 GOAL_NAME: Final = "<goal>"
 FACT_NAME: Final = "<fact>"

@@ -16,11 +16,11 @@ from typing import Final
 
 from constat.diagnostics import Diagnostic, Severity, Span, nearest
 from constat.logic import Predicate, Program
+from constat.syntax.cursor import Mode, mode_of
 from constat.syntax.lowering import lower
 from constat.syntax.mistakes import files, spelling
-from constat.syntax.modes import Mode, mode_of
 from constat.syntax.parser import parse_file
-from constat.syntax.program_printing import PRELUDE_NAME
+from constat.syntax.printing import PRELUDE_NAME
 from constat.syntax.surface import Include, Port, SurfaceFile, SurfaceItem
 
 MAX_FILE: Final = 4 << 20

@@ -9,11 +9,10 @@ what to write.
 from __future__ import annotations
 
 from constat.diagnostics import Diagnostic, Severity
-from constat.syntax.cursor import ResyncError
+from constat.syntax.cursor import Mode, ResyncError
 from constat.syntax.directives import DirectiveParser
-from constat.syntax.lexer import MAX_ERRORS, lex
+from constat.syntax.lexer import MAX_ERRORS, Tokens, lex
 from constat.syntax.mistakes import declarations, refusals, spelling, structure
-from constat.syntax.modes import Mode
 from constat.syntax.surface import (
     Attribute,
     Choice,
@@ -24,7 +23,6 @@ from constat.syntax.surface import (
     SurfaceFile,
     SurfaceLiteral,
 )
-from constat.syntax.tokens import Tokens
 from constat.syntax.words import ARROW_HABITS
 
 

@@ -1,25 +1,24 @@
-"""Write terms, literals, rules and rows as text.
-
-In: values of `constat.logic`. Out: text that reads back as the same values. Invariant (a law of
-the tests): reading what was printed gives what was printed. Patterns that analysis has opened are
-put back. Example: `Variable("x")` is `?x`, `Variable("_1")` is `_`.
-"""
+"""Write terms, literals, rules, rows and whole programs as text."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from itertools import accumulate
 from types import MappingProxyType
 from typing import Final, assert_never
 
 from constat.logic import (
+    CONSTRUCTOR_OF,
+    FIELD_OF,
     NIL,
     RECORD,
     Aggregate,
     Apply,
     Atom,
+    Branch,
+    Column,
     Comparison,
     Constant,
     Kind,
@@ -31,20 +30,95 @@ from constat.logic import (
     OpenRow,
     Positive,
     Predicate,
+    Program,
     Rule,
     Term,
+    TypeDefinition,
     Value,
     Variable,
     canonical_decimal,
     display_value,
     is_constructor,
+    null_words,
     unquoted,
 )
-from constat.syntax.operators import ATOMIC, INFIX, PREFIX_POWER, UNARY
-from constat.syntax.regrouping import regrouped
-from constat.syntax.words import CONSTRAINT_WORDS
+from constat.syntax.mistakes.declarations import LANGUAGE_VERSION
+from constat.syntax.words import ATOMIC, CONSTRAINT_WORDS, INFIX, PREFIX_POWER, STAND_INS, UNARY
 
-_WILDCARD: Final = re.compile(r"_[0-9]+\Z")
+# The numbers add up to the length of the body, and opening the patterns again gives the same
+# literals.
+
+# What has more fields than any type was not made by analysis.
+_COUNT: Final = re.compile(r"[0-9]{1,4}\Z")
+_WILDCARD: Final = Variable("_1")
+
+
+def regrouped(body: Sequence[Literal]) -> Iterator[tuple[Literal, int]]:
+    """Yield the literals of a body with each group of functions as one pattern.
+
+    An aggregate comes as it is: its body is another.
+    """
+    place = 0
+    while place < len(body):
+        literal, size = _pattern(body, place)
+        yield literal, size
+        place += size
+
+
+def _pattern(body: Sequence[Literal], place: int) -> tuple[Literal, int]:
+    """Read the group that begins at a place; the literal there alone where none does."""
+    first = body[place]
+    begun = _constructor(first)
+    if begun is None:
+        return first, 1
+    structure, constructor, count = begun
+    fields: dict[int, Term] = {}
+    end = place + 1
+    while end < len(body):
+        found = _field(body[end], structure.name)
+        if found is None or not max(fields, default=-1) < found[0] < count:
+            break
+        fields[found[0]] = found[1]
+        end += 1
+    arguments = tuple(fields.get(index, _WILDCARD) for index in range(count))
+    made = Apply(constructor, arguments, Kind.STRUCTURE)
+    span = first.span if isinstance(first, Comparison) else None
+    return Comparison("=", structure, made, span), end - place
+
+
+def _constructor(literal: Literal) -> tuple[Variable, str, int] | None:
+    """Read `constructor_of(?r) = "$Add/2"` as the variable, the constructor and its fields."""
+    match literal:
+        case Comparison(
+            operator="=",
+            left=Apply(function=function, arguments=(Variable() as structure,)),
+            right=Constant(value=str() as indicator),
+        ) if function == CONSTRUCTOR_OF:
+            constructor, _, count = indicator.rpartition("/")
+            known = constructor == NIL or is_constructor(constructor)
+            if known and _COUNT.match(count):
+                return structure, constructor, int(count)
+    return None
+
+
+def _field(literal: Literal, structure: str) -> tuple[int, Term] | None:
+    """Read `?l = field_of(?r, 0)` as the number of the field and the term."""
+    match literal:
+        case Comparison(
+            operator="=",
+            left=term,
+            right=Apply(
+                function=function,
+                arguments=(Variable(name=name), Constant(value=int() as index)),
+            ),
+        ) if function == FIELD_OF and name == structure:
+            return index, term
+    return None
+
+
+# Reading what was printed gives what was printed. Patterns that analysis has opened are put back.
+
+_PRINTING_WILDCARD: Final = re.compile(r"_[0-9]+\Z")
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
 _BARE_VALUE: Final = re.compile(r"(?:[A-Za-z][A-Za-z0-9_]*|[0-9]{1,18}(?:\.[0-9]{1,18})?)\Z")
 _BARE_TOKEN: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:+@/-]*\Z")
@@ -92,7 +166,7 @@ def _term(term: Term, power: int) -> str:
     match term:
         case Variable(name=name):
             if name.startswith("_"):
-                return "_" if _WILDCARD.match(name) else name
+                return "_" if _PRINTING_WILDCARD.match(name) else name
             return f"?{name}"
         case Constant(value=value, kind=kind):
             return print_value(value, kind)
@@ -207,7 +281,7 @@ def print_atom(atom: Atom, predicates: Predicates = UNDECLARED) -> str:
         written = [
             f"{column.name} = {print_term(term)}"
             for column, term in zip(predicate.columns, atom.terms, strict=True)
-            if not (isinstance(term, Variable) and _WILDCARD.match(term.name))
+            if not (isinstance(term, Variable) and _PRINTING_WILDCARD.match(term.name))
         ]
         if written:
             return f"{atom.predicate}({', '.join(written)})"
@@ -342,3 +416,127 @@ def _goal_value(value: Value, kind: Kind) -> str:
     if kind.numeric or _BARE_TOKEN.match(text):
         return text
     return print_text(text)
+
+
+# `parse_text(print_program(p))` gives `p`. Order: marker, types, each predicate with its input and
+# output, the sizes to print, then the rules in their order, a blank line where the predicate
+# changes.
+
+PRELUDE_NAME = "constat/prelude.dl"
+
+
+def print_program(program: Program) -> str:
+    """Write a program."""
+    header = [f'.pragma "constat" "{LANGUAGE_VERSION}"']
+    if _needs_prelude(program):
+        header.append(f'.include "{PRELUDE_NAME}"')
+    blocks = ["\n".join(header)]
+    if program.types:
+        blocks.append("\n".join(map(_type, program.types.values())))
+    blocks.extend(_predicate(one, program) for one in program.predicates.values())
+    if program.sizes:
+        blocks.append("\n".join(f".printsize {name}" for name in program.sizes))
+    blocks.extend(_rules(program.rules, program.predicates))
+    return "\n\n".join(blocks) + "\n"
+
+
+def _needs_prelude(program: Program) -> bool:
+    used = {column.type_name for one in program.predicates.values() for column in one.columns}
+    used.update(member for one in program.types.values() for member in one.members)
+    branches = (branch for one in program.types.values() for branch in one.branches)
+    used.update(column.type_name for branch in branches for column in branch.fields)
+    return not used.isdisjoint(STAND_INS)
+
+
+def _type(definition: TypeDefinition) -> str:
+    lines = [
+        *print_description(definition.description),
+        *print_attributes(dict(definition.attributes)),
+        print_type(definition),
+    ]
+    return "\n".join(lines)
+
+
+def print_type(definition: TypeDefinition) -> str:
+    """Write a type definition without what stands before it."""
+    sign = "<:" if definition.form == "subtype" else "="
+    start = f".type {definition.name} {sign}"
+    parts = [*definition.members, *map(_branch, definition.branches)]
+    line = f"{start} {' | '.join(parts)}"
+    if len(line) <= WIDTH or not definition.branches:
+        return line
+    if definition.form == "record":
+        fields = ",\n  ".join(map(_column, definition.branches[0].fields))
+        return f"{start} [\n  {fields}\n]"
+    return f"{start}\n  " + "\n  | ".join(parts)
+
+
+def _branch(branch: Branch) -> str:
+    fields = ", ".join(map(_column, branch.fields))
+    if branch.constructor == RECORD:
+        return f"[{fields}]"
+    name = branch.constructor.removeprefix("$")
+    return f"{name} {{ {fields} }}" if fields else f"{name} {{}}"
+
+
+def _predicate(predicate: Predicate, program: Program) -> str:
+    attributes = dict(predicate.attributes)
+    lines = [*print_description(predicate.description), *print_attributes(attributes)]
+    columns = ", ".join(map(_column, predicate.columns))
+    lines.append(f".decl {predicate.name}({columns})")
+    if predicate.source is not None:
+        lines.append(f".input {predicate.name}{_parameters(dict(predicate.source.parameters))}")
+    if predicate.name in program.outputs:
+        given = program.outputs[predicate.name]
+        # `expect.proved` cannot be a parameter: it came from `@[expect(proved = ...)]`.
+        lines.extend(print_attributes({k: v for k, v in given.items() if "." in k}))
+        plain = {k: v for k, v in given.items() if "." not in k}
+        lines.append(f".output {predicate.name}{_parameters(plain)}")
+    return "\n".join(lines)
+
+
+def _column(column: Column) -> str:
+    attributes = attribute_texts(dict(column.attributes))
+    return " ".join([*attributes, f"{column.name}: {column.type_name}"])
+
+
+def print_signature(predicate: Predicate) -> str:
+    """Write a predicate with the types of its columns, and which cells may have no value."""
+    columns = zip(predicate.columns, null_words(predicate), strict=True)
+    listed = ", ".join(print_column(column, word) for column, word in columns)
+    return f"{predicate.name}({listed})"
+
+
+def print_column(column: Column, word: str) -> str:
+    """Write a column with its type; `word` is the one for its nulls."""
+    return f"{column.name}: {column.type_name}{missing_note(word)}"
+
+
+def missing_note(word: str) -> str:
+    """Say what the word for the nulls of a column means to who asks about it; often nothing."""
+    held = {policy.value for policy in NullPolicy}
+    return " (may be missing)" if word in held else ""
+
+
+def _parameters(parameters: dict[str, str]) -> str:
+    if not parameters:
+        return ""
+    written = (f"{key}={attribute_value(value)}" for key, value in parameters.items())
+    return f"({', '.join(written)})"
+
+
+def _rules(rules: tuple[Rule, ...], predicates: Predicates) -> list[str]:
+    """The rules, those of one predicate that follow each other in one block."""
+    blocks: list[str] = []
+    counts: dict[str, int] = {}
+    before = ""
+    for rule in rules:
+        name = rule.head.predicate
+        counts[name] = counts.get(name, 0) + 1
+        text = print_rule_as(rule, predicates, with_id=rule.id != f"{name}.{counts[name]}")
+        if blocks and name == before:
+            blocks[-1] += f"\n{text}"
+        else:
+            blocks.append(text)
+        before = name
+    return blocks

@@ -1,9 +1,4 @@
-"""The words of the rule language: which are taken, which are hints, which are refused.
-
-In: nothing. Out: constants. Invariant: a name that stock Souffle reserves cannot be declared
-here, so that what this parser accepts loads there unchanged. Example: `count` is in `RESERVED`,
-so `.decl r(count: number)` is an error.
-"""
+"""The words and operators of the rule language: taken, hinted at, refused."""
 
 from __future__ import annotations
 
@@ -12,6 +7,9 @@ from typing import Final
 
 from constat.logic import AGGREGATES, COMPARISONS, Kind
 from constat.logic.vocabulary import BITWISE
+
+# A name that stock Souffle reserves cannot be declared here, so that what this parser accepts
+# loads there unchanged.
 
 AGGREGATE_WORDS: Final = frozenset(AGGREGATES)
 CONSTRAINT_WORDS: Final = frozenset(one for one in COMPARISONS if one.isalpha())
@@ -138,5 +136,44 @@ MACROS: Final = frozenset(
         "include",
         "line",
         "undef",
+    }
+)
+
+
+# The order is that of Souffle, so an expression without brackets means the same in both; `^` alone
+# binds from the right.
+
+INFIX: Final = MappingProxyType(
+    {
+        "lor": 1,
+        "lxor": 2,
+        "land": 3,
+        "bor": 4,
+        "bxor": 5,
+        "band": 6,
+        **dict.fromkeys(("bshl", "bshr", "bshru"), 7),
+        **dict.fromkeys(("+", "-"), 8),
+        **dict.fromkeys(("*", "/", "%"), 9),
+        "^": 11,
+    }
+)
+"""How tightly an operator between two terms binds; words and signs alike."""
+
+PREFIX_POWER: Final = 10
+"""Signs bind more tightly than all but `^`."""
+ATOMIC: Final = 12
+PREFIX_WORDS: Final = frozenset({"bnot", "lnot"})
+UNARY: Final = PREFIX_WORDS | {"neg"}
+
+DOUBLED: Final = MappingProxyType({"*": "^", "<": "bshl", ">": "bshr"})
+"""`**`, `<<` and `>>`: signs that mean something else when they stand twice."""
+SIGN_HABITS: Final = MappingProxyType({"&": "band", "|": "bor", "&&": "land", "||": "lor"})
+WORD_HABITS: Final = MappingProxyType(
+    {
+        **dict.fromkeys(("mod", "rem"), "%"),
+        "div": "/",
+        "xor": "bxor",
+        "shl": "bshl",
+        "shr": "bshr",
     }
 )

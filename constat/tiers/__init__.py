@@ -7,12 +7,17 @@ come from outside. Invariant: a source that fails makes facts unknown, never abs
 from __future__ import annotations
 
 from constat.tiers.building import Tiers, build_externals
-from constat.tiers.cache_age import age_allowed, age_in_words, parse_age
-from constat.tiers.cache_names import CACHE, UNREACHED, is_cached
-from constat.tiers.cache_time import seconds_of
+from constat.tiers.cache_age import (
+    CACHE,
+    UNREACHED,
+    age_allowed,
+    age_in_words,
+    is_cached,
+    parse_age,
+    seconds_of,
+)
 from constat.tiers.chain import Chain
-from constat.tiers.tier import Tier, TierAnswer, TierSettings, failed
-from constat.tiers.wording import SUPPOSED
+from constat.tiers.tier import SUPPOSED, Tier, TierAnswer, TierSettings, failed
 
 __all__ = [
     "CACHE",

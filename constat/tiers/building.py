@@ -19,15 +19,18 @@ from constat.evaluation import ignore_event
 from constat.project import BUILT_IN_TIERS
 from constat.tiers.asking import Asking
 from constat.tiers.cache_age import age_allowed
-from constat.tiers.certificate_names import CERTIFICATES, uses_certificates
 from constat.tiers.chain import Chain
 from constat.tiers.config import CONFIG, ConfigTier, Configured, config_key, typed_facts
 from constat.tiers.connections import Connections
 from constat.tiers.custom import CustomTierLoader
-from constat.tiers.database import DatabaseTier
-from constat.tiers.declarations import check_declarations
-from constat.tiers.model_declared import MODEL, asks_model
-from constat.tiers.reading import DATABASE
+from constat.tiers.database import DATABASE, DatabaseTier
+from constat.tiers.declarations import (
+    CERTIFICATES,
+    MODEL,
+    asks_model,
+    check_declarations,
+    uses_certificates,
+)
 from constat.tiers.user import UserFacts
 
 if TYPE_CHECKING:

@@ -1,12 +1,10 @@
-"""How long an answer may be used: `max_age` of an `.input`.
-
-In: a text such as `90`, `10m`, `24h` or `7d`. Out: seconds. Invariant: what is no such text is
-never taken for "for ever". Example: `parse_age("10m") == 600`.
-"""
+"""How long an answer may be used: `max_age` of an `.input`, and how evidence names the cache."""
 
 from __future__ import annotations
 
 import re
+import time
+from datetime import datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
@@ -14,7 +12,12 @@ from constat.diagnostics import Diagnostic
 from constat.tiers.config import CONFIG
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from constat.evaluation import Evidence
     from constat.logic import Predicate
+
+# What is no such text is never taken for "for ever".
 
 MAX_AGE: Final = "max_age"
 _AGE: Final = re.compile(r"([0-9]{1,9})([smhd]?)\Z")
@@ -64,3 +67,37 @@ def age_in_words(seconds: float) -> str:
         if count:
             return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
     return "less than a second"
+
+
+# The origin, which says whose word a row is, stands beside it and is never one of these (semantics
+# 18).
+
+CACHE: Final = "cache"
+UNREACHED: Final = "cache, source not reached"
+
+
+def is_cached(tier: str) -> bool:
+    """Tell whether the tier of an evidence says that it came from the cache."""
+    return tier in {CACHE, UNREACHED}
+
+
+# What is no time has none, and whoever asks decides.
+
+
+def seconds_now() -> float:
+    """Give the present time."""
+    return time.time()
+
+
+def seconds_of(text: str) -> float | None:
+    """Read a time; `None` where it is none."""
+    try:
+        return datetime.fromisoformat(text).timestamp()
+    except (ValueError, OverflowError):
+        return None
+
+
+def moments(evidences: Iterable[Evidence]) -> list[float]:
+    """Give when evidences were fetched, of those that say so."""
+    found = (seconds_of(one.executed_at) for one in evidences)
+    return [one for one in found if one is not None]

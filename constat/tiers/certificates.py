@@ -1,38 +1,123 @@
-"""The tier of facts that other certificates prove, in a folder of the project.
-
-In: a demand for a predicate with `.input p(source = "certificates")`, and the checker. Out: the
-rows that accepted certificates prove, of origin DERIVED, each with its certificate. Invariants: a
-certificate counts only after the checker has accepted all of it; one that is rejected, or proves no
-single fact, leaves its fact unknown with the reason, and no certificate makes a fact absent; what
-was proved under assumptions holds under these. Example: a kept certificate of `is_vip(C001)` makes
-`is_vip(C001)` a fact of another project whose rules say nothing about it.
-"""
+"""The tier of facts that other certificates prove, in a folder of the project."""
 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from constat.evaluation import Assumption, Evidence, Origin, Portion, Proved
+from constat.project import inside
 from constat.store.clock import now
 from constat.syntax import print_row
-from constat.tiers.canonical_texts import read_canonical
-from constat.tiers.certificate_folder import CertificateFolder, UnreadableError
-from constat.tiers.certificate_names import CERTIFICATES, parameter, uses_certificates
-from constat.tiers.hashing import content_hash
-from constat.tiers.matching import key_of
-from constat.tiers.tier import TierAnswer, failed
+from constat.tiers.declarations import CERTIFICATES, parameter, uses_certificates
+from constat.tiers.tier import TierAnswer, content_hash, failed, key_of, read_canonical
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from pathlib import Path
 
     from constat.evaluation import Demand
     from constat.logic import Predicate, Row
     from constat.project import Project
-    from constat.tiers.certificate_folder import CertificateFile
+
+MOST_FILES: Final = 10_000
+MOST_BYTES: Final = 128 << 20
+LARGEST: Final = 8 << 20
+_SUFFIX: Final = ".json"
+
+Stamp = tuple[str, int, int]
+"""Name, time of change and size."""
+
+
+class UnreadableError(Exception):
+    """The folder cannot be read whole; the text says why, without bytes from outside."""
+
+
+@dataclass(frozen=True, slots=True)
+class CertificateFile:
+    """One file: its path within the project, and what it holds."""
+
+    name: str
+    stamp: Stamp
+    content: bytes = field(compare=False, repr=False)
+
+
+class CertificateFolder:
+    """One folder. `named` folders must be there; the project's own may not have begun yet."""
+
+    def __init__(self, folder: Path, project: Path, *, named: bool) -> None:
+        self._folder = folder
+        self._project = project
+        self._named = named
+        self._files: dict[Stamp, CertificateFile] = {}
+        self._listed: tuple[Stamp, ...] = ()
+        self._generation = 0
+
+    def generation(self) -> int:
+        """Give a number that is another one when files have come, gone or changed."""
+        try:
+            listed = tuple(self._stamps())
+        except UnreadableError:
+            listed = (("", 0, -1),)
+        if listed != self._listed:
+            self._listed = listed
+            self._generation += 1
+        return self._generation
+
+    def files(self, predicate: str) -> Iterator[CertificateFile]:
+        """Yield the files in which a goal of the predicate stands, by name."""
+        mark = f'"goal":["{predicate}",'.encode()
+        kept: dict[Stamp, CertificateFile] = {}
+        total = 0
+        for stamp in list(self._stamps()):
+            if stamp[2] > LARGEST:
+                continue
+            total += stamp[2]
+            if total > MOST_BYTES:
+                raise UnreadableError(f"the certificates are larger than {MOST_BYTES >> 20} MiB")
+            known = self._files.get(stamp)
+            kept[stamp] = self._read(stamp) if known is None else known
+        self._files = kept
+        yield from (file for file in kept.values() if mark in file.content)
+
+    def _stamps(self) -> Iterator[Stamp]:
+        try:
+            with os.scandir(self._folder) as entries:
+                found = [entry.name for entry in entries if entry.name.endswith(_SUFFIX)]
+        except FileNotFoundError:
+            if self._named:
+                raise UnreadableError("the folder of certificates is not there") from None
+            return
+        except OSError as problem:
+            reason = problem.strerror or type(problem).__name__
+            raise UnreadableError(f"the folder of certificates cannot be read: {reason}") from None
+        if len(found) > MOST_FILES:
+            raise UnreadableError(f"there are more than {MOST_FILES:,} certificates")
+        for name in sorted(found):
+            stamp = self._stamp(name)
+            if stamp is not None:
+                yield stamp
+
+    def _stamp(self, name: str) -> Stamp | None:
+        path = inside(name, self._folder, (self._project,))
+        try:
+            status = None if path is None else path.stat()
+        except OSError:
+            return None
+        return None if status is None else (name, status.st_mtime_ns, status.st_size)
+
+    def _read(self, stamp: Stamp) -> CertificateFile:
+        shown = "".join(c if c.isprintable() else "?" for c in stamp[0])[:100]
+        try:
+            return CertificateFile(shown, stamp, (self._folder / stamp[0]).read_bytes())
+        except OSError as problem:
+            reason = problem.strerror or type(problem).__name__
+            raise UnreadableError(f"{shown} cannot be read: {reason}") from None
+
 
 MOST_DEEP: Final = 7
 """So deep may what is taken over be nested; the certificate around it is one more."""

@@ -17,22 +17,23 @@ from constat.evaluation import Answer, Demand, Opening
 from constat.logic import OPEN, Row, has_null_cells, null_policies
 from constat.project.project import PREFER_SOURCE
 from constat.tiers.asking import Asked, Asking, Contribution
-from constat.tiers.cache_names import CACHE
-from constat.tiers.combining import unite
+from constat.tiers.cache_age import CACHE
 from constat.tiers.database import DatabaseTier
-from constat.tiers.matching import (
+from constat.tiers.memory import Memory
+from constat.tiers.shadowing import Shadowing, merge_equal, unite
+from constat.tiers.tier import (
+    TierAnswer,
+    declared_closed,
+    fallen_through,
     ground_key,
     key_of,
     keys_of,
     matched_keys,
     openings_for,
+    pattern,
     rows_for,
 )
-from constat.tiers.memory import Memory
-from constat.tiers.shadowing import Shadowing, merge_equal
-from constat.tiers.tier import TierAnswer
 from constat.tiers.user import USER
-from constat.tiers.wording import declared_closed, fallen_through, pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

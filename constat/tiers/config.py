@@ -16,11 +16,9 @@ from constat.evaluation import Demand, Evidence, Opening, Origin, Portion
 from constat.logic import OPEN, RECORD, read_as
 from constat.logic.structures import construct
 from constat.project import suggestion
-from constat.project.configured_facts import joined_cells
+from constat.project.project import joined_cells
 from constat.store.clock import now
-from constat.tiers.hashing import content_hash
-from constat.tiers.matching import matched_keys, rows_for
-from constat.tiers.tier import TierAnswer, failed
+from constat.tiers.tier import TierAnswer, content_hash, failed, matched_keys, rows_for
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

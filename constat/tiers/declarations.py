@@ -1,20 +1,16 @@
-"""Hold the rules' sources against the project: every name must mean something.
-
-In: predicates with `.input`, the project's databases, facts, tiers. Out: diagnostics. Invariant:
-nothing is opened or imported here. Example: `source="sale"` is reported, with `sales` as its fix.
-"""
+"""Hold the rules' sources against the project: every name must mean something."""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import Diagnostic
+from constat.evaluation import Origin
 from constat.logic import NULL_POLICIES
-from constat.project import suggestion
+from constat.project import inside, suggestion
 from constat.tiers.cache_age import check_age
-from constat.tiers.certificate_names import check_certificates, uses_certificates
 from constat.tiers.config import CONFIG, config_key
-from constat.tiers.model_declared import MODEL, PARAMETERS, asks_model, check_model
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -22,6 +18,122 @@ if TYPE_CHECKING:
     from constat.analysis import AnalysedProgram
     from constat.logic import Predicate
     from constat.project import Project
+
+# Nothing is opened here.
+
+CERTIFICATES: Final = "certificates"
+"""The source of an `.input`, and the name of its tier."""
+
+_PARAMETERS: Final = ("source", "folder", "rules")
+_PIN: Final = re.compile(r"sha256:[0-9a-f]{64}\Z")
+
+
+def uses_certificates(predicate: Predicate) -> bool:
+    """Tell whether a predicate's `.input` names certificates."""
+    return predicate.source is not None and predicate.source.name == CERTIFICATES
+
+
+def parameter(predicate: Predicate, name: str) -> str:
+    """Give a parameter of the `.input`, empty where it has none of that name."""
+    return predicate.source.parameters.get(name, "") if predicate.source else ""
+
+
+def check_certificates(
+    predicate: Predicate, project: Project, diagnostics: list[Diagnostic]
+) -> None:
+    """Report what is wrong with an `.input` that names certificates."""
+    if not uses_certificates(predicate) or predicate.source is None:
+        return
+    name, span = predicate.name, predicate.source.span
+    if CERTIFICATES in {*project.databases, *project.tiers}:
+        message = f"`{CERTIFICATES}` is the source of proved facts, and no name for another"
+        hint = "give the database or tier another name"
+        diagnostics.append(Diagnostic("C0690", message, span, help=hint))
+    for written in predicate.source.parameters:
+        if written not in _PARAMETERS:
+            message = f"`.input {name}` takes certificates, which have no parameter `{written}`"
+            hint = suggestion(written, _PARAMETERS)
+            diagnostics.append(Diagnostic("C0690", message, span, help=hint))
+    folder = parameter(predicate, "folder")
+    if folder and inside(folder, project.folder) is None:
+        message = f"the folder of the certificates of `{name}` is not inside the project"
+        hint = 'write `folder = "proofs"`, or leave it out for the certificates kept here'
+        diagnostics.append(Diagnostic("C0690", message, span, help=hint))
+    if not all(map(_PIN.match, parameter(predicate, "rules").split())):
+        message = f"the `rules` of `{name}` are not hashes of rules"
+        hint = "write `sha256:` and the 64 digits that `constat verify` shows as `rules`"
+        diagnostics.append(Diagnostic("C0690", message, span, help=hint))
+
+
+# A predicate is always asked about by the same columns, so what a model says never depends on the
+# goal.
+
+MODEL: Final = "model"
+KNOWLEDGE: Final = "knowledge"
+HEURISTIC: Final = "heuristic"
+MODES: Final = (KNOWLEDGE, HEURISTIC)
+PARAMETERS: Final = (MODEL, "given", "about")
+_CODE: Final = "C0832"
+_LONGEST_ABOUT: Final = 2_000
+
+
+def asks_model(predicate: Predicate, project: Project) -> bool:
+    """Whether a model may be asked about a predicate. A database may have the name `model`."""
+    source = predicate.source
+    if source is None:
+        return False
+    return MODEL in source.parameters or (source.name == MODEL and MODEL not in project.databases)
+
+
+def asked_as(predicate: Predicate) -> str:
+    """Give `knowledge` or `heuristic`."""
+    return predicate.source.parameters.get(MODEL, KNOWLEDGE) if predicate.source else KNOWLEDGE
+
+
+def origin_of(predicate: Predicate) -> Origin:
+    """Give the origin of what a model says about a predicate."""
+    return Origin.LLM_HEURISTIC if asked_as(predicate) == HEURISTIC else Origin.LLM_KNOWLEDGE
+
+
+def given_columns(predicate: Predicate) -> tuple[int, ...]:
+    """Give the positions of the columns by which a model is asked, ascending."""
+    written = predicate.source.parameters.get("given", "") if predicate.source else ""
+    names = [name.strip() for name in written.split(",") if name.strip()]
+    if names:
+        return tuple(p for p, column in enumerate(predicate.columns) if column.name in names)
+    return tuple(sorted(predicate.key)) or tuple(range(predicate.arity))
+
+
+def check_model(predicate: Predicate, project: Project, diagnostics: list[Diagnostic]) -> None:
+    """Report what an `.input` says wrongly about a model."""
+    source = predicate.source
+    if source is None:
+        return
+    name, told = predicate.name, source.parameters
+
+    def complain(message: str, hint: str) -> None:
+        diagnostics.append(Diagnostic(_CODE, message, source.span, help=hint))
+
+    if not asks_model(predicate, project):
+        for unused in {"given", "about"} & told.keys():
+            complain(f"`.input {name}` has `{unused}` and asks no model", 'add `model="knowledge"`')
+        return
+    if asked_as(predicate) not in MODES:
+        hint = suggestion(asked_as(predicate), MODES) or f'write `model="{KNOWLEDGE}"`'
+        complain(f"the `model` of `{name}` is none of {', '.join(MODES)}", hint)
+    columns = [column.name for column in predicate.columns]
+    for given in (one.strip() for one in told.get("given", "").split(",")):
+        if given and given not in columns:
+            hint = suggestion(given, columns) or f'write `given="{columns[0]}"`'
+            complain(f"the `given` of `{name}` names a column that it has not", hint)
+    if predicate.key and "given" in told and set(given_columns(predicate)) != set(predicate.key):
+        hint = "leave `given` out: the columns of the key are given"
+        complain(f"`{name}` has a key, and another `given`", hint)
+    if len(told.get("about", "")) > _LONGEST_ABOUT:
+        complain(f"the `about` of `{name}` is too long", f"use {_LONGEST_ABOUT} characters at most")
+
+
+# Nothing is opened or imported here.
 
 _OURS: Final = ("source", "query", "key", "null", "distinct", "max_age", "record", *PARAMETERS)
 # What stock Souffle reads of an `.input`; it says nothing about a project's source.

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from constat.evaluation import UNTIMED, Answer, Portion
-from constat.tiers.matching import has_null, keys_of, matched_keys, openings_for
+from constat.tiers.tier import has_null, keys_of, matched_keys, openings_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

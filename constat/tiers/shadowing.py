@@ -1,33 +1,90 @@
-"""Make one answer of what the tiers contributed, for predicates with `@[key = ...]`.
-
-In: contributions in the order of the chain, for a demand that binds exactly the key. Out: portions
-and openings. Invariants (semantics 5, 6, 40): per key value the highest tier with a row wins, but
-never an assumed row over a plain one; a lower row that agrees with it but for null cells is no
-row of its own, and fills them where that is wanted; two rows of one tier for one key are possible,
-neither is certain; a row below a tier that knows of a row but not its values rests on that tier's
-silence; whoever says another value for a key is named as a conflict. Example: config says
-`tier(C001, gold)`, the database silver: gold holds, and the conflict says who says silver.
-"""
+"""Make one answer of what the tiers contributed: united, or the first of each key."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
-from constat.evaluation import Conflict, Opening, Portion, TierAsked, Unfilled
+from constat.evaluation import Assumption, Conflict, Opening, Portion, TierAsked, Unfilled
 from constat.logic import OPEN, NullCell, has_null_cells, may_agree
 from constat.project.project import PREFER_USER, UNRESOLVED
-from constat.tiers.combining import assumed, weakened
-from constat.tiers.matching import ground_key, key_of
+from constat.tiers.tier import (
+    fallen_through,
+    filled_in,
+    ground_key,
+    has_null,
+    key_of,
+    matched_keys,
+    preferred,
+    told_by,
+    who_says,
+)
 from constat.tiers.user import USER
-from constat.tiers.wording import filled_in, preferred, who_says
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from constat.evaluation import Answer, Demand, Evidence, Observer
     from constat.logic import OpenRow, Predicate, Row
     from constat.tiers.asking import Contribution
+
+
+def unite(
+    demand: Demand, contributions: Sequence[Contribution]
+) -> tuple[list[Portion], list[Opening]]:
+    """Give all rows, each with what it rests on, and all openings."""
+    portions: list[Portion] = []
+    openings: dict[Opening, None] = {}
+    for contribution in contributions:
+        for portion in contribution.answer.portions:
+            for one in assumed(portion, contribution.tier, demand):
+                portions += _split(one, demand, contribution)
+        openings.update(dict.fromkeys(demand.clock.over(contribution.answer.openings)))
+    return portions, list(openings)
+
+
+def assumed(portion: Portion, tier: str, demand: Demand) -> Iterator[Portion]:
+    """Yield the portion; where its origin is somebody's word, row by row under an assumption."""
+    evidence = portion.evidence
+    if portion.assumption is not None or not evidence.origin.assumed:
+        yield portion
+        return
+    for row in demand.clock.over(portion.rows):
+        said = told_by(tier, demand.predicate, row, evidence.confidence)
+        yield Portion((row,), evidence, said)
+
+
+def weakened(
+    assumption: Assumption | None, tiers: Sequence[str], predicate: Predicate
+) -> Assumption | None:
+    """Give the assumption under which a row holds although those tiers did not answer."""
+    if not tiers:
+        return assumption
+    fallen = fallen_through(tiers, predicate)
+    if assumption is None:
+        return fallen
+    if assumption.parts:
+        return replace(assumption, parts=(*assumption.parts, fallen))
+    # A row has one assumption: this one says both things.
+    text = f"{assumption.text}, and {fallen.text}"
+    return Assumption(assumption.kind, assumption.subject, text, assumption.confidence)
+
+
+def _split(portion: Portion, demand: Demand, contribution: Contribution) -> Iterator[Portion]:
+    if not contribution.fallen:
+        yield portion
+        return
+    groups: dict[tuple[str, ...], list[Row]] = {}
+    for row in demand.clock.over(portion.rows):
+        silent = contribution.fallen.get(key_of(row, demand.columns), ())
+        if has_null(row, demand.columns):
+            keys = matched_keys(row, demand.columns, contribution.fallen.keys())
+            silent = tuple(dict.fromkeys(one for key in keys for one in contribution.fallen[key]))
+        groups.setdefault(silent, []).append(row)
+    for tiers, rows in groups.items():
+        assumption = weakened(portion.assumption, tiers, demand.predicate)
+        yield Portion(tuple(rows), portion.evidence, assumption)
+
 
 _FIRST: Final = "the first counts"
 _SECOND: Final = "the second counts"

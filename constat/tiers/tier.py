@@ -1,20 +1,45 @@
-"""What a tier is, and what it answers: the protocol that a project's own tiers implement.
-
-In: a `Demand` for a predicate the tier is configured for. Out: a `TierAnswer` about each key:
-complete (these are all the rows), partial (these rows, perhaps more) or failed, with a reason.
-Invariant: what an answer does not call complete is never taken for "no rows". Example, a tier that
-knows one fact: `TierAnswer(portions=(Portion((("C009", "gold"),), evidence),))`.
-"""
+"""What a tier is, and what it answers: the protocol that a project's own tiers implement."""
 
 from __future__ import annotations
 
+import hashlib
+import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from operator import itemgetter
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
 
-from constat.evaluation import Demand, Evidence, Opening, Portion
-from constat.logic import Predicate, Row
+from constat.evaluation import UNTIMED, Assumption, Demand, Evidence, Opening, Origin, Portion
+from constat.logic import (
+    OPEN,
+    Kind,
+    NullCell,
+    NullPolicy,
+    Open,
+    OpenRow,
+    Predicate,
+    Row,
+    canonical_bytes,
+    canonical_float,
+    canonical_lines,
+    format_value,
+    has_null_cells,
+    is_of_type,
+    parse_value,
+)
+from constat.syntax import print_row
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from decimal import Decimal
+
+    from constat.evaluation import Clock
+    from constat.logic import Column, Value
+
+# What an answer does not call complete is never taken for "no rows". Example, a tier that knows
+# one fact: `TierAnswer(portions=(Portion((("C009", "gold"),), evidence),))`.
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,3 +105,212 @@ class TierSettings:
 def failed(demand: Demand, reason: str) -> TierAnswer:
     """Give the answer of a tier that could not be asked, or broke down."""
     return TierAnswer(failures=dict.fromkeys(demand.keys, reason))
+
+
+# `sha256:<hex>` over the rows, as certificates define it: each row the JSON array of its canonical
+# texts, `null` for a null cell, sorted as lists with `null` before texts, each followed by a
+# newline.
+
+
+def content_hash(rows: Collection[Row], kinds: Sequence[Kind], clock: Clock = UNTIMED) -> str:
+    """Give the hash of distinct rows, in whatever order they come."""
+    digest = hashlib.sha256()
+    for block in _bytes(rows, kinds, clock):
+        clock.check()
+        digest.update(block)
+    return f"sha256:{digest.hexdigest()}"
+
+
+def _bytes(rows: Collection[Row], kinds: Sequence[Kind], clock: Clock) -> Iterable[bytes]:
+    if not any(map(has_null_cells, clock.over(rows))):
+        lines: list[str] = []
+        for block in clock.blocks(rows):
+            lines += canonical_lines(block, kinds)
+        lines.sort()
+        return canonical_bytes(lines, len(kinds))
+    texts = (
+        [
+            None if isinstance(cell, NullCell) else format_value(cell, kind)
+            for cell, kind in zip(row, kinds, strict=True)
+        ]
+        for row in clock.over(rows)
+    )
+    ordered = sorted(texts, key=lambda row: [(text is not None, text or "") for text in row])
+    return (f"{json.dumps(row, separators=(',', ':'))}\n".encode() for row in ordered)
+
+
+# A structure that is none of the column's type is no value, though its spelling is in order.
+
+
+def read_canonical(text: str, column: Column) -> Value:
+    """Read a value of a column that `format_value` wrote; raises `ValueError`."""
+    # Floats are spelled in hexadecimal there, which people do not write.
+    if column.kind is Kind.FLOAT and "0x" in text:
+        return canonical_float(float.fromhex(text))
+    value = parse_value(text, column.kind)
+    if not is_of_type(value, column):
+        raise ValueError(f"is no {column.type_name}")
+    return value
+
+
+# The placeholder and null cells that may be a value match any key; a cell without a value matches
+# none. So `(OPEN, "gold")` matches every key of column 0.
+
+
+def key_of(row: Row, columns: Sequence[int]) -> Row:
+    """Give the values of a row in those columns."""
+    return tuple(row[column] for column in columns)
+
+
+def ground_key(row: OpenRow, columns: Sequence[int]) -> Row | None:
+    """Give the values of a row in those columns, or `None` where one is not known."""
+    slots = [row[column] for column in columns]
+    values = tuple(slot for slot in slots if not isinstance(slot, Open | NullCell))
+    return values if len(values) == len(slots) else None
+
+
+def keys_of(rows: Iterable[Row], columns: Sequence[int]) -> Iterator[Row]:
+    """Give for each row its values in those columns; for many rows."""
+    if len(columns) == 1:
+        column = columns[0]
+        return ((row[column],) for row in rows)
+    return map(itemgetter(*columns), rows) if columns else (() for _ in rows)
+
+
+def rows_for(
+    rows: Iterable[Row], columns: Sequence[int], keys: Collection[Row], clock: Clock = UNTIMED
+) -> tuple[Row, ...]:
+    """Give the rows that have one of the keys, and those that may have."""
+    if not columns:
+        return tuple(rows)
+    found = clock.over(rows)
+    if len(columns) == 1:
+        column, wanted = columns[0], {key[0] for key in clock.over(keys)}
+        return tuple(
+            [row for row in found if row[column] in wanted or (wanted and may_be_any(row[column]))]
+        )
+    wanted_keys, key_in = set(clock.over(keys)), itemgetter(*columns)
+    return tuple(
+        [
+            row
+            for row in found
+            if key_in(row) in wanted_keys
+            or (has_null(row, columns) and matched_keys(row, columns, wanted_keys))
+        ]
+    )
+
+
+def may_be_any(cell: object) -> bool:
+    """Tell whether a cell is null and may be any value."""
+    return isinstance(cell, NullCell) and cell.policy is not NullPolicy.NONE
+
+
+def has_null(row: OpenRow, columns: Sequence[int]) -> bool:
+    """Tell whether a row has a null cell in one of the columns."""
+    return any(isinstance(row[column], NullCell) for column in columns)
+
+
+def matched_keys(row: OpenRow, columns: Sequence[int], keys: Collection[Row]) -> list[Row]:
+    """Give the keys that a row may have; `keys` is best a set."""
+    ground = ground_key(row, columns)
+    if ground is not None:
+        return [ground] if ground in keys else []
+    bound = [
+        (place, row[c])
+        for place, c in enumerate(columns)
+        if not isinstance(row[c], Open) and not may_be_any(row[c])
+    ]
+    return [key for key in keys if all(key[place] == slot for place, slot in bound)]
+
+
+def openings_for(
+    openings: Collection[Opening],
+    columns: Sequence[int],
+    keys: Collection[Row],
+    clock: Clock = UNTIMED,
+) -> tuple[Opening, ...]:
+    """Give the openings that may have one of the keys."""
+    if not openings:
+        return ()
+    wanted = keys if isinstance(keys, (set, frozenset)) else set(clock.over(keys))
+    return tuple(one for one in clock.over(openings) if matched_keys(one.row, columns, wanted))
+
+
+_ADDRESS: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]{0,30}://)[^\s/@]{0,500}@")
+_NAMED_SECRET: Final = re.compile(
+    r"(?i)\b(pass(?:word|wd)?|pwd|secret|token|api[_-]?key|authorization)(\s*[=:]\s*)\S{1,500}"
+)
+_LONGEST: Final = 200
+
+SUPPOSED: Final = "supposed"
+"""The tier of supposed rows, and how the text of every supposition begins."""
+
+
+def pattern(demand: Demand, key: Row) -> OpenRow:
+    """Give the open row of a demanded key: anything in the other columns."""
+    places = dict(zip(demand.columns, key, strict=True))
+    return tuple(places.get(place, OPEN) for place in range(demand.predicate.arity))
+
+
+def stated_by(author: str, predicate: Predicate, row: Row) -> Assumption:
+    """Give the assumption that a person's word is true."""
+    atom = print_row(predicate, row)
+    return Assumption("fact", atom, f"user {author} says {atom}")
+
+
+def told_by(tier: str, predicate: Predicate, row: Row, confidence: Decimal) -> Assumption:
+    """Give the assumption that what a tier tells is true."""
+    atom = print_row(predicate, row)
+    return Assumption("fact", atom, f"tier {tier} says {atom}", confidence)
+
+
+def fallen_through(tiers: Iterable[str], predicate: Predicate) -> Assumption:
+    """Give the assumption that silent tiers would have changed nothing."""
+    names = tuple(dict.fromkeys(tiers))
+    noun = "tier" if len(names) == 1 else "tiers"
+    listed = " and ".join(names)
+    return Assumption(
+        "fall-through", listed, f"{noun} {listed} did not answer for {predicate.name}"
+    )
+
+
+def declared_closed(author: str, predicate: Predicate) -> Assumption:
+    """Give the assumption that the known rows are all there are."""
+    text = f"{author} declares that no fact of {predicate.name} is missing"
+    return Assumption("closure", predicate.name, text)
+
+
+def preferred(tier: str, predicate: Predicate) -> Assumption:
+    """Give the assumption that people are right where another assumed value stands against them."""
+    text = f"what people state of {predicate.name} counts before what tier {tier} assumes"
+    return Assumption("closure", predicate.name, text)
+
+
+def filled_in(predicate: Predicate) -> Assumption:
+    """Give the assumption that what lower tiers say of null cells of a source is their value."""
+    text = f"what is stated of {predicate.name} fills the cells that its source does not know"
+    return Assumption("closure", predicate.name, text)
+
+
+def who_says(tier: str, predicate: Predicate, row: Row, evidence: Evidence | None) -> str:
+    """Say whose word a row is: `database sales says tier(C001, gold)`."""
+    if evidence is not None and evidence.tier == SUPPOSED:
+        return f"{SUPPOSED} is {print_row(predicate, row)}"
+    who = f"tier {tier}"
+    if evidence is not None and evidence.author:
+        who = f"user {evidence.author}"
+    elif evidence is not None and evidence.origin is Origin.DATABASE:
+        who = f"database {evidence.source}"
+    elif evidence is not None and evidence.origin is Origin.CONFIG:
+        who = "the configuration"
+    return f"{who} says {print_row(predicate, row)}"
+
+
+def scrubbed(text: str, secrets: Iterable[str]) -> str:
+    """Give a message of foreign code without addresses' passwords, bounded, in one line."""
+    for secret in secrets:
+        if secret:
+            text = text.replace(secret, "***")
+    text = _NAMED_SECRET.sub(r"\1\2***", _ADDRESS.sub(r"\1***@", text[:5_000]))
+    shown = "".join(letter if letter.isprintable() else " " for letter in text)
+    return shown if len(shown) <= _LONGEST else shown[:_LONGEST] + "…"

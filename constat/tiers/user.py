@@ -12,11 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from constat.evaluation import Agent, Attestation, Demand, Evidence, Opening, Origin, Portion, Quote
 from constat.syntax import print_row
-from constat.tiers.canonical_texts import read_canonical
-from constat.tiers.hashing import content_hash
-from constat.tiers.matching import key_of
-from constat.tiers.tier import TierAnswer
-from constat.tiers.wording import pattern, stated_by
+from constat.tiers.tier import TierAnswer, content_hash, key_of, pattern, read_canonical, stated_by
 
 if TYPE_CHECKING:
     from constat.logic import Predicate, Row

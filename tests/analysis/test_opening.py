@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from constat.analysis import analyse_or_raise
-from constat.analysis.abducing import reason_codes
+from constat.analysis.attributes import reason_codes
 from constat.logic import Aggregate, Kind, is_never_negative, threshold_of
 from constat.syntax import print_rule
 from tests.analysis.programs import program_of

@@ -10,8 +10,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from constat.analysis import PASSES, AnalysedProgram, analyse
-from constat.analysis.draft import Draft
-from constat.analysis.opening import has_patterns, open_structures
+from constat.analysis.analysed import Draft
+from constat.analysis.destructuring import has_patterns, open_structures
 from constat.diagnostics import Severity
 from constat.logic import (
     Apply,
@@ -30,7 +30,7 @@ from constat.logic import (
     outer_names,
     term_variables,
 )
-from constat.logic.structure_text import constructor_and_fields
+from constat.logic.values import constructor_and_fields
 from constat.syntax import Mode, parse_text, print_rule
 from tests.analysis.programs import SOURCE
 

@@ -54,7 +54,7 @@ def test_the_wheel_holds_the_rules_of_memory_and_finds_them(wheel: Path, tmp_pat
     assert "view.dl" in names
     program = (
         "import sys; sys.path.insert(0, sys.argv[1]); "
-        "from constat.memory.deciding import load_rules, rules_folder; "
+        "from constat.memory.decisions import load_rules, rules_folder; "
         "print(rules_folder()); load_rules()"
     )
     # Isolated, so that the checkout cannot be found in its place.

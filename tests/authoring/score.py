@@ -26,9 +26,15 @@ from constat.diagnostics import ConstatError
 from constat.evaluation import Verdict
 from constat.model import Usage
 from constat.project import Expanded, Project
-from constat.project.authoring import SPELLINGS, STRICT
 from constat.project.loading import load_project
-from constat.project.models import ANTHROPIC, OPENAI, ModelSetting, ModelsSetting
+from constat.project.project import (
+    ANTHROPIC,
+    OPENAI,
+    SPELLINGS,
+    STRICT,
+    ModelSetting,
+    ModelsSetting,
+)
 from constat.session import Session
 from tests.authoring.worlds import SCHEMAS, Question, kept_world, questions
 from tests.authoring.writing import answerer

@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from constat.authoring.checking import Checked, check_proposal
-from constat.authoring.ground import Ground
-from constat.authoring.proposals import Proposal
-from constat.authoring.queries import check_query
+from constat.authoring.checking import Checked, Proposal, check_proposal
+from constat.authoring.fragments import Ground, check_query
 from constat.catalog import SqliteConnection
 from constat.session import Session
 from constat.session.asking_steps import ground_of

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from constat import Session
 from constat.authoring import DiscoveryTools, discovery_tools
-from constat.authoring.discovery_text import References, fenced, quoted
+from constat.authoring.discovery import References, fenced, quoted
 from tests.catalog.schema_worlds import duckdb_file, managed, shop, sqlite_file
 from tests.examples.fixtures import shop_database, still_shop
 
@@ -265,7 +265,7 @@ def test_every_answer_is_bounded_and_all_of_it_can_be_read(
 
 
 def test_what_is_not_even_listed_is_said(still_shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("constat.session.catalog_facts._MOST_LINES", 1)
+    monkeypatch.setattr("constat.session.catalog._MOST_LINES", 1)
     with Session(still_shop) as session:
         ask = offered(session.discovery(facts=True))
         assert "... and 1 more that are not listed" in inside(

@@ -8,8 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from constat.authoring.drafting import MOST_QUESTION, Desk, Drafted, check_question, draft_for
-from constat.authoring.transcript import Transcript
+from constat.authoring.drafting import (
+    MOST_QUESTION,
+    Desk,
+    Drafted,
+    Transcript,
+    check_question,
+    draft_for,
+)
 from constat.diagnostics import ConstatError
 from constat.model import ModelError, Reply, Tool
 from constat.session import Session
@@ -20,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from constat.authoring.ground import Ground
+    from constat.authoring.fragments import Ground
     from constat.model import Prompt
 
 QUESTION = "Is C005 idle?"

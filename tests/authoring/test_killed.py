@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from constat.session import Session
-from constat.store.in_flight import FOLDER_NAME
+from constat.store.model_answers import FOLDER_NAME
 from tests.authoring.live import ANSWERS, ENVIRONMENT, ask_server
 from tests.loopback.server import ModelServer
 from tests.loopback.written import written_answers
@@ -48,7 +48,7 @@ sys.exit(main(sys.argv[6:]))
 """
 REPLIES = ("constat.store.model_answers", "ModelAnswers", "add")
 DRAFTS = ("constat.store.drafts", "DraftStore", "add")
-RECORDS = ("constat.store.transcripts", "Transcripts", "keep")
+RECORDS = ("constat.store.replacing", "Transcripts", "keep")
 CUTS = {
     "a reply came and is not kept": (*REPLIES, "before", 1),
     "the first reply is kept": (*REPLIES, "after", 1),

@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Final
 import pytest
 import yaml
 
-from constat.authoring.checking import check_proposal
+from constat.authoring.checking import Proposal, check_proposal
 from constat.authoring.losses import losses
-from constat.authoring.proposals import Proposal
-from constat.library.reviewing.joining import join_drafts
+from constat.library.reviewing.drafts import join_drafts
 from constat.session import Session
 from constat.session.asking_steps import ground_of
 from tests.authoring.scripted import Scripted, kept, proposed

@@ -8,10 +8,16 @@ import pytest
 
 from constat import Session
 from constat.authoring import DiscoveryTools, PromptBuilder
-from constat.authoring.discovery_text import RULE
-from constat.authoring.instructions import hint_text, names_text, predicates_text, system_prompt
-from constat.authoring.likely import likely
-from constat.authoring.prompt_building import can_call_tools, tool_tokens
+from constat.authoring.discovery import RULE
+from constat.authoring.prompts import (
+    can_call_tools,
+    hint_text,
+    likely,
+    names_text,
+    predicates_text,
+    system_prompt,
+    tool_tokens,
+)
 from constat.memory.tokens import estimate
 from tests.authoring.scripted import Scripted, proposed
 from tests.authoring.worlds import SCHEMAS, build_world, questions
@@ -133,11 +139,11 @@ def test_many_predicates_are_listed_by_name_and_thousands_in_part(
         signatures = names_text(program)
         assert "placed_order(customer, order, amount, day)" in signatures
         assert "nobody has approved: may_leave(customer)" in signatures
-        monkeypatch.setattr("constat.authoring.instructions._MOST_SIGNATURES", 10)
+        monkeypatch.setattr("constat.authoring.prompts._MOST_SIGNATURES", 10)
         names = names_text(program)
         assert "placed_order" in names
         assert "placed_order(" not in names
-        monkeypatch.setattr("constat.authoring.instructions._MOST_NAMES", 4)
+        monkeypatch.setattr("constat.authoring.prompts._MOST_NAMES", 4)
         cut = names_text(program)
         assert "customer_revenue, order_count, is_vip, is_regular and 5 more" in cut
         assert "placed_order" not in cut

@@ -10,11 +10,10 @@ from unittest import mock
 
 import pytest
 
-from constat.authoring.checking import check_proposal
-from constat.authoring.proposals import Proposal
+from constat.authoring.checking import Proposal, check_proposal
 from constat.evaluation import Verdict
-from constat.library.reviewing.joining import join_drafts
-from constat.project.models import ModelSetting
+from constat.library.reviewing.drafts import join_drafts
+from constat.project.project import ModelSetting
 from constat.session import Session
 from constat.session.asking_steps import DraftedSession, ground_of
 from tests.authoring.live import ENVIRONMENT, KEY

@@ -8,11 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from constat.authoring.checking import check_proposal
-from constat.authoring.proposals import Proposal
+from constat.authoring.checking import Proposal, check_proposal
 from constat.diagnostics import ConstatError
 from constat.evaluation import Verdict
-from constat.library.reviewing.joining import join_drafts
+from constat.library.reviewing.drafts import join_drafts
 from constat.session import Session, Settled
 from constat.session.asking_steps import DraftedSession, ground_of
 from tests.authoring.scripted import kept

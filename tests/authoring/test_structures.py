@@ -9,13 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from constat.authoring.checking import Checked, check_proposal
+from constat.authoring.checking import Checked, Proposal, check_proposal
 from constat.authoring.constants import constants_of
-from constat.authoring.instructions import names_text, predicates_text, show_predicate
-from constat.authoring.proposals import Proposal
+from constat.authoring.prompts import names_text, predicates_text, show_predicate
 from constat.authoring.telling import NotSaid, Pointed, Said, examine, prompt_for
 from constat.logic import Kind
-from constat.logic.structure_forms import branches_of, leaves_of
+from constat.logic.structures import branches_of, leaves_of
 from constat.session import Session
 from constat.session.asking_steps import ground_of
 from tests.structures import expressions, nodes
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from constat.authoring.ground import Ground
+    from constat.authoring.fragments import Ground
 
 RULES = """\
 .pragma "constat" "0.1"

@@ -14,9 +14,8 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from constat.authoring.checking import check_proposal
-from constat.authoring.likely import likely
-from constat.authoring.proposals import Proposal
+from constat.authoring.checking import Proposal, check_proposal
+from constat.authoring.prompts import likely
 from constat.memory.tokens import estimate
 from constat.session import Session
 from constat.session.asking_steps import ground_of

@@ -23,7 +23,7 @@ from constat.authoring import DiscoveryTools, PromptBuilder
 from constat.catalog import SchemaManager
 from constat.memory.tokens import estimate
 from constat.project import load_project
-from constat.store.catalog_index import CatalogIndex
+from constat.store.catalog import CatalogIndex
 from tests.bench.measuring import Timing, figure, once
 
 if TYPE_CHECKING:

@@ -23,13 +23,11 @@ from constat.proof.signing import (
 )
 from constat.proof.signing.merkle import merkle_tree
 from constat.proof.signing.openings import Commitment, Opening, opened_rows
-from constat.store.decision_log import Decided, DecisionLog
-from constat.store.decision_log_checking import check_log, lines_of
-from constat.store.decision_log_entries import Draft, entry_after
+from constat.store.decision_log import Decided, DecisionLog, Draft, check_log, entry_after, lines_of
 from tests.bench.measuring import Figure, figure, several, table
 
 if TYPE_CHECKING:
-    from constat.store.decision_log_checking import LogReport
+    from constat.store.decision_log import LogReport
 
 ENTRIES = 100_000
 ROWS = 1_000_000

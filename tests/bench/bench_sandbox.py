@@ -18,15 +18,14 @@ from typing import TYPE_CHECKING, Final
 from constat.catalog import SqliteConnection
 from constat.explore.sandbox import Code, Level, Sandbox, unavailable
 from constat.explore.sandbox.databases import Reader
+from constat.store.table_forms import StepResult, table_of
 from constat.store.tables import DataStore
-from constat.store.tables_format import table_of
-from constat.store.tables_values import StepResult
 from tests.bench.measuring import once, several
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from constat.store.tables_format import Table
+    from constat.store.table_forms import Table
     from tests.bench.measuring import Timing
 
 ROWS: Final = 100_000

@@ -11,7 +11,7 @@ import duckdb
 from constat import Session
 from constat.catalog.schema import SchemaManager
 from constat.project import load_project
-from constat.store.catalog_index import CatalogIndex
+from constat.store.catalog import CatalogIndex
 
 if TYPE_CHECKING:
     from pathlib import Path

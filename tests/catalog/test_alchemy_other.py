@@ -14,7 +14,7 @@ from sqlalchemy.exc import NoSuchModuleError, OperationalError
 
 from constat.catalog import QueryMistakeError, Question, ReadBounds, SourceFailureError, guard
 from constat.catalog.alchemy import connect
-from constat.catalog.schema.looking import look_at
+from constat.catalog.schema.introspection import look_at
 from constat.project import Database, Expanded, load_project
 from tests.catalog.schema_worlds import managed, sqlite_file
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from constat.catalog import Connection, RawRow
     from constat.catalog.schema import DatabaseSummary
-    from constat.catalog.schema.looking import Look
+    from constat.catalog.schema.introspection import Look
 
 BOUNDS = ReadBounds(10, 100_000)
 ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from constat.catalog import guard
-from constat.catalog.base_columns import COMPUTED, JOINED, MERGED, STRANGE, UNCLEAR, origin
+from constat.catalog.keyed import COMPUTED, JOINED, MERGED, STRANGE, UNCLEAR, origin
 
 JOIN = "FROM orders o {} JOIN ships s ON s.o = o.id"
 

@@ -19,9 +19,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from constat.catalog import SourceFailureError
-from constat.catalog.arrow_files import load_arrow
 from constat.catalog.duck_session import DuckSession
-from constat.catalog.sheet_files import sheet_rows, spelled
+from constat.catalog.files import load_arrow, sheet_rows, spelled
 from constat.diagnostics import ConstatError
 from tests.catalog.test_files import fails, settle, told
 from tests.tiers.building import configured, declare, reasons, rows
@@ -128,7 +127,7 @@ def test_a_workbook_that_is_damaged_or_unpacks_to_too_much(
     with zipfile.ZipFile(hollow, "w") as archive:
         archive.writestr("xl/workbook.xml", "<workbook/>")
     fails(told(tmp_path, "v.xlsx", hollow.getvalue()), "no workbook", "C0543")
-    monkeypatch.setattr("constat.catalog.sheet_files._MOST_BYTES", 1_000)
+    monkeypatch.setattr("constat.catalog.files._MOST_BYTES", 1_000)
     fails(told(tmp_path, "w.xlsx", content), "unpacks to more", "C0543")
 
 

@@ -15,9 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlglot.dialects.dialect import Dialect
 
-from constat.catalog.allowed import FUNCTION_NAMES, FUNCTION_NAMES_OF
-from constat.catalog.failure import QueryMistakeError
-from constat.catalog.guard import Guarded, guard, parsed
+from constat.catalog.connection import QueryMistakeError
+from constat.catalog.guard import FUNCTION_NAMES, FUNCTION_NAMES_OF, Guarded, guard, parsed
 from constat.catalog.keyed import Comparand, Push, keyed_query, whole_query
 from constat.catalog.plain_query import recognised
 

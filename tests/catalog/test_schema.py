@@ -15,9 +15,9 @@ import pytest
 
 from constat.catalog.schema import Relationship
 from constat.catalog.schema.described import from_json, to_json
-from constat.catalog.schema.looking import look_at
+from constat.catalog.schema.introspection import look_at
 from constat.diagnostics import ConstatError
-from constat.store.catalog_index import CatalogIndex
+from constat.store.catalog import CatalogIndex
 from tests.catalog.schema_worlds import SHOP, duckdb_file, managed, shop, sqlite_file
 
 if TYPE_CHECKING:
@@ -263,7 +263,7 @@ def test_an_unknown_or_ambiguous_table_is_an_error_with_a_way_out(tmp_path: Path
 
 
 def introspections(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    from constat.catalog.schema import from_sqlite
+    from constat.catalog.schema import local as from_sqlite
 
     found: list[str] = []
     real = from_sqlite.introspect

@@ -13,13 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from constat import Session
-from constat.catalog.schema.checking import _is_forest, check
-from constat.catalog.schema.deciding import decide
+from constat.catalog.schema.checking import _is_forest, check, decide
 from constat.catalog.schema.described import ColumnSchema
 from constat.catalog.schema.drafting import MOST_COLUMNS, identifier
 from constat.diagnostics import ConstatError
 from constat.library import check_rules
-from constat.library.rewriting import rewrite
+from constat.library.listing import rewrite
 from constat.logic import Kind
 from tests.catalog.schema_worlds import duckdb_file, managed, shop, sqlite_file
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from constat.catalog.schema import ColumnSchema
-from constat.catalog.schema.finding import column_hits, lines_of
-from constat.store import catalog_search
-from constat.store.catalog_index import CatalogIndex, Entry, KeptSource
+from constat.catalog.schema.search import column_hits, lines_of
+from constat.store import catalog as catalog_search
+from constat.store.catalog import CatalogIndex, Entry, KeptSource
 from tests.catalog.schema_worlds import managed, sqlite_file
 
 if TYPE_CHECKING:

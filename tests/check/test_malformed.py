@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from constat.check import check_certificate, checking
-from constat.check.rejection import Rejected
+from constat.check.canonical import Rejected
 from tests.check import malformed
 from tests.check.catalog import good
 

@@ -9,11 +9,10 @@ from typing import Final
 
 import pytest
 
-from constat.check import functions, structures, values
-from constat.logic.failure import EvaluationError
+from constat.check import functions, values
+from constat.check import values as structures
 from constat.logic.functors import implementation
-from constat.logic.structure_text import is_structure
-from constat.logic.values import Kind, format_value, parse_value
+from constat.logic.values import EvaluationError, Kind, format_value, is_structure, parse_value
 from tests.check.structure_tables import LARGEST
 from tests.report.checker import structure_cases as drawn
 
@@ -35,8 +34,8 @@ def by_the_engine(name: str, kinds: list[str], result: str, args: list[str]) -> 
 def check_random(seed: str, rounds: int) -> None:
     rng = random.Random(seed)
     for name, kinds, result, args in drawn.calls(rng, rounds):
-        assert functions.signature_holds(name, tuple(kinds), result)
-        found = functions.call(name, tuple(kinds), result, tuple(args))
+        assert functions.functions_signature_holds(name, tuple(kinds), result)
+        found = functions.functions_call(name, tuple(kinds), result, tuple(args))
         assert found is None or values.is_spelled(result, found), (name, args)
         assert found == by_the_engine(name, kinds, result, args), (name, kinds, result, args)
     for kind, text in drawn.spellings(rng, rounds):
@@ -56,13 +55,15 @@ def test_what_is_made_is_taken_apart_again() -> None:
     rng = random.Random("apart")
     for _ in range(500):
         name, kinds, args = drawn.made(rng)
-        text = functions.call(name, tuple(kinds), "structure", tuple(args))
+        text = functions.functions_call(name, tuple(kinds), "structure", tuple(args))
         assert text == drawn.written(name, kinds, args)
-        indicator = functions.call("constructor_of", ("structure",), "symbol", (text,))
+        indicator = functions.functions_call("constructor_of", ("structure",), "symbol", (text,))
         assert indicator == f"{name}/{len(args)}"
         for place, (kind, value) in enumerate(zip(kinds, args, strict=True)):
             given = (text, str(place))
-            assert functions.call("field_of", ("structure", "number"), kind, given) == value
+            assert (
+                functions.functions_call("field_of", ("structure", "number"), kind, given) == value
+            )
 
 
 def test_different_fields_make_different_structures() -> None:
@@ -82,7 +83,9 @@ def test_whatever_the_kind_there_is_a_value() -> None:
             rng.choice([-(2**63), -1, 0, 1, 2, 2**63 - 1]),
         )
         for kind in drawn.KINDS:
-            found = functions.call("field_of", ("structure", "number"), kind, (text, str(place)))
+            found = functions.functions_call(
+                "field_of", ("structure", "number"), kind, (text, str(place))
+            )
             assert found is not None
             assert values.is_spelled(kind, found)
 

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from constat.check import calendar_dates, functions, pattern, values
+from constat.check import functions, pattern, values
+from constat.check import functions as calendar_dates
 from tests.check import tables
 
 
@@ -24,8 +25,8 @@ def short(parameter: object) -> str:
 def test_a_function_gives_the_value_or_none(
     name: str, kinds: tuple[str, ...], result: str, args: tuple[str, ...], expected: str | None
 ) -> None:
-    assert functions.signature_holds(name, kinds, result)
-    assert functions.call(name, kinds, result, args) == expected
+    assert functions.functions_signature_holds(name, kinds, result)
+    assert functions.functions_call(name, kinds, result, args) == expected
     assert expected is None or values.is_spelled(result, expected)
     assert all(map(values.is_spelled, kinds, args))
 
@@ -34,7 +35,7 @@ def test_a_function_gives_the_value_or_none(
 def test_a_function_takes_its_own_kinds_only(
     name: str, kinds: tuple[str, ...], result: str
 ) -> None:
-    assert not functions.signature_holds(name, kinds, result)
+    assert not functions.functions_signature_holds(name, kinds, result)
 
 
 @pytest.mark.parametrize(("name", "kind", "left", "right", "expected"), tables.COMPARISONS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from constat.cli.completing import offers
+from constat.cli.completion import offers
 from tests.catalog.schema_worlds import managed, shop, sqlite_file
 from tests.catalog.test_schema_checks import LIES
 from tests.cli.running import Ran, run

@@ -17,8 +17,7 @@ import click
 import pytest
 
 from constat.cli.commands import cli
-from constat.cli.completing import complete, offers, unquoted
-from constat.cli.shallow import shallow_loading
+from constat.cli.completion import complete, offers, shallow_loading, unquoted
 from tests.cli.running import run, run_process
 from tests.cli.test_help import every_command
 
@@ -239,7 +238,7 @@ def test_completion_loads_nothing_heavy(still_shop: Path) -> None:
 
 def test_shallow_modules_are_forgotten() -> None:
     program = (
-        "import sys; from constat.cli.shallow import shallow_loading\n"
+        "import sys; from constat.cli.completion import shallow_loading\n"
         "with shallow_loading():\n"
         "    import constat.cli.prove\n"
         "assert 'constat.cli.prove' not in sys.modules\n"

@@ -29,8 +29,8 @@ def prove(shop: Path, file: Path | str) -> int:
     ("command", "printer"),
     [
         (("prove", "is_vip(C001)"), "constat.cli.prove.print_result"),
-        (("prove", "is_vip(C001)", "--top-k", "1"), "constat.cli.prove_many.print_verdict"),
-        (("what-if", "is_vip(C001)"), "constat.cli.what_if.print_both"),
+        (("prove", "is_vip(C001)", "--top-k", "1"), "constat.cli.prove.print_verdict"),
+        (("what-if", "is_vip(C001)"), "constat.cli.hypotheses.print_both"),
     ],
 )
 def test_whoever_reads_the_verdict_finds_the_certificate(

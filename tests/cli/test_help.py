@@ -18,7 +18,7 @@ import click
 import pytest
 
 from constat.cli.commands import cli
-from constat.cli.topics import TOPICS, topic_text
+from constat.cli.help import TOPICS, topic_text
 from tests.cli.records import make_records, restore
 from tests.cli.running import Ran, run
 from tests.examples.shop import ROOT, copy_shop

@@ -12,10 +12,10 @@ import pytest
 
 from constat.memory import HeldAttachments, Memory, Message, Role, Text
 from constat.memory.archive import Archive
-from constat.memory.deciding import rules_folder
+from constat.memory.decisions import rules_folder
 from constat.memory.extract.by_model import TOOL
-from constat.memory.forgetting import forget
-from constat.memory.log_files import read_log, write_log
+from constat.memory.journal import forget
+from constat.memory.logs import read_log, write_log
 from constat.memory.messages import MessageFormatError
 from tests.cli.running import Ran, run
 from tests.examples.shop import ROOT

@@ -17,12 +17,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from constat import Session
+from constat.cli.exploration import plan_file
+from constat.cli.repl.commands import enter
 from constat.cli.repl.desk import Desk
-from constat.cli.repl.dispatching import enter
-from constat.cli.repl.looping import coloured
-from constat.cli.repl.offering import constants, offers
+from constat.cli.repl.prompt import coloured, constants, offers
 from constat.cli.repl.starting import entries
-from constat.cli.solve_options import plan_file
 from constat.session import repl
 from constat.session.repl import Kind, Notebook, is_complete, kind_of
 from constat.session.result import Result

@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 
 from constat.cli.commands import cli
-from constat.cli.schema import schema_names
+from constat.cli.help import schema_names
 from tests.cli.running import Ran, run
 from tests.cli.test_help import Example, Workplace, every_command, examples, workplace
 from tests.session.querying import make_project

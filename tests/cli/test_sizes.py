@@ -3,7 +3,7 @@ from __future__ import annotations
 import click
 import pytest
 
-from constat.cli.sizes import MemorySize
+from constat.cli.run import MemorySize
 
 
 @pytest.mark.parametrize(

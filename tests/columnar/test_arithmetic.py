@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from constat.columnar.arithmetic import FUNCTIONS, encode, evaluate
-from constat.columnar.batches import Batch
+from constat.columnar.arrays import Batch
+from constat.columnar.domains import FUNCTIONS, encode, evaluate
 from constat.evaluation.bulk import StrategyError
 from constat.logic import EvaluationError, Kind
 from constat.logic.arithmetic import arithmetic

@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from constat.columnar import Tuning
-from constat.columnar.folds import assigns_once
-from constat.columnar.packing import Widths
+from constat.columnar.arrays import Widths
+from constat.columnar.steps import assigns_once
 from constat.evaluation.bulk import StrategyError
 from constat.plan import Fold
 from constat.plan.forward import Strategy

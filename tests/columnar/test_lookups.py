@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from constat.columnar.lookups import Lookup
+from constat.columnar.relations import Lookup
 
 VALUES = st.integers(-3, 3) | st.sampled_from([2**62, -(2**62)])
 ROWS = st.integers(1, 3).flatmap(

@@ -7,9 +7,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from constat.columnar.arrays import Columns, contains, distinct, missing, union
-from constat.columnar.packing import Domain, Packing, Widths
-from constat.columnar.segments import Layout
+from constat.columnar.arrays import (
+    Columns,
+    Domain,
+    Packing,
+    Widths,
+    contains,
+    distinct,
+    missing,
+    union,
+)
+from constat.columnar.relations import Layout
 from constat.evaluation.bulk import StrategyError
 
 LOW, HIGH = -(1 << 63), (1 << 63) - 1

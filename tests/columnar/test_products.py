@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from constat.columnar import Tuning
-from constat.columnar.chains import choose_rows, find_chain, turns
-from constat.columnar.packing import Widths
+from constat.columnar.arrays import Widths
+from constat.columnar.products import choose_rows, find_chain, turns
 from constat.evaluation.bulk import StrategyError
 from constat.plan.forward import Strategy
 from tests.columnar.naive import fixpoint

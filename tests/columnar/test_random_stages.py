@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from constat.columnar import Tuning
-from constat.columnar.packing import Widths
+from constat.columnar.arrays import Widths
 from constat.evaluation.bulk import StrategyError
 from constat.plan.forward import Strategy
 from tests.columnar.naive import UndefinedError, fixpoint

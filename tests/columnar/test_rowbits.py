@@ -7,12 +7,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from constat.columnar import rowbits
-from constat.columnar.arrays import neighbours_differ
-from constat.columnar.bitmaps import Bitmap
-from constat.columnar.bounds import Bounds
-from constat.columnar.packing import Domain
-from constat.columnar.rowbits import RowBits, from_pairs, gather, set_bits, unite
+from constat.columnar import bits as rowbits
+from constat.columnar.arrays import Bounds, Domain, neighbours_differ
+from constat.columnar.bits import Bitmap, RowBits, from_pairs, gather, set_bits, unite
 from constat.evaluation.bulk import ResourceError, Resources
 
 PAIRS = st.sets(
@@ -75,7 +72,7 @@ def test_a_bitmap_gives_each_new_pair_once(
     several: list[set[tuple[int, int]]],
     forms: list[int],
 ) -> None:
-    monkeypatch.setattr("constat.columnar.bitmaps._PIECES", -(1 << 40))
+    monkeypatch.setattr("constat.columnar.bits._PIECES", -(1 << 40))
     domains = [BIT, BIT]
     domains[row] = Domain(-5, 70_000)
     bitmap = Bitmap(domains, row, Bounds(Resources(), lambda: None))

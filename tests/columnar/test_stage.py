@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from constat.columnar import Tuning, refusal, run_stage
-from constat.columnar.packing import Widths
+from constat.columnar.arrays import Widths
 from constat.evaluation.bulk import ResourceError, Resources, StrategyError
 from constat.evaluation.events import Event, RoundFinished
 from constat.plan.forward import Strategy

@@ -14,7 +14,7 @@ import pytest
 from constat.catalog import ReadBounds, SourceFailureError, SqliteConnection
 from constat.catalog.connection import Question
 from constat.catalog.duck import DuckConnection
-from constat.store import opening
+from constat.store import state_file
 from tests.concurrent.rounds import ROOT
 from tests.concurrent.worlds import make
 
@@ -85,11 +85,11 @@ def test_beginning_a_project_asks_the_libraries_what_a_file_is(tmp_path: Path) -
 
 def test_a_file_is_made_private_once_and_then_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "kept.sqlite"
-    opening.make_private(path)
+    state_file.make_private(path)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     path.write_bytes(b"content")
     path.chmod(0o640)
-    opening.make_private(path)
+    state_file.make_private(path)
     assert (path.read_bytes(), stat.S_IMODE(path.stat().st_mode)) == (b"content", 0o640)
 
 

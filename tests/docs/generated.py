@@ -22,19 +22,17 @@ from constat.diagnostics import ConstatError
 from constat.diagnostics.catalogue import FOLDER
 from constat.logic.functors import signatures
 from constat.logic.vocabulary import AGGREGATES, COMPARISONS, FUNCTIONS, Word
-from constat.project import (
-    authoring,
-    catalog_setting,
-    explore,
-    load_project,
-    memory_setting,
-    models,
-    project,
-    records,
-    review,
-)
+from constat.project import load_project, project
+from constat.project import project as authoring
+from constat.project import project as catalog_setting
+from constat.project import project as explore
+from constat.project import project as memory_setting
+from constat.project import project as models
+from constat.project import project as records
+from constat.project import project as review
 from constat.project.sections import Sections
-from constat.syntax import operators, words
+from constat.syntax import words
+from constat.syntax import words as operators
 from tests.examples.shop import ROOT
 
 _MARK: Final = re.compile(r"(<!-- part ([a-z-]+) -->\n).*?(<!-- end -->)", re.DOTALL)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from constat.engine.asking import ask_together
+from constat.engine.state import ask_together
 from constat.evaluation import ABSENT, CERTAIN, Answer, Demand, Limits
 from tests.engine.tables import Table, program, run
 

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from constat.engine.batch import Batch
-from constat.engine.expressions import reads_open, value_of
-from constat.engine.firing import heads, start
+from constat.engine.batch import Batch, reads_open, value_of
+from constat.engine.component import heads, start
 from constat.engine.state import State
 from constat.evaluation import ACCEPTED, CERTAIN, CONCEIVABLE, POSSIBLE, Limits, ignore_event
 from constat.logic import OPEN, Kind

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from constat.engine.aggregates import Groups
 from constat.engine.batch import Batch
-from constat.engine.texts import Texts
+from constat.engine.relation import Texts
+from constat.engine.steps import Groups
 from constat.evaluation import ACCEPTED, CERTAIN, CONCEIVABLE, POSSIBLE
 from constat.logic import OPEN, Kind
 from constat.plan import Call, Expression, Fold, Literally, Slot

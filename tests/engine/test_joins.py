@@ -8,7 +8,7 @@ from constat.engine import joins
 from constat.engine.batch import Batch, strongest, unify
 from constat.engine.joins import Waiting, join
 from constat.engine.relation import Relation
-from constat.engine.served import Served
+from constat.engine.state import Served
 from constat.evaluation import ACCEPTED, CONCEIVABLE, POSSIBLE, LimitReachedError, Limits
 from constat.logic import OPEN
 from constat.plan import Join

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from constat.engine.relation import Relation, assign, key_getter, tuple_getter
-from constat.engine.served import Served
+from constat.engine.state import Served
 from constat.evaluation import ABSENT, ACCEPTED, CERTAIN, CONCEIVABLE, POSSIBLE
 from constat.logic import OPEN, OpenRow
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from constat.engine.served import Served
+from constat.engine.state import Served
 
 
 def served(*asked: tuple[tuple[int, ...], tuple[int, ...]]) -> Served:

@@ -8,8 +8,8 @@ from decimal import Decimal
 import pytest
 
 from constat.engine.batch import Batch
-from constat.engine.texts import Texts
-from constat.engine.totals import NO_VALUE, Totals
+from constat.engine.relation import Texts
+from constat.engine.steps import NO_VALUE, Totals
 from constat.evaluation import ACCEPTED, CERTAIN, CONCEIVABLE, POSSIBLE
 from constat.logic import OPEN, Kind
 from constat.plan import Beyond, Call, Fold, Literally, Slot

@@ -14,19 +14,24 @@ from hypothesis import strategies as st
 from constat import Session
 from constat.evaluation import Assumption, Demand, Evidence, Origin, Readable, Verdict
 from constat.explore.failures import StepFailureError
-from constat.explore.fitting import fit_table
 from constat.explore.plan import Output
-from constat.explore.records import Records, StepRecord
 from constat.explore.relations import EveryRow, Relation, Settlement, StepRows, sorted_rows
-from constat.explore.step_tables import TableLimits, Wanted, select
+from constat.explore.runs import Records, StepRecord
+from constat.explore.tables import TableLimits, Wanted, fit_table, select
 from constat.logic import Column, Kind, Predicate
-from constat.session import choosing, solving_relations
-from constat.store import tables_rows
+from constat.session import querying, solving_steps
+from constat.store import table_forms
+from constat.store.table_columns import canonical_stream, in_memory, in_order
+from constat.store.table_forms import (
+    StepResult,
+    Table,
+    TableRows,
+    repeated,
+    rows_table,
+    table_of,
+    table_rows,
+)
 from constat.store.tables import DataStore
-from constat.store.tables_cells import canonical_stream, in_memory, in_order
-from constat.store.tables_format import Table, table_of
-from constat.store.tables_rows import TableRows, repeated, rows_table, table_rows
-from constat.store.tables_values import StepResult
 from tests.explore.planned import plan, step
 from tests.explore.worlds import TODAY
 from tests.store.table_values import tables
@@ -217,7 +222,7 @@ def test_a_step_hands_its_table_on_only_where_all_is_certain() -> None:
 def test_one_verdict_on_many_rows_is_kept_without_looking_at_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tables_rows, "MANY", 2)
+    monkeypatch.setattr(table_forms, "MANY", 2)
     plain = _by_columns(_relation(_rows(random.Random(2), 3)))
     rests = Assumption("fact", "code", "the code computes its goal")
     relation = replace(
@@ -284,9 +289,9 @@ def test_a_chain_leaves_the_same_tables_by_columns(
         read(rows, table)
 
     # As if five rows were many, for each of those who choose a way.
-    for module in (choosing, solving_relations, tables_rows):
+    for module in (querying, solving_steps, table_forms):
         monkeypatch.setattr(module, "MANY", 5)
-    monkeypatch.setattr("constat.explore.working.Wanted", _wanting)
+    monkeypatch.setattr("constat.explore.runs.Wanted", _wanting)
     monkeypatch.setattr(TableRows, "__init__", counted)
     with Session(regions) as session:
         explored = session.solve("best?", plan=plan(*CHAIN), today=TODAY)

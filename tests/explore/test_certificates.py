@@ -18,17 +18,15 @@ from constat.check import check_certificate
 from constat.diagnostics import ConstatError
 from constat.engine import LazyEngine
 from constat.evaluation import Limits, Verdict
-from constat.explore import proof_program
+from constat.explore import proofs
 from constat.explore.chain import compile_chain
-from constat.explore.given_rows import Computed
-from constat.explore.plan_approval import PlanWord
-from constat.explore.ranking import ranking_query
-from constat.explore.relations import Relation, sorted_rows
+from constat.explore.plan import PlanWord, ranking_query
+from constat.explore.relations import Computed, Relation, sorted_rows
 from constat.explore.sandbox import Level, unavailable
-from constat.explore.step_tables import TableLimits, Wanted, select
+from constat.explore.tables import TableLimits, Wanted, select
 from constat.proof import build_certificate, decide
 from constat.proof.report.checker_text import checker_source
-from constat.session import exploring_proofs
+from constat.session import exploring_runs
 from tests.check.writer import rows_hash, seal
 from tests.explore.planned import Scripted, call, plan, step
 from tests.explore.worlds import TODAY
@@ -289,8 +287,8 @@ def proved(session: Session, made: Plan, rows: dict[str, Any]) -> tuple[Verdict,
         name: Computed(name, "Python", "3", "pass", (), "2026-01-01T00:00:00.000000Z")
         for name in rows
     }
-    known = proof_program.Known(rows, computed, "2026-01-01T00:00:00.000000Z")
-    found = proof_program.proof_program(chain, made, known, PlanWord())
+    known = proofs.Known(rows, computed, "2026-01-01T00:00:00.000000Z")
+    found = proofs.proof_program(chain, made, known, PlanWord())
     decision = decide(LazyEngine(), found.program, found.goal, found.given, Limits())
     content = build_certificate(
         decision, created="2026-01-01T00:00:00.000000Z", engine_version="test"
@@ -306,7 +304,7 @@ def test_the_rules_of_a_ranking_give_what_duckdb_gives(
 ) -> None:
     """A ranking is proved of exactly the rows that the SELECT gives, of one less or more not."""
     if stating:
-        monkeypatch.setattr(proof_program, "COUNTED_PAIRS", -1)
+        monkeypatch.setattr(proofs, "COUNTED_PAIRS", -1)
     chance = random.Random(seed)
     made, rows = random_ranking(chance), ranked_rows(chance)
     chain = compile_chain(session.program, made.steps)
@@ -336,7 +334,7 @@ def test_an_end_that_is_stated_too_early_proves_nothing(
     session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where the first are said to end before as many are there, the group is short of rows."""
-    monkeypatch.setattr(proof_program, "COUNTED_PAIRS", -1)
+    monkeypatch.setattr(proofs, "COUNTED_PAIRS", -1)
     made = plan(
         step("r(name: symbol, points: number)", python="pass"),
         step("first(name: symbol)", rank={"of": "r", "by": "points desc", "top": 2}),
@@ -349,7 +347,7 @@ def test_an_end_that_is_stated_too_early_proves_nothing(
     put_rows(tree, "stated_first", [["a"]])
     assert not check_certificate(seal(tree)).accepted
     # The whole proof made anew from the false end fails as well.
-    monkeypatch.setattr("constat.explore.top_rules._Top.ends", lambda _, rows: (((3,),), len(rows)))
+    monkeypatch.setattr("constat.explore.proofs._Top.ends", lambda _, rows: (((3,),), len(rows)))
     verdict, _ = proved(session, made, {"r": rows, "first": [("a",)]})
     assert verdict in {Verdict.DISPROVED, Verdict.DISPROVED_UNDER}
 
@@ -380,8 +378,8 @@ def test_a_certificate_is_kept_with_the_answer_and_handed_out_after_the_sources_
 def test_an_answer_without_a_certificate_says_why(
     session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(exploring_proofs, "MOST_ROWS", 100)
-    monkeypatch.setattr(exploring_proofs, "UNASKED_ROWS", 300)
+    monkeypatch.setattr(exploring_runs, "MOST_ROWS", 100)
+    monkeypatch.setattr(exploring_runs, "UNASKED_ROWS", 300)
     everything = step("all(id: number)", rules="all(?i) :- sale(?i, _, _, _, _).")
     explored = session.solve("all?", plan=plan(everything), today=TODAY)
     assert explored.certificate == b""
@@ -428,9 +426,9 @@ def test_an_answer_that_its_sources_do_not_give_is_not_proved(
 ) -> None:
     def without_a_row(chain: Any, made: Any, known: Any, word: Any) -> Any:  # noqa: ANN401
         rows = {**known.relations, "best": known.relations["best"][1:]}
-        return proof_program.proof_program(chain, made, replace(known, relations=rows), word)
+        return proofs.proof_program(chain, made, replace(known, relations=rows), word)
 
-    monkeypatch.setattr(exploring_proofs, "proof_program", without_a_row)
+    monkeypatch.setattr(exploring_runs, "proof_program", without_a_row)
     explored = session.solve("best?", plan=plan(TOTALS, BEST), today=TODAY)
     assert len(explored.rows) == 3
     assert explored.certificate == b""

@@ -11,7 +11,7 @@ from constat import Session
 from constat.check import check_certificate
 from constat.diagnostics import ConstatError
 from constat.evaluation import Verdict
-from constat.explore.writing import write_plan
+from constat.explore.plan import write_plan
 from constat.proof.signing.keys import write_public_key
 from tests.check.writer import seal
 from tests.cli.running import run

@@ -19,9 +19,8 @@ from constat.explore.pictures import (
     picture_text,
     rules_text,
 )
-from constat.explore.plan import Output, Plan, Ranking, Step, Work
+from constat.explore.plan import Output, Plan, Ranking, Step, Work, plan_json, write_plan
 from constat.explore.reading import plan_of, read_plan
-from constat.explore.writing import plan_json, write_plan
 from constat.syntax import print_rule
 from tests.explore.planned import plan, step
 

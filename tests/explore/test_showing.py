@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from constat import Session
-from constat.cli.solve_display import Checklist, displayed
+from constat.cli.exploration import Checklist, displayed
 from constat.diagnostics import ConstatError
 from constat.explore import events
 from constat.explore.answered import Explored
 from constat.explore.charts import chart, shape_of
-from constat.explore.plan import Output
+from constat.explore.plan import Output, write_plan
 from constat.explore.relations import Relation
-from constat.explore.writing import write_plan
 from constat.logic import Kind
 from constat.store.tables import DataStore
 from tests.cli.running import run

@@ -7,9 +7,7 @@ from decimal import Decimal
 
 import pytest
 
-from constat.explore.narrating import narrate, plain_sentence
-from constat.explore.number_words import numbers_in_words
-from constat.explore.numbers import unfounded
+from constat.explore.narration import narrate, numbers_in_words, plain_sentence, unfounded
 from constat.explore.plan import Output
 from constat.explore.relations import Relation, Settlement
 from constat.logic import Kind

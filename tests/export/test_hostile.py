@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from constat.proof.export.csv_table import to_csv
+from constat.proof.export.checkers import to_lean
 from constat.proof.export.graph import to_graphml
-from constat.proof.export.lean import to_lean
-from constat.proof.export.prov_n import to_prov_n
+from constat.proof.export.prov_notations import to_prov_n
+from constat.proof.export.tables import to_csv
 from constat.proof.formats import FORMATS, Format, write_format
 from constat.proof.render import printable
 from tests.export.worlds import HOSTILE, HOSTILE_RULES, hostile

@@ -13,10 +13,9 @@ import jsonschema
 import pytest
 from rocrate.rocrate import ROCrate
 
-from constat.proof.export.in_toto import to_in_toto
-from constat.proof.export.nemo import to_nemo
-from constat.proof.export.openlineage import to_openlineage
-from constat.proof.export.ro_crate import to_ro_crate
+from constat.proof.export.checkers import to_nemo
+from constat.proof.export.lineage import to_openlineage
+from constat.proof.export.packages import to_in_toto, to_ro_crate
 from tests.export.worlds import WORLDS, hostile, hostile_fields, reach, unresolved, vip
 
 if TYPE_CHECKING:

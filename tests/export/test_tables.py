@@ -13,10 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from constat.diagnostics import ConstatError
-from constat.proof.export import Document, steps_of, xlsx
-from constat.proof.export.csv_table import to_csv
-from constat.proof.export.step_table import STEP_COLUMNS
-from constat.proof.export.xlsx import to_xlsx
+from constat.proof.export import Document, steps_of, tables
+from constat.proof.export.tables import STEP_COLUMNS, to_csv, to_xlsx
 from constat.proof.render import defused
 from tests.export.worlds import HOSTILE, WORLDS, hostile, hostile_fields, vip
 from tests.report.certificates import good
@@ -154,7 +152,7 @@ def test_the_same_certificate_gives_the_same_bytes() -> None:
 
 
 def test_more_rows_than_a_worksheet_has_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(xlsx, "MOST_ROWS", 3)
+    monkeypatch.setattr(tables, "MOST_ROWS", 3)
     with pytest.raises(ConstatError) as caught:
         to_xlsx(vip("is_vip(C1)"))
     assert caught.value.diagnostics[0].code == "C0772"

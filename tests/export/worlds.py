@@ -25,7 +25,7 @@ from constat.evaluation import (
     Review,
 )
 from constat.logic import quoted
-from constat.proof.canonical import sha256
+from constat.proof.encoding import sha256
 from tests.proof.asking import (
     NOW,
     REACH,

@@ -12,9 +12,9 @@ import pytest
 
 from constat import Session
 from constat.evaluation import StrategyError
-from constat.session import bulk, choosing
+from constat.session import bulk, querying
 from constat.session.answers import Computed, Settled
-from constat.session.stored_rows import StoredRows
+from constat.session.rows import StoredRows
 from tests.cli.running import run
 from tests.examples.fixtures import shop, shop_database, still_shop
 from tests.forward.called import as_proved, held
@@ -202,7 +202,7 @@ def test_what_is_too_much_is_computed_in_bulk(
     thing_session: Session, query: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected = told(thing_session.query(query))
-    monkeypatch.setattr(choosing, "MANY", 1)
+    monkeypatch.setattr(querying, "MANY", 1)
     answers = thing_session.query(query)
     assert told(answers) == expected
 
@@ -211,7 +211,7 @@ def test_a_large_source_is_never_tried_row_by_row(
     thing_session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert not isinstance(thing_session.query("reach(?a, ?b)").sure, StoredRows)
-    monkeypatch.setattr(choosing, "MANY", 3)
+    monkeypatch.setattr(querying, "MANY", 3)
     assert isinstance(thing_session.query("reach(?a, ?b)").sure, StoredRows)
 
 

@@ -20,7 +20,8 @@ from constat.evaluation import (
     Portion,
     StageFinished,
 )
-from constat.forward import Files, Frame, Options, Outside, Rows, evaluate, stored
+from constat.forward import Files, Frame, Options, Outside, Rows, evaluate
+from constat.forward import results as stored
 from constat.plan.forward import Strategy
 from constat.syntax import parse_goal
 from tests.forward.running import RESOURCES

@@ -13,7 +13,7 @@ import pytest
 from constat.engine import LazyEngine
 from constat.evaluation import Assumption, ignore_event
 from constat.forward import Options, Outside, evaluate
-from constat.forward.grades import Grade, by_grade, open_row
+from constat.forward.ways import Grade, by_grade, open_row
 from constat.logic import OPEN
 from constat.syntax import parse_goal
 from tests.forward.running import RESOURCES, forward

@@ -14,8 +14,8 @@ from constat import Session, Verdict
 from constat.evaluation import Demand, RelationPredicate
 from constat.session import bulk, plan_explaining
 from constat.session.answers import Computed, Settled
-from constat.session.graded_rows import Verdicts
-from constat.session.stored_rows import StoredRows
+from constat.session.bulk import Verdicts
+from constat.session.rows import StoredRows
 from tests.cli.running import run
 from tests.forward.called import as_proved, held
 

@@ -9,7 +9,7 @@ import duckdb
 import pytest
 
 from constat import Session
-from constat.forward import null_views
+from constat.forward import inputs
 from constat.session.answers import Settled
 
 if TYPE_CHECKING:
@@ -138,13 +138,13 @@ def test_a_stream_stays_one_whatever_is_null(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     streamed: list[str] = []
-    load = null_views.Streamed.load
+    load = inputs.Streamed.load
 
-    def loading(self: null_views.Streamed, database: object, name: str) -> None:
+    def loading(self: inputs.Streamed, database: object, name: str) -> None:
         streamed.append(name)
         load(self, database, name)  # type: ignore[arg-type]  # handed on
 
-    monkeypatch.setattr(null_views.Streamed, "load", loading)
+    monkeypatch.setattr(inputs.Streamed, "load", loading)
     folder = project(tmp_path, "duckdb", "maybe", key=True)
     assert answer(folder, "total(?s)")[0] is Settled.OPEN
     assert streamed == ["orders.unread.region.counted"]

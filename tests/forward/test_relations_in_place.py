@@ -13,11 +13,10 @@ from hypothesis import strategies as st
 from constat import Session
 from constat.catalog import Spelled, read_cell
 from constat.catalog.connection import Single
-from constat.catalog.duck_canonical import spelling
-from constat.catalog.duck_types import DuckColumn
+from constat.catalog.duck_queries import DuckColumn, spelling
 from constat.evaluation import Demand
 from constat.logic import Kind
-from constat.session.stored_rows import StoredRows
+from constat.session.rows import StoredRows
 from tests.forward.called import held
 
 if TYPE_CHECKING:

@@ -11,13 +11,11 @@ from constat.engine import LazyEngine
 from constat.evaluation import Assumption, Limits, Verdict, ignore_event
 from constat.logic import OPEN
 from constat.proof.reading import rule_assumption
-from constat.session import choosing
+from constat.session import querying
 from constat.session.answers import Answers
-from constat.session.bulk import answer_in_bulk
-from constat.session.bulk_question import Asked
-from constat.session.graded_rows import Verdicts
+from constat.session.bulk import Asked, Verdicts, answer_in_bulk
 from constat.session.querying import Compiled, answer_query, compile_query
-from constat.session.stored_rows import StoredRows
+from constat.session.rows import StoredRows
 from constat.syntax import parse_goal
 from tests.forward.called import held
 from tests.forward.doubtful_worlds import CLOSED, doubtful_cases
@@ -131,7 +129,7 @@ def test_what_is_closed_stays_where_it_was_computed(case: Case) -> None:
 def test_an_attempt_that_is_not_given_up_says_the_same(case: Case, manner: Manner) -> None:
     compiled = compile_query(query_of(case), case.program)
     externals = tables(case.program, case.world, manner)
-    outcome = choosing.try_small(LazyEngine(), compiled, externals, Limits(), ignore_event)
+    outcome = querying.try_small(LazyEngine(), compiled, externals, Limits(), ignore_event)
     assert outcome is not None
     expected = reference(compiled, case, manner)
     assert outcome.strength(compiled.goal) >= -1

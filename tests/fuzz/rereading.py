@@ -36,7 +36,7 @@ from constat.logic import (
     term_variables,
     threshold_of,
 )
-from constat.tiers.canonical_texts import read_canonical
+from constat.tiers.tier import read_canonical
 from tests.oracle.worlds import Completion, Facts, holds
 
 if TYPE_CHECKING:

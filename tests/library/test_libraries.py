@@ -10,8 +10,7 @@ import pytest
 
 from constat.evaluation import Verdict
 from constat.library import check_rules
-from constat.library.listing import read_listing
-from constat.library.rewriting import rewrite
+from constat.library.listing import read_listing, rewrite
 from constat.session.cases import run_cases
 
 if TYPE_CHECKING:

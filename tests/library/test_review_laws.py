@@ -12,15 +12,17 @@ from hypothesis import strategies as st
 
 from constat.analysis import analyse_or_raise
 from constat.diagnostics import ConstatError
-from constat.library.reviewing.approvals import (
+from constat.library.approvals import (
     APPROVED,
     WITHDRAWN,
     Approval,
+    Hashes,
+    Trust,
+    hashes_of,
     parse_approvals,
+    standing,
 )
-from constat.library.reviewing.editing import joined_text, replaced_text
-from constat.library.reviewing.hashes import Hashes, hashes_of
-from constat.library.reviewing.standing import Trust, standing
+from constat.library.reviewing.placement import joined_text, replaced_text
 from constat.logic import Comparison, Constant, Kind
 from constat.project import ReviewSetting
 from constat.syntax import parse_text, print_program

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from constat.library.rewriting import rewrite
+from constat.library.listing import rewrite
 
 
 @pytest.mark.parametrize(

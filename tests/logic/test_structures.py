@@ -31,8 +31,8 @@ from constat.logic import (
     read_as,
     read_structure,
 )
-from constat.logic.structure_text import constructor_and_fields, is_structure, quoted, unquoted
 from constat.logic.structures import NOTHING, construct, constructor_of, field_of
+from constat.logic.values import constructor_and_fields, is_structure, quoted, unquoted
 from tests.logic.strategies import CONSTRUCTORS, LEAVES, STRUCTURES, SYMBOLS, VALUES, fields_of
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ from constat.memory import (
     from_anthropic,
     from_openai,
 )
-from constat.memory.spelling import read, spelled
+from constat.memory.messages import read, spelled
 from tests.memory.logs import airline_dialogues, anthropic_logs, openai_logs
 
 WRITER = """

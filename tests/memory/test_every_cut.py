@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from constat.memory import BudgetError, HeldAttachments, History, Policy, strays, to_openai
-from constat.memory.anthropic_messages import from_anthropic, to_anthropic
-from constat.memory.compacting import Compacted, Material, compact
-from constat.memory.counting import message_tokens
-from constat.memory.deciding import Decided
-from constat.memory.openai_messages import from_openai
+from constat.memory.compaction import Compacted, Material, compact
+from constat.memory.decisions import Decided
+from constat.memory.logs import from_anthropic, from_openai, to_anthropic
+from constat.memory.tokens import message_tokens
 from tests.memory.logs import airline_dialogues, coding_logs, request_logs
 
 if TYPE_CHECKING:

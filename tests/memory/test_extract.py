@@ -20,8 +20,7 @@ from constat.memory import (
     from_openai,
 )
 from constat.memory.extract import facts_of
-from constat.memory.facts import Author, Fact
-from constat.memory.passages import Passage, passages_of
+from constat.memory.facts import Author, Fact, Passage, passages_of
 from tests.memory.logs import airline_dialogues, anthropic_logs
 
 if TYPE_CHECKING:

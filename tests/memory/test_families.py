@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from constat.memory import Memory
-from constat.memory.deciding import Decided
-from constat.memory.families import Family, family_of
+from constat.memory.decisions import Decided
 from constat.memory.lines import SILENT, WHOLE
 from constat.memory.tokens import hundredths
-from constat.memory.view import fill
+from constat.memory.view import Family, family_of, fill
 from tests.memory.rounds import answered, assistant, called, session, user
 
 if TYPE_CHECKING:

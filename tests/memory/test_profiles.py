@@ -26,7 +26,9 @@ from constat.memory import (
     estimate,
     strays,
 )
-from constat.memory.budgets import (
+from constat.memory.journal import LATEST, SAVINGS
+from constat.memory.narrative import StoredContext, Told, told
+from constat.memory.policy import (
     PruneRules,
     Reserved,
     Timed,
@@ -34,10 +36,7 @@ from constat.memory.budgets import (
     apply_prune_rules,
     kind_of,
 )
-from constat.memory.checkpoints import LATEST, SAVINGS
-from constat.memory.narrative import Told, told
-from constat.memory.profiles import NAMES, profile, seed001, seed002, seed003, seed004
-from constat.memory.working import StoredContext
+from constat.memory.profiles import NAMES, checkpoints, proactive, profile, scratchpad, summarising
 from tests.memory.rounds import answered, assistant, called, session, user
 
 if TYPE_CHECKING:
@@ -82,8 +81,8 @@ def test_each_profile_has_the_thresholds_of_its_seed() -> None:
     ],
 )
 def test_a_model_has_its_window(model: str, limit: int, trigger: int) -> None:
-    assert seed003.get_context_limit(model) == limit
-    assert seed003.threshold(seed003.config_for(model)) == trigger
+    assert summarising.get_context_limit(model) == limit
+    assert summarising.threshold(summarising.config_for(model)) == trigger
 
 
 @pytest.mark.parametrize("limit", [1, 2, 100, 8_192, 11_000, 11_001])
@@ -98,22 +97,28 @@ def test_no_window_is_so_small_that_it_is_compacted_for_ever(limit: int) -> None
 
 def test_four_characters_are_a_token_there_and_not_here() -> None:
     # Defect 1: it was said to count too many; on tables it counts half.
-    assert [seed003.estimate_tokens(x) for x in ("", "a", "abcd", "abcde", None)] == [0, 1, 1, 2, 0]
+    assert [summarising.estimate_tokens(x) for x in ("", "a", "abcd", "abcde", None)] == [
+        0,
+        1,
+        1,
+        2,
+        0,
+    ]
     table = "|".join(str(7919 * n) for n in range(200))
-    assert seed003.estimate_tokens(table) < 0.7 * estimate(table)
+    assert summarising.estimate_tokens(table) < 0.7 * estimate(table)
     message = Message(Role.ASSISTANT, (Text("abcd"), Call("1", "read", '{"a": 1}')))
-    assert seed003.estimate_messages_tokens([message]) == 2 + 1 + 1 + 2
+    assert summarising.estimate_messages_tokens([message]) == 2 + 1 + 1 + 2
 
 
 def test_the_example_of_fifty_messages() -> None:
     messages = fifty()
     assert len(messages) == 50
-    selection = seed003.select_messages_to_compact(messages)
+    selection = summarising.select_messages_to_compact(messages)
     assert selection.messages_to_compact == tuple(messages[1:40])
     assert selection.messages_to_keep == (SYSTEM, *messages[40:])
     with Memory() as memory:
         memory.append(messages)
-        result = seed003.compact(memory, messages, 0)
+        result = summarising.compact(memory, messages, 0)
     event = result.compaction_event
     assert result.compacted_messages[2:] == tuple(messages[40:])
     assert result.compacted_messages[1].role is Role.ASSISTANT
@@ -131,7 +136,7 @@ def test_a_summary_is_known_again_under_either_heading(heading: str) -> None:
     # Defect 3: one was ordered and the other looked for.
     said = assistant(f"{heading} (Compaction Round 1)\n...")
     messages = [SYSTEM, said, *fifty()[2:]]
-    selection = seed003.select_messages_to_compact(messages)
+    selection = summarising.select_messages_to_compact(messages)
     assert selection.previous_summary == said.text
     assert said not in selection.messages_to_compact
 
@@ -142,10 +147,10 @@ def test_the_task_stays_the_first_one_in_each_round() -> None:
         memory.append([*fifty(), user("Now add tests.")])
         messages: tuple[Message, ...] = tuple(memory.history.messages)
         for number in range(3):
-            result = seed003.compact(memory, messages, number)
+            result = summarising.compact(memory, messages, number)
             messages = (*result.compacted_messages, *fifty()[2:30])
             assert '"Build a flashcard app"' in result.compaction_event.summary_content
-        assert seed003.extract_original_task(memory) == "Build a flashcard app"
+        assert summarising.extract_original_task(memory) == "Build a flashcard app"
 
 
 def test_results_in_messages_of_the_user_stay_with_their_calls() -> None:
@@ -157,7 +162,7 @@ def test_results_in_messages_of_the_user_stay_with_their_calls() -> None:
         both = (Result(f"b{n}", (Text("two"),)), Result(f"a{n}", (Text("one"),)))
         messages.append(Message(Role.USER, both, plain=False))
     for keep in range(1, len(messages)):
-        selection = seed003.select_messages_to_compact(messages, keep)
+        selection = summarising.select_messages_to_compact(messages, keep)
         found = strays(selection.messages_to_keep)
         assert (found.calls, found.results) == ((), ())
 
@@ -171,13 +176,13 @@ def test_nothing_happens_at_the_beginning_and_nothing_stands_twice() -> None:
     messages = timed(fifty())
     now = messages[-1].at_ms
     for iteration, expected in ((0, False), (4, False), (5, True), (10, True)):
-        context = seed002.LoopContext(messages, iteration, 128_000, now)
-        assert seed002.is_time(context) is expected
-    assert seed002.is_time(seed002.LoopContext(messages, 1, 400, now))
+        context = proactive.LoopContext(messages, iteration, 128_000, now)
+        assert proactive.is_time(context) is expected
+    assert proactive.is_time(proactive.LoopContext(messages, 1, 400, now))
     with Memory() as memory:
         memory.append(fifty())
-        context = seed002.LoopContext(messages, 5, 128_000, now)
-        found = seed002.maybe_summarize(memory, context)
+        context = proactive.LoopContext(messages, 5, 128_000, now)
+        found = proactive.maybe_summarize(memory, context)
     assert found[0] == SYSTEM
     assert found[1].text.startswith("## Completed Work Summary\n")
     rest = [id(one) for one in found if one.text == "" or one.role is Role.USER]
@@ -249,7 +254,7 @@ def test_what_is_cut_can_be_opened() -> None:
     # Defect 8: inputs were cut to 500 and 2,000 characters, and the rest was said to be lost.
     long = "x" * 9_000
     messages = [called("read", 1), answered(1, {"text": long}), user("y" * 3_000)]
-    written = seed003.format_messages_for_summary(messages)
+    written = summarising.format_messages_for_summary(messages)
     first, second, third = written.split("\n\n---\n\n")
     assert first == "[0] ASSISTANT:\n[Tool: read({})]"
     assert len(second) < 600
@@ -280,7 +285,7 @@ def test_an_error_is_never_taken_for_a_summary() -> None:
     # Defect 10.
     with Memory() as memory:
         memory.append(fifty())
-        facts = seed003.generate_summary(memory, 1)
+        facts = summarising.generate_summary(memory, 1)
     for said in WRONG:
         assert told(facts, partial(str.format, said)) == Told(facts, "facts", ANY)
     good = "The app was begun; src/f23.ts was written."
@@ -298,7 +303,9 @@ def test_failing_leaves_the_messages_as_they_are(tmp_path: Path) -> None:
         memory.append(fifty())
         (tmp_path / "view.dl").write_text("nonsense", encoding="utf-8")
         messages = fifty()
-        assert seed003.safe_compact(memory, messages, 0, report=reports.append) == tuple(messages)
+        assert summarising.safe_compact(memory, messages, 0, report=reports.append) == tuple(
+            messages
+        )
     assert reports == ["[Compaction] Failed, continuing without compaction: ConstatError"]
 
 
@@ -320,16 +327,16 @@ def test_short_and_empty_histories_are_left_alone() -> None:
         assert memory.context().messages == ()
         memory.append(fifty()[:11])
         assert not memory.context().compacted
-    assert not seed003.should_compact([])
-    assert not seed003.should_compact([user("x" * 10**6)] * 11)
-    assert seed003.should_compact([user("x" * 10**6)] * 12)
+    assert not summarising.should_compact([])
+    assert not summarising.should_compact([user("x" * 10**6)] * 11)
+    assert summarising.should_compact([user("x" * 10**6)] * 12)
 
 
 def test_the_compressor_archives_first_and_never_compresses_twice() -> None:
     messages = [SYSTEM, *session(6)[1:]]
     with Memory() as memory:
         memory.append(messages)
-        compressor = seed001.ContextCompressor(memory)
+        compressor = scratchpad.ContextCompressor(memory)
         first = compressor.compress(messages)
         block = first.messages[1]
         assert block.role is Role.SYSTEM
@@ -339,8 +346,8 @@ def test_the_compressor_archives_first_and_never_compresses_twice() -> None:
         assert [one for one in first.messages if one.role is Role.USER] == people
         assert first.messages[0] == SYSTEM
         second = compressor.compress([*first.messages, user("And now?")])
-        assert seed001.MARKER not in compressor.scratchpad.read(second.ref)
-        assert sum(seed001.is_block(one) for one in second.messages) == 1
+        assert scratchpad.MARKER not in compressor.scratchpad.read(second.ref)
+        assert sum(scratchpad.is_block(one) for one in second.messages) == 1
         assert (strays(second.messages).calls, strays(second.messages).results) == ((), ())
 
 
@@ -348,7 +355,7 @@ def test_a_heavy_node_is_shown_by_its_ends_and_saved_whole() -> None:
     long = "the first line\n" + "a line that says nothing new\n" * 600
     messages = [user("Read it."), called("read", 1), answered(1, long), user("Well?")]
     with Memory() as memory:
-        compressor = seed001.ContextCompressor(memory, Window(3_000))
+        compressor = scratchpad.ContextCompressor(memory, Window(3_000))
         memory.append(messages)
         assert compressor.heavy(messages) == (messages[2],)
         found = compressor.compress(messages)
@@ -364,7 +371,7 @@ def test_a_heavy_node_is_shown_by_its_ends_and_saved_whole() -> None:
 def test_checkpoints_have_the_columns_and_the_queries_of_the_seed(tmp_path: Path) -> None:
     with Memory(tmp_path, "s") as memory:
         memory.append(session(1))
-        compaction = seed004.Compaction(memory, cost=0.001)
+        compaction = checkpoints.Compaction(memory, cost=0.001)
         for number in range(7):
             result = compaction.summarize(number * 10, number * 10 + 12, "word " * 900)
             assert result.checkpoint_num == number + 1
@@ -390,11 +397,11 @@ def test_checkpoints_have_the_columns_and_the_queries_of_the_seed(tmp_path: Path
 
 
 def test_the_context_is_built_before_agents_run_and_never_meanwhile() -> None:
-    assert not seed004.needed(80_000)
-    assert seed004.needed(80_001)
+    assert not checkpoints.needed(80_000)
+    assert checkpoints.needed(80_001)
     with Memory() as memory:
         memory.append(session(6))
-        compaction = seed004.Compaction(memory)
+        compaction = checkpoints.Compaction(memory)
         text, compacted = compaction.build_context(
             "And now?", project="A shop.", important=("Be exact.",), relevant=("O-101 is old.",)
         )
@@ -418,32 +425,32 @@ def test_where_a_model_fails_the_ends_of_the_text_are_the_summary() -> None:
     with Memory() as memory:
         memory.append(session(2))
         text = "a" * 5_000 + "b" * 5_000
-        result = seed004.Compaction(memory, fails).summarize(0, 3, text)
+        result = checkpoints.Compaction(memory, fails).summarize(0, 3, text)
         assert result.summary == "a" * 2_000 + "[... truncated ...]" + "b" * 2_000
-        assert seed004.fallback("short") == "short"
+        assert checkpoints.fallback("short") == "short"
 
 
 def test_subtasks_hand_on_what_they_found(tmp_path: Path) -> None:
     with Memory(tmp_path) as memory:
         memory.append(session(3))
         working = memory.working
-        seed002.finish_subtask(memory, working, "1", ["out.csv"])
+        proactive.finish_subtask(memory, working, "1", ["out.csv"])
         working.store("2", StoredContext("the rates were refunded", ("rates.xlsx",)))
         working.store("3", StoredContext("nothing of the kind"))
     with Memory(tmp_path) as memory:
         working = memory.working
-        block = seed002.begin_subtask(working, ["1", "2", "9"])
+        block = proactive.begin_subtask(working, ["1", "2", "9"])
         assert block is not None
         assert block.text.startswith("## Context from Dependencies\n- 1: ## Session Summary")
         assert "(made: rates.xlsx)" in block.text
-        assert seed002.begin_subtask(working, ["9"]) is None
+        assert proactive.begin_subtask(working, ["9"]) is None
         assert [one.subtask for one in working.search("refund of a rate")] == ["2"]
         assert working.search('") OR *') == ()
-        kept = seed002.archive_to_knowledge_graph(
+        kept = proactive.archive_to_knowledge_graph(
             working, "7", "audit", [(f"ledger {n} balances", 0.9) for n in range(8)]
         )
         assert (kept[0].source, kept[0].tags) == ("task:7", ("working_memory", "audit"))
-        known = seed002.retrieve_relevant_knowledge(working, "which ledger balances?")
+        known = proactive.retrieve_relevant_knowledge(working, "which ledger balances?")
         assert known.startswith("## Relevant Knowledge\n- ledger ")
         assert known.count("\n- ") == 5
-        assert seed002.retrieve_relevant_knowledge(working, "zebra") == ""
+        assert proactive.retrieve_relevant_knowledge(working, "zebra") == ""

@@ -25,7 +25,7 @@ from constat.memory import (
     to_anthropic,
     to_openai,
 )
-from constat.memory.compacting import compact
+from constat.memory.compaction import compact
 from constat.memory.lines import shown
 from constat.memory.quotations import ELISION, MARKER, compacted, own, quoted
 from tests.memory.rounds import answered, assistant, called, session, user

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from constat.diagnostics import ConstatError
 from constat.memory import Memory
-from constat.memory.preview import chunks, ends, sandwich
+from constat.memory.tokens import chunks, ends, sandwich
 from tests.memory.rounds import answered, assistant, called, user
 
 if TYPE_CHECKING:

@@ -8,8 +8,7 @@ import pytest
 
 from constat.check import check_certificate
 from constat.memory import Memory, from_openai
-from constat.memory.coding import rows_of
-from constat.memory.deciding import decide, load_rules, rules_folder
+from constat.memory.decisions import decide, load_rules, rows_of, rules_folder
 from constat.session import Session
 from tests.examples.shop import ROOT
 from tests.memory.rounds import answered, assistant, called, session, user

@@ -12,13 +12,13 @@ from constat.evaluation import ignore_event
 from constat.model import ModelError, Prompt, Task, Tool, Turn, Usage
 from constat.model.anthropic_client import AnthropicProvider
 from constat.model.asking import AskingClient, Surroundings
-from constat.model.canonical import Answered, RawCall
 from constat.model.ledger import Ledger
 from constat.model.openai_client import OpenAIProvider
+from constat.model.prompts import Answered, RawCall
+from constat.model.replies import Clock
 from constat.model.tapes import Tape
-from constat.model.waiting import Clock
 from constat.project import ModelSetting
-from constat.project.models import Budget, Prices
+from constat.project.project import Budget, Prices
 from constat.store.model_answers import ModelAnswers
 from tests.loopback.server import WRITTEN_MODEL, Answer, ModelServer, Written
 
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from constat.evaluation import Observer
-    from constat.model.canonical import Request
-    from constat.model.provider import Provider
+    from constat.model.prompts import Request
+    from constat.model.replies import Provider
     from tests.loopback.server import Asked
 
 KEY = "sk-planted-0123456789"

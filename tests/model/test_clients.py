@@ -11,7 +11,7 @@ import pytest
 
 from constat.model import ModelError, Prompt, Task, ToolCall, ToolResult, Turn, Usage
 from constat.model.anthropic_client import AnthropicProvider
-from constat.model.canonical import request_of
+from constat.model.prompts import request_of
 from tests.loopback.server import ModelServer, Raw, Written
 from tests.model.speaking import COUNT, KEY, SETTING, chat, counting, prompt, table
 

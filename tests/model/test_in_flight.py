@@ -10,16 +10,16 @@ import pytest
 
 from constat.evaluation import ModelAwaited, ModelReplied
 from constat.model import ModelError
-from constat.model.canonical import request_of
-from constat.project.models import Budget
-from constat.store.in_flight import FOLDER_NAME, in_flight
+from constat.model.prompts import request_of
+from constat.project.project import Budget
+from constat.store.model_answers import FOLDER_NAME, in_flight
 from tests.model.speaking import SETTING, Scripted, around, prompt, said
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from constat.evaluation import Event
-    from constat.model.canonical import Answered, Request
+    from constat.model.prompts import Answered, Request
     from constat.store.model_answers import PaidReply
 
 HASH = request_of(prompt(), SETTING.model, SETTING.effort).hash

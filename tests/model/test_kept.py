@@ -16,7 +16,7 @@ import pytest
 from click.testing import CliRunner
 
 from constat.cli.commands import cli
-from constat.model.canonical import answered_of, request_of
+from constat.model.prompts import answered_of, request_of
 from constat.store.model_answers import FILE_NAME, ModelAnswerError, ModelAnswers, PaidReply
 from tests.model.speaking import Scripted, around, prompt, said
 

@@ -9,11 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from constat.model import ModelError, ToolCall
-from constat.model.anthropic_events import Accumulating as Events
-from constat.model.canonical import answered_of, request_of
-from constat.model.checking import checked_calls
-from constat.model.openai_chunks import Accumulating as Chunks
-from constat.model.provider import BrokenReplyError
+from constat.model.anthropic_client import Accumulating as Events
+from constat.model.openai_client import Accumulating as Chunks
+from constat.model.prompts import answered_of, request_of
+from constat.model.replies import BrokenReplyError, checked_calls
 from tests.model.speaking import prompt
 
 ODD: st.SearchStrategy[Any] = st.none() | st.booleans() | st.integers(-2, 3) | st.text(max_size=4)

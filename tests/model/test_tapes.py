@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from constat.model import ModelError, tapes
-from constat.model.canonical import request_of
+from constat.model.prompts import request_of
 from constat.model.tapes import Tape, Taped
 from tests.model.speaking import SETTING, Scripted, around, prompt, said
 

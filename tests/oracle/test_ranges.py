@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from constat.engine import LazyEngine
 from constat.evaluation import Limits
-from constat.proof.given_columns import with_given
+from constat.proof.projection import with_given
 from constat.syntax import parse_goal
 from tests.language.worlds_of_text import program
 from tests.property.running import LIMITS

@@ -9,9 +9,9 @@ import pytest
 from constat.analysis import check_goal
 from constat.engine import LazyEngine
 from constat.evaluation import Limits
-from constat.proof.abducibles import Abducibles
 from constat.proof.abduction import Abduction, Search
 from constat.proof.projection import with_projections
+from constat.proof.suppositions import Abducibles
 from constat.proof.worlds import Worlds
 from constat.syntax import parse_goal
 from tests.proof.asking import Table, analysed

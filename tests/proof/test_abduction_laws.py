@@ -10,9 +10,9 @@ from hypothesis import given, settings
 
 from constat.engine import LazyEngine
 from constat.evaluation import CERTAIN
-from constat.proof.abducibles import Abducibles
 from constat.proof.abduction import Abduction, Search
 from constat.proof.projection import with_projections
+from constat.proof.suppositions import Abducibles
 from constat.proof.worlds import Delta, Worlds
 from tests.oracle.naive import World
 from tests.property.rules import DOMAIN

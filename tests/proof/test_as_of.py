@@ -21,14 +21,13 @@ from constat.diagnostics import ConstatError
 from constat.engine import LazyEngine
 from constat.evaluation import Limits, Verdict
 from constat.project import Project
-from constat.project.recorded_sources import RecordSetting
+from constat.project.project import RecordSetting
 from constat.proof import decide
-from constat.session.recording import as_of_externals, record
-from constat.session.recording_times import parse_moment
+from constat.session.recording import as_of_externals, parse_moment, record
 from constat.store import FactStore
-from constat.store.answer_file import AnswerStoreError
+from constat.store.answers import AnswerStoreError
 from constat.store.clock import now
-from constat.store.facts_at import FactsAt
+from constat.store.facts import FactsAt
 from constat.store.recorded import FreshRecord, RecordStore
 from tests.cli.running import run
 from tests.examples.fixtures import shop, shop_database

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from constat.check import check_certificate
 from constat.evaluation import Agent, Attestation, Evidence, Origin, Quote, Review
-from constat.proof.attesting import attestation_hash, attestation_json, attested_lines
-from constat.tiers.attested import attestation_text, read_attestation, unfit, unfit_evidence
+from constat.proof.shown import attestation_hash, attestation_json, attested_lines
+from constat.tiers.asking import attestation_text, read_attestation, unfit, unfit_evidence
 from tests.check.evidence_constructs import gold_said
 from tests.check.writer import canonical, sha256
 

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from constat.logic import Kind, canonical_bytes, canonical_lines, format_value
-from constat.proof import chunks, sorted_columns
-from constat.proof.chunks import Assignments, Chunk, chunk_size, chunks_of
+from constat.proof import certificate, sorted_columns
+from constat.proof.certificate import Assignments, Chunk, chunk_size, chunks_of
 from tests.check.writer import canonical, rows_hash
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def test_columns_and_python_make_the_same_chunks(
     targets = [second for _, second in rows] if fold else []
     given_ = Assignments(rows, kinds, targets, Kind.NUMBER if fold else None)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(chunks, "CHUNK", 4)
+        patch.setattr(certificate, "CHUNK", 4)
         one, other = chunks_of(given_, many=0), chunks_of(given_, many=10**6)
         assert one == other
         if fold:
@@ -96,7 +96,7 @@ def test_blocks_of_rows_end_where_chunks_end(block: int) -> None:
     rows = [(n % 7 - 3, n) for n in range(61)]
     given_ = Assignments(rows, (Kind.NUMBER,) * 2, [Decimal(n) / 4 for _, n in rows], Kind.DECIMAL)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(chunks, "CHUNK", 4)
+        patch.setattr(certificate, "CHUNK", 4)
         patch.setattr(sorted_columns, "_BLOCK", block)
         assert chunks_of(given_, many=0) == chunks_of(given_, many=10**6)
 
@@ -113,6 +113,6 @@ def test_sums_of_fractions_are_exact(values: list[Decimal] | list[float]) -> Non
     rows = [(n,) for n in range(len(values))]
     added = sum(map(Fraction, values), Fraction())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(chunks, "CHUNK", 2**10)
+        patch.setattr(certificate, "CHUNK", 2**10)
         (chunk,) = chunks_of(Assignments(rows, (Kind.NUMBER,), values, kind))
     assert chunk.total == f"{added.numerator}/{added.denominator}"

@@ -10,7 +10,7 @@ import pytest
 
 from constat import Session
 from constat.check import check_certificate
-from constat.session.log_as import LogAs
+from constat.session.options import LogAs
 from tests.cli.running import Ran, run
 from tests.examples.fixtures import shop, shop_database, still_shop
 

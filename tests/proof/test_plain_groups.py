@@ -13,8 +13,7 @@ from constat.engine import LazyEngine
 from constat.evaluation import Limits
 from constat.logic import OPEN
 from constat.proof import decide, groups
-from constat.proof.groups import MOST_INLINE, Aggregates
-from constat.proof.plain_groups import plain_group
+from constat.proof.groups import MOST_INLINE, Aggregates, plain_group
 from tests.proof.asking import Table, analysed, ask, certificate, checked, goal_of
 
 if TYPE_CHECKING:

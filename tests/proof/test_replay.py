@@ -26,7 +26,7 @@ from constat.evaluation import (
     Verdict,
 )
 from constat.proof import decide
-from constat.proof.canonical import canonical, object_form, sha256
+from constat.proof.encoding import canonical, object_form, sha256
 from constat.proof.rebuilding import rebuild
 from constat.session.replaying import replay
 from tests.cli.running import Ran, run

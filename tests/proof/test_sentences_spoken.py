@@ -30,8 +30,7 @@ from constat.logic import (
     find_locale,
 )
 from constat.proof import proof_tree
-from constat.proof.sentences import Instance, refute_comparison
-from constat.proof.speech import PLAIN, Speech, speech_in
+from constat.proof.sentences import PLAIN, Instance, Speech, refute_comparison, speech_in
 from constat.proof.whynot import attempts_at
 from tests.cli.running import run
 from tests.proof.asking import Table, analysed, ask

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from constat.engine import LazyEngine
 from constat.evaluation import Limits
 from constat.logic import OPEN
-from constat.proof import decide, proof_tree, render_tree, text_sizes
-from constat.proof.canonical import canonical
+from constat.proof import decide, proof_tree, render_tree
+from constat.proof import decide as text_sizes
+from constat.proof.encoding import canonical
 from constat.proof.many import decide_many
-from constat.proof.reasons import principal_reasons
-from constat.proof.refutation import refute
+from constat.proof.refutation import principal_reasons, refute
 from constat.proof.report import checker_source
 from constat.proof.topk import Ranking
 from tests.proof.asking import Table, analysed, ask, certificate, checked, goal_of

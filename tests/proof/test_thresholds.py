@@ -12,10 +12,10 @@ import pytest
 from constat.evaluation import Assumption, Limits, Verdict
 from constat.logic import OPEN
 from constat.proof import proof_tree, render_tree
-from constat.proof.best_totals import Open, Waiting
+from constat.proof.derivations import Open, Waiting
 from constat.proof.export.graph import to_graphml
-from constat.proof.export.prov_json import to_prov_json
-from constat.proof.growth import Summand
+from constat.proof.export.prov_notations import to_prov_json
+from constat.proof.slices import Summand
 from tests.proof.asking import Table, analysed, ask, certificate, checked
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from constat import Session
 from constat.analysis import analyse
 from constat.logic import Kind
 from constat.proof import render_tree
-from constat.proof.speech import Speech, speech_in
+from constat.proof.sentences import Speech, speech_in
 from constat.syntax import parse_text
 
 if TYPE_CHECKING:

@@ -9,9 +9,8 @@ import pytest
 from constat.engine import LazyEngine
 from constat.evaluation import Assumption, Limits
 from constat.logic import Kind
-from constat.proof.distances import distance
-from constat.proof.reasons import principal_reasons
-from constat.proof.refutation import Refutation, refute
+from constat.proof.obstacles import distance
+from constat.proof.refutation import Refutation, principal_reasons, refute
 from constat.proof.refutation_text import render_refutation
 from tests.proof.asking import REACH, VIP, Table, analysed, ask, reach_tables, vip_tables
 

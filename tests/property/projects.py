@@ -34,7 +34,7 @@ from constat.logic import (
     Variable,
     literal_variables,
 )
-from constat.tiers.wording import declared_closed, stated_by
+from constat.tiers.tier import declared_closed, stated_by
 from tests.property.rules import RuleDraw, Shape, counter
 from tests.property.showing import show_row, show_rule
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from constat.logic import Kind, Value
-from constat.pydatalog.clauses import Constants
+from constat.pydatalog.translation import Constants
 from constat.pydatalog.wire import read_value
 from tests.pydatalog.asking import ask, declared, rows
 

@@ -16,8 +16,8 @@ import pytest
 from constat.evaluation import Limits
 from constat.logic import Kind
 from constat.pydatalog import PyDatalogEngine
-from constat.pydatalog.clauses import Clause, Premise, Question
 from constat.pydatalog.process import NoAnswerError, Worker
+from constat.pydatalog.translation import Clause, Premise, Question
 from constat.pydatalog.wire import read_answer, write_question
 from tests.architecture.sources import ROOT
 from tests.pydatalog.asking import ask, declared

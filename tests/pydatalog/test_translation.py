@@ -8,9 +8,17 @@ import pytest
 from hypothesis import given
 
 from constat.logic import Kind
-from constat.pydatalog.clauses import Computation, Condition, Literal, Premise, Same, Summary
-from constat.pydatalog.ordering import ordered
-from constat.pydatalog.translation import needed, translate
+from constat.pydatalog.translation import (
+    Computation,
+    Condition,
+    Literal,
+    Premise,
+    Same,
+    Summary,
+    needed,
+    ordered,
+    translate,
+)
 from constat.pydatalog.wire import read_answer, read_question, write_question, write_reason
 from constat.syntax import parse_goal
 from tests.language.worlds_of_text import program
@@ -19,7 +27,7 @@ from tests.pydatalog.asking import LIMITS, ask, declared
 
 if TYPE_CHECKING:
     from constat.pydatalog import PyDatalogEngine
-    from constat.pydatalog.clauses import Question
+    from constat.pydatalog.translation import Question
 
 NUMBER = Kind.NUMBER
 

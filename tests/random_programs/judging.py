@@ -29,14 +29,13 @@ from constat.evaluation import (
     ignore_event,
 )
 from constat.forward import Options, Outside, evaluate
-from constat.forward.reference import Bounds, OpenStageError
-from constat.forward.stages import StageRun
-from constat.forward.stored import StoredRelations
+from constat.forward.results import StoredRelations
+from constat.forward.stages import Bounds, OpenStageError, StageRun
 from constat.logic import Atom, Constant, Variable
-from constat.plan.costs import predicates_of
+from constat.plan.compilation import predicates_of
 from constat.plan.forward import PlanOptions, Sizes, Strategy, plan_forward
-from constat.sql import Database, changes
-from constat.sql.layouts import columns_of
+from constat.sql import Database, trees
+from constat.sql.trees import columns_of
 from constat.syntax import Mode, parse_text
 from constat.syntax.lowering import lower
 from constat.syntax.parser import parse_file
@@ -358,7 +357,7 @@ class _Stages:
         for name in stage.predicates:
             table = self.database.fresh_name(name)
             columns = columns_of(self.plan.relations[name])
-            self.database.connection.run(changes.create_empty(table, columns))
+            self.database.connection.run(trees.create_empty(table, columns))
             self.database.replace(name, table, 0)
             if name in self.plan.inputs:
                 self._give(name)

@@ -13,8 +13,7 @@ from unittest.mock import patch
 
 from constat.evaluation import ResourceError
 from constat.sql import relations
-from constat.sql.connection import Connection
-from constat.sql.failure import meaning
+from constat.sql.connection import Connection, meaning
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from constat.evaluation import ResourceError, Resources
-from constat.plan.forward import project
+from constat.plan.forward import planning
 from constat.sql import Database, relations
 from constat.sql.connection import Connection
 from tests.random_programs.drawing import RandomProgram, RandomRule, draw
@@ -69,7 +69,7 @@ def test_nearly_every_program_is_accepted_and_each_construct_is_drawn() -> None:
 
 
 def test_the_projection_shared_by_mistake_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(project, "Cut", LiteralsOnly)
+    monkeypatch.setattr(planning, "Cut", LiteralsOnly)
     found = Judge().difference(draw(FINDS), FINDS)
     assert found is not None
     assert found.way == "internal error"

@@ -10,13 +10,10 @@ import pytest
 
 from constat.diagnostics import ConstatError
 from constat.proof.export.account import account_of
-from constat.proof.export.dot import to_dot
-from constat.proof.export.drawing import ROWS_DRAWN, drawing_of
+from constat.proof.export.document import isolated
+from constat.proof.export.drawing import DARK, LIGHT, ROWS_DRAWN, drawing_of
 from constat.proof.export.markdown import escaped, to_markdown
-from constat.proof.export.mermaid import to_mermaid
-from constat.proof.export.palette import DARK, LIGHT
-from constat.proof.export.svg import svg_of, to_svg, wrapped
-from constat.proof.export.wording import isolated
+from constat.proof.export.pictures import svg_of, to_dot, to_mermaid, to_svg, wrapped
 from constat.proof.report.page import to_html
 from tests.proof.asking import VIP, Table, analysed, ask, certificate, vip_tables
 from tests.report.certificates import PAYLOADS, VERDICTS, chain, good, hostile_everywhere, many, vip

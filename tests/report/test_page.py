@@ -13,9 +13,9 @@ import pytest
 
 from constat.proof.export.account import account_of
 from constat.proof.export.markdown import to_markdown
+from constat.proof.export.pictures import to_svg
 from constat.proof.export.steps import RULE
-from constat.proof.export.svg import to_svg
-from constat.proof.report.opening import opening
+from constat.proof.report.explanation import opening
 from constat.proof.report.page import sections, to_html
 from tests.check.catalog import GOOD
 from tests.check.catalog import good as good_certificate

@@ -10,9 +10,15 @@ from tempfile import TemporaryDirectory
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from constat.catalog.fact_files import STDIN, FactFile, estimated_rows, read_rows
+from constat.catalog.fact_files import (
+    STDIN,
+    FactFile,
+    estimated_rows,
+    file_pieces,
+    read_rows,
+    row_pieces,
+)
 from constat.catalog.fact_ports import OutputFile
-from constat.catalog.fact_writing import file_pieces, row_pieces
 from constat.logic import Column, Kind, Predicate, Row
 
 COLUMNS = (

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from constat.logic import EvaluationError, Kind, aggregate_kind, fold, implementation, signatures
-from constat.logic.wrapping import WRAPPING, bounds, single, unwrapped, wrap, wrapped
+from constat.logic.arithmetic import WRAPPING, bounds, single, unwrapped, wrap, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Callable

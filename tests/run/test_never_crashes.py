@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from constat.diagnostics import ConstatError, render
-from constat.session.run_loading import REFUSED, RunnableProgram, load_runnable
+from constat.session.running import REFUSED, RunnableProgram, load_runnable
 from constat.syntax import Mode
 from tests.run.reading import run_cases
 

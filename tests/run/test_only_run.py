@@ -19,18 +19,17 @@ ROOT = Path(constat.__file__).parent
 # Where the mode is defined, read and handed down; and the one place that chooses it.
 READERS = {
     "analysis/analysis.py",
-    "analysis/divisions.py",
+    "analysis/aggregation.py",
     "analysis/kinds.py",
-    "analysis/singletons.py",
-    "analysis/type_names.py",
+    "analysis/safety.py",
+    "analysis/types.py",
     # It reads a draft with bare variables, and writes it anew with `?`: nothing runs by that mode.
     "authoring/fragments.py",
-    "session/run_loading.py",
+    "session/running.py",
     "syntax/cursor.py",
     "syntax/loading.py",
-    "syntax/modes.py",
     "syntax/parser.py",
-    "syntax/rule_lowering.py",
+    "syntax/lowering.py",
 }
 BARE = ".decl p(x: number)\np(1).\n.decl q(x: number)\nq(x) :- p(x).\n.output q\n"
 STRICT = '.pragma "constat" "0.1"\n'
@@ -66,7 +65,7 @@ def test_souffle_mode_is_named_only_where_it_is_read() -> None:
 
 
 def test_only_a_run_loads_by_a_mode() -> None:
-    assert callers_of("load_run") == {"session/run_loading.py"}
+    assert callers_of("load_run") == {"session/running.py"}
     # `explain-plan` shows what a run would do, and runs nothing.
     assert callers_of("load_runnable") <= {"session/running.py", "session/plan_explaining.py"}
     assert callers_of("run_program") == {"cli/run.py"}

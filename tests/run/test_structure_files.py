@@ -11,10 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from constat.catalog.fact_files import FactFile, read_rows
+from constat.catalog.fact_files import (
+    FactFile,
+    read_rows,
+    row_pieces,
+    structure_reader,
+    structure_writer,
+)
 from constat.catalog.fact_ports import OutputFile
-from constat.catalog.fact_structures import structure_reader, structure_writer
-from constat.catalog.fact_writing import row_pieces
 from constat.diagnostics import ConstatError
 from constat.logic import Predicate, Row
 from tests.structures import EXPRESSION, LIST, NODE, expressions, nodes

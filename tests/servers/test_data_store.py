@@ -9,9 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from constat.diagnostics import ConstatError
+from constat.store.table_forms import NewArtifact, StepResult, Table, table_of
 from constat.store.tables import DataStore
-from constat.store.tables_format import Table, table_of
-from constat.store.tables_values import NewArtifact, StepResult
 from tests.store.table_values import tables
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from constat.authoring.queries import check_query
+from constat.authoring.fragments import check_query
 from constat.logic import Column, Kind, Predicate, Source
 from tests.servers.building import opened
 

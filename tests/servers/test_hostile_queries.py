@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from constat.catalog import Question, ReadBounds, SourceFailureError
-from constat.catalog.failure import QueryMistakeError
+from constat.catalog.connection import QueryMistakeError
 from constat.catalog.guard import guard
 from tests.servers.building import opened, read
 from tests.tiers.test_stopped_queries import NUMBERS, grown

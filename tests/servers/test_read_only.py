@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from constat.catalog import QueryMistakeError, Question, SourceFailureError, guard
-from constat.catalog.alchemy_postgresql import PostgresqlConnection
+from constat.catalog.postgresql import PostgresqlConnection
 from tests.servers.building import opened, read
 
 if TYPE_CHECKING:

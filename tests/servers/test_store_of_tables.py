@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from constat.diagnostics import ConstatError
+from constat.store.table_forms import StepResult
 from constat.store.tables import DataStore
-from constat.store.tables_values import StepResult
 from tests.explore.storing import explored
 from tests.explore.worlds import make_regions
 from tests.store.test_tables import (

@@ -9,8 +9,7 @@ import pytest
 from constat.diagnostics import ConstatError
 from constat.explore.sandbox import Level, choose_level
 from constat.project import load_project
-from constat.session.diagnosing import diagnose
-from constat.session.diagnosing_sandbox import sandbox_findings
+from constat.session.diagnosis import diagnose, sandbox_findings
 from tests.catalog.schema_worlds import sqlite_file
 from tests.cli.running import run
 from tests.examples.fixtures import shop_database, still_shop
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from constat.session.diagnosing_values import Finding
+    from constat.session.diagnosis import Finding
 
 __all__ = ["shop_database", "still_shop"]
 

@@ -16,7 +16,7 @@ from tests.session.reviewed import TEN_IS_GOOD, TOP, draft, make_project
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from constat.library.reviewing.joining import JoinedProgram
+    from constat.library.reviewing.drafts import JoinedProgram
 
 
 @pytest.fixture(scope="module")

@@ -10,11 +10,10 @@ import pytest
 from constat import Session
 from constat.diagnostics import ConstatError
 from constat.library import check_rules
-from constat.library.rewriting import rewrite
+from constat.library.listing import rewrite
 from constat.project import load_project
 from constat.session import starting
-from constat.session.starting import start
-from constat.session.starting_address import beginning
+from constat.session.starting import beginning, start
 from constat.store.replacing import replaced
 from tests.catalog.schema_worlds import SHOP, duckdb_file, sqlite_file
 from tests.cli.running import run

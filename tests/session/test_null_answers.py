@@ -11,8 +11,8 @@ import duckdb
 import pytest
 
 from constat import Session, Verdict
-from constat.cli.answer_text import summary
 from constat.cli.row_formats import Shown
+from constat.cli.tables import summary
 from constat.session import Settled
 from tests.cli.running import run
 

@@ -427,15 +427,15 @@ TASKS: Final = {
         "propose_plan", frozenset({Task.PLAN}), (solves, solves_by_code, solves_on_a_source)
     ),
     "explore/mending.py": Site("rewrite_step", frozenset({Task.CODE}), (solves, solves_by_code)),
-    "explore/narrating.py": Site("", frozenset({Task.NARRATE}), (solves,)),
+    "explore/narration.py": Site("", frozenset({Task.NARRATE}), (solves,)),
     "memory/extract/by_model.py": Site("note_facts", frozenset({Task.EXTRACT}), (compacts,)),
-    "tiers/model_prompt.py": Site(
+    "tiers/model.py": Site(
         "tell", frozenset({Task.KNOWLEDGE, Task.HEURISTIC}), (asks_models_for_facts,)
     ),
 }
 SCENES: Final = tuple(dict.fromkeys(scene for site in TASKS.values() for scene in site.scenes))
 # Without leave no model words an answer: whoever wants one to has to allow values.
-ONLY_WITH_LEAVE: Final = frozenset({"explore/narrating.py"})
+ONLY_WITH_LEAVE: Final = frozenset({"explore/narration.py"})
 
 
 def test_every_place_that_asks_a_model_is_in_the_table() -> None:

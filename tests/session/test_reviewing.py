@@ -18,16 +18,15 @@ import pytest
 
 from constat import Session
 from constat.check import check_certificate
-from constat.cli.completing import offers
+from constat.cli.completion import offers
 from constat.diagnostics import ConstatError
 from constat.library import check_rules
-from constat.library.reviewing import writing
-from constat.proof.export.prov_json import to_prov_json
+from constat.library.reviewing import placement as writing
+from constat.proof.export.prov_notations import to_prov_json
 from constat.proof.report.page import to_html
 from constat.proof.signing import write_public_key
 from constat.session.cases import run_cases
-from constat.session.reviewing_library import ReviewedLibrary
-from constat.session.reviewing_words import Approver, word
+from constat.session.reviewing_library import Approver, ReviewedLibrary, word
 from constat.store.drafts import NewDraft
 from tests.cli.running import run
 from tests.session.reviewed import (

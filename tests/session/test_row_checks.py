@@ -9,9 +9,9 @@ import pytest
 from constat import Session, Verdict
 from constat.check import check_certificate
 from constat.check.report import Report
-from constat.plan.forward import project as projection
-from constat.plan.forward.extract import Cut
-from constat.session import row_checks
+from constat.plan.forward import planning as projection
+from constat.plan.forward.demand import Cut
+from constat.session import row_proofs
 from constat.session.answers import Computed
 from tests.cli.running import run
 
@@ -133,7 +133,7 @@ def test_a_certificate_that_the_checker_rejects_proves_nothing(
         assert check_certificate(data).accepted
         return Report(False, 1, code="digest", reason="not that of this text")
 
-    monkeypatch.setattr(row_checks, "check_certificate", rejects)
+    monkeypatch.setattr(row_proofs, "check_certificate", rejects)
     answers = session.query("p(?x)", engine="forward", check=1)
     assert [row["x"] for row in answers] == [15]
     assert answers.check is not None
@@ -143,7 +143,7 @@ def test_a_certificate_that_the_checker_rejects_proves_nothing(
 def test_a_row_that_rests_on_more_than_was_said_is_a_difference(
     session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(row_checks, "_ACCEPTED", (Verdict.PROVED,))
+    monkeypatch.setattr(row_proofs, "_ACCEPTED", (Verdict.PROVED,))
     answers = session.query("sure(?x)", engine="forward", check=1)
     assert answers.check is not None
     assert [one.verdict for one in answers.check.differences] == ["PROVED_UNDER"]

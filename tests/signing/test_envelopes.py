@@ -25,7 +25,7 @@ from constat.proof.signing import (
     sign_statement,
     write_envelope,
 )
-from constat.proof.signing.points import refused_point
+from constat.proof.signing.keys import refused_point
 from tests.signing.keys import TIME, key
 
 KEY = key()

@@ -13,7 +13,7 @@ import pytest
 
 from constat import Session
 from constat.diagnostics import ConstatError
-from constat.session.log_as import LogAs
+from constat.session.options import LogAs
 from tests.cli.running import Ran, run
 
 if TYPE_CHECKING:
@@ -157,9 +157,7 @@ def test_retention_hold_and_expiry(shop: Path, monkeypatch: pytest.MonkeyPatch) 
     prove(shop, "is_vip(C004)", "--retention", "kept")
     assert log(shop, "hold", "2", "--matter", "Q-17", "--by", "legal").code == 0
     assert log(shop, "expire").out == "expired: 0 decisions\n"
-    monkeypatch.setattr(
-        "constat.session.logging_decisions.now", lambda: "2100-01-01T00:00:00.000000Z"
-    )
+    monkeypatch.setattr("constat.session.decisions.now", lambda: "2100-01-01T00:00:00.000000Z")
     told = json.loads(log(shop, "expire", "--by", "archive", "--format", "json").out)
     assert told == {"expired": [1, 3], "held": [2]}
     assert log(shop, "verify").code == 0

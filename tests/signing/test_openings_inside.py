@@ -10,12 +10,11 @@ import pytest
 from constat import Session
 from constat.check import check_certificate
 from constat.diagnostics import ConstatError
-from constat.proof.committing import with_commitments
-from constat.proof.rebuilding import rebuild
+from constat.proof.rebuilding import rebuild, with_commitments
 from constat.proof.signing import TrustedKey, write_public_key
-from constat.session import opening_inside
+from constat.session import snapshots as opening_inside
 from constat.session.checking_openings import OpeningReport, check_commitments
-from constat.session.signing_snapshots import read_snapshot
+from constat.session.snapshots import read_snapshot
 from tests.check.committed import Relation
 from tests.check.writer import seal
 from tests.cli.running import run

@@ -303,7 +303,7 @@ def test_mistakes_are_diagnostics_without_a_byte_of_a_key(
 
 
 def test_roles_and_classes_are_offered(folder: Path) -> None:
-    from constat.cli.vocabulary import known
+    from constat.cli.completion import known
 
     configure(folder)
     (folder / "constat.yaml").write_text(

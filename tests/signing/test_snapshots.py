@@ -15,7 +15,7 @@ from constat.check import check_certificate
 from constat.diagnostics import ConstatError
 from constat.proof.signing import TrustedKey
 from constat.session.checking_openings import OpeningReport, check_openings, read_openings
-from constat.session.signing_snapshots import read_snapshot
+from constat.session.snapshots import read_snapshot
 from tests.check.writer import rows_hash, seal
 from tests.signing.keys import key
 

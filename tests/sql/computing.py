@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from constat.evaluation import Resources, StageReport
 from constat.logic import Atom, Variable
 from constat.plan.forward import ForwardPlan, Sizes, Strategy, plan_forward
-from constat.plan.forward.options import PlanOptions
+from constat.plan.forward.operators import PlanOptions
 from constat.sql import Database, run_stage
 
 if TYPE_CHECKING:

@@ -26,13 +26,13 @@ from constat.logic import (
     implementation,
     signatures,
 )
+from constat.logic.arithmetic import wrapped
 from constat.logic.structures import constructor_of
-from constat.logic.wrapping import wrapped
 from constat.plan import Call, Literally, Slot
 from constat.plan.forward import Relation
 from constat.sql import Database, trees
-from constat.sql.functions import folded
-from constat.sql.rows import Cell, Names, Rows
+from constat.sql.pipelines import Cell, Names, Rows
+from constat.sql.trees import folded
 from tests.logic.strategies import CONSTRUCTORS, PATTERNS, STRUCTURES, VALUES, fields_of
 
 if TYPE_CHECKING:

@@ -13,7 +13,8 @@ import pytest
 from constat.evaluation import ResourceError, Resources, StrategyError
 from constat.logic import Kind
 from constat.plan.forward import Relation, Strategy
-from constat.sql import Database, changes, run_stage, trees
+from constat.sql import Database, run_stage, trees
+from constat.sql import trees as changes
 from tests.language.worlds_of_text import program
 from tests.sql.computing import compute, load, plan_of
 

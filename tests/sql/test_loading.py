@@ -28,7 +28,7 @@ from constat.logic import (
     Variable,
 )
 from constat.plan.forward import Relation
-from constat.sql import Database, fact_loading
+from constat.sql import Database, loading
 from tests.logic.strategies import VALUES
 from tests.sql.computing import rows_of
 
@@ -180,7 +180,7 @@ def test_plain_files_are_read_by_duckdb(tmp_path: Path, monkeypatch: pytest.Monk
     path.write_text("x,2.5,a\ny,-1e3,\n", encoding="utf-8")
     kinds = (Kind.SYMBOL, Kind.FLOAT)
     file = FactFile(path, "r.facts", predicate(kinds), (2, 1), delimiter=",")
-    monkeypatch.setattr(fact_loading, "read_rows", None)
+    monkeypatch.setattr(loading, "read_rows", None)
     assert loaded(kinds, [file, file]) == {("a", 2.5), ("", -1000.0)}
     header = FactFile(path, "r.facts", predicate(kinds), (2, 1), delimiter=",", header=True)
     assert loaded(kinds, [header]) == {("", -1000.0)}

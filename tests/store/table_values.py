@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from constat.store.tables_format import KINDS, Table, table_of
+from constat.store.table_forms import KINDS, Table, table_of
 from tests.structures import expressions
 
 _TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)

@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from constat.store.answer_file import AnswerStoreError
-from constat.store.answer_values import Fresh, Stored
-from constat.store.answers import AnswerStore
+from constat.store.answers import AnswerStore, AnswerStoreError, Fresh, Stored
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -19,9 +19,7 @@ import pytest
 
 from constat.diagnostics import ConstatError
 from constat.store import FactStore
-from constat.store.answer_file import AnswerStoreError
-from constat.store.answer_values import Fresh
-from constat.store.answers import AnswerStore
+from constat.store.answers import AnswerStore, AnswerStoreError, Fresh
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,7 +28,7 @@ if TYPE_CHECKING:
 WRITER = """
     import json, sys, time
     from pathlib import Path
-    from constat.store.answer_values import Fresh
+    from constat.store.answers import Fresh
     from constat.store.answers import AnswerStore
     store = AnswerStore(Path(sys.argv[1]), most_bytes=400_000)
     print("ready", flush=True)
@@ -103,8 +101,8 @@ def test_a_full_disk_is_an_error_and_leaves_what_was_there(tmp_path: Path) -> No
     text = """
         import resource, signal, sys, time
         from pathlib import Path
-        from constat.store.answer_file import AnswerStoreError
-        from constat.store.answer_values import Fresh
+        from constat.store.answers import AnswerStoreError
+        from constat.store.answers import Fresh
         from constat.store.answers import AnswerStore
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (150_000, 150_000))
@@ -183,7 +181,7 @@ def test_a_later_versions_file_is_left_alone(tmp_path: Path) -> None:
 def test_a_locked_file_is_not_waited_for_long(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("constat.store.answer_file._WAIT_SECONDS", 0.05)
+    monkeypatch.setattr("constat.store.answers._WAIT_SECONDS", 0.05)
     with closing(AnswerStore(tmp_path)) as store:
         store.keep(fresh(), ["a"])
         with closing(sqlite3.connect(store.path, isolation_level=None)) as connection:

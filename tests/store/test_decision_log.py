@@ -15,9 +15,14 @@ from pathlib import Path
 import pytest
 
 from constat.diagnostics import ConstatError
-from constat.store.decision_log import Decided, DecisionLog
-from constat.store.decision_log_checking import Anchor
-from constat.store.decision_log_entries import MOST_LINE_BYTES, EntryError, read_entry
+from constat.store.decision_log import (
+    MOST_LINE_BYTES,
+    Anchor,
+    Decided,
+    DecisionLog,
+    EntryError,
+    read_entry,
+)
 
 EARLY = "2026-01-01T00:00:00.000000Z"
 LATE = "2026-06-01T00:00:00.000000Z"
@@ -284,9 +289,9 @@ def test_a_log_that_nobody_began_is_empty(tmp_path: Path) -> None:
 def test_another_program_that_holds_the_log_is_waited_for_and_then_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from constat.store.decision_log_file import locked
+    from constat.store.decision_log import locked
 
-    monkeypatch.setattr("constat.store.decision_log_file._WAIT_SECONDS", 0.05)
+    monkeypatch.setattr("constat.store.decision_log._WAIT_SECONDS", 0.05)
     log = DecisionLog(tmp_path)
     with locked(tmp_path), pytest.raises(ConstatError) as caught:
         log.decide(decided(), b"", EARLY)

@@ -14,9 +14,16 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from constat.diagnostics import ConstatError
-from constat.store.decision_log import Decided, DecisionLog
-from constat.store.decision_log_checking import Anchor, check_log
-from constat.store.decision_log_entries import Draft, Entry, entry_after, read_entry
+from constat.store.decision_log import (
+    Anchor,
+    Decided,
+    DecisionLog,
+    Draft,
+    Entry,
+    check_log,
+    entry_after,
+    read_entry,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -14,10 +14,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from constat.diagnostics import ConstatError
-from constat.store.tables import DataStore
-from constat.store.tables_files import adding
-from constat.store.tables_format import Table, table_of
-from constat.store.tables_values import Json, NewArtifact, StepResult
+from constat.store.table_forms import Json, NewArtifact, StepResult, Table, table_of
+from constat.store.tables import DataStore, adding
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,8 +25,8 @@ WRITER = """
     import sys
     from pathlib import Path
     from constat.store.tables import DataStore
-    from constat.store.tables_format import table_of
-    from constat.store.tables_values import Json, NewArtifact, StepResult
+    from constat.store.table_forms import table_of
+    from constat.store.table_forms import Json, NewArtifact, StepResult
     store = DataStore(Path(sys.argv[1]), sys.argv[2], address=sys.argv[4], inline_bytes=200)
     for number in range(1, int(sys.argv[3]) + 1):
         table = table_of([("n", "number")], [[number] * number * 10])
@@ -252,7 +250,7 @@ def test_what_a_crash_has_left_is_swept(tmp_path: Path, monkeypatch: pytest.Monk
     (whole,) = store.commit(StepResult(1, tables={"t": large[0]})).tables
     # As if the program had ended between the file and its row, and another while it wrote a file.
     with monkeypatch.context() as patch:
-        patch.setattr("constat.store.tables_files.Adding.settle", unplugged)
+        patch.setattr("constat.store.tables.Adding.settle", unplugged)
         patch.setattr(DataStore, "_keep_artifacts", unplugged)
         for table in (large[0], large[1]):
             with pytest.raises(UnpluggedError):
@@ -279,7 +277,7 @@ def test_a_file_whose_row_was_kept_is_no_waste(
     store = DataStore(tmp_path, "s", inline_bytes=100)
     with monkeypatch.context() as patch:
         # As if the program had ended when the row was kept, and the mark still there.
-        patch.setattr("constat.store.tables_files.Adding.settle", unplugged)
+        patch.setattr("constat.store.tables.Adding.settle", unplugged)
         with pytest.raises(UnpluggedError):
             store.commit(StepResult(1, tables={"t": column(*range(1000))}))
     assert len(left_over(store.folder)) == 1

@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from constat.store.tables_format import Table, TableError, decode, encode, table_of
+from constat.store.table_columns import read_parquet, write_parquet
+from constat.store.table_forms import Table, TableError, decode, encode, table_of
 from constat.store.tables_frames import from_frame, to_frame
-from constat.store.tables_parquet import read_parquet, write_parquet
 from tests.store.table_values import tables
 
 if TYPE_CHECKING:

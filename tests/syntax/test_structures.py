@@ -26,8 +26,7 @@ from constat.logic import (
 from constat.syntax import Mode, parse_text, print_literal, print_program, print_rule, print_term
 from constat.syntax.lowering import lower
 from constat.syntax.parser import parse_file
-from constat.syntax.program_printing import print_type
-from constat.syntax.regrouping import regrouped
+from constat.syntax.printing import print_type, regrouped
 from tests.syntax.reading import places, read, sound
 from tests.syntax.strategies import branch
 

@@ -15,7 +15,7 @@ from constat.diagnostics import ConstatError
 from constat.evaluation import Answer, Clock, LimitReachedError, Origin, Portion
 from constat.logic import OPEN
 from constat.tiers import CACHE, UNREACHED
-from constat.tiers.cache_text import answer_text, read_answer
+from constat.tiers.cache import answer_text, read_answer
 from tests.engine.tables import EVIDENCE
 from tests.tiers.building import assumptions, declare, open_rows, reasons, rows
 from tests.tiers.kept import QUERY, TIER, Place, place
@@ -392,7 +392,7 @@ def test_a_rewritten_row_of_another_kind_is_a_warning(tmp_path: Path) -> None:
 def test_a_locked_file_costs_a_question_and_one_wait(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("constat.store.answer_file._WAIT_SECONDS", 0.05)
+    monkeypatch.setattr("constat.store.answers._WAIT_SECONDS", 0.05)
     found = place(tmp_path)
     with found.run(tier()) as run:
         run.ask("tier", (0,), C1)

@@ -170,7 +170,7 @@ def test_another_address_of_the_source_asks_anew(tmp_path: Path) -> None:
 
 def test_another_password_is_the_same_source_and_no_password_is_written(tmp_path: Path) -> None:
     from constat.project import load_project
-    from constat.tiers.cache_concerns import concerns
+    from constat.tiers.cache import concerns
 
     found, texts = place(tmp_path), set()
     addresses = (

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from constat.evaluation import Answer, Assumption, Evidence, Opening, Origin, Portion
 from constat.logic import OPEN, Kind
+from constat.tiers.cache import answer_text, key_text, read_answer
 from constat.tiers.cache_age import age_in_words, parse_age
-from constat.tiers.cache_text import answer_text, key_text, read_answer
 from tests.logic.strategies import VALUES
 from tests.tiers.building import declare
 

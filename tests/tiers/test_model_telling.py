@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from constat.logic import Kind
-from constat.model.tool_schema import arguments_of
-from constat.tiers.model_prompt import facts_prompt, tell_tool
-from constat.tiers.model_telling import tellings
+from constat.model.replies import arguments_of
+from constat.tiers.model import facts_prompt, tell_tool, tellings
 from tests.tiers.building import declare
 
 ANY = st.recursive(

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from constat.catalog.base_columns import JOINED, MERGED
+from constat.catalog.keyed import JOINED, MERGED
 from constat.diagnostics import ConstatError
 from constat.evaluation import Demand, FillablePredicate, TierAsked
 from constat.logic import OPEN, NullCell, NullPolicy, with_null_cells
 from constat.tiers import Chain
-from constat.tiers.cache_text import answer_text, read_answer
-from constat.tiers.hashing import content_hash
+from constat.tiers.cache import answer_text, read_answer
+from constat.tiers.tier import content_hash
 from tests.tiers.building import assumptions, declare, open_rows, reasons, rows, setting
 
 if TYPE_CHECKING:

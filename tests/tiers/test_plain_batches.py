@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from constat.tiers.reading import Fetched, RowReader
+from constat.tiers.database import Fetched, RowReader
 from tests.proof.asking import analysed
 
 SOLD = analysed("""

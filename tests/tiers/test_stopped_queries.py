@@ -21,8 +21,7 @@ import pytest
 from constat.catalog import Question, ReadBounds, SourceFailureError, SqliteConnection
 from constat.catalog.duck import DuckConnection
 from constat.catalog.duck_session import DuckSession
-from constat.catalog.heap import Heap
-from constat.catalog.interruptible import Worker
+from constat.catalog.interruptible import Heap, Worker
 from constat.check import check_certificate
 from tests.cli.running import run
 

@@ -14,14 +14,12 @@ from constat.catalog.connection import Spelled
 from constat.diagnostics import ConstatError
 from constat.evaluation import Answer, Demand, Evidence, Opening, Origin, Portion
 from constat.logic import OPEN, Column, Kind, Predicate, Source, has_null_cells
-from constat.model.tool_schema import arguments_of
+from constat.model.replies import arguments_of
 from constat.project import load_project
 from constat.tiers import TierAnswer, TierSettings
-from constat.tiers.cache_concerns import concerns
-from constat.tiers.cache_text import answer_text, read_answer
+from constat.tiers.cache import answer_text, concerns, read_answer
 from constat.tiers.certificates import _row as row_of_certificate
-from constat.tiers.model_prompt import facts_prompt, tell_tool
-from constat.tiers.model_telling import tellings
+from constat.tiers.model import facts_prompt, tell_tool, tellings
 from tests.structures import EXPRESSION, LIST, TYPES, structure, structures
 from tests.tiers.building import configured, declare, open_rows, reasons, rows, setting
 

@@ -8,16 +8,19 @@ source are data; a source that does not answer is a failure and never an empty o
 
 from __future__ import annotations
 
-from constat.catalog.schema.answers import (
+from constat.catalog.schema.catalogue import KINDS, SchemaManager
+from constat.catalog.schema.described import (
+    ColumnSchema,
     DatabaseSummary,
     Hit,
     Link,
     Refreshed,
+    Relationship,
     Sample,
     SearchResult,
+    SourceSchema,
+    TableSchema,
 )
-from constat.catalog.schema.catalogue import KINDS, SchemaManager
-from constat.catalog.schema.described import ColumnSchema, Relationship, SourceSchema, TableSchema
 
 __all__ = [
     "KINDS",

@@ -16,28 +16,30 @@ from functools import wraps
 from itertools import repeat
 from typing import TYPE_CHECKING, Concatenate, Final, ParamSpec, TypeAlias, TypeVar, cast
 
-from constat.catalog.schema.answers import DatabaseSummary, Link, Refreshed, SearchResult
 from constat.catalog.schema.checking import check
-from constat.catalog.schema.described import from_json
-from constat.catalog.schema.finding import column_hits, hits, merged
-from constat.catalog.schema.indexing import entries_of, kept_tables
-from constat.catalog.schema.looking import look_at
-from constat.catalog.schema.sampling import find_column, sample
+from constat.catalog.schema.described import (
+    DatabaseSummary,
+    Link,
+    Refreshed,
+    SearchResult,
+    from_json,
+)
+from constat.catalog.schema.introspection import look_at
+from constat.catalog.schema.samples import find_column, sample
+from constat.catalog.schema.search import column_hits, entries_of, hits, kept_tables, merged
 from constat.catalog.schema.words import words_of
 from constat.diagnostics import ConstatError, Diagnostic, nearest
-from constat.store.catalog_file import CatalogFileError
-from constat.store.catalog_index import Entry, KeptSource
+from constat.store.catalog import CatalogFileError, Entry, KeptSource
 from constat.store.clock import now
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from constat.catalog.schema.answers import Sample
     from constat.catalog.schema.checking import Checked
-    from constat.catalog.schema.described import TableSchema
-    from constat.catalog.schema.looking import Look
+    from constat.catalog.schema.described import Sample, TableSchema
+    from constat.catalog.schema.introspection import Look
     from constat.project import Database, Project
-    from constat.store.catalog_index import CatalogIndex, KeptTable
+    from constat.store.catalog import CatalogIndex, KeptTable
 
 KINDS: Final = ("table", "column", "predicate", "rule")
 RULES: Final = "<rules>"

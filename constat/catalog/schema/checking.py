@@ -1,11 +1,4 @@
-"""Hold what a source declares against what it stores.
-
-In: a table of the catalog. Out: a `Checked`: how each column is read, and findings: values that are
-not of the declared type, keys that are no keys, rows that point nowhere, equal rows. Invariants: a
-beginning of the rows is read for types, all of them are counted for keys; each question has its
-bounds, and one that did not finish is said to be unknown; no finding quotes a value. Example: a
-column declared INTEGER that holds `n/a` gives C0846.
-"""
+"""Hold what a source declares against what it stores, and decide of which kind columns are."""
 
 from __future__ import annotations
 
@@ -13,32 +6,116 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from constat.catalog.connection import ReadBounds
-from constat.catalog.failure import QueryMistakeError, SourceFailureError
+from constat.catalog.connection import QueryMistakeError, ReadBounds, SourceFailureError, read_cell
 from constat.catalog.guard import guard
-from constat.catalog.schema.asking import (
+from constat.catalog.schema.described import is_bytes, is_foreign, kinds_of
+from constat.catalog.schema.introspection import reading
+from constat.catalog.schema.samples import (
     as_text,
     ask,
     beginning,
     column_of,
     count,
     source_of,
+    unanswered,
     written,
 )
-from constat.catalog.schema.deciding import Decided, decide
-from constat.catalog.schema.families import is_bytes, is_foreign, kinds_of
-from constat.catalog.schema.looking import reading
-from constat.catalog.schema.sampling import unanswered
+from constat.catalog.schema.words import words_of
 from constat.diagnostics import ConstatError, Diagnostic, Severity
+from constat.logic import Kind, format_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from sqlglot import exp
 
-    from constat.catalog.connection import Connection, RawRow
+    from constat.catalog.connection import Cell, Connection, RawRow
     from constat.catalog.schema.described import ColumnSchema, Relationship, TableSchema
     from constat.project import Project
+
+_GUESSED: Final = (Kind.NUMBER, Kind.DECIMAL, Kind.DATE, Kind.TIMESTAMP, Kind.BOOL)
+_LIKE_A_KEY: Final = frozenset(
+    {"id", "key", "code", "no", "nr", "number", "zip", "phone", "fax", "sku", "isbn", "account"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """How the values of a column are read. `kind` is `None` where no kind can hold them.
+
+    With `cast` a query has to spell them as text. `nulls` tells whether NULL was among the cells,
+    `seen` how many others there were; `wrong` how many of those the declared type does not fit.
+    """
+
+    column: ColumnSchema
+    kind: Kind | None
+    cast: bool = False
+    nulls: bool = False
+    seen: int = 0
+    wrong: int = 0
+
+
+def decide(column: ColumnSchema, cells: Sequence[Cell], *, typed: bool) -> Decided:
+    """Decide by the cells; `typed` where the source declares types, as files do not."""
+    values = [cell for cell in cells if cell is not None]
+    nulls = len(values) < len(cells)
+    if is_bytes(column.declared) or any(isinstance(cell, bytes) for cell in values):
+        return Decided(column, None, nulls=nulls, seen=len(values))
+    if is_foreign(column.declared):
+        return Decided(column, Kind.SYMBOL, cast=True, nulls=nulls, seen=len(values))
+    likely = kinds_of(column.declared) if typed else ()
+    wrong = 0
+    if likely and likely[0] is not Kind.SYMBOL:
+        wrong = min(_unreadable(values, kind) for kind in likely if kind is not Kind.SYMBOL)
+    for kind in _candidates(column, likely, values):
+        if _unreadable(values, kind) == 0:
+            return Decided(column, kind, nulls=nulls, seen=len(values), wrong=wrong)
+    return Decided(column, Kind.SYMBOL, cast=True, nulls=nulls, seen=len(values), wrong=wrong)
+
+
+def _candidates(
+    column: ColumnSchema, likely: Sequence[Kind], values: Sequence[Cell]
+) -> Sequence[Kind]:
+    """Give the kinds to try, the likeliest first."""
+    if likely and likely[0] is not Kind.SYMBOL:
+        return likely
+    if not values or not all(isinstance(cell, str) for cell in values):
+        # Nothing to judge by, or numbers where nothing is declared.
+        return (Kind.SYMBOL,) if not values else (Kind.NUMBER, Kind.DECIMAL, Kind.FLOAT)
+    guessed = [kind for kind in _GUESSED if _spells(values, kind)]
+    if likely and set(words_of(column.name)[-1:]) & _LIKE_A_KEY:
+        # The source keeps it as text on purpose: an account number is not counted with.
+        guessed = [kind for kind in guessed if not kind.numeric]
+    return (*guessed, Kind.SYMBOL)
+
+
+def _spells(values: Sequence[Cell], kind: Kind) -> bool:
+    """Tell whether texts are what values of a kind look like, to the letter where they count."""
+    for cell in values:
+        try:
+            value = read_cell(cell, kind)
+        except ValueError:
+            return False
+        if kind.numeric and not _written_alike(str(cell), format_value(value, kind)):
+            return False
+    return True
+
+
+def _written_alike(text: str, canonical: str) -> bool:
+    """Tell whether a numeral has no leading zeros or signs; zeros behind the point may stand."""
+    whole, _, fraction = text.partition(".")
+    return canonical == (f"{whole}.{fraction.rstrip('0')}".rstrip(".") if fraction else whole)
+
+
+def _unreadable(values: Sequence[Cell], kind: Kind) -> int:
+    count = 0
+    for cell in values:
+        try:
+            read_cell(cell, kind)
+        except ValueError:
+            count += 1
+    return count
+
 
 NOTHING: Final[Mapping[str, TableSchema]] = MappingProxyType({})
 _ROWS: Final = 2_000

@@ -1,15 +1,97 @@
-"""What is known of the tables of a source: columns, keys, relationships, comments, sizes.
-
-In: nothing. Out: frozen values, and their JSON. Invariants: names are spelled as the source spells
-them; every text of the source is bounded, and is data, never an instruction; no value of a row is
-among them. Example: `TableSchema("sales", "orders", columns=(ColumnSchema("id", "INTEGER"),))`.
-"""
+"""What is known of the tables of a source, and what the catalog answers."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Final
+
+from constat.logic import Kind
+
+# An unknown type gives no kind and no family, and is then decided by the stored values.
+
+_WORD: Final = re.compile(r"[a-z][a-z0-9]*")
+_ONE_BIT: Final = re.compile(r"(?:tinyint|bit)\(1\)")
+
+_INTEGER: Final = (Kind.NUMBER, Kind.DECIMAL, Kind.SYMBOL)
+_EXACT: Final = (Kind.DECIMAL, Kind.SYMBOL)
+_BINARY: Final = (Kind.DECIMAL, Kind.FLOAT, Kind.SYMBOL)
+_TEXT: Final = (Kind.SYMBOL,)
+_DAY: Final = (Kind.DATE, Kind.TIMESTAMP, Kind.SYMBOL)
+_MOMENT: Final = (Kind.TIMESTAMP, Kind.SYMBOL)
+_TRUTH: Final = (Kind.BOOL, Kind.NUMBER, Kind.SYMBOL)
+# No kind of the language is like these: a query casts them to text.
+_FOREIGN: Final = frozenset(
+    {"uuid", "json", "jsonb", "xml", "inet", "interval", "time", "struct", "map", "list", "union"}
+)
+
+_KINDS: Final[Mapping[str, tuple[Kind, ...]]] = MappingProxyType(
+    {
+        **dict.fromkeys(
+            [
+                *("int", "integer", "bigint", "smallint", "mediumint", "tinyint", "hugeint"),
+                *("serial", "bigserial", "smallserial", "int2", "int4", "int8", "year", "long"),
+                *("ubigint", "uinteger", "usmallint", "utinyint", "uhugeint", "counter"),
+            ],
+            _INTEGER,
+        ),
+        **dict.fromkeys(("decimal", "numeric", "money", "number", "currency", "dec"), _EXACT),
+        **dict.fromkeys(("float", "double", "real", "float4", "float8", "single"), _BINARY),
+        **dict.fromkeys(
+            [
+                *("char", "varchar", "text", "string", "nvarchar", "nchar", "character", "clob"),
+                *("tinytext", "mediumtext", "longtext", "bpchar", "enum", "set", "citext"),
+                *("name", "varchar2", "nvarchar2", "longchar"),
+            ],
+            _TEXT,
+        ),
+        "date": _DAY,
+        **dict.fromkeys(("datetime", "timestamp", "timestamptz", "smalldatetime"), _MOMENT),
+        **dict.fromkeys(("bool", "boolean", "bit", "logical"), _TRUTH),
+        **dict.fromkeys(_FOREIGN, _TEXT),
+    }
+)
+_BYTES: Final = frozenset({"blob", "bytea", "binary", "varbinary", "longblob", "mediumblob"})
+
+
+def kinds_of(declared: str) -> tuple[Kind, ...]:
+    """Give the kinds that values of a declared type could have; nothing for an unknown type."""
+    lowered = declared.lower()
+    if _ONE_BIT.match(lowered):
+        return _TRUTH
+    found = _KINDS.get(_first(lowered), ())
+    if found is _INTEGER and ("unsigned" in lowered or _first(lowered) in {"ubigint", "uinteger"}):
+        return (Kind.NUMBER, Kind.UNSIGNED, Kind.DECIMAL, Kind.SYMBOL)
+    return found
+
+
+def is_bytes(declared: str) -> bool:
+    """Whether a declared type holds bytes, which are never values."""
+    return _first(declared.lower()) in _BYTES
+
+
+def is_foreign(declared: str) -> bool:
+    """Whether values have to be cast to text in the query."""
+    lowered = declared.lower()
+    return "[" in lowered or _first(lowered) in _FOREIGN
+
+
+def family_of(declared: str) -> str:
+    """Name what a column can be compared with: `number`, `text`, `time`, or nothing."""
+    kinds = kinds_of(declared)
+    if not kinds:
+        return "bytes" if is_bytes(declared) else ""
+    if kinds[0].numeric:
+        return "number"
+    return {Kind.SYMBOL: "text", Kind.BOOL: "truth"}.get(kinds[0], "time")
+
+
+def _first(lowered: str) -> str:
+    found = _WORD.search(lowered)
+    return found[0] if found else ""
+
 
 MOST_TABLES: Final = 50_000
 MOST_COLUMNS: Final = 5_000
@@ -148,3 +230,75 @@ def from_json(value: Mapping[str, Any]) -> TableSchema:
             "problems": tuple(value["problems"]),
         }
     )
+
+
+# A source that was not reached is told apart from one without tables.
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseSummary:
+    """A database of the project. `failure` is why it could not be looked at just now.
+
+    `seen_at` is when its tables were read; empty where that never succeeded.
+    """
+
+    name: str
+    kind: str
+    tables: int
+    seen_at: str = ""
+    failure: str = ""
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A relationship with both its ends, `table` pointing to `target`; names within `database`."""
+
+    database: str
+    table: str
+    columns: tuple[str, ...]
+    target: str
+    target_columns: tuple[str, ...]
+    declared: bool
+    evidence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """Something that fits a search: a `table`, `column`, `predicate` or `rule`.
+
+    `place` is the database, or the file of a rule; `about` a comment, a sentence or a description.
+    """
+
+    kind: str
+    name: str
+    place: str
+    about: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """The best hits first; where there is none, words of the catalog that were perhaps meant."""
+
+    hits: tuple[Hit, ...]
+    meant: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """Values of a column as text, the most frequent of those that were looked at first."""
+
+    column: str
+    values: tuple[tuple[str, int], ...]
+    cut: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Refreshed:
+    """What a look at a source found: whether anything has changed, and how many tables it has."""
+
+    name: str
+    changed: bool
+    tables: int
+    failure: str = ""
+    problems: tuple[str, ...] = ()

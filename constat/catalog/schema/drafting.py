@@ -1,11 +1,4 @@
-"""Draft the declarations by which rules can speak of tables.
-
-In: tables with what was found in them. Out: the text of a rule file: for each table a `.decl` with
-types, a sentence, a key and null policies, and an `.input` with its query. Invariants: the text is
-accepted by `rules check` as it stands; names of the source are quoted in the query where the
-dialect needs it, and never stand elsewhere but in comments; what could not be decided is said in a
-comment. Example: a table `Order Details` becomes the predicate `order_details`.
-"""
+"""Draft the declarations by which rules can speak of tables."""
 
 from __future__ import annotations
 
@@ -13,9 +6,8 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from constat.catalog.schema.asking import as_text, column_of, source_of, written
 from constat.catalog.schema.checking import row_keys
-from constat.catalog.schema.reserved import RESERVED_SQL
+from constat.catalog.schema.samples import as_text, column_of, source_of, written
 from constat.catalog.schema.words import words_of
 from constat.diagnostics import ConstatError
 from constat.logic import Kind, NullPolicy
@@ -28,10 +20,82 @@ if TYPE_CHECKING:
 
     from sqlglot import exp
 
-    from constat.catalog.schema.checking import Checked
-    from constat.catalog.schema.deciding import Decided
+    from constat.catalog.schema.checking import Checked, Decided
     from constat.catalog.schema.described import Relationship, TableSchema
     from constat.diagnostics import Diagnostic
+
+# Quoting a word that is not reserved does no harm, so one set serves all.
+
+RESERVED_SQL: Final = frozenset(
+    {
+        *("accessible", "add", "admin", "after", "all", "alter", "analyse", "analyze", "and"),
+        *("anti", "any", "array", "as", "asc", "asensitive", "asof", "asymmetric", "at", "attach"),
+        *("authorization", "autoincrement", "backup", "before", "begin", "between", "bigint"),
+        *("binary", "bit", "blob", "body", "boolean", "both", "break", "browse", "bulk", "by"),
+        *("call", "cascade", "case", "cast", "change", "char", "character", "check", "checkpoint"),
+        *("close", "cluster", "clustered", "coalesce", "collate", "collation", "column", "columns"),
+        *("comment", "commit", "compress", "compute", "concurrently", "condition", "conflict"),
+        *("connect", "constraint", "contains", "containstable", "continue", "convert", "create"),
+        *("cross", "cube", "cume_dist", "current", "current_catalog", "current_date"),
+        *("current_role", "current_schema", "current_time", "current_timestamp", "current_user"),
+        *("cursor", "database", "databases", "date", "day_hour", "day_microsecond", "day_minute"),
+        *("day_second", "dbcc", "deallocate", "dec", "decimal", "declare", "default", "deferrable"),
+        *("deferred", "delayed", "delete", "dense_rank", "deny", "desc", "describe", "detach"),
+        *("deterministic", "disk", "distinct", "distinctrow", "distributed", "div", "do"),
+        *("do_domain_ids", "double", "drop", "dual", "dump", "each", "else", "elseif", "elsif"),
+        *("empty", "enclosed", "end", "errlvl", "escape", "escaped", "except", "exclusive", "exec"),
+        *("execute", "exists", "exit", "explain", "external", "extract", "fail", "false", "fetch"),
+        *("file", "fillfactor", "first_value", "float", "for", "force", "foreign", "freetext"),
+        *("freetexttable", "freeze", "from", "full", "fulltext", "function", "general"),
+        *("generated", "get", "get_master_public_key", "glob", "goto", "grant", "group"),
+        *("grouping", "grouping_id", "groups", "having", "high_priority", "history", "holdlock"),
+        *("hour_microsecond", "hour_minute", "hour_second", "identified", "identity"),
+        *("identity_insert", "identitycol", "if", "ignore", "ignore_domain_ids"),
+        *("ignore_server_ids", "ilike", "immediate", "in", "index", "indexed", "infile"),
+        *("initially", "inner", "inout", "insensitive", "insert", "instead", "int", "integer"),
+        *("intersect", "interval", "into", "io_after_gtids", "io_before_gtids", "is", "isnull"),
+        *("iterate", "join", "json_table", "key", "keys", "kill", "lag", "lambda", "last_value"),
+        *("lateral", "lead", "leading", "leave", "left", "level", "like", "limit", "linear"),
+        *("lineno", "lines", "load", "localtime", "localtimestamp", "lock", "long", "longblob"),
+        *("longtext", "loop", "low_priority", "map", "master_bind", "master_heartbeat_period"),
+        *("master_ssl_verify_server_cert", "match", "maxvalue", "mediumblob", "mediumint"),
+        *("mediumtext", "member", "merge", "middleint", "minus", "minute_microsecond"),
+        *("minute_second", "mod", "mode", "modifies", "national", "natural", "nchar", "new"),
+        *("no_write_to_binlog", "nocheck", "nocompress", "nonclustered", "none", "not", "notnull"),
+        *("nowait", "nth_value", "ntile", "null", "nullif", "number", "numeric", "of", "off"),
+        *("offset", "offsets", "old", "on", "only", "open", "opendatasource", "openquery"),
+        *("openrowset", "openxml", "optimize", "optimizer_costs", "option", "optionally", "or"),
+        *("order", "others", "out", "outer", "outfile", "over", "overlaps", "overlay", "package"),
+        *("page_checksum", "parallel", "parse_gcol_expr", "parse_vcol_expr", "partition"),
+        *("pctfree", "percent", "percent_rank", "period", "persist", "persist_only", "pivot"),
+        *("pivot_longer", "pivot_wider", "placing", "plan", "position", "positional", "pragma"),
+        *("precision", "primary", "print", "prior", "proc", "procedure", "public", "purge"),
+        *("qualify", "query", "raise", "raiserror", "range", "rank", "raw", "read", "read_write"),
+        *("reads", "readtext", "real", "reconfigure", "recursive", "ref_system_id", "references"),
+        *("regexp", "reindex", "release", "rename", "repeat", "replace", "replication", "require"),
+        *("resignal", "resource", "restore", "restrict", "return", "returning", "revert", "revoke"),
+        *("right", "rlike", "role", "rollback", "row", "row_number", "rowcount", "rowguidcol"),
+        *("rows", "rowtype", "rule", "save", "schema", "schemas", "second_microsecond"),
+        *("securityaudit", "select", "semi", "sensitive", "separator", "session_user", "set"),
+        *("setof", "setuser", "share", "show", "shutdown", "signal", "similar", "size", "slow"),
+        *("smallint", "some", "spatial", "specific", "sql", "sql_after_gtids", "sql_before_gtids"),
+        *("sql_big_result", "sql_calc_found_rows", "sql_small_result", "sqlexception", "sqlstate"),
+        *("sqlwarning", "ssl", "start", "starting", "statistics", "stats_auto_recalc"),
+        *("stats_persistent", "stats_sample_pages", "stored", "straight_join", "struct"),
+        *("substring", "summarize", "symmetric", "synonym", "system", "system_time", "system_user"),
+        *("table", "tablesample", "temp", "temporary", "terminated", "textsize", "then", "time"),
+        *("timestamp", "tinyblob", "tinyint", "tinytext", "to", "top", "trailing", "tran"),
+        *("transaction", "treat", "trigger", "trim", "true", "truncate", "try_cast", "tsequal"),
+        *("tuple", "uid", "undo", "union", "unique", "unlock", "unpack", "unpivot", "unsigned"),
+        *("update", "updatetext", "usage", "use", "user", "using", "utc_date", "utc_time"),
+        *("utc_timestamp", "vacuum", "values", "varbinary", "varchar", "varcharacter", "variadic"),
+        *("varying", "verbose", "versioning", "view", "virtual", "waitfor", "when", "where"),
+        *("while", "window", "with", "without", "write", "writetext", "xmlattributes", "xmlconcat"),
+        *("xmlelement", "xmlexists", "xmlforest", "xmlnamespaces", "xmlparse", "xmlpi", "xmlroot"),
+        *("xmlserialize", "xmltable", "xor", "year_month", "zerofill"),
+    }
+)
+
 
 MOST_COLUMNS: Final = 40
 _LONGEST_NAME: Final = 40

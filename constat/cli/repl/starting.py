@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from constat.cli.asking import asked, project_option
-from constat.cli.helping import PlainCommand
+from constat.cli.exploration import allow_unconfined, unconfined_option
+from constat.cli.groups import PlainCommand
+from constat.cli.options import asked, project_option
+from constat.cli.repl.commands import enter
 from constat.cli.repl.desk import Desk
-from constat.cli.repl.dispatching import enter
-from constat.cli.solve_options import allow_unconfined, unconfined_option
 from constat.session import Session
 from constat.session.repl import Notebook, is_complete
 
@@ -64,7 +64,7 @@ def _served(session: Session, by: str, *, forgetful: bool) -> int:
         desk = Desk(notebook, by, interactive=terminal)
         if terminal:
             # Loaded on first use: only a terminal needs what draws on it.
-            looping = importlib.import_module("constat.cli.repl.looping")
+            looping = importlib.import_module("constat.cli.repl.prompt")
             looping.loop(desk, keep_history=not forgetful)
             return 0
         return _run(desk, entries(sys.stdin))

@@ -22,7 +22,7 @@ from constat.catalog import (
     guard,
 )
 from constat.logic import Kind, parse_value
-from constat.store.tables_format import MOST_COLUMNS, Table, TableError, table_of
+from constat.store.table_forms import MOST_COLUMNS, Table, TableError, table_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

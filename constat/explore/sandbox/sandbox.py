@@ -1,37 +1,563 @@
-"""Run steps, each in a process of its own that has given everything up.
-
-In: `Code`. Out: `Run`. Invariants: a step ends within its time, with everything that it has
-started; what comes from it is read within bounds, and is checked before it is believed; the next
-one begins after its process is known to have ended; queries run out here, and the step sees their
-rows only. Example: `with Sandbox() as box: box.run(Code("store.put('n', 1)")).state` is `{"n": 1}`.
-"""
+"""Start confined Pythons, talk to each step, and end them with everything they have started."""
 
 from __future__ import annotations
 
 import hashlib
+import importlib.util
+import json
 import os
+import select
+import shutil
+import signal
 import socket
+import subprocess
+import sys
+import sysconfig
 import time
-from typing import TYPE_CHECKING, Final, Self
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, Self
 
+from constat.catalog import QueryMistakeError, SourceFailureError
 from constat.diagnostics import ConstatError, Diagnostic
-from constat.explore.sandbox.conversation import Conversation
-from constat.explore.sandbox.launching import Zygote
 from constat.explore.sandbox.levels import choose_level
 from constat.explore.sandbox.step import (
     LONGEST_CODE,
     Code,
+    ErrorKind,
     Level,
+    QueryRun,
     Run,
+    StepError,
     StepLimits,
+    UntrustedError,
+    read_error,
+    read_notes,
+    read_state,
+    read_tables,
+    safe_text,
 )
-from constat.store.tables_checking import is_name
+from constat.explore.sandbox.wire import Frame, WireError, packed, received
+from constat.store.scratch import Scratch
+from constat.store.table_forms import encode, is_name, is_scalar
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from types import TracebackType
 
-    from constat.explore.sandbox.step import Source
+    from constat.explore.sandbox.step import Parameter, Source
+    from constat.store.table_forms import Scalar
+
+# Of the folder of installed packages only those that steps are offered are there: no project, no
+# configuration, no `.pth` file.
+
+_PACKAGES: Final = (
+    *("numpy", "pandas", "dateutil", "six.py", "pytz", "tzdata"),
+    *("matplotlib", "mpl_toolkits", "contourpy", "cycler", "fontTools", "kiwisolver"),
+    *("packaging", "PIL", "pyparsing"),
+)
+_SYSTEM: Final = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/share/zoneinfo")
+_LOADER: Final = ("/etc/ld.so.cache",)
+DEVICES: Final = ("/dev/null", "/dev/urandom")
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where Python is: its program, what is on its path, and everything that may be read."""
+
+    program: str
+    path: tuple[str, ...]
+    readable: tuple[str, ...]
+
+
+def python_places() -> Places:
+    """Find them."""
+    program = os.path.realpath(getattr(sys, "_base_executable", "") or sys.executable)
+    library = sysconfig.get_path("stdlib")
+    dynamic = sysconfig.get_config_var("DESTSHARED") or f"{library}/lib-dynload"
+    sites = _sites()
+    packages = [str(one) for site in sites for one in _offered(site)]
+    shared = sysconfig.get_config_var("LIBDIR") or ""
+    own = [library, dynamic, *_shared_libraries(shared)]
+    readable = [*own, *packages, *_SYSTEM, *_LOADER]
+    return Places(
+        program,
+        (library, dynamic, *map(str, sites)),
+        tuple(dict.fromkeys(one for one in readable if Path(one).exists())),
+    )
+
+
+def _sites() -> list[Path]:
+    """Give the folders in which pandas and numpy are installed."""
+    found = []
+    for name in ("pandas", "numpy"):
+        spec = importlib.util.find_spec(name)
+        if spec is not None and spec.origin:
+            found.append(Path(spec.origin).parents[1])
+    return list(dict.fromkeys(found))
+
+
+def _offered(site: Path) -> list[Path]:
+    wanted = [site / name for name in _PACKAGES]
+    wanted += [site / f"{name.removesuffix('.py')}.libs" for name in _PACKAGES]
+    wanted.append(site / "pillow.libs")
+    return [one for one in wanted if one.exists()]
+
+
+def _shared_libraries(folder: str) -> list[str]:
+    # A Python that was built with a shared library finds it there.
+    if not folder or folder in _SYSTEM:
+        return []
+    return [str(one) for one in sorted(Path(folder).glob("libpython*.so*"))]
+
+
+SECONDS_TO_START: Final = 60.0
+_SECONDS_TO_END: Final = 10.0
+_SCRATCH_BYTES: Final = 16 << 20
+_LARGEST_MESSAGE: Final = 65_536
+_CONSTAT: Final = Path(__file__).resolve().parents[2]
+_SENT: Final = (
+    "constat.store.table_forms",
+    "constat.store.table_forms",
+    "constat.store.tables_frames",
+    "constat.explore.sandbox.wire",
+    "constat.explore.sandbox.inside.asking",
+    "constat.explore.sandbox.inside.confining",
+    "constat.explore.sandbox.inside.filters",
+    "constat.explore.sandbox.inside.holding",
+    "constat.explore.sandbox.inside.importing",
+    "constat.explore.sandbox.inside.pictures",
+    "constat.explore.sandbox.inside.running",
+    "constat.explore.sandbox.inside.telling",
+    "constat.explore.sandbox.inside.zygote",
+)
+_LAUNCHING_PACKAGES: Final = (
+    *("constat", "constat.store", "constat.explore", "constat.explore.sandbox"),
+    "constat.explore.sandbox.inside",
+)
+_ENVIRONMENT: Final = MappingProxyType(
+    {
+        "HOME": "/nonexistent",
+        "LANG": "C.UTF-8",
+        "MPLBACKEND": "agg",
+        # One thread: a step may start none.
+        "OMP_NUM_THREADS": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+        "PYTHONHASHSEED": "0",
+        "PYTHONIOENCODING": "utf-8:backslashreplace",
+        "TZ": "UTC",
+    }
+)
+
+
+@dataclass(slots=True)
+class Zygote:
+    """A running one. `namespaces` tells whether it left those of the machine."""
+
+    process: subprocess.Popen[bytes]
+    control: socket.socket
+    scratch: Scratch
+    namespaces: bool
+
+    @classmethod
+    def started(cls, level: Level) -> Zygote:
+        """Start one; raises `ConstatError` where it cannot be confined."""
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        scratch = Scratch()
+        # The code of steps has a folder in it, and not the lock.
+        place = scratch.path / "writable"
+        place.mkdir()
+        places = python_places()
+        try:
+            command = _command(level, places, theirs.fileno())
+            process = subprocess.Popen(  # noqa: S603  our own words
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                env=_environment(level, str(place)),
+                cwd="/",
+                pass_fds=(theirs.fileno(),),
+                start_new_session=True,
+            )
+        except OSError as problem:
+            ours.close()
+            scratch.close()
+            raise _failure(problem.strerror or type(problem).__name__) from None
+        finally:
+            theirs.close()
+        made = cls(process, ours, scratch, namespaces=False)
+        try:
+            made.namespaces = made._greeted(level, places)
+        except BaseException:
+            made.end()
+            raise
+        return made
+
+    def _greeted(self, level: Level, places: Places) -> bool:
+        """Send what it runs, and wait until it is confined."""
+        told = {
+            "path": list(places.path),
+            "sources": dict(_sources()),
+            "settings": {
+                "level": level.value,
+                "readable": [*places.readable, *DEVICES],
+                "listable": list(places.path),
+                "writable": [_scratch_path(level, str(self.scratch.path / "writable"))],
+            },
+        }
+        if self.process.stdin is None:
+            raise _failure("it has no input")
+        with suppress(BrokenPipeError), self.process.stdin as stream:
+            stream.write(json.dumps(told).encode())
+        answer = self._answer(SECONDS_TO_START)
+        if answer is None or not answer.get("ready"):
+            reason = str((answer or {}).get("failed", "it ended before it was confined"))
+            raise _failure(reason)
+        return bool(answer.get("namespaces"))
+
+    def begin(self, link: socket.socket, output: int, wish: dict[str, object]) -> None:
+        """Start a step with its socket and the pipe of its output. Raises `OSError`."""
+        self.control.settimeout(SECONDS_TO_START)
+        message = json.dumps(wish).encode()
+        socket.send_fds(self.control, [message], [link.fileno(), output])
+
+    def ended(self, seconds: float) -> int | None:
+        """Give how the step's process ended; `None` where it did not within that time."""
+        answer = self._answer(seconds)
+        status = (answer or {}).get("ended")
+        return status if isinstance(status, int) else None
+
+    def stop(self) -> bool:
+        """Kill the step that runs; tells whether its process is known to have ended."""
+        try:
+            self.control.send(b"stop")
+        except OSError:
+            return False
+        return self.ended(_SECONDS_TO_END) is not None
+
+    def _answer(self, seconds: float) -> dict[str, Any] | None:
+        self.control.settimeout(max(seconds, 0.001))
+        try:
+            message = self.control.recv(_LARGEST_MESSAGE)
+            found = json.loads(message) if message else None
+        except (OSError, ValueError):
+            return None
+        return found if isinstance(found, dict) else None
+
+    @property
+    def alive(self) -> bool:
+        """Whether it is still there."""
+        return self.process.poll() is None
+
+    def end(self) -> None:
+        """End it and everything that it has started."""
+        with suppress(OSError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        with suppress(subprocess.TimeoutExpired):
+            self.process.wait(_SECONDS_TO_END)
+        if self.process.stdin is not None:
+            with suppress(OSError):
+                self.process.stdin.close()
+        self.control.close()
+        self.scratch.close()
+
+
+def _command(level: Level, places: Places, control: int) -> list[str]:
+    # `-S` and `-P`: no `.pth` file runs, and no folder of the machine is on the path.
+    python = [places.program, "-S", "-s", "-P", "-B", "-c", _boot(), str(control)]
+    if level is not Level.BUBBLEWRAP:
+        return python
+    program = shutil.which("bwrap")
+    if program is None:
+        raise FileNotFoundError(2, "the program `bwrap` is not installed")
+    return [program, *_bubblewrap_options(places), "--", *python]
+
+
+def _bubblewrap_options(places: Places) -> list[str]:
+    options = [
+        *("--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL"),
+        *("--uid", "65534", "--gid", "65534", "--hostname", "sandbox"),
+        *("--dir", "/dev", "--size", str(_SCRATCH_BYTES), "--tmpfs", "/tmp"),  # noqa: S108  its own
+    ]
+    for device in DEVICES:
+        options += ["--dev-bind", device, device]
+    for path in _outermost([places.program, *places.readable]):
+        link = Path(path)
+        if link.is_symlink():
+            # /lib is a link to /usr/lib on most systems.
+            options += ["--symlink", os.fspath(link.readlink()), path]
+        else:
+            options += ["--ro-bind", path, path]
+    return [*options, "--remount-ro", "/", "--chdir", "/"]
+
+
+def _outermost(paths: Sequence[str]) -> list[str]:
+    """Leave out what lies in a folder that is there anyway."""
+    known = set(paths)
+    return [
+        path
+        for path in dict.fromkeys(paths)
+        if not any(str(parent) in known for parent in Path(path).parents)
+    ]
+
+
+def _scratch_path(level: Level, own: str) -> str:
+    return "/tmp" if level is Level.BUBBLEWRAP else own  # noqa: S108  that of the sandbox
+
+
+def _environment(level: Level, scratch: str) -> dict[str, str]:
+    place = _scratch_path(level, scratch)
+    return {**_ENVIRONMENT, "MPLCONFIGDIR": place, "TMPDIR": place}
+
+
+def _boot() -> str:
+    return _text("constat.explore.sandbox.inside.boot")
+
+
+def _sources() -> tuple[tuple[str, str], ...]:
+    packages = tuple((name, "") for name in _LAUNCHING_PACKAGES)
+    return (*packages, *((name, _text(name)) for name in _SENT))
+
+
+def _text(module: str) -> str:
+    parts = module.split(".")[1:]
+    return (_CONSTAT.joinpath(*parts).with_suffix(".py")).read_text(encoding="utf-8")
+
+
+def _failure(reason: str) -> ConstatError:
+    shown = "".join(one if one.isprintable() else "?" for one in reason)[:300]
+    return ConstatError([Diagnostic("C0912", f"the sandbox cannot be started: {shown}")])
+
+
+_SECONDS_OF_GRACE: Final = 1.0
+_CHUNK: Final = 1 << 16
+_LONGEST_QUERY: Final = 64 << 10
+_MOST_PARAMETERS: Final = 1_000
+_LONGEST_PARAMETER: Final = 1 << 20
+
+
+class _BrokenError(Exception):
+    """The step did not keep to what was agreed."""
+
+
+class Conversation:
+    """The conversation with one step."""
+
+    def __init__(self, code: Code, limits: StepLimits, sources: Mapping[str, Source]) -> None:
+        self.code = code
+        self._limits = limits
+        self._sources = sources
+        self._until = 0.0
+        self._output = bytearray()
+        self._cut = 0
+        self._queries: list[QueryRun] = []
+        self._result: Frame | None = None
+        self._broken = ""
+        self._late = False
+
+    def hold(self, link: socket.socket, output: int) -> bool:
+        """Talk until the step ends; `False` where it has to be killed."""
+        self._until = time.monotonic() + self._limits.seconds + _SECONDS_OF_GRACE
+        try:
+            self._send(link, self._first())
+            self._listen(link, output)
+        except (WireError, _BrokenError) as problem:
+            self._broken = str(problem)
+            return False
+        except TimeoutError:
+            self._late = True
+            return False
+        except OSError:
+            # The step has closed its end: how it ended is told by its process.
+            self._drain(output)
+        return True
+
+    def _first(self) -> bytes:
+        tables = [encode(table) for table in self.code.inputs.values()]
+        told = {
+            "code": self.code.text,
+            "names": list(self.code.inputs),
+            "lengths": [len(one) for one in tables],
+            "state": dict(self.code.state),
+            "outputs": list(self.code.outputs),
+            "databases": list(self.code.databases),
+            "plots": self._limits.plots,
+        }
+        return packed("step", told, b"".join(tables))
+
+    def _listen(self, link: socket.socket, output: int) -> None:
+        waiting: list[Any] = [link, output]
+        while waiting:
+            ready, _, _ = select.select(waiting, [], [], self._left())
+            if not ready:
+                raise TimeoutError
+            if output in ready and not self._read_output(output):
+                waiting.remove(output)
+            if link in ready and not self._read_frame(link):
+                waiting.remove(link)
+
+    def _read_output(self, output: int) -> bool:
+        part = os.read(output, _CHUNK)
+        room = self._limits.output - len(self._output)
+        self._output += part[:room]
+        self._cut += len(part) - len(part[:room])
+        return bool(part)
+
+    def _drain(self, output: int) -> None:
+        os.set_blocking(output, False)
+        try:
+            while self._read_output(output) and self._left() > 0:
+                pass
+        except BlockingIOError:
+            pass
+
+    def _read_frame(self, link: socket.socket) -> bool:
+        def exactly(count: int) -> bytes:
+            parts = []
+            while count:
+                link.settimeout(self._left())
+                part = link.recv(min(count, 1 << 20))
+                if not part:
+                    break
+                parts.append(part)
+                count -= len(part)
+            return b"".join(parts)
+
+        frame = received(exactly, self._limits.bytes)
+        if frame is None:
+            return False
+        if frame.kind == "query" and self._result is None:
+            self._send(link, self._answer(frame))
+        elif frame.kind == "result" and self._result is None:
+            self._result = frame
+        else:
+            raise _BrokenError("the step sent what was not agreed")
+        return True
+
+    def _send(self, link: socket.socket, content: bytes) -> None:
+        link.settimeout(self._left())
+        link.sendall(content)
+
+    def _left(self) -> float:
+        left = self._until - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        return left
+
+    def _answer(self, frame: Frame) -> bytes:
+        """Run a query and spell its answer."""
+        database, text, parameters = self._query(frame.told)
+        if len(self._queries) >= self._limits.queries:
+            raise _BrokenError(f"the step asked more than {self._limits.queries} queries")
+        started = time.monotonic()
+        rows, digest, body, error = 0, "", b"", ("", "")
+        try:
+            table = self._sources[database](text, parameters, self._left())
+            body = encode(table)
+            rows, digest = table.rows, table.sha256
+            if rows > self._limits.rows or len(body) > self._limits.bytes:
+                error = ("query", f"it gives more than {self._limits.rows} rows, or too many bytes")
+        except QueryMistakeError as problem:
+            error = ("query", f"{problem.reason}{f'; {problem.help}' if problem.help else ''}")
+        except SourceFailureError as problem:
+            error = ("connection", problem.reason)
+        except ConstatError as problem:
+            error = ("query", str(problem))
+        seconds = time.monotonic() - started
+        self._queries.append(QueryRun(database, text, parameters, rows, digest, seconds, error[1]))
+        if error[0]:
+            return packed("rows", {"error": error[0], "message": error[1]})
+        return packed("rows", {}, body)
+
+    def _query(self, told: dict[str, Any]) -> tuple[str, str, tuple[Parameter, ...]]:
+        database, text, parameters = (
+            told.get("database"),
+            told.get("text"),
+            told.get("parameters"),
+        )
+        named = isinstance(database, str) and database in self.code.databases
+        worded = isinstance(text, str) and len(text) <= _LONGEST_QUERY
+        if not named or not worded or not _are_parameters(parameters):
+            raise _BrokenError("the step asked for what it may not have")
+        return str(database), str(text), tuple(parameters or ())
+
+    def outcome(self, code: str, level: Level, seconds: float, status: int | None) -> Run:
+        """Give the result; `status` is how the process ended, `None` where it was killed."""
+        shown = safe_text(self._output.decode("utf-8", "replace"), self._limits.output)
+        if self._cut:
+            shown += f"\n[... {self._cut} more bytes of output were cut]\n"
+        run = Run(code, level, seconds, output=shown, queries=tuple(self._queries))
+        result = self._result
+        if self._broken:
+            return _failed(run, ErrorKind.PROTOCOL, self._broken)
+        if self._late:
+            message = f"it did not end within {self._limits.seconds:g} s"
+            return _failed(run, ErrorKind.TIMEOUT, message)
+        if status is None:
+            return _failed(run, ErrorKind.KILLED, "it said no more, and had to be ended")
+        if result is None or status:
+            return _failed(run, *_ending(status))
+        if "error" in result.told:
+            error = read_error(
+                result.told["error"], retry_connections=self._limits.retry_connections
+            )
+            return _with_error(run, error)
+        try:
+            return self._succeeded(run, result)
+        except UntrustedError as problem:
+            return _failed(run, ErrorKind.RESULT, str(problem))
+
+    def _succeeded(self, run: Run, result: Frame) -> Run:
+        tables, plots = read_tables(result.told, result.body, self._limits)
+        state = read_state(result.told.get("state"))
+        for name in self.code.outputs:
+            if name not in tables and name not in state:
+                raise UntrustedError(f"the step did not leave `{name}`")
+        scalars: dict[str, Scalar] = {
+            name: state[name]
+            for name in self.code.outputs
+            if name in state and is_scalar(state[name])
+        }
+        return Run(
+            *(run.code, run.level, run.seconds, tables, state, scalars),
+            notes=read_notes(result.told.get("notes")),
+            output=run.output,
+            plots=plots,
+            queries=run.queries,
+        )
+
+
+def _are_parameters(told: object) -> bool:
+    if not isinstance(told, list) or len(told) > _MOST_PARAMETERS:
+        return False
+    return all(
+        type(one) is int or (isinstance(one, str) and len(one) <= _LONGEST_PARAMETER)
+        for one in told
+    )
+
+
+def _ending(status: int) -> tuple[ErrorKind, str]:
+    """Say what a process that left no result died of."""
+    if os.WIFSIGNALED(status):
+        number = os.WTERMSIG(status)
+        if number in {signal.SIGXCPU, signal.SIGALRM}:
+            return ErrorKind.TIMEOUT, "it used up its time"
+        return ErrorKind.KILLED, f"it was ended by the signal {signal.Signals(number).name}"
+    return ErrorKind.KILLED, "it ended without a result"
+
+
+def _failed(run: Run, kind: ErrorKind, message: str) -> Run:
+    return _with_error(run, StepError(kind, message))
+
+
+def _with_error(run: Run, error: StepError) -> Run:
+    return Run(
+        run.code, run.level, run.seconds, output=run.output, queries=run.queries, error=error
+    )
+
 
 _SECONDS_TO_DIE: Final = 1.0
 _PICTURES: Final = "matplotlib.pyplot"

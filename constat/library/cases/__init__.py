@@ -6,11 +6,15 @@ the cases have tried. Example: `run_cases([Path("rules")]).exit_code` is 0 where
 
 from __future__ import annotations
 
+from constat.library.cases.cases import Library, find_libraries
 from constat.library.cases.coverage import Coverage, LiteralTried, RuleTried
-from constat.library.cases.finding import find_libraries
-from constat.library.cases.junit import to_junit
-from constat.library.cases.reading import Library
-from constat.library.cases.results import CaseResult, CasesRun, ExpectationResult, LibraryRun
+from constat.library.cases.results import (
+    CaseResult,
+    CasesRun,
+    ExpectationResult,
+    LibraryRun,
+    to_junit,
+)
 from constat.library.cases.running import run_cases
 
 __all__ = [

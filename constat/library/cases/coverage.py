@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, assert_never
 
 from constat.logic import OPEN
-from constat.proof.best_totals import certainly_exceeds
+from constat.proof.derivations import certainly_exceeds
 from constat.proof.instances import (
     AggregateCode,
     ComparisonCode,

@@ -1,13 +1,11 @@
-"""What became of the cases: values, JSON and text.
-
-In: the results of expectations. Out: `CasesRun` and its two forms. Invariant: the order is that of
-the files and of the text in them; durations stand in fields of their own.
-"""
+"""What became of the cases: values, JSON, text and JUnit XML."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from html import escape
+from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import to_json
 
@@ -16,6 +14,8 @@ if TYPE_CHECKING:
 
     from constat.diagnostics import Diagnostic, Span
     from constat.library.cases.coverage import Coverage, LiteralTried, RuleTried
+
+# The order is that of the files and of the text in them; durations stand in fields of their own.
 
 PASSED, FAILED, BROKEN = 0, 1, 2
 
@@ -213,3 +213,84 @@ def _rule_json(rule: RuleTried) -> dict[str, object]:
             for literal in rule.literals
         ],
     }
+
+
+# Every character is one that XML 1.0 allows, whatever data holds.
+
+_FORBIDDEN: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def to_junit(run: CasesRun) -> str:
+    """Write a run as JUnit XML."""
+    return "\n".join([*_document(run), ""])
+
+
+def _document(run: CasesRun) -> Iterator[str]:
+    seconds = sum(case.seconds for case in run.cases)
+    yield '<?xml version="1.0" encoding="UTF-8"?>'
+    tests = sum(_tests(case) for case in run.cases)
+    errors = sum(bool(case.diagnostics) for case in run.cases)
+    counts = _counts(tests, len(run.failures), errors)
+    yield _open("testsuites", {"name": "constat rules test", **counts, "time": _time(seconds)})
+    for case in run.cases:
+        yield from _suite(case)
+    yield "</testsuites>"
+
+
+def _suite(case: CaseResult) -> Iterator[str]:
+    failures = sum(not one.passed for one in case.results)
+    counts = _counts(_tests(case), failures, int(bool(case.diagnostics)))
+    yield _open(
+        "testsuite", {"name": case.name, **counts, "skipped": "0", "time": _time(case.seconds)}
+    )
+    classname = case.name.replace("/", ".")
+    if case.diagnostics:
+        first = case.diagnostics[0]
+        yield _open("testcase", {"classname": classname, "name": "the case", "time": "0.000"})
+        yield _open("error", {"type": first.code, "message": first.message})
+        told = (f"{one.code} {_junit_place(one.span)}: {one.message}" for one in case.diagnostics)
+        yield f"{_clean(chr(10).join(told))}</error>"
+        yield "</testcase>"
+    for one in case.results:
+        yield from _test(one, classname, case.file)
+    yield "</testsuite>"
+
+
+def _test(one: ExpectationResult, classname: str, file: str) -> Iterator[str]:
+    attributes = {
+        "classname": classname,
+        "name": f"{one.goal} {one.expected}",
+        "file": file,
+        "line": str(one.span.line),
+        "time": _time(one.seconds),
+    }
+    yield _open("testcase", attributes)
+    if not one.passed:
+        yield _open("failure", {"type": "verdict", "message": one.problem})
+        yield f"{_clean(one.proof)}</failure>"
+    yield "</testcase>"
+
+
+def _tests(case: CaseResult) -> int:
+    return len(case.results) or 1
+
+
+def _counts(tests: int, failures: int, errors: int) -> dict[str, str]:
+    return {"tests": str(tests), "failures": str(failures), "errors": str(errors)}
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds:.3f}"
+
+
+def _junit_place(span: object) -> str:
+    return str(span or "")
+
+
+def _open(name: str, attributes: dict[str, str]) -> str:
+    written = " ".join(f'{key}="{_clean(value)}"' for key, value in attributes.items())
+    return f"<{name} {written}>"
+
+
+def _clean(text: str) -> str:
+    return escape(_FORBIDDEN.sub("�", text), quote=True)

@@ -15,10 +15,16 @@ from typing import TYPE_CHECKING, Final
 from constat.diagnostics import ConstatError, Diagnostic, Severity
 from constat.engine import LazyEngine
 from constat.evaluation import Limits
+from constat.library.cases.cases import (
+    Case,
+    Expectation,
+    Library,
+    find_libraries,
+    is_rule,
+    names_of_files,
+    read_case,
+)
 from constat.library.cases.coverage import Coverage
-from constat.library.cases.expectations import Expectation, is_rule
-from constat.library.cases.finding import find_libraries
-from constat.library.cases.reading import Case, Library, names_of_files, read_case
 from constat.library.cases.results import CaseResult, CasesRun, ExpectationResult, LibraryRun
 from constat.library.files import CASES
 from constat.logic import Negative, Positive

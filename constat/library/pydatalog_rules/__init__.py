@@ -8,6 +8,6 @@ becomes `p(?x) :- q(?x, ?y), !r(?y).` Reference: https://sites.google.com/site/p
 
 from __future__ import annotations
 
-from constat.library.pydatalog_rules.importing import WRITTEN, Imported, import_rules
+from constat.library.pydatalog_rules.translation import WRITTEN, Imported, import_rules
 
 __all__ = ["WRITTEN", "Imported", "import_rules"]

@@ -15,12 +15,12 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import ConstatError, Diagnostic
-from constat.proof.canonical import canonical
+from constat.proof.encoding import canonical
 from constat.proof.translation import Status, Translation
 from constat.store.clock import now
-from constat.store.draft_values import unprintable
-from constat.store.locking import lock_within
+from constat.store.drafts import unprintable
 from constat.store.replacing import replaced
+from constat.store.state_file import lock_within
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

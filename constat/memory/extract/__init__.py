@@ -7,6 +7,6 @@ somebody wants that, and everything it says has to pass the gate of ``grounding`
 
 from __future__ import annotations
 
-from constat.memory.extract.extracting import EXTRACTORS, facts_of
+from constat.memory.extract.calls import EXTRACTORS, facts_of
 
 __all__ = ["EXTRACTORS", "facts_of"]

@@ -16,17 +16,16 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from constat.memory.extract.making import Said, fact_at
-from constat.memory.facts import Author, Fact, Span
+from constat.memory.extract.text import Said, fact_at
+from constat.memory.facts import Author, Fact, Place, Span
 from constat.memory.grounding import Claim, Force, Grounded, Refused, ground
-from constat.memory.passages import Place
 from constat.memory.tokens import estimate
 from constat.model import ModelError, Prompt, Task, Tool, Turn, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from constat.memory.passages import Passage
+    from constat.memory.facts import Passage
     from constat.model import Client, Reply
 
 TOOL: Final = "note_facts"

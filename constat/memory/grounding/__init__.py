@@ -9,7 +9,6 @@ Example: ``ground(Claim("tier", ("C009", "gold")), "is gold", "C009 is gold.", A
 
 from __future__ import annotations
 
-from constat.memory.grounding.claims import Claim, Force, Grounded, Reason, Refused
-from constat.memory.grounding.gate import ground
+from constat.memory.grounding.gate import Claim, Force, Grounded, Reason, Refused, ground
 
 __all__ = ["Claim", "Force", "Grounded", "Reason", "Refused", "ground"]

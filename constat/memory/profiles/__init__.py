@@ -9,7 +9,7 @@ Example: ``profile("seed004").policy.trigger(profile("seed004").window)`` is 80,
 
 from __future__ import annotations
 
-from constat.memory.profiles import seed001, seed002, seed003, seed004
+from constat.memory.profiles import checkpoints, proactive, scratchpad, summarising
 from constat.memory.profiles.named import NAMES, Profile, profile
 
 __all__ = ["NAMES", "Profile", "profile", "seed001", "seed002", "seed003", "seed004"]

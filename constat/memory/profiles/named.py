@@ -11,7 +11,7 @@ from typing import Final
 
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.memory.policy import Policy, Window
-from constat.memory.profiles import seed001, seed002, seed003, seed004
+from constat.memory.profiles import checkpoints, proactive, scratchpad, summarising
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,10 +25,10 @@ class Profile:
 _RECONCILED: Final = Profile(Policy(), Window())
 _PROFILES: Final = (
     ("reconciled", _RECONCILED),
-    (seed001.NAME, Profile(seed001.POLICY, seed001.WINDOW)),
-    (seed002.NAME, Profile(seed002.POLICY, seed002.WINDOW)),
-    (seed003.NAME, Profile(seed003.POLICY, seed003.WINDOW)),
-    (seed004.NAME, Profile(seed004.POLICY, seed004.WINDOW)),
+    (scratchpad.NAME, Profile(scratchpad.POLICY, scratchpad.WINDOW)),
+    (proactive.NAME, Profile(proactive.POLICY, proactive.WINDOW)),
+    (summarising.NAME, Profile(summarising.POLICY, summarising.WINDOW)),
+    (checkpoints.NAME, Profile(checkpoints.POLICY, checkpoints.WINDOW)),
 )
 NAMES: Final = tuple(name for name, _ in _PROFILES)
 

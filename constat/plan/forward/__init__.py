@@ -10,16 +10,17 @@ from constat.plan.forward.operators import (
     ForwardPlan,
     Layout,
     Pipeline,
+    PlanOptions,
     Reading,
     Relation,
     Rewriting,
+    Sizes,
     Stage,
+    Statistics,
     Strategy,
     Wanted,
 )
-from constat.plan.forward.options import PlanOptions
 from constat.plan.forward.planning import PASSES, plan_forward
-from constat.plan.forward.statistics import Sizes, Statistics
 
 __all__ = [
     "PASSES",

@@ -1,31 +1,27 @@
-"""The forward plan: stages of pipelines that compute whole relations.
-
-A *pipeline* is one rule evaluated for all rows at once: the steps of its `RulePlan` (no column is
-bound at the start), with what a back end wants to know of each step. A *stage* is one strongly
-connected component of the program after rewriting; it has a strategy. Stages come callees first.
-
-Meaning of a pipeline: start with the one binding that holds `plan.constants`; take each step;
-project to `plan.head`; unite the distinct rows with the relation `head`. In a recursive stage each
-pipeline of `recursive` reads the rows of the last round at one step and so never misses a new
-combination (semi-naive evaluation). Invariants: a step reads only slots that exist before it; a
-pipeline of `base` reads no relation of its own stage; every relation that a stage reads is an
-input or belongs to an earlier stage, or to the stage itself.
-
-Example: `path(?x, ?z) :- path(?x, ?y), edge(?y, ?z).` is one recursive pipeline whose step 0
-joins `path` and reads `Reading.DELTA`, and whose step 1 joins `edge` on its column 0.
-
-See Abiteboul, Hull and Vianu, Foundations of Databases, chapter 13 (semi-naive evaluation).
-"""
+"""The plan of whole relations: stages of pipelines, and what a caller may ask of the planner."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Protocol
 
 from constat.analysis import AnalysedProgram
 from constat.logic import Atom, Kind, Row
 from constat.plan.operators import RulePlan
+
+# A *pipeline* is one rule evaluated for all rows at once: the steps of its `RulePlan` (no column
+# is bound at the start), with what a back end wants to know of each step. A *stage* is one
+# strongly connected component of the program after rewriting; it has a strategy. Stages come
+# callees first.
+# Meaning of a pipeline: start with the one binding that holds `plan.constants`; take each step;
+# project to `plan.head`; unite the distinct rows with the relation `head`. In a recursive stage
+# each pipeline of `recursive` reads the rows of the last round at one step and so never misses a
+# new combination (semi-naive evaluation). Invariants: a step reads only slots that exist before
+# it; a pipeline of `base` reads no relation of its own stage; every relation that a stage reads is
+# an input or belongs to an earlier stage, or to the stage itself.
+# See Abiteboul, Hull and Vianu, Foundations of Databases, chapter 13 (semi-naive evaluation).
 
 
 class Strategy(Enum):
@@ -176,3 +172,55 @@ class ForwardPlan:
     stages: tuple[Stage, ...]
     wanted: tuple[Wanted, ...]
     rewritings: tuple[Rewriting, ...] = ()
+
+
+# No option changes a result, only how it comes about.
+
+
+@dataclass(frozen=True, slots=True)
+class PlanOptions:
+    """How to plan.
+
+    `strategy` is taken for every stage where it gives the right answer. `magic` says whether
+    rules are restricted to what a wanted constant demands; `None` decides by cost. Without
+    `rewrite` the rules stay as they are written. Predicates in `open`, and what rests on them,
+    are not rewritten: what is unknown of them is to be told by the rules as written. `memory` is
+    what a stage may take, in bytes; 0 stands for one GiB.
+    """
+
+    strategy: Strategy | None = None
+    magic: bool | None = None
+    rewrite: bool = True
+    open: frozenset[str] = frozenset()
+    memory: int = 0
+
+
+# An estimate decides how something is computed and never what.
+
+
+class Statistics(Protocol):
+    """Sizes of given relations; `None` for what is not known."""
+
+    def rows(self, predicate: str) -> float | None:
+        """How many rows a relation has."""
+        ...
+
+    def distinct(self, predicate: str, column: int) -> float | None:
+        """How many distinct values a column has."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """Statistics that are at hand: rows by predicate, distinct values by predicate and column."""
+
+    counts: Mapping[str, float] = field(default_factory=dict, hash=False)
+    values: Mapping[tuple[str, int], float] = field(default_factory=dict, hash=False)
+
+    def rows(self, predicate: str) -> float | None:
+        """How many rows a relation has."""
+        return self.counts.get(predicate)
+
+    def distinct(self, predicate: str, column: int) -> float | None:
+        """How many distinct values a column has."""
+        return self.values.get((predicate, column))

@@ -1,30 +1,612 @@
-"""Plan whole relations: the passes in order.
-
-In: an analysed program, the wanted atoms, what is known of sizes. Out: a `ForwardPlan`. Invariant:
-with any options the wanted relations have the same rows. `constat.plan.PASSES` are the passes of
-demand plans, which answer one goal by asking for what it needs; both compile rules by
-`compile_rule`, so a step means the same in both.
-"""
+"""Plan whole relations: recursions rewritten, common beginnings shared, the passes in order."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final
 
 from constat.analysis import AnalysedProgram
-from constat.logic import Atom
-from constat.plan.forward.demand import restrict_to_demand
-from constat.plan.forward.draft import Draft, Pass
-from constat.plan.forward.encoding import encode_columns
-from constat.plan.forward.fields_first import take_fields_first
-from constat.plan.forward.linearise import linearise
-from constat.plan.forward.operators import ForwardPlan, Wanted
-from constat.plan.forward.options import PlanOptions
-from constat.plan.forward.pipelines import compile_pipelines
-from constat.plan.forward.project import project_inputs
-from constat.plan.forward.reach import keep_reachable
-from constat.plan.forward.share import share_subplans
-from constat.plan.forward.statistics import Statistics
-from constat.plan.forward.strategies import choose_strategies
+from constat.logic import (
+    CONSTRUCTOR_OF,
+    FIELD_OF,
+    Apply,
+    Atom,
+    Comparison,
+    Constant,
+    Kind,
+    Literal,
+    Negative,
+    Positive,
+    Rule,
+    Term,
+    Variable,
+    literal_variables,
+    term_variables,
+)
+from constat.plan.compilation import predicates_of, rules_by_head
+from constat.plan.forward.demand import (
+    Cut,
+    Extracts,
+    computes,
+    extract,
+    is_safe,
+    keep_reachable,
+    names_of,
+    restrict_to_demand,
+    settled,
+)
+from constat.plan.forward.estimates import Draft, Pass, TypedRule, distinct_of, follow, plan_rule
+from constat.plan.forward.operators import ForwardPlan, PlanOptions, Statistics, Wanted
+from constat.plan.forward.pipelines import TEXTS, compile_pipelines, encode_columns
+from constat.plan.forward.strategies import INTEGERS, choose_strategies
+
+if TYPE_CHECKING:
+    from constat.analysis import Component
+    from constat.logic import Predicate
+    from constat.plan.forward.demand import Extract
+    from constat.plan.forward.estimates import Estimates, StageDraft
+
+# What is moved errs for no value, so it makes no difference when it is computed; the new relation
+# holds for the same values of the kept variables.
+
+NAME: Final = "fields first"
+_TOTAL: Final = frozenset({CONSTRUCTOR_OF, FIELD_OF})
+
+
+_NEVER_ERR: Final = frozenset({"=", "!=", "<", "<=", ">", ">="})
+Moved = tuple[Literal, ...]
+
+
+def take_fields_first(draft: Draft) -> None:
+    """Let recursive rules read fields from relations of their own."""
+    if not draft.options.rewrite:
+        return
+    members = {
+        name: frozenset(one.predicates)
+        for one in draft.program.components
+        if one.recursive
+        for name in one.predicates
+    }
+    made = Extracts()
+    rules = [
+        _taken(draft, typed, members[typed[0].head.predicate], made)
+        if typed[0].head.predicate in members
+        else typed
+        for typed in draft.typed_rules()
+    ]
+    if made.made:
+        draft.revise([*rules, *made.rules], made.predicates, NAME)
+
+
+def _taken(draft: Draft, typed: TypedRule, own: frozenset[str], made: Extracts) -> TypedRule:
+    rule, kinds = typed
+    for literal in rule.body:
+        if not isinstance(literal, Positive) or literal.atom.predicate in own:
+            continue
+        moved: Moved = (literal, *_following(literal.atom, rule.body))
+        if not any(_computes(one) for one in moved[1:]):
+            continue
+        kept = _kept(moved, rule)
+        found = made.take(f"{literal.atom.predicate}/fields", Cut.of(moved, kept, kinds))
+        draft.note(NAME, literal.atom.predicate, f"{rule.id} reads fields of it", applied=True)
+        atom = found.atom({name: name for name in kept})
+        gone = {id(one) for one in moved[1:]}
+        body = (Positive(atom) if one is literal else one for one in rule.body)
+        rule = replace(rule, body=tuple(one for one in body if id(one) not in gone))
+    return rule, kinds
+
+
+def _following(atom: Atom, body: Sequence[Literal]) -> list[Comparison]:
+    """Give the comparisons that need nothing but an atom, and each other."""
+    if any(isinstance(term, Apply) for term in atom.terms):
+        return []
+    bound = {term.name for term in atom.terms if isinstance(term, Variable)}
+    waiting = [one for one in body if isinstance(one, Comparison) and _is_total(one)]
+    found: list[Comparison] = []
+    while ready := next((one for one in waiting if _is_ready(one, bound)), None):
+        waiting.remove(ready)
+        found.append(ready)
+        bound |= names_of(ready)
+    return found
+
+
+def _is_total(literal: Comparison) -> bool:
+    return literal.operator in _NEVER_ERR and all(
+        one.function in _TOTAL for side in (literal.left, literal.right) for one in _calls(side)
+    )
+
+
+def _is_ready(literal: Comparison, bound: set[str]) -> bool:
+    sides = ((literal.left, literal.right), (literal.right, literal.left))
+    binds = literal.operator == "=" and any(
+        isinstance(one, Variable) and _names(other) <= bound for one, other in sides
+    )
+    return binds or names_of(literal) <= bound
+
+
+def _computes(literal: Literal) -> bool:
+    if not isinstance(literal, Comparison):
+        return False
+    return any(True for side in (literal.left, literal.right) for _ in _calls(side))
+
+
+def _calls(term: Term) -> Iterator[Apply]:
+    pending = [term]
+    while pending:
+        one = pending.pop()
+        if isinstance(one, Apply):
+            yield one
+            pending.extend(one.arguments)
+
+
+def _names(term: Term) -> set[str]:
+    return {one.name for one in term_variables(term)}
+
+
+def _kept(moved: Moved, rule: Rule) -> tuple[str, ...]:
+    """Give the variables of what is moved that anything else of the rule reads."""
+    gone = {id(one) for one in moved}
+    later = {one.name for term in rule.head.terms for one in term_variables(term)}
+    for literal in rule.body:
+        if id(literal) not in gone:
+            later |= names_of(literal)
+    names = dict.fromkeys(v.name for one in moved for v in literal_variables(one))
+    return tuple(name for name in names if name in later)
+
+
+# Conditions, for a rule `p(h) :- p(a), p(b)` of a predicate without rows from outside. (1) Each
+# column is of one of three sorts: a group column has one variable in h, a and b; a source column
+# has one variable in h and a; a target column has one variable in h and b. (2) The variables of a
+# in its target columns are those of b in its source columns. (3) No variable stands anywhere else.
+# (4) It is the only rule of p whose body reaches p. Then p is the closure of what its other rules
+# give, call it e, under the composition that the rule describes. Composition is associative, so
+# the closure is the union of the powers of e, and the least relation that holds e and is closed
+# under composition with e on one side has all of them, by induction on the power; it is contained
+# in p because e is. With a further rule of p that reaches p the same holds, but e would be
+# recursive with p and nothing be won, so the rule is kept. See Jagadish, Agrawal and Ness, A study
+# of transitive closure as a recursion mechanism (1987), and Abiteboul, Hull and Vianu, chapter 13.
+
+LINEARISE_NAME = "linear closure"
+
+
+@dataclass(frozen=True, slots=True)
+class Closure:
+    """A transitive rule: its number, and the sorts of the columns."""
+
+    number: int
+    sources: tuple[int, ...]
+    targets: tuple[int, ...]
+
+
+@dataclass(slots=True)
+class _Change:
+    """The rules of the program, some of them taken out, and what is new."""
+
+    rules: list[TypedRule | None]
+    added: list[TypedRule] = field(default_factory=list)
+    made: dict[str, Predicate] = field(default_factory=dict)
+
+
+def linearise(draft: Draft) -> None:
+    """Replace the transitive rules for which the conditions hold."""
+    if not draft.options.rewrite:
+        return
+    heads = rules_by_head(draft.program)
+    change = _Change(list(draft.typed_rules()))
+    for component in draft.program.components:
+        for found in _closures(draft, component, heads):
+            why = _against(draft, component, found, heads)
+            name = component.predicates[0]
+            if why:
+                draft.note(LINEARISE_NAME, name, why, applied=False)
+                continue
+            base = _linear(draft, found, [n for n in heads[name] if n != found.number], change)
+            why = f"{draft.program.rules[found.number].id} composes with {base} on one side"
+            draft.note(LINEARISE_NAME, name, why, applied=True)
+    if change.added:
+        kept = [one for one in change.rules if one is not None]
+        draft.revise([*kept, *change.added], change.made, LINEARISE_NAME)
+
+
+def _closures(
+    draft: Draft, component: Component, heads: Mapping[str, tuple[int, ...]]
+) -> list[Closure]:
+    if not component.recursive:
+        return []
+    numbers = (number for name in component.predicates for number in heads.get(name, ()))
+    found = (closure_of(number, draft.program.rules[number]) for number in numbers)
+    return [one for one in found if one is not None]
+
+
+def closure_of(number: int, rule: Rule) -> Closure | None:
+    """Recognise a transitive rule (conditions 1 to 3), in either order of its body."""
+    match rule.body:
+        case (Positive(one), Positive(other)) if (
+            one.predicate == other.predicate == rule.head.predicate
+        ):
+            return _sorted(number, rule.head, one, other) or _sorted(number, rule.head, other, one)
+        case _:
+            return None
+
+
+def _sorted(number: int, head: Atom, first: Atom, second: Atom) -> Closure | None:
+    groups: list[str] = []
+    sources: list[int] = []
+    targets: list[int] = []
+    for column, terms in enumerate(zip(head.terms, first.terms, second.terms, strict=True)):
+        match terms:
+            case (Variable(h), Variable(a), Variable(b)) if h == a == b:
+                groups.append(h)
+            case (Variable(h), Variable(a), Variable()) if h == a:
+                sources.append(column)
+            case (Variable(h), Variable(), Variable(b)) if h == b:
+                targets.append(column)
+            case _:
+                return None
+    joined = [_name(first, column) for column in targets]
+    ends = [_name(head, column) for column in (*sources, *targets)]
+    every = [*groups, *joined, *ends]
+    if not sources or len(set(every)) != len(every):
+        return None
+    if sorted(joined) != sorted(_name(second, column) for column in sources):
+        return None
+    return Closure(number, tuple(sources), tuple(targets))
+
+
+def _name(atom: Atom, column: int) -> str:
+    term = atom.terms[column]
+    return term.name if isinstance(term, Variable) else ""
+
+
+def _against(
+    draft: Draft, component: Component, found: Closure, heads: Mapping[str, tuple[int, ...]]
+) -> str:
+    """Why the rule has to stay, or nothing."""
+    name = component.predicates[0]
+    members = set(component.predicates)
+    if name in draft.program.external:
+        return "it has rows from outside, too"
+    if not settled(draft, [name]):
+        return "what it rests on may be unknown"
+    others = (number for one in members for number in heads.get(one, ()) if number != found.number)
+    if len(members) > 1 or any(
+        members & set(predicates_of(literal))
+        for number in others
+        for literal in draft.program.rules[number].body
+    ):
+        return "another rule of it is recursive"
+    return ""
+
+
+def _linear(draft: Draft, found: Closure, exits: list[int], change: _Change) -> str:
+    rule, kinds = draft.program.rules[found.number], draft.program.variable_kinds[found.number]
+    base = _copied(draft, exits)
+    if not base:
+        base = f"{rule.head.predicate}/once"
+        predicate = draft.program.program.predicates[rule.head.predicate]
+        change.made[base] = replace(predicate, name=base, source=None, attributes={})
+        for number in exits:
+            one, its_kinds = draft.program.rules[number], draft.program.variable_kinds[number]
+            change.rules[number] = None
+            change.added.append((replace(one, head=replace(one.head, predicate=base)), its_kinds))
+        start = Rule(f"{base}.start", rule.head, (Positive(Atom(base, rule.head.terms)),))
+        change.added.append((start, kinds))
+    change.rules[found.number] = None
+    body = _body(draft, found, rule, base)
+    change.added.append((replace(rule, body=body), kinds))
+    return base
+
+
+def _body(draft: Draft, found: Closure, rule: Rule, base: str) -> tuple[Positive, Positive]:
+    """Compose with the base on the side where a wanted constant does not stand."""
+    one, other = (literal for literal in rule.body if isinstance(literal, Positive))
+    start = rule.head.terms[found.sources[0]]
+    first, second = (one, other) if one.atom.terms[found.sources[0]] == start else (other, one)
+    if _wants_target(draft, rule.head.predicate, found):
+        return Positive(replace(first.atom, predicate=base)), second
+    return first, Positive(replace(second.atom, predicate=base))
+
+
+def _wants_target(draft: Draft, name: str, found: Closure) -> bool:
+    bound = {
+        column
+        for one in draft.wanted
+        if one.relation == name
+        for column, term in enumerate(one.atom.terms)
+        if isinstance(term, Constant)
+    }
+    return bool(bound & set(found.targets)) and not bound & set(found.sources)
+
+
+def _copied(draft: Draft, exits: list[int]) -> str:
+    """The relation that the only other rule copies as it is, or nothing."""
+    if len(exits) != 1:
+        return ""
+    rule = draft.program.rules[exits[0]]
+    match rule.body:
+        case (Positive(atom),) if atom.terms == rule.head.terms:
+            names = {term.name for term in atom.terms if isinstance(term, Variable)}
+            return atom.predicate if len(names) == len(atom.terms) else ""
+        case _:
+            return ""
+
+
+# A projection holds for the same values of the kept variables. It is made only where the stage
+# then is one that integers serve better than SQL: not linear, or pairs that grow beyond what they
+# are made of.
+
+PROJECT_NAME = "projection"
+_GROWN = 2.0
+_PAIR = 2
+
+
+@dataclass(slots=True)
+class _ProjectChange:
+    """The rules of the program, and the projections made so far."""
+
+    rules: list[TypedRule]
+    made: Extracts = field(default_factory=Extracts)
+
+
+def project_inputs(draft: Draft) -> None:
+    """Let recursive rules read projections, where that makes their stage one of integers."""
+    if not draft.options.rewrite:
+        return
+    wide = [one for one in draft.program.components if one.recursive and _is_wide(draft, one)]
+    if not wide:
+        return
+    compile_pipelines(draft)
+    stages = {stage.component.predicates: stage for stage in draft.drafts}
+    change = _ProjectChange(draft.typed_rules())
+    for component in wide:
+        if _gains(draft, stages[component.predicates]):
+            _project(draft, component, change)
+    if change.made.made:
+        draft.revise([*change.rules, *change.made.rules], change.made.predicates, PROJECT_NAME)
+
+
+def _is_wide(draft: Draft, component: Component) -> bool:
+    predicates = draft.program.program.predicates
+    members = set(component.predicates)
+    if not all(_holds(predicates[name]) for name in members):
+        return False
+    return any(
+        isinstance(one, Positive) and not _holds(predicates[one.atom.predicate])
+        for rule in draft.program.rules
+        if rule.head.predicate in members
+        for one in rule.body
+    )
+
+
+def _holds(predicate: Predicate) -> bool:
+    """Whether integers, or numbers of texts, can stand for all values of a relation."""
+    return all(kind in INTEGERS or kind in TEXTS for kind in predicate.kinds)
+
+
+def _gains(compiled: Draft, stage: StageDraft) -> bool:
+    if not stage.linear:
+        return True
+    own = stage.component.predicates
+    read = {
+        one.atom.predicate
+        for rule in compiled.program.rules
+        if rule.head.predicate in own
+        for one in rule.body
+        if isinstance(one, Positive) and one.atom.predicate not in own
+    }
+    pairs = all(compiled.program.program.predicates[name].arity == _PAIR for name in own)
+    return pairs and stage.rows > _GROWN * sum(compiled.estimates.rows(name) for name in read)
+
+
+def _project(draft: Draft, component: Component, change: _ProjectChange) -> None:
+    members = set(component.predicates)
+    for number, (rule, kinds) in enumerate(change.rules):
+        if rule.head.predicate not in members:
+            continue
+        for literal in rule.body:
+            if isinstance(literal, Positive) and literal.atom.predicate not in members:
+                predicate = draft.program.program.predicates[literal.atom.predicate]
+                # What an atom computes from other literals cannot leave them.
+                if not computes(literal.atom) and not _holds(predicate):
+                    found = _projected(draft, change.rules[number][0], literal, kinds, change)
+                    change.rules[number] = (found, kinds)
+
+
+def _projected(
+    draft: Draft, rule: Rule, literal: Positive, kinds: Mapping[str, Kind], change: _ProjectChange
+) -> Rule:
+    names = {term.name for term in literal.atom.terms if isinstance(term, Variable)}
+    moved = [literal, *(one for one in rule.body if _goes_with(one, names))]
+    rest = [one for one in rule.body if all(one is not other for other in moved)]
+    later = {v.name for term in rule.head.terms for v in term_variables(term)}
+    for one in rest:
+        later |= names_of(one)
+    kept = [name for name in _order(literal.atom) if name in later]
+    if any(kinds[name] not in INTEGERS | TEXTS for name in kept):
+        draft.note(PROJECT_NAME, rule.id, "a later step reads the column", applied=False)
+        return rule
+    found = change.made.take(literal.atom.predicate, Cut.of(moved, kept, kinds))
+    draft.note(
+        PROJECT_NAME, literal.atom.predicate, f"{rule.id} reads {len(kept)} columns", applied=True
+    )
+    atom = found.atom({name: name for name in kept})
+    places = {id(one) for one in moved[1:]}
+    body = (Positive(atom) if one is literal else one for one in rule.body if id(one) not in places)
+    return replace(rule, body=tuple(body))
+
+
+def _goes_with(literal: Literal, names: set[str]) -> bool:
+    return isinstance(literal, Comparison) and names_of(literal) <= names
+
+
+def _order(atom: Atom) -> list[str]:
+    return list(dict.fromkeys(term.name for term in atom.terms if isinstance(term, Variable)))
+
+
+# A shared beginning reads no predicate of the rules' own components, so that it is complete before
+# any of them begins. The longest beginning goes first; it pays where joining it again for every
+# further rule makes more bindings than it has rows to keep.
+
+SHARE_NAME = "common subplans"
+_LONGEST = 6
+_COST_OF_KEEPING = 2.0
+_WORTH = 10_000.0
+
+Beginning = tuple[tuple[Literal, ...], tuple[tuple[str, Kind], ...]]
+"""Literals in canonical names, with the kind of each name: all that the rules have in common."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Use:
+    """A rule that has a beginning; `names` gives for each of its variables the canonical one."""
+
+    number: int
+    length: int
+    names: Mapping[str, str]
+
+
+def share_subplans(draft: Draft) -> None:
+    """Share beginnings of bodies where it pays."""
+    if not draft.options.rewrite or not _is_large(draft):
+        return
+    groups = _groups(draft)
+    if not groups:
+        return
+    compile_pipelines(draft)
+    estimates = draft.estimates
+    rules = draft.typed_rules()
+    made: dict[str, Predicate] = {}
+    added: list[TypedRule] = []
+    taken: set[int] = set()
+    for beginning in sorted(groups, key=lambda one: len(one[0]), reverse=True):
+        uses = [use for use in groups[beginning] if use.number not in taken]
+        if len(uses) < 2:  # noqa: PLR2004  one rule shares nothing
+            continue
+        found = _extracted(rules, beginning, uses, f"shared/{len(made) + 1}")
+        why, pays = _weigh(found, len(uses), estimates)
+        if why:
+            subject = ", ".join(rules[use.number][0].id for use in uses)
+            draft.note(SHARE_NAME, subject, why, applied=pays)
+        if not pays:
+            continue
+        made[found.predicate.name] = found.predicate
+        added.append(found.rule)
+        for use in uses:
+            taken.add(use.number)
+            rules[use.number] = _shortened(rules[use.number], use, found)
+    if made:
+        draft.revise([*rules, *added], made, SHARE_NAME)
+
+
+def _is_large(draft: Draft) -> bool:
+    """Whether some input is known to be large; else it is not worth looking."""
+    sizes = (draft.statistics.rows(name) for name in draft.program.external)
+    return any(rows is not None and rows >= _WORTH for rows in sizes)
+
+
+def _groups(draft: Draft) -> dict[Beginning, list[_Use]]:
+    """Beginnings that several rules have."""
+    component = {
+        name: frozenset(one.predicates) if one.recursive else frozenset((name,))
+        for one in draft.program.components
+        for name in one.predicates
+    }
+    found: dict[Beginning, list[_Use]] = {}
+    for number, typed in enumerate(draft.typed_rules()):
+        own = component[typed[0].head.predicate]
+        for use, beginning in _beginnings(number, typed, own):
+            found.setdefault(beginning, []).append(use)
+    return {one: uses for one, uses in found.items() if len(uses) > 1}
+
+
+def _beginnings(
+    number: int, typed: TypedRule, own: frozenset[str]
+) -> Iterator[tuple[_Use, Beginning]]:
+    rule, kinds = typed
+    names: dict[str, str] = {}
+    literals: list[Literal] = []
+    atoms = 0
+    for length, literal in enumerate(rule.body[:_LONGEST], start=1):
+        match literal:
+            case Positive(atom) | Negative(atom) if atom.predicate in own:
+                return
+            case Positive() | Negative() | Comparison():
+                for variable in literal_variables(literal):
+                    names.setdefault(variable.name, f"v{len(names)}")
+                literals.append(_renamed(literal, names))
+            case _:
+                return
+        atoms += isinstance(literal, Positive)
+        if atoms > 1 and is_safe(literals):
+            known = tuple((canonical, kinds[name]) for name, canonical in names.items())
+            yield _Use(number, length, dict(names)), (tuple(literals), known)
+
+
+def _renamed(
+    literal: Positive | Negative | Comparison, names: Mapping[str, str]
+) -> Positive | Negative | Comparison:
+    match literal:
+        case Positive(atom) | Negative(atom):
+            terms = tuple(_term(term, names) for term in atom.terms)
+            return replace(literal, atom=Atom(atom.predicate, terms))
+        case Comparison(operator, left, right):
+            return Comparison(operator, _term(left, names), _term(right, names))
+
+
+def _term(term: Term, names: Mapping[str, str]) -> Term:
+    match term:
+        case Variable(name):
+            return Variable(names[name])
+        case Apply(arguments=arguments):
+            return replace(term, arguments=tuple(_term(one, names) for one in arguments))
+        case _:
+            return term
+
+
+def _extracted(
+    rules: list[TypedRule], beginning: Beginning, uses: list[_Use], name: str
+) -> Extract:
+    literals, kinds = beginning
+    needed = {name for use in uses for name in _needed(rules[use.number][0], use)}
+    kept = (one for one, _ in kinds if one in needed)
+    return extract(name, Cut.of(literals, kept, dict(kinds)))
+
+
+def _needed(rule: Rule, use: _Use) -> set[str]:
+    """The canonical names of what the rest of a rule reads."""
+    later = {v.name for term in rule.head.terms for v in term_variables(term)}
+    for literal in rule.body[use.length :]:
+        later.update(variable.name for variable in literal_variables(literal))
+    return {canonical for name, canonical in use.names.items() if name in later}
+
+
+def _weigh(found: Extract, uses: int, estimates: Estimates) -> tuple[str, bool]:
+    """Whether sharing pays, and why or why not where that is worth a word."""
+    rule, kinds = found.rule
+    plan = plan_rule(0, rule, kinds, estimates)
+    counts, bindings = follow(plan, estimates)
+    domain = 1.0
+    for expression in plan.head:
+        domain = min(domain * bindings.of(expression), 1e18)
+    rows = distinct_of(bindings.rows, domain)
+    saved = (uses - 1) * sum(counts)
+    if saved < _WORTH:
+        return "", False
+    why = f"about {saved:,.0f} bindings saved, {rows:,.0f} rows to keep"
+    return why, saved > _COST_OF_KEEPING * rows
+
+
+def _shortened(typed: TypedRule, use: _Use, found: Extract) -> TypedRule:
+    rule, kinds = typed
+    back = {canonical: name for name, canonical in use.names.items()}
+    first = Positive(found.atom(back))
+    return replace(rule, body=(first, *rule.body[use.length :])), kinds
+
+
+# With any options the wanted relations have the same rows. `constat.plan.PASSES` are the passes of
+# demand plans, which answer one goal by asking for what it needs; both compile rules by
+# `compile_rule`, so a step means the same in both.
 
 PASSES: tuple[Pass, ...] = (
     keep_reachable,  # needs the wanted relations; drops the rules that none of them needs

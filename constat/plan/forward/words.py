@@ -23,9 +23,8 @@ from constat.logic import (
     Value,
     Variable,
 )
-from constat.plan.forward.frames import distinct_constants
-from constat.plan.forward.liveness import appended
 from constat.plan.forward.operators import ForwardPlan, Pipeline, Reading
+from constat.plan.forward.pipelines import appended, distinct_constants
 from constat.plan.operators import (
     Absence,
     Call,

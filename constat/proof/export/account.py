@@ -16,15 +16,14 @@ from typing import TYPE_CHECKING, Final
 
 from constat.logic import OPEN, Comparison, Kind, Open
 from constat.proof.decoding import decode_instance, decode_row
-from constat.proof.export.attempts import attempts_at
-from constat.proof.export.document import Document
-from constat.proof.export.lookups import Lookups
+from constat.proof.export.document import Document, shortened
+from constat.proof.export.lookups import Lookups, attempts_at
 from constat.proof.export.steps import (
     RULE,
+    meets,
     steps_of,
+    taken_by,
 )
-from constat.proof.export.taken import meets, taken_by
-from constat.proof.export.wording import shortened
 from constat.proof.instances import ComparisonCode, opened
 from constat.proof.render import printable
 from constat.proof.sentences import deny_fact, describe_comparison, describe_fact, show_value

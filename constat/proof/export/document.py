@@ -1,15 +1,12 @@
-"""A certificate as exports read it: its members, its labels, and who speaks for what.
-
-In: bytes.  Out: a ``Document``.  Invariant: labels are printable, so no export carries control
-characters of data.  ``ValueError`` for what is no certificate; whether it is *right* is for the
-checker to say, not for an export.
-"""
+"""A certificate as exports read it: its members, its labels, who speaks for what, in words."""
 
 from __future__ import annotations
 
 import json
+import re
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
 
 from constat.evaluation import CONFLICT
 from constat.proof.decoding import decode_program, read_members
@@ -20,6 +17,64 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from constat.analysis import AnalysedProgram
+
+# Nothing hides or turns what stands around it, and what is cut off is counted.
+
+LONGEST: Final = 600
+
+ORIGINS: Final = MappingProxyType(
+    {
+        "CONFIG": "configuration",
+        "DATABASE": "database",
+        "USER_PROVIDED": "a person's word",
+        "LLM_KNOWLEDGE": "a model's word",
+        "LLM_HEURISTIC": "a model's guess",
+        "SUB_PLAN": "a drafted plan",
+        "API": "a service's word",
+        "DERIVED": "another certificate",
+    }
+)
+"""What people call the origins of rows."""
+
+_RIGHT: Final = (
+    "[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff]"
+)
+_RIGHT_TO_LEFT: Final = re.compile(f"{_RIGHT}+(?:[ ._'-]+{_RIGHT}+)*")
+
+
+def shortened(text: str, most: int = LONGEST) -> str:
+    """Return printable text that is not endless; what is cut off is counted."""
+    if len(text) <= most:
+        return printable(text)
+    return f"{printable(text[:most])}… ({len(text):,} characters)"
+
+
+def shortened_lines(text: str, most: int = LONGEST) -> str:
+    """Return text of several lines, each printable and none endless."""
+    return "\n".join(shortened(line, most) for line in text.split("\n"))
+
+
+def isolated(text: str) -> str:
+    """Set words of right-to-left scripts apart, so that figures beside them stay where they are.
+
+    Without it a name in Hebrew and a figure behind it would be shown exchanged.  For what is
+    written out last: ``printable`` would escape the marks.  See Unicode Standard Annex 9, 2.4.
+    """
+    return text if text.isascii() else _RIGHT_TO_LEFT.sub("\u2068\\g<0>\u2069", text)
+
+
+def counted(number: int, one: str) -> str:
+    """Return a number with its noun: ``1 row``, ``2 rows``."""
+    return f"{number:,} {one if number == 1 else one + 's'}"
+
+
+def origin_of(source: Members) -> str:
+    """Return where the rows of a source come from, in words."""
+    return ORIGINS.get(source["origin"], shortened(source["origin"]))
+
+
+# Labels are printable, so no export carries control characters of data.  `ValueError` for what is
+# no certificate; whether it is *right* is for the checker to say, not for an export.
 
 Members = dict[str, Any]
 TextRow = tuple[str | None, ...]

@@ -1,30 +1,221 @@
-"""Draw a directed acyclic graph in layers: where each box stands and how each line runs.
-
-In: how many boxes there are, and edges from what rests to what it rests on.  Out: a ``Layout`` with
-the corner of every box and a line for every edge.  Invariant: equal input gives equal output; no
-two boxes overlap, and along an edge the layer only grows.
-
-Ranks by longest path, lines through empty places of the layers between, crossings reduced by
-medians and swaps, places by least squares within each layer.  networkx gives the ranks; it has no
-layout that does the rest.  See Sugiyama, Tagawa and Toda (1981) and Gansner, Koutsofios, North and
-Vo (1993); the least squares are an isotonic regression.
-
-Example: ``layered(2, [(0, 1)], BOX)`` puts box 1 one layer after box 0.
-"""
+"""Draw a directed acyclic graph in layers: where each box stands and how each line runs."""
 
 from __future__ import annotations
 
+from bisect import bisect_right, insort
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
-
-from constat.proof.export.layout_order import ordered
-from constat.proof.export.layout_places import placed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-Point = tuple[float, float]
+# Each layer keeps its items, crossings are never more than at the start, and equal input gives
+# equal output.  Medians sweep down and up, then neighbours are swapped where that helps; see
+# Gansner, Koutsofios, North and Vo (1993), section 3.
+
 Edge = tuple[int, int]
+Neighbours = dict[int, list[int]]
+
+_SWEEPS: Final = 10
+# Swapping looks at every pair of neighbours; in huge layers medians have to do.
+_MOST_SWAPPED: Final = 400
+
+
+def ordered(layers: Sequence[Sequence[int]], links: Sequence[Edge]) -> list[list[int]]:
+    """Return the layers with few crossings."""
+    above, below = _neighbours(links)
+    best = [list(layer) for layer in layers]
+    least = _all_crossings(best, below)
+    order = [list(layer) for layer in best]
+    for sweep in range(_SWEEPS):
+        if not least:
+            break
+        down = sweep % 2 == 0
+        places = range(1, len(order)) if down else range(len(order) - 2, -1, -1)
+        for at in places:
+            fixed = order[at - 1 if down else at + 1]
+            _by_median(order[at], fixed, above if down else below)
+        _swap(order, above, below)
+        crossings = _all_crossings(order, below)
+        if crossings < least:
+            best, least = [list(layer) for layer in order], crossings
+    return best
+
+
+def _neighbours(links: Sequence[Edge]) -> tuple[Neighbours, Neighbours]:
+    above: Neighbours = {}
+    below: Neighbours = {}
+    for upper, lower in links:
+        below.setdefault(upper, []).append(lower)
+        above.setdefault(lower, []).append(upper)
+    return above, below
+
+
+def _by_median(layer: list[int], fixed: Sequence[int], neighbours: Neighbours) -> None:
+    """Sort a layer by the medians of its neighbours; items without any keep their place."""
+    place = {item: at for at, item in enumerate(fixed)}
+    medians = {
+        item: _median(sorted(place[one] for one in neighbours[item]))
+        for item in layer
+        if item in neighbours
+    }
+    moving = iter(sorted((item for item in layer if item in medians), key=medians.__getitem__))
+    layer[:] = [next(moving) if item in medians else item for item in layer]
+
+
+def _median(places: Sequence[int]) -> float:
+    half = len(places) // 2
+    return places[half] if len(places) % 2 else (places[half - 1] + places[half]) / 2
+
+
+def _swap(order: list[list[int]], above: Neighbours, below: Neighbours) -> None:
+    """Exchange neighbours of a layer where that leaves fewer crossings on both of its sides."""
+    for at, layer in enumerate(order):
+        if len(layer) > _MOST_SWAPPED:
+            continue
+        sides = [
+            ({item: place for place, item in enumerate(order[side])}, neighbours)
+            for side, neighbours in ((at - 1, above), (at + 1, below))
+            if 0 <= side < len(order)
+        ]
+        for left in range(len(layer) - 1):
+            one, other = layer[left], layer[left + 1]
+            gain = sum(_gain(one, other, place, around) for place, around in sides)
+            if gain > 0:
+                layer[left], layer[left + 1] = other, one
+
+
+def _gain(one: int, other: int, place: dict[int, int], neighbours: Neighbours) -> int:
+    """Return how many crossings of two neighbours an exchange saves."""
+    mine = [place[item] for item in neighbours.get(one, ())]
+    theirs = [place[item] for item in neighbours.get(other, ())]
+    return sum((left > right) - (left < right) for left in mine for right in theirs)
+
+
+def _all_crossings(order: Sequence[Sequence[int]], below: Neighbours) -> int:
+    return sum(_crossings(order[at], order[at + 1], below) for at in range(len(order) - 1))
+
+
+def _crossings(upper: Sequence[int], lower: Sequence[int], below: Neighbours) -> int:
+    """Count pairs of links in opposite order."""
+    place = {item: at for at, item in enumerate(lower)}
+    passed: list[int] = []
+    crossings = 0
+    for item in upper:
+        ends = sorted(place[one] for one in below.get(item, ()))
+        crossings += sum(len(passed) - bisect_right(passed, end) for end in ends)
+        for end in ends:
+            insort(passed, end)
+    return crossings
+
+
+# Items of a layer keep their order and do not touch.
+# Each layer in turn takes the places nearest to the mean of its neighbours in the sense of least
+# squares, under the condition of order: an isotonic regression, solved by pooling adjacent
+# violators (Barlow, Bartholomew, Bremner and Brunk, 1972).  What has much below it weighs more, so
+# that the main line of a proof runs straight and its leaves stand beside it.
+
+_PLACES_SWEEPS: Final = 16
+
+
+def placed(
+    layers: Sequence[Sequence[int]], links: Sequence[Edge], sizes: Sequence[float], gap: float
+) -> list[float]:
+    """Return the middle of every item."""
+    places = [0.0] * len(sizes)
+    offsets = [_offsets(layer, sizes, gap) for layer in layers]
+    for layer, offset in zip(layers, offsets, strict=True):
+        for item, at in zip(layer, offset, strict=True):
+            places[item] = at - offset[-1] / 2
+    above: list[list[int]] = [[] for _ in sizes]
+    below: list[list[int]] = [[] for _ in sizes]
+    for upper, lower in links:
+        below[upper].append(lower)
+        above[lower].append(upper)
+    weights = _weights(layers, below)
+    for sweep in range(_PLACES_SWEEPS):
+        down = sweep % 2 == 0
+        for at in range(len(layers)) if down else reversed(range(len(layers))):
+            wishes = _wishes(layers[at], places, weights, _wanted(sweep, above, below))
+            _settle(layers[at], offsets[at], places, wishes)
+    least = min((place - size / 2 for place, size in zip(places, sizes, strict=True)), default=0.0)
+    return [round(place - least, 2) for place in places]
+
+
+def _wanted(
+    sweep: int, above: list[list[int]], below: list[list[int]]
+) -> Sequence[list[list[int]]]:
+    """Return whose mean counts: one side at first, both in the end."""
+    if sweep >= _PLACES_SWEEPS - 4:
+        return (above, below)
+    return (above,) if sweep % 2 == 0 else (below,)
+
+
+def _offsets(layer: Sequence[int], sizes: Sequence[float], gap: float) -> list[float]:
+    """Return the least distance of each item from the first."""
+    found: list[float] = []
+    for at, item in enumerate(layer):
+        room = sizes[item] / 2 + gap + sizes[layer[at - 1]] / 2 if at else 0.0
+        found.append(found[-1] + room if found else 0.0)
+    return found
+
+
+def _weights(layers: Sequence[Sequence[int]], below: list[list[int]]) -> list[float]:
+    """Return how much each item weighs, from the longest way down from it."""
+    heights = [0] * len(below)
+    for layer in reversed(layers):
+        for item in layer:
+            heights[item] = 1 + max((heights[one] for one in below[item]), default=0)
+    return [float(height**3) for height in heights]
+
+
+def _wishes(
+    layer: Sequence[int],
+    places: Sequence[float],
+    weights: Sequence[float],
+    sides: Sequence[list[list[int]]],
+) -> list[tuple[float, float]]:
+    """Return for each item where it would stand, and how much that matters."""
+    found = []
+    for item in layer:
+        near = [one for side in sides for one in side[item]]
+        if near:
+            total = sum(weights[one] for one in near)
+            wish = sum(places[one] * weights[one] for one in near) / total
+            found.append((wish, weights[item]))
+        else:
+            found.append((places[item], weights[item] / 10))
+    return found
+
+
+def _settle(
+    layer: Sequence[int],
+    offsets: Sequence[float],
+    places: list[float],
+    wishes: Sequence[tuple[float, float]],
+) -> None:
+    """Move the items of a layer as near to where they would stand as the order allows."""
+    pools: list[tuple[float, float, int]] = []
+    for (wish, weight), offset in zip(wishes, offsets, strict=True):
+        pool = ((wish - offset) * weight, weight, 1)
+        while pools and pools[-1][0] / pools[-1][1] > pool[0] / pool[1]:
+            before = pools.pop()
+            pool = (before[0] + pool[0], before[1] + pool[1], before[2] + pool[2])
+        pools.append(pool)
+    at = 0
+    for total, weight, count in pools:
+        for _ in range(count):
+            places[layer[at]] = total / weight + offsets[at]
+            at += 1
+
+
+# Equal input gives equal output; no two boxes overlap, and along an edge the layer only grows.
+# Ranks by longest path, lines through empty places of the layers between, crossings reduced by
+# medians and swaps, places by least squares within each layer.  networkx gives the ranks; it has
+# no layout that does the rest.  See Sugiyama, Tagawa and Toda (1981) and Gansner, Koutsofios,
+# North and Vo (1993); the least squares are an isotonic regression.
+
+Point = tuple[float, float]
 
 # Lines that pass more layers than this are drawn straight: routing them costs more than it shows.
 _LONGEST_CHAIN: Final = 60

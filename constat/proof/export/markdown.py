@@ -14,9 +14,9 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from constat.proof.export.account import account_of, reading_certificate
+from constat.proof.export.document import counted, isolated, origin_of, shortened, shortened_lines
 from constat.proof.export.drawing import rows_folded
 from constat.proof.export.steps import RULE
-from constat.proof.export.wording import counted, isolated, origin_of, shortened, shortened_lines
 
 if TYPE_CHECKING:
     from constat.proof.export.account import Account

@@ -1,12 +1,4 @@
-"""The steps of a certificate, flat and in order: what every other notation is written from.
-
-In: a ``Document``.  Out: ``Steps``: facts, rule applications, the absences and aggregates between
-them, with what each rests on.  Invariant: premises come before the step that rests on them, so a
-writer needs no recursion and no order of its own; each fact is one step however often it is used.
-
-Example: the fact ``is_vip(C1)`` by ``is_vip(?c) :- tier(?c, "gold"), !blocked(?c).`` rests on the
-step of ``tier(C1, gold)`` in place 1 and on the absence of ``blocked(C1)`` in place 2.
-"""
+"""The steps of a certificate, flat and in order: what every other notation is written from."""
 
 from __future__ import annotations
 
@@ -22,9 +14,12 @@ from constat.proof.render import printable
 from constat.proof.sentences import describe_aggregate, describe_fact, explain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Sequence
 
     from constat.proof.export.document import Document, Members, TextRow
+
+# Premises come before the step that rests on them, so a writer needs no recursion and no order of
+# its own; each fact is one step however often it is used.
 
 FACT: Final = "fact"
 ROW: Final = "row"
@@ -364,3 +359,48 @@ class _Walk:
         step = self.told(f"row{number}_{at}", ROW, fact, (number, at), min(sure, key=Decimal))
         self.step_of[fact] = self.add(step)
         return self.step_of[fact]
+
+
+# Besides the assumption that a row or a rule names, these are those of a nested proof, and of an
+# absence, an aggregate or a closed set what was declared complete or fell through for it.
+
+
+def taken_by(document: Document, steps: Sequence[Step]) -> tuple[tuple[int, ...], ...]:
+    """Return for each step the assumptions that it rests on by itself."""
+    under = frozenset(document.header["under"])
+    accepted = [one for one in document.members["open"] if one["assumption"] in under]
+    return tuple(tuple(dict.fromkeys(_taken(document, step, accepted))) for step in steps)
+
+
+def _taken(document: Document, step: Step, accepted: Sequence[Members]) -> Iterator[int]:
+    """Yield the assumptions of one step, those of a nested proof included."""
+    if step.assumption is not None:
+        yield step.assumption
+    if step.kind in {FACT, ROW}:
+        for source in step.sources:
+            proof = document.sources[source].get("proof")
+            yield from proof["assumptions"] if proof else ()
+    elif step.kind != RULE:
+        yield from _closed(document, step, accepted)
+
+
+def _closed(document: Document, step: Step, accepted: Sequence[Members]) -> Iterator[int]:
+    """Yield what was declared complete or fallen through: open rows that count no more."""
+    names: Sequence[str] = (step.predicate,)
+    if step.kind == CLOSURE:
+        names = document.reads(step.predicate)
+    elif step.kind == AGGREGATE:
+        node, _, literal = step.name.removeprefix("aggregate").partition("_")
+        names = document.literal_predicates(document.nodes[int(node)], int(literal) - 1)
+    for one in accepted:
+        met = one["predicate"] in names
+        if met and (step.kind != ABSENCE or meets(one["row"], step.row)):
+            yield one["assumption"]
+
+
+def meets(row: Sequence[str | None], pattern: Sequence[str | None]) -> bool:
+    """Tell whether some row can be of both; ``None`` is any value."""
+    return all(
+        mine is None or cell is None or mine == cell
+        for mine, cell in zip(row, pattern, strict=True)
+    )

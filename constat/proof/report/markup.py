@@ -11,7 +11,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from constat.proof.export.wording import isolated, origin_of, shortened, shortened_lines
+from constat.proof.export.document import isolated, origin_of, shortened, shortened_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

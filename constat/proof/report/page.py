@@ -17,14 +17,11 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Final
 
 from constat.proof.export.account import account_of, reading_certificate
-from constat.proof.export.drawing import KINDS, drawing_of
-from constat.proof.export.palette import DARK, LIGHT, resolved, variables
-from constat.proof.export.svg import MOST_DRAWN, STYLE, svg_of
-from constat.proof.report.audit import audit
-from constat.proof.report.boundary import boundary
-from constat.proof.report.explanation import explanation
+from constat.proof.export.drawing import DARK, KINDS, LIGHT, drawing_of, resolved, variables
+from constat.proof.export.pictures import MOST_DRAWN, STYLE, svg_of
+from constat.proof.report.audit import audit, boundary
+from constat.proof.report.explanation import LABELS, explanation, opening
 from constat.proof.report.markup import text
-from constat.proof.report.opening import LABELS, opening
 
 if TYPE_CHECKING:
     from constat.proof.export.account import Account

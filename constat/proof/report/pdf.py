@@ -16,11 +16,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from constat.proof.export.account import account_of, reading_certificate
-from constat.proof.export.extras import missing_package
-from constat.proof.report.audit import audit
-from constat.proof.report.boundary import boundary
-from constat.proof.report.explanation import explanation
-from constat.proof.report.opening import opening
+from constat.proof.export.libraries import missing_package
+from constat.proof.report.audit import audit, boundary
+from constat.proof.report.explanation import explanation, opening
 from constat.proof.report.page import page_title, paper_style, picture
 
 if TYPE_CHECKING:

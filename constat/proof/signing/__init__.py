@@ -8,10 +8,24 @@ made, used or checked. Reference: DSSE v1 and in-toto Statement v1.
 
 from __future__ import annotations
 
-from constat.proof.signing.envelope import Envelope, pae, read_envelope, write_envelope
-from constat.proof.signing.failure import SigningError
+from constat.proof.signing.envelope import (
+    CERTIFICATE_TYPE,
+    LOG_HEAD_TYPE,
+    MEANINGS,
+    RULE_TYPE,
+    SNAPSHOT_TYPE,
+    Envelope,
+    Signer,
+    Statement,
+    pae,
+    read_envelope,
+    read_statement,
+    sign_statement,
+    write_envelope,
+)
 from constat.proof.signing.keys import (
     PublicKey,
+    SigningError,
     SigningKey,
     check_role,
     generate_key,
@@ -19,17 +33,6 @@ from constat.proof.signing.keys import (
     read_signing_key,
     write_public_key,
     write_signing_key,
-)
-from constat.proof.signing.statement import (
-    CERTIFICATE_TYPE,
-    LOG_HEAD_TYPE,
-    MEANINGS,
-    RULE_TYPE,
-    SNAPSHOT_TYPE,
-    Signer,
-    Statement,
-    read_statement,
-    sign_statement,
 )
 from constat.proof.signing.trust import Finding, TrustedKey, Wanted, judge, unmet
 

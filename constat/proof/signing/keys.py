@@ -1,18 +1,4 @@
-"""Ed25519 keys and their files.
-
-In: PEM files. Out: keys. A file begins with lines that say whose key it is; other programs skip
-them. Invariants: a private key is written and used, never shown; a public key has one spelling, so
-that its id, the sha256 of its DER form, is one as well. Example: the file of a public key::
-
-    Role: approver
-    Name: Ada Lovelace
-    Key: sha256:5f1c...
-    -----BEGIN PUBLIC KEY-----
-    MCowBQYDK2VwAyEA...
-    -----END PUBLIC KEY-----
-
-Reference: RFC 8410 (the algorithm in keys), RFC 7468 (text around PEM), RFC 8032 (Ed25519).
-"""
+"""Ed25519 keys and their files."""
 
 from __future__ import annotations
 
@@ -23,11 +9,39 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from constat.proof.signing.failure import SigningError
-from constat.proof.signing.points import refused_point
-
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+# The reason is a sentence without a capital and without a full stop, for a message of ours; it
+# never holds key material. `kind` is `passphrase` where another passphrase would help.
+
+
+class SigningError(Exception):
+    """Something that was to be signed with, read or checked is not what it has to be."""
+
+    def __init__(self, reason: str, kind: str = "form") -> None:
+        self.reason = reason
+        self.kind = kind
+        super().__init__(reason)
+
+
+# Every key that a generator makes passes.
+
+_P: Final = 2**255 - 19
+# The y of the two pairs of points of order 8; each other order below has one y.
+_ORDER_8: Final = 0x7A03AC9277FDC74EC6CC392CFA53202A0F67100D760B3CBA4FD84D3D706A17C7
+_SMALL: Final = frozenset({0, 1, _P - 1, _ORDER_8, _P - _ORDER_8})
+
+
+def refused_point(raw: bytes) -> str:
+    """Say why these 32 bytes are no usable public key; an empty text where they are one."""
+    y = int.from_bytes(raw, "little") & (2**255 - 1)
+    if y >= _P:
+        return "the key is not in its one spelling"
+    return "the key is a point of small order, under which anybody can sign" if y in _SMALL else ""
+
+
+# Reference: RFC 8410 (the algorithm in keys), RFC 7468 (text around PEM), RFC 8032 (Ed25519).
 
 MOST_KEY_BYTES: Final = 16_384
 LONGEST_NAME: Final = 200

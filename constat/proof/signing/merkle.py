@@ -14,7 +14,7 @@ import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from constat.proof.canonical import canonical
+from constat.proof.encoding import canonical
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -1,24 +1,27 @@
-"""What a signature is worth to somebody who trusts some keys for some roles.
-
-In: the lines of a signature file, the trusted keys, what the subject really is, and the present
-time. Out: a `Finding` for each line, and what is still wanted. Invariants: a signature counts only
-when its key is trusted for the role that it names; a key that is revoked counts for nothing,
-because whoever has it writes the time; a line that is no proper signature of a known key, or is
-about something else, rejects the file as a whole. Example: an auditor's signature does not count
-where an approver's is asked for. Reference: 21 CFR 11.50 and 11.70.
-"""
+"""What a signature is worth to somebody who trusts some keys for some roles."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from constat.proof.signing.envelope import MOST_ENVELOPE_BYTES, Envelope, read_envelope
-from constat.proof.signing.failure import SigningError
-from constat.proof.signing.keys import PublicKey
-from constat.proof.signing.statement import Signer, Statement, read_statement
+from constat.diagnostics import ConstatError, Diagnostic
+from constat.proof.signing.envelope import (
+    MOST_ENVELOPE_BYTES,
+    Envelope,
+    Signer,
+    Statement,
+    read_envelope,
+    read_statement,
+)
+from constat.proof.signing.keys import MOST_KEY_BYTES, PublicKey, SigningError, read_public_key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from constat.project import KeySetting
 
 VALID: Final = "valid"
 NOT_COUNTED: Final = "not counted"
@@ -180,3 +183,42 @@ def _meant(wanted: Wanted) -> str:
 def short_id(key_id: str) -> str:
     """Give enough of a key's id to tell keys apart."""
     return key_id.removeprefix("sha256:")[:_SHOWN_DIGITS]
+
+
+# What is said of one key in several places is united, with the narrower bounds; a key that cannot
+# be read stops everything, for it might be a revoked one.
+
+
+def configured_keys(settings: Iterable[KeySetting]) -> dict[str, TrustedKey]:
+    """Read keys of a project. Raises `ConstatError` for one that cannot be read."""
+    trusted: dict[str, TrustedKey] = {}
+    for setting in settings:
+        merge_key(trusted, _configured(setting))
+    return trusted
+
+
+def _configured(setting: KeySetting) -> TrustedKey:
+    try:
+        with setting.file.open("rb") as stream:
+            key = read_public_key(stream.read(MOST_KEY_BYTES + 1))
+    except (OSError, SigningError) as problem:
+        reason = problem.reason if isinstance(problem, SigningError) else problem.strerror
+        message = f"the key `{setting.name}` cannot be read: {reason}"
+        raise ConstatError([Diagnostic("C0745", message, setting.span)]) from None
+    return TrustedKey(key, frozenset(setting.roles), setting.expires, setting.revoked)
+
+
+def merge_key(trusted: dict[str, TrustedKey], one: TrustedKey) -> None:
+    """Unite what is known of a key: the roles of both, and the narrower bounds."""
+    known = trusted.get(one.key.id)
+    if known is None:
+        trusted[one.key.id] = one
+        return
+    # A key that was given without a role counts for those that are known of it otherwise.
+    roles = one.roles if known.roles is None else known.roles | (one.roles or frozenset())
+    trusted[one.key.id] = TrustedKey(
+        one.key,
+        roles,
+        min((day for day in (known.expires, one.expires) if day is not None), default=None),
+        min((day for day in (known.revoked, one.revoked) if day is not None), default=None),
+    )

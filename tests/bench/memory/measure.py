@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from constat.memory import BudgetError, Memory
-from constat.memory.deciding import LAST
+from constat.memory.decisions import LAST
 from constat.memory.view import fill
 from tests.bench.memory import logs, methods
 

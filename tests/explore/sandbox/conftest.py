@@ -12,7 +12,7 @@ import pytest
 
 from constat.catalog import QueryMistakeError, SourceFailureError
 from constat.explore.sandbox import Level, Sandbox, StepLimits, choose_level, unavailable
-from constat.store.tables_format import Table, table_of
+from constat.store.table_forms import Table, table_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

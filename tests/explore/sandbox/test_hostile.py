@@ -192,7 +192,7 @@ TAMPERING = (
     "pd.io.common.os.sys.path.insert(0, '/tmp')",
     "np.random.seed(99)",
     "import decimal\ndecimal.getcontext().prec = 2",
-    "pd.io.common.os.sys.modules['constat.store.tables_format'].encode = lambda t: b''",
+    "pd.io.common.os.sys.modules['constat.store.table_forms'].encode = lambda t: b''",
 )
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from constat.diagnostics import ConstatError
 from constat.explore.sandbox import Code, ErrorKind, Level, StepLimits, choose_level
-from constat.store.tables_format import table_of
+from constat.store.table_forms import table_of
 
 if TYPE_CHECKING:
     from constat.explore.sandbox import Sandbox, StepError

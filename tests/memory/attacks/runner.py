@@ -26,14 +26,14 @@ from constat.memory import (
     to_anthropic,
     to_openai,
 )
-from constat.memory.deciding import load_rules
+from constat.memory.decisions import load_rules
 from constat.memory.quotations import MARKER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from constat.memory import Claim
-    from constat.memory.deciding import MemoryRules
+    from constat.memory.decisions import MemoryRules
 
 FOLDER: Final = Path(__file__).parent
 KINDS: Final = frozenset(

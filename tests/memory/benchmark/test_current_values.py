@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from constat.memory import Call, Memory, Message, Result, Role, Text
-from constat.memory.coding import rows_of
-from constat.memory.deciding import MemoryRules, decide, load_rules
+from constat.memory.decisions import MemoryRules, decide, load_rules, rows_of
 
 ORDERS = st.sampled_from(["O-1", "O-2"])
 ANSWERS = st.fixed_dictionaries(

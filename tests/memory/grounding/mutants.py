@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from constat.memory import Author
 from constat.memory.grounding import Claim, Force
-from constat.memory.grounding.quantities import WORDS
+from constat.memory.grounding.phrases import WORDS
 from tests.memory.logs import public_logs
 
 if TYPE_CHECKING:

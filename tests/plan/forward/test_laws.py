@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from constat.logic import Atom, EvaluationError, Open, Variable
-from constat.plan.forward import PlanOptions, Sizes, Strategy, plan_forward, share
+from constat.plan.forward import PlanOptions, Sizes, Strategy, plan_forward, planning
 from tests.oracle import forward_plan, naive
 from tests.property.strategies import EXACT, Case, cases
 
@@ -81,9 +81,9 @@ def test_every_relation_has_the_same_rows_after_all_rewritings(
     case: Case, statistics: Sizes
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(share, "_is_large", lambda _draft: True)
-        patch.setattr(share, "_WORTH", -1.0)
-        patch.setattr(share, "_COST_OF_KEEPING", 0.0)
+        patch.setattr(planning, "_is_large", lambda _draft: True)
+        patch.setattr(planning, "_WORTH", -1.0)
+        patch.setattr(planning, "_COST_OF_KEEPING", 0.0)
         plan = plan_forward(case.program, everything(case), statistics)
     found, expected = run(plan, case), truth(case)
     assert {name: found[name] for name in expected} == expected

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given, settings
 
-from constat.plan.forward import PlanOptions, Sizes, share
+from constat.plan.forward import PlanOptions, Sizes, planning
 from tests.plan.forward.programs import EDGES, SOME, agree, notes, planned, stage_of
 
 if TYPE_CHECKING:
@@ -46,9 +46,9 @@ ALIKE = {
 @given(edges=EDGES, others=EDGES)
 def test_sharing_keeps_the_rows(rules: str, edges: list[Row], others: list[Row]) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(share, "_is_large", lambda _draft: True)
-        patch.setattr(share, "_WORTH", -1.0)
-        patch.setattr(share, "_COST_OF_KEEPING", 0.0)
+        patch.setattr(planning, "_is_large", lambda _draft: True)
+        patch.setattr(planning, "_WORTH", -1.0)
+        patch.setattr(planning, "_COST_OF_KEEPING", 0.0)
         plan = agree(HEAD + rules, "r(?x, ?y)", {"e": edges, "f": others})
     assert True in notes(plan, NAME).values()
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from constat.store.tables_format import decode
+from constat.store.table_forms import decode
 from constat.store.tables_frames import to_frame
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import json
 import math
 from typing import TYPE_CHECKING, Any, Final
 
-from constat.store.tables_format import Table, TableError, decode
+from constat.store.table_forms import Table, TableError, decode
 from constat.store.tables_frames import from_frame, to_frame
 
 if TYPE_CHECKING:

@@ -32,7 +32,7 @@ from constat.explore.sandbox.inside.telling import (
     told_error,
 )
 from constat.explore.sandbox.wire import Frame, packed, pieces, received
-from constat.store.tables_format import Table, encode
+from constat.store.table_forms import Table, encode
 
 if TYPE_CHECKING:
     from types import FrameType

@@ -1,0 +1,428 @@
+"""What the declared types mean: a base kind each, what structures are made of, what lies below."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from constat.diagnostics import Diagnostic, Related, Severity, nearest
+from constat.logic import RECORD, Branch, Column, Kind, Structures, TypeDefinition
+from constat.syntax import Mode
+from constat.syntax.words import STAND_INS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from constat.analysis.analysed import Draft
+    from constat.diagnostics import Span
+    from constat.logic import Predicate
+
+# A branch name belongs to one type, and every field that drew no diagnostic has a kind.
+
+
+def fill(
+    draft: Draft,
+    definitions: Mapping[str, TypeDefinition],
+    unknown: Callable[[str, Span | None], Diagnostic],
+) -> None:
+    """Type the fields of all branches, and report names that are taken or mean nothing."""
+    table = draft.types
+    seen: dict[str, tuple[TypeDefinition, Branch]] = {}
+    for definition in definitions.values():
+        if not definition.branches:
+            continue
+        for branch in definition.branches:
+            for column in branch.fields:
+                known = column.type_name in table.kinds
+                if not known and column.type_name not in draft.program.types:
+                    place = column.span or branch.span or definition.span
+                    draft.diagnostics.append(unknown(column.type_name, place))
+            first, earlier = seen.setdefault(branch.constructor, (definition, branch))
+            if first is not definition and branch.constructor != RECORD:
+                draft.diagnostics.append(_taken(definition, branch, first, earlier))
+        typed = [_typed(draft, branch) for branch in definition.branches]
+        table.fill(definition.name, tuple(typed))
+    for definition in definitions.values():
+        name = table.structure(definition.name)
+        if name and name != definition.name:
+            table.fill(definition.name, table.structures.branches.get(name, ()))
+    draft.diagnostics.extend(_without_values(draft, definitions))
+
+
+def _typed(draft: Draft, branch: Branch) -> Branch:
+    return replace(branch, fields=tuple(map(draft.types.typed, branch.fields)))
+
+
+def _taken(
+    definition: TypeDefinition, branch: Branch, first: TypeDefinition, earlier: Branch
+) -> Diagnostic:
+    name = branch.constructor[1:]
+    place = earlier.span or first.span
+    return Diagnostic(
+        "C0232",
+        f"`{name}` is a branch of `{first.name}` already",
+        branch.span or definition.span,
+        label=f"a branch of `{definition.name}` cannot have this name",
+        note="a branch name belongs to one type of a program, so that `$Name` tells the type",
+        help=f"rename the branch: `{_declared(definition, branch)}`",
+        related=() if place is None else (Related(place, f"`{name}` of `{first.name}` is here"),),
+    )
+
+
+def _declared(definition: TypeDefinition, branch: Branch) -> str:
+    """Write the definition with its branch renamed, for a help."""
+    parts = [
+        (f"{one.constructor[1:]}Of{definition.name}" if one is branch else one.constructor[1:])
+        + " {"
+        + ", ".join(f"{column.name}: {column.type_name}" for column in one.fields)
+        + "}"
+        for one in definition.branches
+    ]
+    return f".type {definition.name} = {' | '.join(parts)}"
+
+
+def no_base(definition: TypeDefinition, kinds: Mapping[str, Kind | None]) -> Diagnostic:
+    """Report a subtype or a union of a record or an algebraic data type."""
+    name = next(member for member, kind in kinds.items() if kind is Kind.STRUCTURE)
+    what = "subtype" if definition.form == "subtype" else "union"
+    note = "a record or an algebraic data type has no subtypes and is no member of a union"
+    return Diagnostic(
+        "C0233",
+        f"`{definition.name}` is a {what} of `{name}`, which is made of fields",
+        definition.span,
+        label=f"`{name}` is a record or an algebraic data type",
+        note=f"{note}; another name for the same type is allowed",
+        help=f"write `.type {definition.name} = {name}`, or give one type a branch for each case",
+    )
+
+
+def _without_values(
+    draft: Draft, definitions: Mapping[str, TypeDefinition]
+) -> Iterator[Diagnostic]:
+    """Yield a warning for each type of which no value can ever be written down.
+
+    A branch has values once its fields have: forward chaining in linear time, as for Horn clauses.
+    """
+    made: set[str] = set()
+    waiting: dict[str, list[list[object]]] = {}
+    ready: list[str] = []
+    for name, definition in definitions.items():
+        for branch in definition.branches:
+            needs = _needed(draft, branch)
+            if not needs:
+                ready.append(name)
+            cell: list[object] = [len(needs), name]
+            for needed in needs:
+                waiting.setdefault(needed, []).append(cell)
+    while ready:
+        name = ready.pop()
+        made.add(name)
+        for cell in waiting.pop(name, ()):
+            cell[0] -= 1  # type: ignore[operator]  # a counter beside its type
+            if not cell[0]:
+                ready.append(cell[1])  # type: ignore[arg-type]  # the type
+    for name, definition in definitions.items():
+        if definition.branches and name not in made:
+            yield _endless(definition)
+
+
+def _needed(draft: Draft, branch: Branch) -> set[str]:
+    """Give the algebraic data types of the fields; a record is never missing: there is `nil`."""
+    if branch.constructor == RECORD:
+        return set()
+    types = {draft.types.structure(column.type_name) for column in branch.fields}
+    return {name for name in types if name and draft.types.branch(name, RECORD) is None}
+
+
+def _endless(definition: TypeDefinition) -> Diagnostic:
+    return Diagnostic(
+        "C0248",
+        f"no value of type `{definition.name}` can be written down",
+        definition.span,
+        label="every branch needs another value of a type like this",
+        note="values are finite, so some branch ends: it has no fields, or others of other types",
+        help=f"add a branch that ends: `.type {definition.name}End = {definition.name}End {{}}`",
+        severity=Severity.WARNING,
+    )
+
+
+# Every name in the table leads to one kind, without cycles. A type is seen as the set of declared
+# types below it, itself included; two types have a common subtype exactly when these sets meet, as
+# in Souffle.
+
+BASE_KINDS: Mapping[str, Kind] = MappingProxyType(
+    {kind.value: kind for kind in Kind if kind is not Kind.STRUCTURE}
+)
+
+Below = frozenset[str] | None
+"""The declared types below a type; `None` for a base type, above everything of its kind."""
+
+
+MAX_DEPTH = 100
+"""How many steps a type may be away from its base type."""
+
+
+@dataclass(slots=True)
+class TypeTable:
+    """The kind of every type that could be resolved, and the order of types."""
+
+    kinds: dict[str, Kind] = field(default_factory=lambda: dict(BASE_KINDS))
+    depths: dict[str, int] = field(default_factory=lambda: dict.fromkeys(BASE_KINDS, 0))
+    _children: dict[str, list[str]] = field(default_factory=dict)
+    _below: dict[str, Below] = field(default_factory=dict)
+    _branches: dict[str, tuple[Branch, ...]] = field(default_factory=dict)
+    _structures: dict[str, str] = field(default_factory=dict)
+    _owners: dict[str, tuple[str, Branch]] = field(default_factory=dict)
+    _made: Structures = field(init=False)
+
+    def __post_init__(self) -> None:
+        # The types refer to each other, so all share one mapping that grows.
+        self._made = Structures(self._branches)
+
+    @property
+    def structures(self) -> Structures:
+        """What the records and algebraic data types are made of; one object for all columns."""
+        return self._made
+
+    def structure(self, name: str) -> str:
+        """Give the type that a name of a structure type stands for; empty for other types."""
+        return self._structures.get(name, "")
+
+    def owner(self, constructor: str) -> tuple[str, Branch] | None:
+        """Give the algebraic data type that has a branch, and the branch."""
+        return self._owners.get(constructor)
+
+    def branch(self, name: str, constructor: str) -> Branch | None:
+        """Give a branch of a structure type, at once however many there are."""
+        if constructor == RECORD:
+            branches = self._branches.get(name, ())
+            return branches[0] if branches and branches[0].constructor == RECORD else None
+        found = self._owners.get(constructor)
+        return found[1] if found is not None and found[0] == self.structure(name) else None
+
+    @property
+    def constructors(self) -> tuple[str, ...]:
+        """The constructors of all branches, each with its dollar sign."""
+        return tuple(self._owners)
+
+    def add_structure(self, definition: TypeDefinition) -> None:
+        """Add a record or an algebraic data type; its fields are typed by `fill`."""
+        self.kinds[definition.name] = Kind.STRUCTURE
+        self.depths[definition.name] = 1
+        self._structures[definition.name] = definition.name
+
+    def fill(self, name: str, branches: tuple[Branch, ...]) -> None:
+        """Say what a structure type is made of, once all types are known."""
+        self._branches[name] = branches
+        if self._structures[name] == name:
+            for branch in branches:
+                if branch.constructor != RECORD:
+                    self._owners.setdefault(branch.constructor, (name, branch))
+
+    def typed(self, column: Column) -> Column:
+        """Give a column or a field with its kind, and with the structures where it is one."""
+        kind = self.kinds.get(column.type_name)
+        if kind is Kind.STRUCTURE:
+            return replace(column, kind=kind, structures=self._made)
+        return column if kind is None or kind is column.kind else replace(column, kind=kind)
+
+    def add(self, definition: TypeDefinition, kind: Kind) -> None:
+        """Add a type whose members are in the table."""
+        name = definition.name
+        self.kinds[name] = kind
+        self.depths[name] = 1 + max(self.depths[member] for member in definition.members)
+        if kind is Kind.STRUCTURE:
+            self._structures[name] = self._structures[definition.members[0]]
+        for member in definition.members:
+            if definition.form != "subtype":
+                self._children.setdefault(name, []).append(member)
+            if definition.form != "union":
+                # An alias is another name for the same type, so each lies below the other.
+                self._children.setdefault(member, []).append(name)
+
+    def below(self, name: str) -> Below:
+        """Give the types below a type; `None` also for a name that could not be resolved."""
+        if name in BASE_KINDS or name not in self.kinds:
+            return None
+        if name not in self._below:
+            self._below[name] = self._reachable(name)
+        return self._below[name]
+
+    def _reachable(self, name: str) -> Below:
+        found = {name}
+        stack = [name]
+        while stack:
+            for child in self._children.get(stack.pop(), ()):
+                if child in BASE_KINDS:
+                    return None
+                if child not in found:
+                    found.add(child)
+                    stack.append(child)
+        return frozenset(found)
+
+
+def common(left: Below, right: Below) -> Below:
+    """Give what lies below both; both have one kind."""
+    if left is None or right is None:
+        return right if left is None else left
+    return left & right
+
+
+def is_below(lower: Below, upper: Below) -> bool:
+    """Tell whether everything of the lower set lies in the upper one."""
+    return upper is None or (lower is not None and lower <= upper)
+
+
+def definition_order(definitions: Mapping[str, TypeDefinition]) -> Iterator[list[str]]:
+    """Yield the names so that members come first: lists of one, or the path of a cycle.
+
+    Depth first on a stack of our own: a chain of types may be as long as a file. What lies on
+    a cycle is yielded once, as the cycle.
+    """
+    done: set[str] = set(BASE_KINDS)
+    for start in definitions:
+        path: list[str] = []
+        waiting: list[Iterator[str]] = [iter((start,))]
+        on_path: set[str] = set()
+        while waiting:
+            name = next(waiting[-1], None)
+            if name is None:
+                waiting.pop()
+                if path:
+                    finished = path.pop()
+                    on_path.discard(finished)
+                    if finished not in done:
+                        done.add(finished)
+                        yield [finished]
+            elif name in on_path:
+                cycle = path[path.index(name) :]
+                if not done.intersection(cycle):
+                    yield cycle
+                done.update(cycle)
+            elif name not in done and name in definitions:
+                path.append(name)
+                on_path.add(name)
+                waiting.append(iter(definitions[name].members))
+
+
+# A name that means nothing is reported once per place and counts as unknown from then on.
+
+
+def resolve_types(draft: Draft) -> None:
+    """Fill the type table and the kinds of all columns."""
+    definitions = {name: one for name, one in draft.program.types.items() if name not in BASE_KINDS}
+    draft.types = TypeTable()
+    for names in definition_order(definitions):
+        if len(names) > 1 or names[0] in definitions[names[0]].members:
+            draft.diagnostics.append(_cycle([definitions[name] for name in names]))
+        else:
+            _resolve(draft, definitions[names[0]])
+    fill(draft, definitions, lambda name, place: _unknown(draft, name, place))
+    for name, predicate in draft.program.predicates.items():
+        draft.predicates[name] = _with_kinds(draft, predicate)
+
+
+def _resolve(draft: Draft, definition: TypeDefinition) -> None:
+    table = draft.types
+    if definition.branches:
+        table.add_structure(definition)
+        return
+    kinds: dict[str, Kind | None] = {}
+    for member in definition.members:
+        if member not in table.kinds and member not in draft.program.types:
+            draft.diagnostics.append(_unknown(draft, member, definition.span))
+        kinds[member] = table.kinds.get(member)
+    known = {kind for kind in kinds.values() if kind is not None}
+    if Kind.STRUCTURE in known and definition.form != "alias":
+        draft.diagnostics.append(no_base(definition, kinds))
+    elif len(known) > 1:
+        draft.diagnostics.append(_mixed_union(definition, kinds))
+    elif None not in kinds.values():
+        table.add(definition, known.pop())
+        if table.depths[definition.name] == MAX_DEPTH + 1:
+            draft.diagnostics.append(_too_deep(definition))
+
+
+def _with_kinds(draft: Draft, predicate: Predicate) -> Predicate:
+    columns: list[Column] = []
+    for column in predicate.columns:
+        kind = draft.types.kinds.get(column.type_name)
+        if kind is None and column.type_name not in draft.program.types:
+            place = column.span or predicate.span
+            draft.diagnostics.append(_unknown(draft, column.type_name, place))
+        columns.append(draft.types.typed(column))
+    if all(new is old for new, old in zip(columns, predicate.columns, strict=True)):
+        return predicate
+    return replace(predicate, columns=tuple(columns))
+
+
+def _unknown(draft: Draft, name: str, place: Span | None) -> Diagnostic:
+    plain = name.removesuffix("_")
+    if draft.mode is Mode.SOUFFLE and plain in STAND_INS:
+        return _of_constat_only(plain, place)
+    near = nearest(name, [*BASE_KINDS, *draft.program.types])
+    edit = f"write `{near}`" if near else f"declare it: `.type {name} <: symbol`"
+    return Diagnostic(
+        "C0212",
+        f"there is no type `{name}`",
+        place,
+        label="this type is not declared",
+        note="built in are " + ", ".join(BASE_KINDS) + "; others are declared by `.type`",
+        help=edit,
+    )
+
+
+def _of_constat_only(name: str, place: Span | None) -> Diagnostic:
+    """Say that Souffle's language, in which the program is read, lacks a type of ours."""
+    return Diagnostic(
+        "C0212",
+        f"there is no type `{name}` in Souffle's language",
+        place,
+        label="this type is not declared",
+        note="this program is read as Souffle reads it; Constat's own language has the type",
+        help='begin the file with `.pragma "constat" "0.1"`, or declare it: '
+        f"`.type {name} <: {STAND_INS[name]}`",
+    )
+
+
+def _cycle(definitions: list[TypeDefinition]) -> Diagnostic:
+    first = definitions[0]
+    path = " -> ".join(f"`{one.name}`" for one in [*definitions, first])
+    return Diagnostic(
+        "C0213",
+        f"type `{first.name}` is defined by itself",
+        first.span,
+        label=path,
+        note="a type leads to one of the built-in types in the end",
+        help=f"write `.type {first.name} <: symbol`",
+        related=tuple(
+            Related(one.span, f"`{one.name}` is defined here")
+            for one in definitions[1:]
+            if one.span
+        ),
+    )
+
+
+def _too_deep(definition: TypeDefinition) -> Diagnostic:
+    return Diagnostic(
+        "C0213",
+        f"type `{definition.name}` is more than {MAX_DEPTH} steps away from a built-in type",
+        definition.span,
+        note="the limit keeps generated types from filling the memory",
+        help=f"write `.type {definition.name} <: symbol`",
+    )
+
+
+def _mixed_union(definition: TypeDefinition, kinds: Mapping[str, Kind | None]) -> Diagnostic:
+    shown = ", ".join(f"`{one}` is {kind.value}" for one, kind in kinds.items() if kind)
+    return Diagnostic(
+        "C0214",
+        f"the types of the union `{definition.name}` have different base types",
+        definition.span,
+        label=shown,
+        note="a column holds values of one base type; a union joins subtypes of one base type",
+        help=f"write `.type {definition.name} = {definition.members[0]}`, and a second type "
+        "for the other values",
+    )

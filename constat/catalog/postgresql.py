@@ -1,0 +1,455 @@
+"""Read PostgreSQL through psycopg: types, errors, queries."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import struct
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from itertools import islice
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
+
+import psycopg
+from psycopg import capabilities
+from psycopg.adapt import Loader
+from psycopg.types.string import TextLoader
+
+from constat.catalog.alchemy_reading import Family, ServerConnection, Trouble, driver_text
+from constat.catalog.connection import (
+    QueryMistakeError,
+    Single,
+    SourceColumn,
+    SourceFailureError,
+    SourceTable,
+    Spelled,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterable, Mapping, Sequence
+
+    from psycopg.abc import Buffer
+
+    from constat.catalog.alchemy import Target
+    from constat.catalog.connection import Parameter, Question, RawRow, ReadBounds
+
+_BOOL, _BYTEA, _INT8, _INT2, _INT4, _FLOAT4, _FLOAT8, _NUMERIC = 16, 17, 20, 21, 23, 700, 701, 1700
+_CHAR, _NAME, _TEXT, _BPCHAR, _VARCHAR, _UUID = 18, 19, 25, 1042, 1043, 2950
+_DATE, _TIMESTAMP, _TIMESTAMPTZ = 1082, 1114, 1184
+_FAMILIES: Final[Mapping[int, Family]] = MappingProxyType(
+    {
+        **dict.fromkeys((_INT2, _INT4, _INT8, _FLOAT4, _FLOAT8, _NUMERIC), Family.NUMERIC),
+        **dict.fromkeys((_TEXT, _BPCHAR, _VARCHAR), Family.TEXT),
+        **dict.fromkeys((_CHAR, _NAME, _UUID), Family.CAST),
+    }
+)
+# psycopg reads these exactly: integers, floats of 64 bits, decimals, truth values, bytes.
+_AS_THEY_ARE: Final = frozenset({_BOOL, _BYTEA, _INT2, _INT4, _INT8, _FLOAT8, _NUMERIC})
+_NO_TYPE: Final = 0
+
+
+@dataclass(slots=True)
+class Names:
+    """The types that a database has made itself: enumerations, `citext`, and others.
+
+    `exact` where the server stores text without an encoding, so that it may be no UTF-8.
+    """
+
+    exact: bool = False
+    labels: set[int] = field(default_factory=set)
+    folding: set[int] = field(default_factory=set)
+    other: set[int] = field(default_factory=set)
+
+    def unknown(self, types: Iterable[int]) -> list[int]:
+        """Give the types of which nothing has been heard."""
+        known = self.labels | self.folding | self.other
+        return [one for one in dict.fromkeys(types) if one >= _FIRST_OWN and one not in known]
+
+    def add(self, asked: Iterable[int], told: Iterable[tuple[Any, ...]]) -> None:
+        """Remember what was asked and what the server told: number, enumeration, `citext`."""
+        self.other.update(asked)
+        for number, is_enumeration, is_citext in told:
+            if is_enumeration or is_citext:
+                self.other.discard(number)
+                (self.labels if is_enumeration else self.folding).add(number)
+
+
+_FIRST_OWN: Final = 16_384
+
+
+def families(types: Sequence[int], names: Names) -> tuple[Family, ...]:
+    """Give what each column can be compared with."""
+    return tuple(_family(one, names) for one in types)
+
+
+def _family(number: int, names: Names) -> Family:
+    if number in names.labels:
+        # As text: a key that is no label would be an error, and it is simply not there.
+        return Family.CAST
+    if number in names.folding:
+        return Family.TEXT
+    return _FAMILIES.get(number, Family.OTHER)
+
+
+def teach(link: psycopg.Connection[Any], names: Names) -> None:
+    """Tell a connection how cells become values here."""
+    adapters = link.adapters
+    strange = _foreign(names)
+    for known in {one.oid for one in adapters.types} | {one.array_oid for one in adapters.types}:
+        if known not in _AS_THEY_ARE:
+            adapters.register_loader(known, strange)
+    adapters.register_loader(_NO_TYPE, strange)
+    text = _AnyText if names.exact else TextLoader
+    for number in (_TEXT, _VARCHAR, _BPCHAR, _NAME, _CHAR, _UUID):
+        adapters.register_loader(number, text)
+    adapters.register_loader(_FLOAT4, _Single)
+    adapters.register_loader(_DATE, _Date)
+    adapters.register_loader(_TIMESTAMP, _Moment)
+    adapters.register_loader(_TIMESTAMPTZ, _Moment)
+
+
+def _decoded(data: Buffer) -> str:
+    # Bytes that are no UTF-8 become half surrogates, which no value may hold.
+    return bytes(data).decode("utf-8", "surrogateescape")
+
+
+class _AnyText(Loader):
+    def load(self, data: Buffer) -> str:
+        return _decoded(data)
+
+
+class _Single(Loader):
+    def load(self, data: Buffer) -> Single:
+        # The shortest text of a 32 bit float names it among those, and not among 64 bit floats.
+        value = float(bytes(data))
+        return Single(struct.unpack("f", struct.pack("f", value))[0])
+
+
+class _Date(Loader):
+    def load(self, data: Buffer) -> date | Spelled:
+        text = _decoded(data)
+        try:
+            return date.fromisoformat(text)
+        except ValueError:
+            return Spelled(text)
+
+
+class _Moment(Loader):
+    def load(self, data: Buffer) -> datetime | Spelled:
+        text = _decoded(data)
+        try:
+            return datetime.fromisoformat(text)
+        except ValueError:
+            return Spelled(text)
+
+
+def _foreign(names: Names) -> type[Loader]:
+    class Foreign(Loader):
+        """Reads labels and `citext` as text; anything else is no text, however it is spelled."""
+
+        def load(self, data: Buffer) -> str:
+            text = _decoded(data)
+            known = self.oid in names.labels or self.oid in names.folding
+            return text if known else Spelled(text)
+
+    return Foreign
+
+
+# Messages of the server hold values, addresses and accounts; only the condition behind the
+# SQLSTATE is told, and the column that the query itself names.
+
+_NO_COLUMN: Final = re.compile(r'column "?([^"\s]{1,120})"? does not exist')
+_CAPITAL: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_CLOSED: Final = ("08", "57P")
+_WRITES: Final = "25006"
+_UNREACHABLE: Final = (
+    ("password", "C0554", "the server does not accept the account"),
+    ("authentication", "C0554", "the server does not accept the account"),
+    ("pg_hba.conf", "C0554", "the server does not accept the account from here"),
+    ("role ", "C0554", "the server does not accept the account"),
+    ("database ", "C0554", "the server has no such database, or not for this account"),
+    ("too many", "C0553", "the server has no connection to spare"),
+    ("starting up", "C0553", "the server is starting"),
+    ("shutting down", "C0553", "the server is shutting down"),
+    ("timeout", "C0553", "the server did not answer in time"),
+)
+
+
+def is_lost(problem: Exception) -> bool:
+    """Tell whether the server, or the way to it, is gone."""
+    state = problem.sqlstate if isinstance(problem, psycopg.Error) else None
+    if state is not None:
+        return state.startswith(_CLOSED)
+    return isinstance(problem, psycopg.OperationalError)
+
+
+def meaning(problem: Exception) -> Trouble:
+    """Give the error to raise."""
+    state = problem.sqlstate if isinstance(problem, psycopg.Error) else None
+    if not isinstance(problem, psycopg.Error) or state is None:
+        return _without_state(problem)
+    told = f"PostgreSQL says: {_condition(state)} ({state})"
+    if state == "57014":
+        return SourceFailureError("the query was stopped", "C0521")
+    if state == _WRITES:
+        return QueryMistakeError("the query writes, and it may only read", "C0516")
+    if state == "42501":
+        return SourceFailureError("the account may not read what the query reads", "C0554")
+    if state == "42703":
+        found = _NO_COLUMN.search(problem.diag.message_primary or "")
+        return QueryMistakeError(f"no such column: {found[1]}" if found else told)
+    if state.startswith("28"):
+        return SourceFailureError("the server does not accept the account", "C0554")
+    if state.startswith(_CLOSED):
+        return SourceFailureError("the server closed the connection", "C0555")
+    # What a query says wrongly is a mistake; what it meets in the data is not.
+    return QueryMistakeError(told) if state.startswith("42") else SourceFailureError(told)
+
+
+def _without_state(problem: Exception) -> Trouble:
+    """Explain what did not come from the server's own mouth: mostly that it was not reached."""
+    if isinstance(problem, psycopg.OperationalError):
+        said = str(problem).lower()
+        for word, code, reason in _UNREACHABLE:
+            if word in said:
+                return SourceFailureError(reason, code)
+        return SourceFailureError("the server cannot be reached", "C0553")
+    if isinstance(problem, psycopg.ProgrammingError):
+        return SourceFailureError("the driver does not accept the uri or the query", "C0553")
+    return SourceFailureError(f"the driver cannot read it ({type(problem).__name__})")
+
+
+def _condition(state: str) -> str:
+    """Give the name of a condition in words: `UndefinedFunction` is `undefined function`."""
+    try:
+        name = psycopg.errors.lookup(state).__name__
+    except KeyError:
+        return "an error"
+    return _CAPITAL.sub(" ", name).lower()
+
+
+_BATCH: Final = 1_000
+# So many rows come from the server's socket at once; fewer are lost when a query is stopped.
+_CHUNK: Final = 100
+_CANCEL_SECONDS: Final = 2.0
+_CHANGED: Final = "a table was emptied, replaced or renamed while its state was read"
+_ATTEMPTS: Final = 3
+# What decides how literals are read and values are spelled is not left to the account's settings.
+_SESSION: Final = """
+    SET default_transaction_read_only = on;
+    SET standard_conforming_strings = on;
+    SET timezone = 'UTC'; SET datestyle = 'ISO, YMD'; SET intervalstyle = 'postgres';
+    SET extra_float_digits = 1; SET bytea_output = 'hex';
+    SET transform_null_equals = off; SET client_min_messages = error;
+"""
+_BEGIN: Final = """
+    BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY; SAVEPOINT constat
+"""
+_STATE: Final = """
+    SELECT pg_current_snapshot()::text,
+           (SELECT oid::text FROM pg_database WHERE datname = current_database()),
+           EXISTS (SELECT FROM pg_class WHERE relkind = 'f')
+"""
+# Names stand for what they are now; `pg_class` is read as it was at the snapshot. What queries have
+# read stays locked, so that it can be compared: TRUNCATE and ALTER TABLE heed no snapshot.
+# Reference: https://www.postgresql.org/docs/current/mvcc-caveats.html
+_REPLACED: Final = """
+    SELECT EXISTS (
+        SELECT FROM pg_locks l
+        LEFT JOIN pg_class c ON c.oid = l.relation
+        LEFT JOIN pg_namespace n ON n.oid = c.relnamespace
+        WHERE l.locktype = 'relation' AND l.pid = pg_backend_pid() AND (
+            c.oid IS NULL
+            OR (c.relkind IN ('r', 'm') AND c.relfilenode <> 0
+                AND c.relfilenode IS DISTINCT FROM pg_relation_filenode(c.oid))
+            OR (c.relkind IN ('r', 'm', 'p', 'v') AND l.relation::regclass::text
+                NOT IN (quote_ident(c.relname),
+                        quote_ident(n.nspname) || '.' || quote_ident(c.relname)))
+        )
+    )
+"""
+_CLUSTER: Final = "SELECT system_identifier::text FROM pg_control_system()"
+_TABLES: Final = """
+    SELECT n.nspname, c.relname, c.relkind::text, pg_table_is_visible(c.oid),
+           a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull
+    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+    LEFT JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+    WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f')
+      AND n.nspname <> 'information_schema' AND n.nspname !~ '^pg_'
+    ORDER BY n.nspname, c.relname, a.attnum
+"""
+_OWN_TYPES: Final = """
+    SELECT oid::int8, typtype = 'e', typname = 'citext' AND typinput::text = 'citextin'
+    FROM pg_type WHERE oid = ANY(%s)
+"""
+_Link = psycopg.Connection[tuple[Any, ...]]
+
+
+def connect(target: Target, seconds: float) -> PostgresqlConnection:
+    """Open a connection."""
+    return PostgresqlConnection(target, seconds)
+
+
+class PostgresqlConnection(ServerConnection[_Link]):
+    """A connection to one database of a PostgreSQL server."""
+
+    errors = (psycopg.Error,)
+
+    def __init__(self, target: Target, seconds: float) -> None:
+        self._cluster: str | None = None
+        self._names = Names()
+        self._in_force: float | None = None
+        self._compared: set[str] = set()
+        super().__init__(target, seconds)
+
+    def _open(self) -> _Link:
+        _, said = self._target.dialect.create_connect_args(self._target.url)
+        ours = {
+            "connect_timeout": round(self._wait),
+            "tcp_user_timeout": round(self._wait * 1_000),
+            "client_encoding": "utf8",
+            "application_name": "constat",
+            "autocommit": True,
+            "prepare_threshold": None,
+        }
+        said.pop("context", None)
+        link = psycopg.connect(**{**said, **ours})
+        try:
+            link.execute(_SESSION)
+            self._names = Names(exact=link.info.parameter_status("server_encoding") == "SQL_ASCII")
+            teach(link, self._names)
+            with suppress(psycopg.Error):
+                (self._cluster,) = link.execute(_CLUSTER).fetchone() or (None,)
+        except BaseException:
+            link.close()
+            raise
+        return link
+
+    def _start(self) -> None:
+        self._in_force = None
+        self._compared.clear()
+        self._link.execute(_BEGIN)
+        snapshot, database, foreign = self._link.execute(_STATE).fetchone() or ("", "", True)
+        name = f"cluster {self._cluster}, database {database}, snapshot {snapshot}"
+        self.snapshot = None if foreign else name
+
+    def _end(self) -> None:
+        self._link.execute("ROLLBACK")
+
+    def _rows(self, question: Question, bounds: ReadBounds) -> Generator[list[RawRow]]:
+        self._limit(bounds.seconds)
+        text, parameters = driver_text(question, "format")
+        with (
+            self._link.cursor() as cursor,
+            closing(self._streamed(cursor, text, parameters)) as stream,
+        ):
+            while True:
+                batch: list[RawRow] = []
+                try:
+                    # Unlike a list of the slice, this keeps what came before an error.
+                    batch.extend(islice(stream, _BATCH))
+                except psycopg.Error:
+                    yield batch
+                    raise
+                if not batch:
+                    break
+                yield batch
+        self._compare(question.text)
+
+    def _compare(self, query: str) -> None:
+        """Raise `SourceFailureError` where a table is not the one of the snapshot any more."""
+        if query in self._compared:
+            return
+        if (self._link.execute(_REPLACED).fetchone() or (True,))[0]:
+            raise SourceFailureError(_CHANGED, "C0542")
+        self._compared.add(query)
+
+    @staticmethod
+    def _streamed(
+        cursor: psycopg.Cursor[RawRow], text: str, parameters: Sequence[Parameter] | None
+    ) -> Generator[RawRow]:
+        size = _CHUNK if capabilities.has_stream_chunked() else 1
+        yield from cursor.stream(text.encode(), parameters, size=size)
+
+    def _limit(self, seconds: float) -> None:
+        """Have the server end a query too, a little after it is cancelled from here."""
+        if self._in_force != seconds:
+            self._link.execute(f"SET LOCAL statement_timeout = {round(seconds * 1_000) + 1_000}")
+            self._in_force = seconds
+
+    def _list_tables(self) -> Mapping[str, SourceTable]:
+        found: dict[str, SourceTable] = {}
+        columns: dict[str, list[SourceColumn]] = {}
+        for schema, name, kind, visible, column, declared, required in self._link.execute(_TABLES):
+            if visible is None:
+                raise SourceFailureError(_CHANGED, "C0542")
+            full = f"{schema}.{name}".lower()
+            told = columns.setdefault(full, [])
+            if column is not None:
+                told.append(SourceColumn(column.lower(), declared, required))
+            table = SourceTable(name, tuple(told), kind in {"r", "p"})
+            found[full] = table
+            if visible:
+                found[name.lower()] = table
+        return found
+
+    def _told(self, statement: str) -> list[tuple[object, ...]]:
+        return self._link.execute(statement.encode()).fetchall()
+
+    def _describe(self, query: str) -> tuple[tuple[str, ...], tuple[Family, ...]]:
+        prepared = f"SELECT * FROM (\n{query}\n) AS q LIMIT 0"  # noqa: S608  guarded
+        cursor = self._link.execute(prepared.encode())
+        columns = cursor.description or []
+        types = [column.type_code for column in columns]
+        self._learn(types)
+        return tuple(column.name for column in columns), families(types, self._names)
+
+    def _learn(self, types: list[int]) -> None:
+        """Ask what types of the database's own are, so that their values can be read."""
+        unknown = self._names.unknown(types)
+        if unknown:
+            self._names.add(unknown, self._link.execute(_OWN_TYPES, (unknown,)).fetchall())
+
+    def _interrupt(self) -> None:
+        with suppress(psycopg.Error):
+            self._link.cancel_safe(timeout=_CANCEL_SECONDS)
+
+    def _hang_up(self) -> None:
+        with suppress(psycopg.Error, OSError):
+            shut_down(self._link.fileno())
+
+    def _recover(self) -> None:
+        """Roll back to where the state had just begun; a cancel that comes late may hit this."""
+        self._in_force = None
+        # What was locked behind the savepoint is locked no more.
+        self._compared.clear()
+        for _ in range(_ATTEMPTS):
+            if self._link.closed:
+                break
+            try:
+                self._link.execute("ROLLBACK TO SAVEPOINT constat")
+            except psycopg.errors.QueryCanceled:
+                continue
+            except psycopg.Error:
+                break
+            return
+        self._lost = True
+
+    def _is_lost(self, problem: Exception) -> bool:
+        return self._link.closed or is_lost(problem)
+
+    def _meaning(self, problem: Exception) -> Trouble:
+        return meaning(problem)
+
+    def _shut(self) -> None:
+        with suppress(psycopg.Error):
+            self._link.close()
+
+
+def shut_down(number: int) -> None:
+    """End both directions of a socket that another thread may be waiting for."""
+    with socket.socket(fileno=os.dup(number)) as copy:
+        copy.shutdown(socket.SHUT_RDWR)

@@ -1,0 +1,129 @@
+"""`constat init` and `constat doctor`: begin a project, and look at everything that it needs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from constat.cli.groups import PlainCommand, format_option
+from constat.cli.options import project_option
+from constat.cli.output import GREEN, RED, YELLOW, counted, write, write_heading, write_json
+from constat.session.diagnosis import ERROR, NOTE, OK, WARNING, diagnose
+from constat.session.starting import start
+
+if TYPE_CHECKING:
+    from constat.session.diagnosis import Finding
+    from constat.session.starting import Started
+
+
+@click.command(name="init", cls=PlainCommand)
+@click.argument("path", metavar="DATABASE")
+@click.option("--directory", metavar="DIR", default=".", help="The project's folder; made if new.")
+@click.option("--name", default="", help="The project's name; by default that of its folder.")
+@click.option("--tables", metavar="A,B,...", help="Draft these tables, rather than all.")
+@format_option
+def init_command(path: str, *, directory: str, name: str, tables: str | None, form: str) -> None:
+    """Begin a project with DATABASE: an address, a file, or a folder of files.
+
+    Writes constat.yaml, sources.dl with a .decl and an .input for each table (30 at most; the most
+    related ones come first), and rules/first.dl with a first rule; then proves a first goal, and
+    says how. A password in the address is not written: an environment variable takes its place.
+    No file is overwritten.
+
+    Examples:
+      constat init examples/vip/data/shop.sqlite --directory shop
+      constat init sqlite:///examples/vip/data/shop.sqlite --directory shop2 --format json
+
+    Exit codes: 0 begun, 2 bad usage, a project or file that is there already, or a database that
+    cannot be read.
+    """
+    chosen = [part.strip() for part in (tables or "").split(",") if part.strip()]
+    found = start(path, Path(directory), Path.cwd(), name=name, tables=chosen)
+    if form == "json":
+        write_json(_json(found))
+    else:
+        _write(found, directory)
+
+
+def _write(found: Started, directory: str) -> None:
+    for name in found.files:
+        write(f"written: {Path(directory) / name}")
+    text = f"{found.database}: {counted(len(found.tables), 'table')}"
+    if found.left_out:
+        text += f"; {found.left_out:,} more are left to `constat catalog draft`"
+    write(text)
+    for variable in found.variables:
+        write(f"set {variable} to the password, as it stood in the address: it is in no file")
+    place = "" if Path(directory) == Path() else f" --project {directory}"
+    write(f"{found.result.verdict.label}: {found.goal}")
+    write(f'next: constat prove "{found.goal}"{place}')
+
+
+def _json(found: Started) -> dict[str, object]:
+    return {
+        "folder": str(found.folder),
+        "files": list(found.files),
+        "database": found.database,
+        "tables": list(found.tables),
+        "left_out": found.left_out,
+        "predicates": list(found.predicates),
+        "goal": found.goal,
+        "verdict": found.result.verdict.value,
+        "variables": list(found.variables),
+    }
+
+
+_MARKS: Final = ((OK, "ok"), (NOTE, "note"), (WARNING, "WARNING"), (ERROR, "ERROR"))
+
+
+@click.command(name="doctor", cls=PlainCommand)
+@format_option
+@project_option
+def doctor_command(*, form: str, project: str | None) -> int:
+    """Look at configuration, rules, databases, queries, state, keys, models and the sandbox.
+
+    Each error and warning comes with an edit or a command that mends it. Nothing is changed, no
+    query is run and no model is asked; of keys and passwords only whether they are set is told.
+
+    Examples:
+      constat doctor
+      constat doctor --format json
+
+    Exit codes: 0 no errors, 2 errors.
+    """
+    found = diagnose(None if project is None else Path(project))
+    errors = sum(one.state == ERROR for one in found)
+    warnings = sum(one.state == WARNING for one in found)
+    if form == "json":
+        write_json(
+            {
+                "findings": [_doctor_json(one) for one in found],
+                "errors": errors,
+                "warnings": warnings,
+            }
+        )
+        return 2 if errors else 0
+    for one in found:
+        _doctor_write(one)
+    text = f"{counted(errors, 'error')}, {counted(warnings, 'warning')}"
+    write_heading(text, RED if errors else YELLOW if warnings else GREEN)
+    return 2 if errors else 0
+
+
+def _doctor_write(one: Finding) -> None:
+    code = f" [{one.code}]" if one.code else ""
+    write(f"{dict(_MARKS)[one.state]:<8} {one.check}: {one.message}{code}")
+    if one.help and one.state != OK:
+        write(f"         help: {one.help}")
+
+
+def _doctor_json(one: Finding) -> dict[str, object]:
+    return {
+        "check": one.check,
+        "state": one.state,
+        "message": one.message,
+        "help": one.help,
+        "code": one.code,
+    }

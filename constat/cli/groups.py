@@ -1,0 +1,105 @@
+"""Commands whose help is printed as written, and groups that load a command when it is used."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from click import Command, Context, HelpFormatter
+
+format_option = click.option(
+    "--format",
+    "form",
+    type=click.Choice(("text", "json")),
+    default="text",
+    show_default=True,
+    help="How to print the result; `constat schema` describes the JSON.",
+)
+
+
+class PlainCommand(click.Command):
+    """A command with plain help."""
+
+    def format_help_text(self, ctx: Context, formatter: HelpFormatter) -> None:  # noqa: ARG002
+        """Write the help."""
+        write_plain(self.help, formatter)
+
+    def format_epilog(self, ctx: Context, formatter: HelpFormatter) -> None:
+        """Say where to read on."""
+        super().format_epilog(ctx, formatter)
+        formatter.write("\nMore: constat help exit-codes | environment | files | goals | json\n")
+
+
+class PlainGroup(click.Group):
+    """A group with plain help, whose commands have it too."""
+
+    command_class = PlainCommand
+
+    def format_help_text(self, ctx: Context, formatter: HelpFormatter) -> None:  # noqa: ARG002
+        """Write the help."""
+        write_plain(self.help, formatter)
+
+
+def write_plain(text: str | None, formatter: HelpFormatter) -> None:
+    """Write lines without wrapping them."""
+    formatter.write("\n")
+    for line in inspect.cleandoc(text or "").splitlines():
+        formatter.write(f"  {line}\n" if line else "\n")
+
+
+# Help and completion of the group load no command, so that they are fast.
+
+Listed = tuple[tuple[str, str], ...]
+Sections = tuple[tuple[str, tuple[str, ...]], ...]
+
+
+class LazyGroup(PlainGroup):
+    """The group; `modules` is what stands before a command's name in the name of its module.
+
+    The help lists commands by `sections`; those that no section names come under `rest`.
+    """
+
+    def __init__(
+        self,
+        name: str | None = None,
+        *,
+        listed: Listed = (),
+        modules: str = "",
+        sections: Sections = (),
+        rest: str = "Commands",
+        **attributes: object,
+    ) -> None:
+        super().__init__(name, **attributes)  # type: ignore[arg-type]  # click checks them
+        self._listed = listed
+        self._modules = modules
+        self._sections = sections
+        self._rest = rest
+
+    def list_commands(self, ctx: Context) -> list[str]:  # noqa: ARG002  click's protocol
+        """Name the commands."""
+        return [name for name, _ in self._listed]
+
+    def summaries(self) -> Listed:
+        """Give names and one-line helps, without loading a command."""
+        return self._listed
+
+    def get_command(self, ctx: Context, cmd_name: str) -> Command | None:  # noqa: ARG002
+        """Load one command."""
+        if cmd_name not in dict(self._listed):
+            return None
+        found: Command = importlib.import_module(self._modules + cmd_name.replace("-", "_")).command
+        return found
+
+    def format_commands(self, ctx: Context, formatter: HelpFormatter) -> None:  # noqa: ARG002
+        """List the commands without loading them."""
+        helps = dict(self._listed)
+        grouped = [name for _, names in self._sections for name in names]
+        others = tuple(name for name in helps if name not in grouped)
+        width = max(map(len, helps))
+        for title, names in (*self._sections, (self._rest, others)):
+            with formatter.section(title):
+                formatter.write_dl([(f"{name:<{width}}", helps[name]) for name in names])

@@ -1,0 +1,455 @@
+"""`constat why-not`, `what-if` and `missing`: why a goal fails, and what would change it."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from constat.cli.files import write_file
+from constat.cli.groups import PlainCommand, format_option
+from constat.cli.options import asked, project_option
+from constat.cli.output import YELLOW, counted, note, write, write_heading, write_json
+from constat.cli.progress import watching
+from constat.cli.results import (
+    assumption_json,
+    conflict_text,
+    print_proof,
+    print_verdict,
+    tell_snapshot,
+)
+from constat.proof import tree_to_json
+from constat.proof.refutation_text import refutation_json
+from constat.session import Session
+from constat.session.suppositions import Suppositions
+
+if TYPE_CHECKING:
+    from constat.proof.changes import Change
+    from constat.session import Result
+    from constat.session.hypotheses import MissingFacts, MissingSet, WhatIf, WhyNotResult
+
+
+@click.command(name="why-not", cls=PlainCommand)
+@click.argument("goal")
+@click.option("--reasons", is_flag=True, help="Rank the reason codes of what fails.")
+@click.option(
+    "--most-reasons",
+    metavar="N",
+    type=click.IntRange(min=1),
+    default=4,
+    show_default=True,
+    help="With --reasons: at most so many.",
+)
+@click.option(
+    "--most",
+    metavar="N",
+    type=click.IntRange(1, 1_000),
+    default=40,
+    show_default=True,
+    help="Look into so many conclusions.",
+)
+@format_option
+@project_option
+def why_not_command(
+    goal: str, *, reasons: bool, most_reasons: int, most: int, form: str, project: str | None
+) -> int:
+    """Say why GOAL does not hold.
+
+    For each rule of the goal: the literal at which its nearest candidate stops, what is there, what
+    would be needed and how far it is off, what fails besides, and on what the "no" rests; then the
+    same for each conclusion that is lacking. Nothing has to be named but the goal. A goal that
+    holds is shown with its proof, one that is open with what is missing.
+
+    With --reasons the codes of `@[reasons = "-,R12"]` of the literals that fail are ranked: the
+    nearest to holding first (a number by its distance as a share of both sides, a date by days, a
+    text by edits; a row that is lacking or must not be there is farthest), ties in the order of
+    rules and bodies.
+
+    Examples:
+      constat why-not "is_vip(C002)"               # exits with 5
+      constat why-not "is_vip(C004)" --reasons     # exits with 5
+      constat why-not "in_vip_group(C999)" --format json     # exits with 5
+      constat why-not "is_vip(C001)"
+
+    Exit codes: 0 proved, 3 proved under assumptions, 4 unresolved,
+    5 disproved, 6 disproved under assumptions, 2 bad usage.
+    """
+    with Session(project) as session, asked(session, goal=goal):
+        with watching() as observe:
+            found = session.why_not(goal, most=most, observe=observe)
+        wanted = most_reasons if reasons else 0
+        if form == "json":
+            write_json({**_json(found, wanted), "models": session.model_usage})
+        else:
+            print_why_not(found, wanted)
+    return found.exit_code
+
+
+def print_why_not(found: WhyNotResult, reasons: int) -> None:
+    """Print why a goal does not hold; with so many ranked reasons."""
+    result = found.result
+    print_verdict(result)
+    if found.refutation is None:
+        print_proof(result)
+        return
+    write(_resting(result) + found.to_text(reasons=reasons).rstrip("\n"))
+    if result.tree.stopped not in {"", "settled"}:
+        write(f"evaluation stopped: {result.tree.stopped}")
+    gaps = result.tree.gaps
+    if gaps:
+        write("missing (ask for one of these as a goal, or supply it as a fact):")
+    for gap in gaps:
+        write(f"  {gap.goal}\n    reason: {gap.reason}")
+    if result.tree.gaps_left:
+        write(f"  and {result.tree.gaps_left:,} more")
+
+
+def _resting(result: Result) -> str:
+    lines = [f"assuming: {one.text}" for one in result.assumptions]
+    return "".join(f"{line}\n" for line in [*lines, ""])
+
+
+def _json(found: WhyNotResult, reasons: int) -> dict[str, object]:
+    result, refutation = found.result, found.refutation
+    ranked = found.reasons(reasons) if reasons else ()
+    return {
+        "goal": result.goal,
+        "verdict": result.verdict.value,
+        "exit_code": result.exit_code,
+        "created": result.created,
+        "snapshot": result.snapshot,
+        "assumptions": [assumption_json(one) for one in result.assumptions],
+        "missing": list(result.missing),
+        "proof": json.loads(tree_to_json(result.tree)) if refutation is None else None,
+        "refutation": None if refutation is None else refutation_json(refutation, ranked),
+        "reasons_left": found.reasons_left(reasons) if reasons else 0,
+    }
+
+
+def _settings(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
+    """Read `NAME=VALUE`, or a row; two values of a name are a mistake."""
+    found: dict[str, str] = {}
+    for one in given:
+        name, equals, value = one.partition("=")
+        if "(" in name:
+            name, equals, value = one, "=", ""
+        if not equals or not name.strip():
+            message = f"{one!r} is not NAME=VALUE"
+            raise click.BadParameter(message)
+        if found.setdefault(name.strip(), value) != value:
+            message = f"{name.strip()!r} is given two values"
+            raise click.BadParameter(message)
+    return found
+
+
+@click.command(name="what-if", cls=PlainCommand)
+@click.argument("goal")
+@click.option("--add", metavar="FACT", multiple=True, help="Suppose a fact; may be repeated.")
+@click.option(
+    "--remove",
+    metavar="FACT",
+    multiple=True,
+    help="Hide rows; a variable stands for any value; may be repeated.",
+)
+@click.option(
+    "--set",
+    "settings",
+    metavar="NAME=VALUE",
+    multiple=True,
+    callback=_settings,
+    help="Suppose another value of the configuration, or another row for its key; may be repeated.",
+)
+@click.option(
+    "--rules",
+    metavar="FILE",
+    multiple=True,
+    help="Suppose the rules of a file; may be repeated.",
+)
+@click.option("--query", is_flag=True, help="GOAL is a conjunction, as in `constat query`.")
+@click.option("--certificate", metavar="FILE", help="Write the certificate to FILE.")
+@click.option("--depth", type=click.IntRange(min=0), help="Print the proof down to this depth.")
+@click.option("--quiet", "-q", is_flag=True, help="Print the verdicts only.")
+@format_option
+@project_option
+def what_if_command(  # noqa: PLR0913  one argument for each option
+    goal: str,
+    *,
+    add: tuple[str, ...],
+    remove: tuple[str, ...],
+    settings: dict[str, str],
+    rules: tuple[str, ...],
+    query: bool,
+    certificate: str | None,
+    depth: int | None,
+    quiet: bool,
+    form: str,
+    project: str | None,
+) -> int:
+    """Answer GOAL as if facts, values or rules were others.
+
+    The supposed world is written nowhere. Each supposition that the answer needs is an assumption,
+    of its certificate too, so it can never be taken for the answer of the real world. Printed are
+    both verdicts, the conclusions of the goal's rules that differ (rows that appear, vanish or have
+    another value; of a goal with variables all rows that differ), and the supposed proof.
+
+    A rule of --rules takes the place of the one with its `@[id]`, or is added; a file with the name
+    of one of the project's rule files takes that file's place.
+
+    Examples:
+      constat what-if "is_vip(C004)" --remove "blocked(C004)"       # exits with 3
+      constat what-if "is_vip(C002)" --set vip_threshold=50000      # exits with 3
+      constat what-if "is_vip(?c)" --set vip_threshold=140000 --quiet
+      constat what-if "is_vip(C002)" --add "customer_tier(C002, gold)" --format json  # exits with 3
+
+    Exit codes: those of the supposed answer: 0 proved without a supposition, 3 proved under
+    assumptions, 4 unresolved, 5 disproved without one, 6 disproved under them, 2 bad usage.
+    """
+    typed = Suppositions(add, remove, tuple(settings.items())).places()
+    with Session(project) as session, asked(session, goal=goal, typed=typed):
+        with watching() as observe:
+            supposed: Any = {"add": add, "remove": remove, "settings": settings, "rules": rules}
+            found = session.what_if(goal, **supposed, query=query, observe=observe)
+        try:
+            if certificate is not None:
+                write_file(certificate, found.certificate)
+        finally:
+            if form == "json":
+                write_json({**_what_json(found), "models": session.model_usage})
+            else:
+                print_both(found, depth=depth, quiet=quiet)
+        if certificate is not None:
+            note(f"certificate of the supposed answer written to {certificate}")
+    return found.exit_code
+
+
+def print_both(found: WhatIf, *, depth: int | None, quiet: bool) -> None:
+    """Print both verdicts, what differs, and the supposed proof."""
+    told = conflict_text(found.after.conflicts)
+    write_heading(f"WHAT IF: {found.verdict.label}: {found.goal}{told}", YELLOW)
+    tell_snapshot(found.after.snapshot)
+    write(f"as it is: {found.before.verdict.label}")
+    for text in found.supposed:
+        write(f"  {text}")
+    for text in found.without_effect:
+        note(f"without effect here: {text}")
+    _print_changes(found)
+    if not quiet:
+        write("")
+        print_proof(found.after, depth=depth)
+
+
+def _print_changes(found: WhatIf) -> None:
+    if not found.changes:
+        write("no conclusion differs")
+    else:
+        write("conclusions that differ:")
+    for change in found.changes:
+        write(f"  {_shown(change)}")
+    if found.uncompared:
+        write(f"  and {counted(found.uncompared, 'row')} that could not be compared")
+
+
+def _shown(change: Change) -> str:
+    if change.kind == "changed":
+        return f"changed: {change.before} became {change.after}"
+    if change.kind == "became unknown":
+        return f"became unknown: {change.predicate} {change.before}".rstrip()
+    return f"{change.kind}: {change.after or change.before}"
+
+
+def _what_json(found: WhatIf) -> dict[str, object]:
+    before, after = found.before, found.after
+    return {
+        "hypothetical": True,
+        "goal": found.goal,
+        "supposed": list(found.supposed),
+        "without_effect": list(found.without_effect),
+        "verdict": after.verdict.value,
+        "exit_code": after.exit_code,
+        "confidence": f"{after.confidence:f}",
+        "confidence_is_exact": after.exact,
+        "created": after.created,
+        "snapshot": after.snapshot,
+        "assumptions": [assumption_json(one) for one in after.assumptions],
+        "missing": list(after.missing),
+        "conflicts": list(after.conflicts),
+        "before": {
+            "verdict": before.verdict.value,
+            "exit_code": before.exit_code,
+            "confidence": f"{before.confidence:f}",
+        },
+        "changes": [
+            {
+                "kind": one.kind,
+                "predicate": one.predicate,
+                "before": one.before or None,
+                "after": one.after or None,
+            }
+            for one in found.changes
+        ],
+        "uncompared": found.uncompared,
+        "proof": json.loads(tree_to_json(after.tree)),
+    }
+
+
+_DECLARE: Final = """\
+nothing that the goal rests on may be supposed; a predicate is made so by its declaration
+  @[abducible(cost = 2)] @[removable(cost = 1)] .decl ...
+or for once by --abducible NAME=COST and --removable NAME=COST"""
+
+
+def _costs(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
+    """Read `NAME` or `NAME=COST`."""
+    pairs = (one.partition("=") for one in given)
+    return {name.strip(): cost.strip() if equals else "1" for name, equals, cost in pairs}
+
+
+@click.command(name="missing", cls=PlainCommand)
+@click.argument("goal")
+@click.option(
+    "--top-k",
+    metavar="N",
+    type=click.IntRange(1, 100),
+    default=3,
+    show_default=True,
+    help="Look for N sets, the cheapest first.",
+)
+@click.option(
+    "--abducible",
+    metavar="NAME[=COST]",
+    multiple=True,
+    callback=_costs,
+    help="Facts of this predicate may be supposed; may be repeated.",
+)
+@click.option(
+    "--removable",
+    metavar="NAME[=COST]",
+    multiple=True,
+    callback=_costs,
+    help="Facts of this predicate may be taken away; may be repeated.",
+)
+@click.option(
+    "--budget",
+    metavar="SECONDS",
+    type=click.FloatRange(min=0, min_open=True),
+    default=10.0,
+    show_default=True,
+    help="How long sets are looked for.",
+)
+@format_option
+@project_option
+def missing_command(  # noqa: PLR0913  one argument for each option
+    goal: str,
+    *,
+    top_k: int,
+    abducible: dict[str, str],
+    removable: dict[str, str],
+    budget: float,
+    form: str,
+    project: str | None,
+) -> int:
+    """Find the cheapest sets of facts that would prove GOAL.
+
+    Only facts that may be supposed or taken away are looked at: those of predicates declared
+    `@[abducible(cost = 2)]` or `@[removable(cost = 1)]`, and those named here; a predicate that
+    rules derive stands for the facts below it, negated ones turned round. Where a value is not
+    forced there is a variable with its conditions, such as `?amount > 1,000`. Each set has been
+    tried as `constat what-if` tries it, and no part of it is enough.
+
+    Examples:
+      constat missing "is_vip(C004)" --removable blocked
+      constat missing "is_vip(C002)" --abducible placed_order --abducible customer_tier=2
+      constat missing "is_vip(C002)" --abducible placed_order --format json
+      constat missing "is_vip(C002)"        # exits with 5
+
+    Exit codes: 0 a set was found or the goal holds, 5 there is none,
+    4 none was found, but not everything was looked at, 2 bad usage.
+    """
+    with Session(project) as session, asked(session, goal=goal):
+        with watching() as observe:
+            found = session.missing_facts(
+                goal,
+                top=top_k,
+                abducible=abducible,
+                removable=removable,
+                seconds=budget,
+                observe=observe,
+            )
+        if form == "json":
+            write_json({**_missing_json(found), "models": session.model_usage})
+        else:
+            print_missing(found)
+    return found.exit_code
+
+
+def print_missing(found: MissingFacts) -> None:
+    """Print the sets of facts that were found."""
+    print_verdict(found.result)
+    if found.holds:
+        write("nothing is missing")
+        return
+    if not found.abducible:
+        write(_DECLARE)
+        write(f"it rests on: {', '.join(found.candidates)}")
+    for place, one in enumerate(found.sets, start=1):
+        _print_set(found, place, one)
+    if found.abducible and not found.sets:
+        none = "none: no set of such facts proves it, and every one was looked at"
+        write(none if found.exhausted else "no set was found, and not everything was looked at")
+    _print_bounds(found)
+
+
+def _print_set(found: MissingFacts, place: int, one: MissingSet) -> None:
+    write(f"{place}. cost {one.cost:f}: then {one.verdict.label}")
+    for fact in one.add:
+        conditions = f" with {' and '.join(fact.conditions)}" if fact.conditions else ""
+        write(f"  add {fact.fact}{conditions}")
+    for text in one.remove:
+        write(f"  remove {text}")
+    words = [*(f"--add {shlex.quote(fact.tried)}" for fact in one.add)]
+    words += [f"--remove {shlex.quote(text)}" for text in one.remove]
+    write(f"  tried: constat what-if {shlex.quote(found.goal)} {' '.join(words)}")
+
+
+def _print_bounds(found: MissingFacts) -> None:
+    if found.bound is not None:
+        others = f"there may be others, at a cost of {found.bound:f} and more"
+        write(f"{others}; the search stopped {found.stopped}")
+    if found.dropped:
+        tried = f"{counted(found.dropped, 'set')} did not prove it when tried"
+        write(f"{tried}, with one choice of values each")
+    for reason in found.unsolved:
+        write(f"not looked for: {reason}")
+
+
+def _missing_json(found: MissingFacts) -> dict[str, object]:
+    return {
+        "goal": found.goal,
+        "verdict": found.result.verdict.value,
+        "exit_code": found.exit_code,
+        "holds": found.holds,
+        "sets": [_set_json(one) for one in found.sets],
+        "others_from_cost": None if found.bound is None else f"{found.bound:f}",
+        "exhausted": found.exhausted,
+        "stopped": found.stopped,
+        "dropped": found.dropped,
+        "not_looked_for": list(found.unsolved),
+        "abducible": {name: f"{cost:f}" for name, cost in found.abducible.added.items()},
+        "removable": {name: f"{cost:f}" for name, cost in found.abducible.removed.items()},
+        "rests_on": list(found.candidates),
+        "missing": list(found.result.missing),
+    }
+
+
+def _set_json(one: MissingSet) -> dict[str, object]:
+    return {
+        "cost": f"{one.cost:f}",
+        "verdict": one.verdict.value,
+        "add": [
+            {"fact": fact.fact, "conditions": list(fact.conditions), "tried": fact.tried}
+            for fact in one.add
+        ],
+        "remove": list(one.remove),
+    }

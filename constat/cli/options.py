@@ -1,0 +1,187 @@
+"""Options that several commands share, and how the mistakes of a project are shown."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import wraps
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from constat.cli.output import counted, note, show_error
+from constat.diagnostics import ConstatError, render
+from constat.logic.locales import LOCALES
+from constat.session.options import LogAs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from constat.session import Result, Session
+
+# `constat.yaml` is never quoted, because it may hold a password.
+
+project_option = click.option(
+    "--project", metavar="DIR", help="The project; by default the one that this folder is in."
+)
+
+
+@contextmanager
+def asked(
+    session: Session, *, goal: str = "", fact: str = "", typed: Mapping[str, str] | None = None
+) -> Iterator[None]:
+    """Show the mistakes found while a session answers, then leave with their exit code.
+
+    `typed` are further texts of the command line, by the names that diagnostics use.
+    """
+    try:
+        yield
+    except ConstatError as problem:
+        # The root's object tells whether JSON was asked for; see `entry`.
+        as_json = bool(click.get_current_context().find_root().obj)
+        texts = {**session.texts, "<goal>": goal, "<fact>": fact, **(typed or {})}
+        show_error(problem, texts, as_json=as_json, models=session.model_usage)
+        if not as_json:
+            # What was asked in vain was paid for as well.
+            _note_models(session)
+        raise click.exceptions.Exit(problem.exit_code) from None
+    _note_models(session)
+
+
+def _note_models(session: Session) -> None:
+    """Say what models have used, whose replies were replayed, and what went wrong besides."""
+    for line in session.model_notes:
+        note(line)
+    if session.warnings:
+        note(render(session.warnings, {}, colour=False).rstrip("\n"))
+
+
+def note_warned(session: Session) -> None:
+    """Say once that the rules have warnings, and how they are read."""
+    found = session.rule_warnings
+    if found:
+        files = " ".join(shlex.quote(os.path.relpath(one)) for one in session.project.rules)
+        note(f"{counted(len(found), 'warning')} in the rules: `constat rules check {files}`")
+
+
+locale_option = click.option(
+    "--locale",
+    metavar="LOCALE",
+    type=click.Choice([one.name for one in LOCALES]),
+    help="How sentences write numbers and days, and in which language: de_DE, en_GB, ...",
+)
+
+
+_OPTIONS = (
+    click.option("--log", is_flag=True, help="Write the decision down in the project's log."),
+    click.option("--by", metavar="NAME", help="With the log: who decides; by default you."),
+    click.option("--retention", metavar="CLASS", help="With the log: how long it is kept."),
+    click.option(
+        "--supersedes",
+        metavar="ENTRY",
+        help="With the log: the earlier decision that this one takes the place of.",
+    ),
+)
+
+
+def log_options(command: Callable[..., int]) -> Callable[..., int]:
+    """Add the options; the command gets `log`, a `LogAs` or `None`."""
+
+    @wraps(command)
+    def packed(
+        *arguments: object,
+        log: bool,
+        by: str | None,
+        retention: str | None,
+        supersedes: str | None,
+        **options: Any,  # noqa: ANN401  whatever the command takes
+    ) -> int:
+        given = log or any(one is not None for one in (by, retention, supersedes))
+        wish = LogAs(by, retention, supersedes, asked=log) if given else None
+        return command(*arguments, log=wish, **options)
+
+    for option in reversed(_OPTIONS):
+        packed = option(packed)
+    return packed
+
+
+# Without an option the rules of the project count, unapproved ones as assumptions.
+
+
+@dataclass(frozen=True, slots=True)
+class RulesThatCount:
+    """Drafts that join, or only what is approved."""
+
+    drafts: tuple[str, ...] = ()
+    approved_only: bool = False
+
+
+_DRAFT_OPTIONS = (
+    click.option(
+        "--draft",
+        "drafts",
+        metavar="ID",
+        multiple=True,
+        help="Let a draft of the quarantine join; may be given twice.",
+    ),
+    click.option(
+        "--require-approved", is_flag=True, help="Let no rule count that nobody has approved."
+    ),
+)
+
+
+def draft_options(command: Callable[..., int]) -> Callable[..., int]:
+    """Add the options; the command gets `counting`, a `RulesThatCount`."""
+
+    @wraps(command)
+    def packed(
+        *arguments: object,
+        drafts: tuple[str, ...],
+        require_approved: bool,
+        **options: Any,  # noqa: ANN401  whatever the command takes
+    ) -> int:
+        if drafts and require_approved:
+            message = "--draft lets in what nobody approved; leave --require-approved out"
+            raise click.UsageError(message)
+        counting = RulesThatCount(drafts, require_approved)
+        return command(*arguments, counting=counting, **options)
+
+    for option in reversed(_DRAFT_OPTIONS):
+        packed = option(packed)
+    return packed
+
+
+@contextmanager
+def answering(own: Session, counting: RulesThatCount, goal: str) -> Iterator[Session]:
+    """Give the session that answers, and show mistakes; what is said of drafts goes to stderr."""
+    with own, asked(own, goal=goal):
+        if not (counting.approved_only or counting.drafts):
+            yield own
+            return
+        other = own.approved_only() if counting.approved_only else own.with_drafts(counting.drafts)
+        with other, asked(other, goal=goal):
+            _note_joined(other)
+            yield other
+
+
+def _note_joined(session: Session) -> None:
+    joined = session.joined
+    if joined is None:
+        return
+    for name in joined.amended:
+        note(f"a draft adds rules for {name}, which has rules or rows already")
+    for name in joined.dropped:
+        note(f"a draft takes the place of rule {name}")
+    for line in joined.notes:
+        note(line)
+
+
+def note_unapproved(result: Result) -> None:
+    """Say which rules would decide a goal if somebody approved them."""
+    for rule in result.unapproved:
+        note(
+            f"rule {rule} would decide this, and nobody has approved it: "
+            f"`constat rules review {rule}`"
+        )

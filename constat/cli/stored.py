@@ -1,0 +1,313 @@
+"""`constat cache`, `recorded` and `materialize`: answers cached, recorded and materialized."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from constat.cli.groups import PlainCommand, PlainGroup, format_option
+from constat.cli.options import asked, project_option
+from constat.cli.output import counted, write, write_json
+from constat.cli.progress import watching
+from constat.cli.results import NOT_ONE, not_one_text
+from constat.diagnostics import ConstatError, Diagnostic
+from constat.session import Session
+from constat.store.answers import MOST_BYTES
+from constat.tiers import age_in_words, parse_age
+
+if TYPE_CHECKING:
+    from constat.session.recording import RecordedAnswer
+    from constat.session.stored_answers import KeptAnswer, KeptOfPredicate, Materialized
+
+# Nothing here touches what people have stated, which is in another file.
+
+
+@click.group(name="cache", cls=PlainGroup)
+def cache_command() -> None:
+    """Look at the answers of sources that are kept, or clear them.
+
+    Answers are kept only where an .input has a max_age, such as max_age="10m". What people
+    have stated is not among them.
+    """
+
+
+@cache_command.command()
+@click.argument("predicate", required=False)
+@format_option
+@project_option
+def show(predicate: str | None, *, form: str, project: str | None) -> None:
+    """List the kept answers, of PREDICATE or all.
+
+    Examples:
+      constat cache show
+      constat cache show customer_tier --format json
+
+    Exit codes: 0 shown, 2 bad usage or configuration.
+    """
+    with Session(project) as session, asked(session):
+        found = session.cache.list(predicate)
+    if form == "json":
+        write_json({"answers": [_answer_json(one) for one in found]})
+        return
+    for one in found:
+        write(_answer_text(one))
+    if not found:
+        write("nothing is kept")
+
+
+@cache_command.command()
+@format_option
+@project_option
+def stats(*, form: str, project: str | None) -> None:
+    """Print how much is kept, and how often it served.
+
+    Examples:
+      constat cache stats
+      constat cache stats --format json
+
+    Exit codes: 0 printed, 2 bad usage or configuration.
+    """
+    with Session(project) as session, asked(session):
+        found = session.cache.statistics()
+    if form == "json":
+        totals: dict[str, object] = {**_totals(found), "most_bytes": MOST_BYTES}
+        write_json({**totals, "predicates": [_figures_json(one) for one in found]})
+        return
+    total = _totals(found)
+    write(
+        f"{counted(total['entries'], 'answer')}, {total['bytes']:,} of {MOST_BYTES:,} bytes, "
+        f"{counted(total['hits'], 'key')} served, {counted(total['misses'], 'key')} asked"
+    )
+    for one in found:
+        write(
+            f"  {one.predicate}: {counted(one.entries, 'answer')}, {counted(one.rows, 'row')}, "
+            f"{one.size:,} bytes, {one.hits:,} served, {one.misses:,} asked"
+        )
+
+
+@cache_command.command()
+@click.argument("predicate", required=False)
+@click.option("--older-than", metavar="AGE", help="Only what is older: 90, 10m, 24h or 7d.")
+@click.option("--expired", is_flag=True, help="Only what is older than its max_age.")
+@format_option
+@project_option
+def clear(
+    predicate: str | None,
+    *,
+    older_than: str | None,
+    expired: bool,
+    form: str,
+    project: str | None,
+) -> None:
+    """Remove kept answers, of PREDICATE or all. Stated facts stay.
+
+    Without arguments a damaged file of kept answers is removed as well.
+
+    Examples:
+      constat cache clear --older-than 1h --format json
+      constat cache clear customer_tier
+      constat cache clear
+
+    Exit codes: 0 cleared, 2 bad usage or configuration.
+    """
+    seconds = None if older_than is None else _seconds(older_than)
+    with Session(project) as session, asked(session):
+        cleared = session.cache.clear(predicate, older_than=seconds, expired=expired)
+    if form == "json":
+        write_json({"cleared": cleared.answers, "file_removed": cleared.file})
+    elif cleared.file:
+        write("the damaged file of kept answers was removed")
+    else:
+        write(f"cleared: {counted(cleared.answers, 'answer')}")
+
+
+def _seconds(written: str) -> int:
+    try:
+        return parse_age(written)
+    except ValueError as problem:
+        raise click.BadParameter(f"it {problem}", param_hint="--older-than") from None
+
+
+def _answer_text(one: KeptAnswer) -> str:
+    bound = f"by {', '.join(one.bound)}" if one.bound else "everything"
+    text = (
+        f"{one.predicate} {bound}: {counted(one.keys, 'key')}, {counted(one.rows, 'row')} "
+        f"of {one.source}, {age_in_words(one.age)} old, served {counted(one.served, 'time')}"
+    )
+    if not one.current:
+        return f"{text}, no longer served: the declaration or the configuration has changed"
+    left = f"expires in {age_in_words(one.expires_in)}" if one.expires_in else "expired"
+    return f"{text}, {left}"
+
+
+def _answer_json(one: KeptAnswer) -> dict[str, object]:
+    return {
+        "predicate": one.predicate,
+        "bound": list(one.bound),
+        "keys": one.keys,
+        "rows": one.rows,
+        "source": one.source,
+        "fetched_at": one.fetched_at,
+        "age_seconds": one.age,
+        "expires_in_seconds": one.expires_in,
+        "served": one.served,
+        "bytes": one.size,
+        "current": one.current,
+    }
+
+
+def _totals(found: tuple[KeptOfPredicate, ...]) -> dict[str, int]:
+    return {
+        "entries": sum(one.entries for one in found),
+        "bytes": sum(one.size for one in found),
+        "hits": sum(one.hits for one in found),
+        "misses": sum(one.misses for one in found),
+    }
+
+
+def _figures_json(one: KeptOfPredicate) -> dict[str, object]:
+    return {
+        "predicate": one.predicate,
+        "entries": one.entries,
+        "rows": one.rows,
+        "bytes": one.size,
+        "hits": one.hits,
+        "misses": one.misses,
+    }
+
+
+@click.command(name="recorded", cls=PlainCommand)
+@click.argument("predicate", required=False)
+@click.option("--forget-before", metavar="TIME", help="Remove what was recorded before a time.")
+@format_option
+@project_option
+def recorded_command(
+    predicate: str | None, *, forget_before: str | None, form: str, project: str | None
+) -> None:
+    """List what sources said and when, as far as it was recorded, of PREDICATE or all.
+
+    `constat prove GOAL --as-of TIME` answers from it. Answers are recorded by `constat prove
+    --keep` (up to 100,000 rows each), and always for the sources that `record:` in constat.yaml or
+    record="true" of an .input names. What people state has a history of its own:
+    `constat facts list --history`.
+
+    Examples:
+      constat recorded
+      constat recorded customer_tier --format json
+      constat recorded --forget-before 2026-01-01
+
+    Exit codes: 0 listed or removed, 2 bad usage or configuration.
+    """
+    with Session(project) as session, asked(session):
+        if forget_before is not None:
+            count = session.recorded.forget(forget_before, predicate)
+            told = {"forgotten": count, "answers": []}
+            write_json(told) if form == "json" else write(f"{counted(count, 'answer')} removed")
+            return
+        found = session.recorded.list(predicate)
+    if form == "json":
+        write_json({"forgotten": 0, "answers": [_as_json(one) for one in found]})
+        return
+    for one in found:
+        bound = ", ".join(one.bound) or "everything"
+        write(
+            f"{one.recorded_at}  {one.predicate} by {bound}: {counted(one.keys, 'key')}, "
+            f"{counted(one.rows, 'row')}" + (f", from {one.source}" if one.source else "")
+        )
+    if not found:
+        write("nothing is recorded")
+
+
+def _as_json(one: RecordedAnswer) -> dict[str, object]:
+    return {
+        "predicate": one.predicate,
+        "bound": list(one.bound),
+        "keys": one.keys,
+        "rows": one.rows,
+        "source": one.source,
+        "recorded_at": one.recorded_at,
+        "bytes": one.size,
+    }
+
+
+# What is kept is used only where `constat query --materialized` asks for it, and never once
+# anything it rests on has changed.
+
+
+@click.command(name="materialize", cls=PlainCommand)
+@click.argument("goal", required=False)
+@click.option("--list", "listing", is_flag=True, help="List what is kept.")
+@click.option("--drop", "dropping", is_flag=True, help="Forget the result of GOAL.")
+@format_option
+@project_option
+def materialize_command(
+    goal: str | None, *, listing: bool, dropping: bool, form: str, project: str | None
+) -> int:
+    """Compute all answers of GOAL, a query or a predicate, and keep them with an index.
+
+    `constat query "is_vip(C001)" --materialized` then finds rows by key without asking a source; it
+    refuses once rules, configuration, stated facts or a source have changed. A proof never uses
+    what is kept, which is computed in bulk and not checked. Only answers that are settled for
+    certain are kept.
+
+    Examples:
+      constat materialize "is_vip(?c)"
+      constat materialize customer_revenue --format json
+      constat materialize --list
+      constat materialize "is_vip(?c)" --drop
+
+    Exit codes: 0 done, 2 bad usage, configuration or rules; also answers that are not settled,
+    and sources that cannot tell when they change.
+    """
+    _require_sense(goal, listing=listing, dropping=dropping)
+    with Session(project, cache=False) as session, asked(session, goal=goal or ""):
+        if goal is None:
+            found = session.materialized.list()
+            told: dict[str, object] = {"action": "list", "results": [_json(one) for one in found]}
+            lines = [_line(one) for one in found] or ["nothing is kept"]
+        elif dropping:
+            gone = session.materialized.drop(goal)
+            told = {"action": "drop", "dropped": gone, "results": []}
+            lines = ["dropped" if gone else "nothing was kept for it"]
+        else:
+            with watching() as observe:
+                one = session.materialized.keep(goal, observe=observe)
+            told = {"action": "keep", "results": [_json(one)]}
+            lines = [f"kept: {_line(one)}"]
+            lines += [not_one_text()] * (one.snapshot == NOT_ONE)
+    if form == "json":
+        write_json({**told, "models": session.model_usage})
+    else:
+        write("\n".join(lines))
+    return 0
+
+
+def _require_sense(goal: str | None, *, listing: bool, dropping: bool) -> None:
+    if listing and (dropping or goal is not None):
+        message, hint = "`--list` lists everything that is kept", "leave the rest out"
+    elif goal is None and not listing:
+        message, hint = "a goal is missing", 'write `constat materialize "is_vip(?c)"`'
+    else:
+        return
+    raise ConstatError([Diagnostic("C0432", message, help=hint)])
+
+
+def _line(one: Materialized) -> str:
+    result = one.result
+    state = f"out of date: {one.stale}" if one.stale else "current"
+    rows = counted(result.rows, "row")
+    return f"{result.query}: {rows} computed, not checked, {result.created}, {state}"
+
+
+def _json(one: Materialized) -> dict[str, object]:
+    result = one.result
+    return {
+        "query": result.query,
+        "columns": [{"name": name, "kind": kind.value} for name, kind in result.columns],
+        "rows": result.rows,
+        "created": result.created,
+        "current": not one.stale,
+        "reason": one.stale,
+        "snapshot": one.snapshot,
+    }

@@ -1,0 +1,435 @@
+"""The goal-directed engine: lazy, three-valued, semi-naive; why a row holds is found on demand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+from operator import itemgetter
+from typing import Final, cast
+
+from constat.analysis import AnalysedProgram
+from constat.engine.batch import Batch, Binding, reads_hole, value_of
+from constat.engine.component import heads, start
+from constat.engine.evaluation import Evaluation, strength_of
+from constat.engine.relation import told_apart, tuple_getter
+from constat.engine.state import FAR, Earlier, State
+from constat.engine.steps import Steps, inside
+from constat.evaluation import (
+    ACCEPTED,
+    CERTAIN,
+    Call,
+    DemandEntry,
+    Derivation,
+    Externals,
+    FactDerivation,
+    Failure,
+    LimitReachedError,
+    Limits,
+    Observer,
+    RelationPredicate,
+    RuleDerivation,
+    ignore_event,
+)
+from constat.logic import (
+    OPEN,
+    Aggregate,
+    Atom,
+    EvaluationError,
+    Kind,
+    Literal,
+    OpenRow,
+    Positive,
+    Row,
+    Rule,
+    Value,
+    add_exactly,
+    is_beyond,
+    local_names,
+)
+from constat.plan import (
+    Beyond,
+    Expression,
+    Fold,
+    Plan,
+    RulePlan,
+    compile_rule,
+    expression_of,
+    plan_program,
+    predicate_costs,
+    rules_by_head,
+)
+
+# Each premise of an assignment has a smaller stamp than the row, so that following premises ends;
+# where older rows do not reach the bound, this instance is not what made the row.
+
+Number = int | Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """The listed assignments of a threshold, and their total."""
+
+    assignments: tuple[Mapping[str, Value], ...]
+    total: Number
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Lists what carries the thresholds of one rule, over relations that nobody adds to."""
+
+    state: State
+    steps: Steps
+    rule: Rule
+    plan: RulePlan
+
+    def of(self, binding: Binding, least: int, stamp: int) -> dict[int, Listed] | None:
+        """Give the listed assignments by place in the body; `None` where a bound is not reached."""
+        found: dict[int, Listed] = {}
+        for place, step, threshold in self._thresholds():
+            listed = self._listed(place, step, threshold, binding, (least, stamp))
+            if listed is None:
+                return None
+            found[place] = listed
+        return found
+
+    def _thresholds(self) -> Iterator[tuple[int, Fold, Beyond]]:
+        """The steps of thresholds, each with its place: both stand in the order of the plan."""
+        folds = (step for step in self.plan.steps if isinstance(step, Fold))
+        places = (one for one in self.plan.order if isinstance(self.rule.body[one], Aggregate))
+        for place, step in zip(places, folds, strict=True):
+            if step.threshold is not None:
+                yield place, step, step.threshold
+
+    def _listed(
+        self, place: int, step: Fold, threshold: Beyond, binding: Binding, wanted: tuple[int, int]
+    ) -> Listed | None:
+        bound = _number(threshold.bound, binding)
+        if bound is None:
+            return None
+        literal = cast("Aggregate", self.rule.body[place])
+        local = frozenset(local_names(self.rule, literal))
+        total: Number = 0
+        assignments: list[Mapping[str, Value]] = []
+        for value, names in self._candidates(step, literal, binding, wanted):
+            if is_beyond(total, threshold.operator, bound):
+                break
+            total = add_exactly(total, value)
+            assignments.append({name: one for name, one in names.items() if name in local})
+        reached = is_beyond(total, threshold.operator, bound)
+        return Listed(tuple(assignments), total) if reached else None
+
+    def _candidates(
+        self, step: Fold, literal: Aggregate, binding: Binding, wanted: tuple[int, int]
+    ) -> list[tuple[Number, dict[str, Value]]]:
+        """The assignments whose premises are old enough, the greatest summand first."""
+        distinct = tuple_getter(step.distinct)
+        found: dict[Binding, Number] = {}
+        over = self.state.clock.over
+        for one in over(self._inner(step, binding, wanted[0])):
+            value = 1 if step.target is None else _number(step.target, one)
+            if value is not None:
+                found[distinct(one)] = value
+        named = [
+            (one, cast("dict[str, Value]", dict(zip(step.names, one, strict=True))))
+            for one in over(found)
+        ]
+        old = {one: names for one, names in over(named) if self._older(literal, names, *wanted)}
+        if self.state.nulls:
+            old = {one: old[one] for one in told_apart({one: found[one] for one in old})}
+        pairs = [(-found[one], str(names), names) for one, names in over(old.items())]
+        return [(-value, names) for value, _, names in sorted(pairs, key=itemgetter(0, 1))]
+
+    def _inner(self, step: Fold, binding: Binding, least: int) -> list[Binding]:
+        start = Batch([tuple_getter(step.group)(binding) + step.constants])
+        runner = self.steps.run(step.steps, start, inside(self.plan), inner=True)
+        try:
+            request = next(runner)
+        except StopIteration as finished:
+            batch: Batch = finished.value
+        else:
+            raise AssertionError(f"a closed evaluation asked for {request.predicate}")
+        weak = [one for one, strength in batch.weak if least == ACCEPTED and strength >= ACCEPTED]
+        return [one for one in (*batch.sure, *weak) if OPEN not in one]
+
+    def _older(
+        self, literal: Aggregate, names: Mapping[str, Value], least: int, stamp: int
+    ) -> bool:
+        for inner in literal.body:
+            if isinstance(inner, Positive):
+                row = self._row(inner.atom, names)
+                reached = self.state.relation(inner.atom.predicate).stamp(row, least)
+                if reached is None or reached >= stamp:
+                    return False
+        return True
+
+    def _row(self, atom: Atom, names: Mapping[str, Value]) -> tuple[Value, ...]:
+        kinds: Mapping[str, Kind] = self.state.program.variable_kinds[self.plan.rule]
+        slots = {name: place for place, name in enumerate(names)}
+        values = tuple(names.values())
+        return tuple(
+            value_of(expression_of(term, slots, kinds), self.state.texts)(values)
+            for term in atom.terms
+        )
+
+
+def _number(expression: Expression, binding: Binding) -> Number | None:
+    """Compute a bound or a summand; one that errs or is null is unknown: it carries nothing."""
+    if reads_hole(expression, binding):
+        return None
+    try:
+        return cast("Number", value_of(expression)(binding))
+    except EvaluationError:
+        return None
+
+
+# A derived row has a stamp; some rule instance made it from rows with smaller stamps. That
+# instance is found again by running the predicate's rules with the whole head bound over the
+# relations as they are, and taking the first instance whose premises are all older. Following
+# premises therefore ends. Negation and aggregates are decided over what was asked during
+# evaluation; what was not asked counts as open, so that no derivation rests on a question that
+# nobody put.
+
+_LAST = 1_000_000
+
+
+class Witnesses:
+    """Finds derivations in a finished evaluation."""
+
+    def __init__(self, evaluation: Evaluation) -> None:
+        self._evaluation = evaluation
+        self._state = evaluation.state
+        self._steps = Steps(evaluation.state, closed=True)
+        program = evaluation.program
+        self._heads = program.remembered("heads", lambda: rules_by_head(program))
+        self._plans: dict[int, RulePlan] = {}
+        self._costs = predicate_costs(evaluation.program, {})
+        # With the head bound, what is not recursive is most selective; recursive literals then
+        # only confirm. The other way round a proof of n steps would look at n rows in each.
+        for component in evaluation.program.components:
+            if component.recursive:
+                self._costs.update(dict.fromkeys(component.predicates, _LAST))
+
+    def derivation(self, predicate: str, row: Row, least: int) -> Derivation:
+        """One well-founded derivation; raises `KeyError` when the row is not that strong."""
+        stamp = self._state.relation(predicate).stamp(row, least)
+        if stamp is None:
+            raise KeyError((predicate, row))
+        fact = self._fact(predicate, row, least)
+        if fact is not None and fact.assumption is None:
+            return fact
+        stated = self._state.stated.get(predicate, {}).get(row)
+        if stated is not None:
+            return RuleDerivation(predicate, row, stated, {}, ())
+        for number in self._heads.get(predicate, ()):
+            rule = self._evaluation.program.rules[number]
+            if rule.assumed and least == CERTAIN:
+                continue
+            for derivation in self._firings(number, rule, row, least, stamp):
+                return derivation
+        if fact is not None:
+            return fact
+        raise KeyError((predicate, row))
+
+    def _fact(self, predicate: str, row: Row, least: int) -> FactDerivation | None:
+        portion = self._state.facts.get(predicate, {}).get(row)
+        if portion is None or (portion.assumption is not None and least == CERTAIN):
+            return None
+        return FactDerivation(predicate, row, portion.evidence, portion.assumption)
+
+    def _firings(
+        self, number: int, rule: Rule, row: Row, least: int, stamp: int
+    ) -> Iterator[RuleDerivation]:
+        plan = self._plan(number, rule)
+        for binding in self._bindings(plan, row, least):
+            premises = tuple(self._premise(literal, plan, binding) for literal in rule.body)
+            if not self._older(rule, premises, least, stamp):
+                continue
+            carried = Listing(self._state, self._steps, rule, plan).of(binding, least, stamp)
+            if carried is not None:
+                values = {name: binding[place] for name, place in plan.variables.items()}
+                values |= {_result(rule, place): one.total for place, one in carried.items()}
+                listed = {place: one.assignments for place, one in carried.items()}
+                yield RuleDerivation(rule.head.predicate, row, number, values, premises, listed)  # type: ignore[arg-type]  # no placeholder
+
+    def _premise(self, literal: Literal, plan: RulePlan, binding: Binding) -> Row | None:
+        if not isinstance(literal, Positive):
+            return None
+        kinds = self._evaluation.program.variable_kinds[plan.rule]
+        terms = literal.atom.terms
+        return tuple(
+            value_of(expression_of(term, plan.variables, kinds), self._state.texts)(binding)
+            for term in terms
+        )
+
+    def _plan(self, number: int, rule: Rule) -> RulePlan:
+        plan = self._plans.get(number)
+        if plan is None:
+            columns = tuple(range(len(rule.head.terms)))
+            kinds = self._evaluation.program.variable_kinds[number]
+            # An aggregate has to ask what it asked during evaluation: its own order stays.
+            asked = self._evaluation.plan.costs
+            plan = compile_rule(
+                number, rule, columns, kinds, self._costs, keep_all=True, inside=asked
+            )
+            self._plans[number] = plan
+        return plan
+
+    def _bindings(self, plan: RulePlan, row: Row, least: int) -> list[Binding]:
+        runner = self._steps.run(plan.steps, start(plan, [row]), plan)
+        try:
+            request = next(runner)
+        except StopIteration as finished:
+            batch = finished.value
+        else:
+            raise AssertionError(f"a closed evaluation asked for {request.predicate}")
+        found: list[Binding] = [one for one in batch.sure if OPEN not in one]
+        if least == ACCEPTED:
+            found += [
+                one for one, strength in batch.weak if strength >= ACCEPTED and OPEN not in one
+            ]
+        return [one for one in found if self._makes(plan, one, row)]
+
+    def _makes(self, plan: RulePlan, binding: Binding, row: Row) -> bool:
+        """A head with functions does not pin its variables: the instance may make another row."""
+        sure, weak = heads(plan, Batch([binding]), self._state)
+        return row in sure or any(row == other for other, _ in weak)
+
+    def _older(self, rule: Rule, premises: tuple[Row | None, ...], least: int, stamp: int) -> bool:
+        for literal, premise in zip(rule.body, premises, strict=True):
+            if premise is None or not isinstance(literal, Positive):
+                continue
+            reached = self._state.relation(literal.atom.predicate).stamp(premise, least)
+            if reached is None or reached >= stamp:
+                return False
+        return True
+
+
+def _result(rule: Rule, place: int) -> str:
+    return cast("Aggregate", rule.body[place]).result.name
+
+
+class LazyOutcome:
+    """What one evaluation found; derivations are looked for when they are asked for."""
+
+    def __init__(self, evaluation: Evaluation) -> None:
+        self._evaluation = evaluation
+        self._state = evaluation.state
+
+    @property
+    def program(self) -> AnalysedProgram:
+        """The program that was evaluated."""
+        return self._evaluation.program
+
+    @property
+    def goal(self) -> Atom:
+        """The goal that was evaluated."""
+        return self._evaluation.goal
+
+    @property
+    def calls(self) -> tuple[Call, ...]:
+        """All demands made outside, in order."""
+        return tuple(self._state.calls)
+
+    @property
+    def failures(self) -> tuple[Failure, ...]:
+        """Rule instances that erred."""
+        return tuple(self._state.failures)
+
+    @property
+    def stopped(self) -> str:
+        """Why evaluation stopped before the end: empty, `settled`, or the limit."""
+        return self._evaluation.stopped
+
+    @cached_property
+    def demands(self) -> tuple[DemandEntry, ...]:
+        """What was asked of derived predicates."""
+        procedures = self._evaluation.procedures.known
+        entries: list[DemandEntry] = []
+        for (predicate, columns), procedure in procedures.items():
+            orders = {rule.rule: rule.order for rule in procedure.rules}
+            orders.update((fact.rule, ()) for fact in procedure.facts)
+            for served, keys in self._state.served(predicate).entries():
+                if served == columns and keys:
+                    entries.append(DemandEntry(predicate, columns, orders, keys))
+        return tuple(entries)
+
+    def strength(self, atom: Atom) -> int:
+        """The greatest strength of the rows that match.
+
+        What was never asked for counts as possible.
+        """
+        return strength_of(self._state, atom)
+
+    def rows(self, predicate: str, least: int) -> Iterable[OpenRow]:
+        """The rows of a predicate with at least that strength."""
+        return self._state.relation(predicate).rows(least)
+
+    def derivation(self, predicate: str, row: Row, least: int) -> Derivation:
+        """One well-founded derivation of a row."""
+        if least < ACCEPTED:
+            raise ValueError("only rows that hold in a reading have derivations")
+        return self._witnesses.derivation(predicate, row, least)
+
+    @cached_property
+    def _witnesses(self) -> Witnesses:
+        return Witnesses(self._evaluation)
+
+
+_MUCH: Final = 20_000
+"""Of sources with more rows nothing is asked whole on the chance that it leaves less open."""
+
+
+def _is_much(state: State, externals: Externals) -> bool:
+    """Whether a source that was asked is large, as far as it can tell without reading rows."""
+    for name in {call.demand.predicate.name for call in state.calls}:
+        one = externals.get(name)
+        if isinstance(one, RelationPredicate) and one.cost < FAR:
+            rows = one.estimate()
+            if rows is not None and rows > _MUCH:
+                return True
+    return False
+
+
+class LazyEngine:
+    """Evaluates goals by demand, in memory. Holds nothing between evaluations."""
+
+    def evaluate(
+        self,
+        program: AnalysedProgram,
+        goal: Atom,
+        externals: Externals,
+        limits: Limits,
+        *,
+        exhaust: bool = False,
+        observe: Observer = ignore_event,
+    ) -> LazyOutcome:
+        """Evaluate a goal; see `evaluation.Engine`."""
+        plan = self.plan(program, goal, externals)
+        near = frozenset(name for name in plan.component if plan.costs[name] < FAR)
+        state = State(program, externals, limits, observe)
+        evaluation = Evaluation(program, goal, plan, state, exhaust=exhaust)
+        evaluation.run()
+        # Where there is no time to leave less open, what an earlier one says stands.
+        with suppress(LimitReachedError):
+            for whole in (False, True):
+                if not (state.nulls if whole else state.narrowed) or not evaluation.is_open:
+                    continue
+                if whole and _is_much(state, externals):
+                    break
+                earlier = Earlier(state, near, whole)
+                state = State(program, externals, limits, observe, earlier=earlier)
+                again = Evaluation(program, goal, plan, state, exhaust=exhaust)
+                again.run()
+                if again.says_more_than(evaluation):
+                    evaluation = again
+        # What was asked in vain was asked all the same.
+        evaluation.state.calls = state.calls
+        evaluation.state.finish()
+        return LazyOutcome(evaluation)
+
+    def plan(self, program: AnalysedProgram, goal: Atom, externals: Externals) -> Plan:
+        """The plan that `evaluate` would execute."""
+        return plan_program(program, goal, {name: one.cost for name, one in externals.items()})

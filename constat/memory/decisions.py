@@ -1,0 +1,625 @@
+"""Which claims belong into a context: the rules of memory over a history, with proofs."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import re
+import shutil
+from collections import defaultdict
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from constat import __version__
+from constat.diagnostics import ConstatError, Diagnostic, Severity
+from constat.engine import LazyEngine
+from constat.evaluation import (
+    CERTAIN,
+    Answer,
+    Evidence,
+    Limits,
+    Origin,
+    Portion,
+    ResourceError,
+    Resources,
+)
+from constat.library import rule_files
+from constat.library.loading import read_rules
+from constat.logic import OPEN, Atom, Constant, Kind, Variable
+from constat.memory.facts import Author, Place
+from constat.memory.history import MAIN
+from constat.memory.lines import SILENT, last_name
+from constat.store import clock
+from constat.store.scratch import Scratch
+from constat.syntax import exit_code
+from constat.tiers.tier import content_hash
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from constat.analysis import AnalysedProgram
+    from constat.evaluation import Demand, Verdict
+    from constat.logic import Predicate, Row
+    from constat.memory.history import Cited, Claim, History
+    from constat.proof import Decision, Tree
+
+# Rows depend on what was said and on the goal, and on nothing else; no row says what matters, for
+# that is for the rules.
+
+SPEAKERS: Final = tuple((author, author.name.lower()) for author in Author)
+RETRACTION: Final = "retraction"
+_LONGEST: Final = 300
+_LONGEST_SLOT: Final = 90
+_WORDS: Final = re.compile(r"[^\W_](?:[\w@#./:+$%-]*\w)?")
+_LEAST_TELLING: Final = 3
+_MOST_WORDS: Final = 8
+_LONGEST_NAME: Final = 120
+_MOST_BLANKS: Final = 7
+_NUMBER: Final = re.compile(r"[-+]?[0-9][0-9.,:]*")
+_DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9:.]*Z?)?")
+# A calculation says little once it is made; its result is somewhere else.
+_FORMULA: Final = re.compile(r"[0-9.,()]+(?:[ ][-+*/][ ][0-9.,() ]+)+")
+# A code names one thing: letters with digits, or with marks that no word has.
+_CODE: Final = re.compile(r"(?=\S*[A-Za-z])(?=\S*[0-9_@/#])\S{3,}")
+_BLANKS: Final = re.compile(r"\s+")
+
+
+@dataclass(frozen=True, slots=True)
+class Fork:
+    """Where a branch left the main one (so many messages), and where it came back, if it has."""
+
+    branch: str
+    start: int
+    end: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Everything that the rules are told: branches, pins, and what people took back and why.
+
+    ``goal`` is a text; the values that it names are what counts of it. ``focus`` is the branch
+    whose last human text tells what is being done.
+    """
+
+    histories: Sequence[History]
+    forks: Sequence[Fork] = ()
+    held: Sequence[tuple[str, str]] = ()
+    taken_back: Sequence[tuple[str, str]] = ()
+    goal: str = ""
+    focus: str = MAIN
+
+
+def rows_of(known: Known) -> dict[str, list[Row]]:
+    """Return the rows of every predicate that comes from outside."""
+    texts = [text for history in known.histories for text in history.texts]
+    claims = [
+        claim
+        for history in known.histories
+        for claim in history.claims
+        if claim.fact.predicate not in SILENT
+    ]
+    words = _Words(claims)
+    found: dict[str, list[Row]] = {
+        "stated": [*map(_stated, claims), *_retractions(known)],
+        "shaped": [(claim.name, shape) for claim in claims if (shape := shape_of(claim))],
+        "called": [(claim.name, called(claim)) for claim in claims if claim.fact.method == "json"],
+        "spoken": [(text.name, text.branch, text.at) for text in texts],
+        "forked": [(one.branch, MAIN, _order(one.start)) for one in known.forks],
+        "joined": [
+            (one.branch, MAIN, _order(one.end)) for one in known.forks if one.end is not None
+        ],
+        "takes_back": [
+            *((claim.name, claim.fact.value) for claim in claims if _retracts(claim)),
+            *((f"retraction {at}", claim) for at, (claim, _) in enumerate(known.taken_back)),
+        ],
+        "held": list(known.held),
+        "asked": [(value,) for value in sorted(words.within(known.goal))],
+    }
+    found["returned"] = [
+        (text.name, cell(text.passage.tool), cell(text.passage.subject), text.at)
+        for text in texts
+        if text.passage.place is Place.ANSWER
+    ]
+    found["answers"] = list(_answers(texts))
+    found["holds"], found["mentioned"] = _values(texts, claims, words)
+    # A branch in which nothing was asked yet goes on with what was asked before it began.
+    lasts = {one.branch: one.last_human for one in known.histories}
+    last = lasts.get(known.focus) or lasts.get(MAIN)
+    found["last_human"] = [] if last is None else [(last.name,)]
+    return found
+
+
+def slot_of(claim: Claim) -> str:
+    """Return what a claim gives a value to."""
+    one = claim.fact
+    if one.predicate in {"pending", "done"}:
+        return cell(_BLANKS.sub(" ", one.value).strip().lower())
+    return cell(f"{one.subject} {one.key}".strip(), _LONGEST_SLOT)
+
+
+def called(claim: Claim) -> str:
+    """Return the last name of the path to a leaf: ``price`` of ``lines[0].price``."""
+    return cell(last_name(claim.fact.key), _LONGEST_SLOT)
+
+
+def shape_of(claim: Claim) -> str:
+    """Return what a value looks like; empty for a name or a number."""
+    one = claim.fact
+    value = one.value
+    if one.kind in {"truth", "nothing"}:
+        return "flag"
+    if len(value) < _LEAST_TELLING:
+        return "short"
+    if one.kind == "date" or _DATE.fullmatch(value):
+        return "date"
+    if one.kind == "number" or _NUMBER.fullmatch(value):
+        return ""
+    if _FORMULA.fullmatch(value) or len(value) > _LONGEST_NAME or value.count(" ") > _MOST_BLANKS:
+        return "prose"
+    return "code" if _CODE.fullmatch(value) else ""
+
+
+def cell(text: str, longest: int = _LONGEST) -> str:
+    """Return a text as a cell: a long one by its beginning and its digest.
+
+    What no certificate may hold, NUL and half a surrogate pair, becomes a mark for it.
+    """
+    if not text.isascii():
+        text = text.encode("utf-8", "replace").decode()
+    text = text.replace("\0", "\ufffd")
+    if len(text) <= longest:
+        return text
+    shown = text[: longest * 2 // 3]
+    return f"{shown}... sha256:{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+
+
+def speaker_of(author: Author) -> str:
+    """Return how the rules call an author."""
+    return dict(SPEAKERS)[author]
+
+
+def _order(messages: int) -> int:
+    return messages << 32
+
+
+def _stated(claim: Claim) -> Row:
+    one = claim.fact
+    speaker = SPEAKERS[one.author][1]
+    value = cell(one.value)
+    return (claim.name, one.predicate, slot_of(claim), value, speaker, claim.text.name, claim.at)
+
+
+def _retracts(claim: Claim) -> bool:
+    return claim.fact.predicate == RETRACTION
+
+
+def _retractions(known: Known) -> Iterator[Row]:
+    """Yield what people took back through the interface: that is a person's word, and no text's."""
+    for at, (claim, why) in enumerate(known.taken_back):
+        yield (f"retraction {at}", RETRACTION, claim, cell(why), "human", "", at)
+
+
+def _answers(texts: Sequence[Cited]) -> Iterator[Row]:
+    asked: dict[tuple[str, str], str] = {}
+    for text in texts:
+        call = (text.branch, text.passage.call)
+        if text.passage.place is Place.ARGUMENTS:
+            asked[call] = text.name
+        elif text.passage.place is Place.ANSWER and call in asked:
+            yield (text.name, asked[call])
+
+
+class _Words:
+    """The values that are looked for in prose, word by word.
+
+    For each first word the lengths are known, so a text takes the same time however many values
+    begin alike.
+    """
+
+    def __init__(self, claims: Iterable[Claim]) -> None:
+        self._lengths: dict[str, set[int]] = defaultdict(set)
+        self._values: dict[tuple[str, ...], str] = {}
+        values = {claim.fact.value for claim in claims if _tells(claim)}
+        for value in sorted(values):
+            words = tuple(_WORDS.findall(value.lower()))
+            if words and len(words) <= _MOST_WORDS and words not in self._values:
+                self._values[words] = cell(value)
+                self._lengths[words[0]].add(len(words))
+
+    def within(self, text: str) -> set[str]:
+        """Return the values that stand in a text, word for word."""
+        words = _WORDS.findall(text.lower())
+        found = set()
+        for at, word in enumerate(words):
+            for length in self._lengths.get(word, ()):
+                value = self._values.get(tuple(words[at : at + length]))
+                if value is not None:
+                    found.add(value)
+        return found
+
+
+def _tells(claim: Claim) -> bool:
+    """Tell whether a claim's value may be known again elsewhere."""
+    one = claim.fact
+    if one.predicate not in {"leaf", "tool_arg", "entity_value", "user_fact", "cell"}:
+        return False
+    if one.kind in {"truth", "nothing"} or len(one.value) < _LEAST_TELLING:
+        return False
+    return len(one.value) <= _LONGEST
+
+
+def _values(
+    texts: Sequence[Cited], claims: Sequence[Claim], words: _Words
+) -> tuple[list[Row], list[Row]]:
+    """Return which values stand in which texts, and which of them came up again there."""
+    holds: dict[tuple[str, str], None] = {}
+    mentioned: dict[tuple[str, str, str, int], None] = {}
+    for claim in claims:
+        if _tells(claim):
+            value, text = cell(claim.fact.value), claim.text
+            holds[text.name, value] = None
+            if text.passage.author is not Author.TOOL:
+                mentioned[value, _how(text), text.name, text.at] = None
+    for text in texts:
+        if text.passage.place is Place.SAID:
+            for value in sorted(words.within(text.passage.text)):
+                holds[text.name, value] = None
+                mentioned[value, _how(text), text.name, text.at] = None
+    return list(holds), list(mentioned)
+
+
+def _how(text: Cited) -> str:
+    """Return how a value comes up in a text that is not a tool's."""
+    if text.passage.place is Place.ARGUMENTS:
+        return "asked"
+    return "told" if text.passage.author is Author.ASSISTANT else "said"
+
+
+# What is not among the rows was not said, so every key is answered.
+
+SOURCE: Final = "archive of messages"
+_PLAIN: Final = Evidence("database", Origin.DATABASE, SOURCE, "")
+
+
+class SaidRows:
+    """The rows of one predicate, found by any columns."""
+
+    cost = 1
+
+    def __init__(self, rows: Sequence[Row]) -> None:
+        self.rows = rows
+        self._indexes: dict[tuple[int, ...], dict[Row, list[Row]]] = {}
+
+    def answer(self, demand: Demand) -> Answer:
+        """Answer one batch, without saying where each row is from."""
+        rows = self.matching(demand)
+        portions = (Portion(rows, _PLAIN),) if rows else ()
+        return Answer(portions, (), frozenset(demand.keys), (_PLAIN,))
+
+    def matching(self, demand: Demand) -> tuple[Row, ...]:
+        """Return the rows that a demand asks for, each once."""
+        index = self._index(demand.columns)
+        return tuple(dict.fromkeys(row for key in demand.keys for row in index.get(key, ())))
+
+    def _index(self, columns: tuple[int, ...]) -> dict[Row, list[Row]]:
+        if columns not in self._indexes:
+            found: dict[Row, list[Row]] = {}
+            for row in self.rows:
+                found.setdefault(tuple(row[column] for column in columns), []).append(row)
+            self._indexes[columns] = found
+        return self._indexes[columns]
+
+
+_WANTED: Final = (
+    "pinned",
+    "of_class",
+    "current",
+    "nearest",
+    "refused",
+    "contradiction",
+    "mended",
+    "worked_later",
+)
+FAR: Final = 9
+LAST: Final = 8
+_MOST_ONE_BY_ONE: Final = 600
+_SECONDS: Final = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryRules:
+    """The rules, analysed; ``digest`` names their text."""
+
+    program: AnalysedProgram = field(repr=False)
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """What the rules say: sets of names of claims, and steps by the names of texts.
+
+    ``mended`` names the answers that put errors right, ``worked`` those to other calls of the tool.
+    """
+
+    pinned: frozenset[str]
+    current: frozenset[str]
+    refused: frozenset[str]
+    classes: Mapping[str, int] = field(hash=False)
+    hops: Mapping[str, int] = field(hash=False)
+    contradictions: tuple[tuple[str, str], ...] = ()
+    mended: Mapping[str, str] = field(default_factory=dict, hash=False)
+    worked: Mapping[str, str] = field(default_factory=dict, hash=False)
+
+    def level(self, claim: str) -> int:
+        """Return the class of a claim: 1 is pinned, 8 is what nobody asked for, 0 is left out."""
+        if claim in self.pinned:
+            return 1
+        if claim not in self.current:
+            return 0
+        return self.classes.get(claim, LAST)
+
+    def put_right(self, error: str, tool: str) -> str:
+        """Say whether an error of a tool was put right; another call proves nothing about it."""
+        if error in self.mended:
+            return f"put right in @{self.mended[error]}"
+        later = self.worked.get(error, "")
+        return f"not put right; {tool} did well in @{later}" if later else "not put right"
+
+
+def rules_folder(package: Path = Path(__file__).parent) -> Path:
+    """Return where the rules lie: in an installed package, or in ``rules/memory`` of a checkout.
+
+    Raises ``ConstatError`` C0805 where they are in neither.
+    """
+    for folder in (package / "rules", package.parents[1] / "rules" / "memory"):
+        if (folder / "view.dl").is_file():
+            return folder
+    message = "the rules of memory are missing"
+    told = Diagnostic("C0805", message, help="install Constat again; `rules/memory` has them")
+    raise ConstatError([told])
+
+
+def load_rules(own: Path | None = None) -> MemoryRules:
+    """Load the rules; files in ``own`` take the place of those of the same name, or are added.
+
+    Raises ``ConstatError`` with every mistake in them, and where a predicate is missing.
+    """
+    with Scratch() as place:
+        folder = place.path
+        for source in (rules_folder(), *([] if own is None else [own])):
+            for path in sorted(source.glob("*.dl")):
+                shutil.copyfile(path, folder / path.name)
+        diagnostics: list[Diagnostic] = []
+        texts: dict[str, str] = {}
+        files = rule_files([folder], diagnostics)
+        program = read_rules(files, [folder], diagnostics, texts)
+    if program is None:
+        errors = [one for one in diagnostics if one.severity is Severity.ERROR]
+        raise ConstatError(errors, exit_code=exit_code(errors))
+    missing = [name for name in _WANTED if name not in program.program.predicates]
+    if missing:
+        message = f"the rules of memory declare no `{missing[0]}`"
+        raise ConstatError([Diagnostic("C0805", message)])
+    joined = "\0".join(f"{name}\0{text}" for name, text in sorted(texts.items()))
+    return MemoryRules(program, hashlib.sha256(joined.encode()).hexdigest())
+
+
+def decide(
+    rules: MemoryRules, rows: Mapping[str, Sequence[Row]], *, bulk: bool | None = None
+) -> Decided:
+    """Run the rules over rows; a predicate without rows is empty.
+
+    ``bulk`` says whether whole relations are computed, which pays for many rows; the result is the
+    same. ``None`` leaves that to their number.
+    """
+    if bulk is None:
+        bulk = sum(map(len, rows.values())) > _MOST_ONE_BY_ONE
+    found = None if bulk else _one_by_one(rules, rows)
+    return _in_bulk(rules, rows) if found is None else found
+
+
+class _Gathered:
+    """What was found so far; each name is the text that the rows have, and no copy of it."""
+
+    def __init__(self, rows: Mapping[str, Sequence[Row]]) -> None:
+        known = [*rows.get("stated", ()), *rows.get("spoken", ())]
+        self._known = {name: name for name, *_ in known}
+        self._sets: dict[str, set[str]] = defaultdict(set)
+        self._classes: dict[str, int] = {}
+        self._hops: dict[str, int] = {}
+        self._pairs: dict[str, list[tuple[str, str]]] = defaultdict(list)
+
+    def take(self, predicate: str, rows: Iterable[Row]) -> None:
+        """Take rows of a predicate over."""
+        match predicate:
+            case "of_class":
+                for claim, level in rows:
+                    name, number = self._name(claim), int(str(level))
+                    self._classes[name] = min(number, self._classes.get(name, number))
+            case "nearest":
+                self._hops.update((self._name(text), int(str(hops))) for text, hops in rows)
+            case "contradiction" | "mended" | "worked_later":
+                self._pairs[predicate] += [(self._name(one), self._name(two)) for one, two in rows]
+            case _:
+                self._sets[predicate].update(self._name(name) for (name,) in rows)
+
+    def decided(self) -> Decided:
+        """Give all of it, in an order that does not depend on that of the rows."""
+        return Decided(
+            pinned=frozenset(self._sets["pinned"]),
+            current=frozenset(self._sets["current"]),
+            refused=frozenset(self._sets["refused"]),
+            classes=self._classes,
+            hops=self._hops,
+            contradictions=tuple(sorted(self._pairs["contradiction"])),
+            mended=dict(sorted(self._pairs["mended"])),
+            worked=dict(sorted(self._pairs["worked_later"])),
+        )
+
+    def _name(self, value: object) -> str:
+        name = str(value)
+        return str(self._known.get(name, name))
+
+
+def _in_bulk(rules: MemoryRules, rows: Mapping[str, Sequence[Row]]) -> Decided:
+    # Evaluating in bulk loads a database engine, which a short session does not need.
+    forward = importlib.import_module("constat.forward")
+    wanted = [_free(rules, name) for name in _WANTED]
+    inputs = {name: forward.Rows(rows.get(name, ())) for name in rules.program.external}
+    # Relations of some ten thousand rows: a second thread takes more memory and no less time.
+    options = forward.Options(resources=Resources(seconds=_SECONDS, threads=1))
+    found = _Gathered(rows)
+    try:
+        with forward.evaluate(rules.program, wanted, inputs, options) as results:
+            for place, name in enumerate(_WANTED):
+                for batch in results.batches(place):
+                    found.take(name, batch)
+    except ResourceError as problem:
+        message = f"the rules of memory came to no end: {problem}"
+        raise ConstatError([Diagnostic("C0809", message)]) from problem
+    return found.decided()
+
+
+def _one_by_one(rules: MemoryRules, rows: Mapping[str, Sequence[Row]]) -> Decided | None:
+    """Ask goal by goal; `None` where that was stopped by a limit."""
+    engine = LazyEngine()
+    given = {name: SaidRows(rows.get(name, ())) for name in rules.program.external}
+    found = _Gathered(rows)
+    for name in _WANTED:
+        goal = _free(rules, name)
+        outcome = engine.evaluate(rules.program, goal, given, Limits(), exhaust=True)
+        if outcome.stopped not in {"", "settled"}:
+            return None
+        # Everything is known, so no row has a placeholder.
+        certain: list[Row] = [row for row in outcome.rows(name, CERTAIN) if OPEN not in row]  # type: ignore[misc]
+        found.take(name, certain)
+    return found.decided()
+
+
+def _free(rules: MemoryRules, name: str) -> Atom:
+    arity = rules.program.program.predicates[name].arity
+    return Atom(name, tuple(Variable(f"?v{place}") for place in range(arity)))
+
+
+_LIMITS: Final = Limits(seconds=20.0, rows=2_000_000, calls=100_000)
+
+
+@dataclass(frozen=True)
+class Proof:
+    """One goal about a claim, with its verdict; tree and certificate are made when asked for."""
+
+    goal: str
+    verdict: Verdict
+    created: str
+    decision: Decision = field(repr=False, compare=False)
+
+    @cached_property
+    def tree(self) -> Tree:
+        """The proof, from the goal down to what was said."""
+        tree: Tree = importlib.import_module("constat.proof").proof_tree(self.decision)
+        return tree
+
+    @cached_property
+    def text(self) -> str:
+        """The proof for people."""
+        text: str = importlib.import_module("constat.proof").render_tree(self.tree)
+        return text
+
+    @cached_property
+    def certificate(self) -> bytes:
+        """The certificate, for a checker."""
+        proving = importlib.import_module("constat.proof")
+        written: bytes = proving.build_certificate(
+            self.decision, created=self.created, engine_version=f"constat {__version__}"
+        )
+        return written
+
+
+class Proving:
+    """Decides goals about one state of a history; ``state`` says which, for the evidence."""
+
+    def __init__(
+        self,
+        rules: MemoryRules,
+        rows: Mapping[str, Sequence[Row]],
+        claims: Mapping[str, Claim],
+        state: str,
+    ) -> None:
+        self._rules = rules
+        self._externals = {
+            name: _CitedRows(rows.get(name, ()), claims if name == "stated" else {}, state)
+            for name in rules.program.external
+        }
+
+    def why(self, claim: str, decided: Decided) -> Proof:
+        """Prove what the rules say of a claim: why it is in sight, or why it is not."""
+        level = decided.level(claim)
+        if level == 0:
+            return self.prove("refused" if claim in decided.refused else "superseded", claim)
+        if level == 1:
+            return self.prove("pinned", claim)
+        return (
+            self.prove("current", claim) if level == LAST else self.prove("of_class", claim, level)
+        )
+
+    def prove(self, predicate: str, claim: str, *others: int) -> Proof:
+        """Decide a predicate of a claim."""
+        # Proofs are made for people who ask; contexts are made without them.
+        proving = importlib.import_module("constat.proof")
+        numbers = (Constant(one, Kind.NUMBER) for one in others)
+        goal = Atom(predicate, (Constant(claim, Kind.SYMBOL), *numbers))
+        created = clock.now()
+        decision: Decision = proving.decide(
+            LazyEngine(), self._rules.program, goal, self._externals, _LIMITS
+        )
+        asked = ", ".join(map(str, (claim, *others)))
+        return Proof(f"{predicate}({asked})", decision.verdict, created, decision)
+
+
+class _CitedRows(SaidRows):
+    """Rows with where each of them was said."""
+
+    def __init__(self, rows: Sequence[Row], claims: Mapping[str, Claim], state: str) -> None:
+        super().__init__(rows)
+        self._claims = claims
+        self._state = state
+
+    def answer(self, demand: Demand) -> Answer:
+        """Answer one batch."""
+        rows = self.matching(demand)
+        predicate = demand.predicate
+        whole = self._evidence(predicate, self.rows)
+        cited = [row for row in rows if str(row[0]) in self._claims]
+        other = tuple(row for row in rows if str(row[0]) not in self._claims)
+        portions = [Portion((row,), self._cited(predicate, row)) for row in cited]
+        portions += [Portion(other, whole)] if other else []
+        return Answer(tuple(portions), (), frozenset(demand.keys), (whole,))
+
+    def _evidence(self, predicate: Predicate, rows: Sequence[Row]) -> Evidence:
+        distinct = tuple(dict.fromkeys(rows))
+        return Evidence(
+            tier="database",
+            origin=Origin.DATABASE,
+            source=SOURCE,
+            executed_at=clock.now(),
+            query=f"{predicate.name}: extracted from {self._state}",
+            row_count=len(distinct),
+            content_hash=content_hash(distinct, predicate.kinds),
+            snapshot=self._state,
+        )
+
+    def _cited(self, predicate: Predicate, row: Row) -> Evidence:
+        claim = self._claims[str(row[0])]
+        span = claim.fact.span
+        return Evidence(
+            tier="database",
+            origin=Origin.DATABASE,
+            source=SOURCE,
+            executed_at=clock.now(),
+            query=f"bytes {span.start} to {span.end} of {span.archive}, which is {claim.text.name}",
+            row_count=1,
+            content_hash=content_hash((row,), predicate.kinds),
+            snapshot=self._state,
+        )

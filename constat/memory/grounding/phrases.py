@@ -1,0 +1,514 @@
+"""What a sentence is made of for the gate: words, numbers with units, days, times, codes."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from datetime import date
+from fractions import Fraction
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+# Folding a part gives a part of the folding of the whole, up to blanks at its ends; letters,
+# digits and their order are never changed, only how they are written.
+
+_SAME: Final = MappingProxyType(
+    {
+        **dict.fromkeys("\u2018\u2019\u201a\u201b\u2032\u02bc`\u00b4", "'"),
+        **dict.fromkeys("\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb", '"'),
+        **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63\uff0d", "-"),
+    }
+)
+# Marks that show nothing: soft hyphens, joiners, direction marks, and what Markdown puts around.
+NOTHING: Final = frozenset("\u00ad\u200b\u200c\u200d\u200e\u200f\u2060\ufeff*")
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """A folded text; ``places[i]`` is where its character ``i`` comes from."""
+
+    text: str
+    places: tuple[int, ...]
+
+    def origin(self, start: int, end: int) -> tuple[int, int]:
+        """Return the characters of the original that became ``start`` to ``end``."""
+        return self.places[start], self.places[end - 1] + 1
+
+
+def fold(text: str) -> Folded:
+    """Fold blanks to one, and letters to their plain small form."""
+    found: list[str] = []
+    places: list[int] = []
+    for place, one in enumerate(text):
+        if one in NOTHING:
+            continue
+        for plain in plainly(one):
+            if plain == " " and (not found or found[-1] == " "):
+                continue
+            found.append(plain)
+            places.append(place)
+    if found and found[-1] == " ":
+        found.pop()
+        places.pop()
+    return Folded("".join(found), tuple(places))
+
+
+def plainly(one: str) -> str:
+    """Return a character in its plain small form; any blank is a space."""
+    if "!" <= one <= "~":
+        return one.lower() if one != "`" else "'"
+    if one.isspace():
+        return " "
+    same = _SAME.get(one)
+    if same is not None:
+        return same
+    return unicodedata.normalize("NFKC", one).casefold() or one
+
+
+# A line of a list or a log is a sentence of its own; a point within `3.5`, `a.com` or `St. Louis`
+# ends none.  Where it is in doubt a sentence is rather too short: what is then missing in it is
+# refused, while a sentence that is too long would lend its names to others.
+
+_END: Final = re.compile(
+    r"(?P<mark>[.!?\u2026]+[\"')\]\u201d\u2019]*(?=\s|\Z)|[\u3002\uff01\uff1f]+"
+    r"|(?<=[a-z0-9])[.!?](?=[A-Z][a-z]))"
+    r"|(?P<line>\n)(?![ \t]*[a-z])|(?P<blank>\n[ \t]*\n)"
+)
+# A point behind these is part of the word, whatever follows, or where a number follows.
+_TITLE: Final = re.compile(
+    r"(?:\b(?:mr|mrs|ms|dr|prof|st|mt|ft|vs|approx|e\.g|i\.e)|(?<![\w'])(?-i:[A-HJ-Z]))\.\Z",
+    re.IGNORECASE,
+)
+_BEFORE_NUMBER: Final = re.compile(
+    r"\b(?:no|nr|art|sec|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)\.\Z", re.IGNORECASE
+)
+_LOOK_BACK: Final = 12
+
+
+def sentences(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the spans of sentences."""
+    start = 0
+    for found in _END.finditer(text):
+        if found["mark"] and _goes_on(text, found.end()):
+            continue
+        yield from _trimmed(text, start, found.end())
+        start = found.end()
+    yield from _trimmed(text, start, len(text))
+
+
+def _goes_on(text: str, end: int) -> bool:
+    follows = text[end : end + 3].lstrip(" \t")[:1]
+    if not follows or follows.islower():
+        return bool(follows)
+    before = max(0, end - _LOOK_BACK)
+    short = _BEFORE_NUMBER.search(text, before, end) if follows.isdecimal() else None
+    return bool(short or _TITLE.search(text, before, end))
+
+
+def _trimmed(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    part = text[start:end]
+    inner = part.strip()
+    if inner:
+        begin = start + len(part) - len(part.lstrip())
+        yield begin, begin + len(inner)
+
+
+_LISTED: Final = (
+    ("time", "1/1000", "ms msec millisecond milliseconds"),
+    ("time", "1", "s sec secs second seconds"),
+    ("time", "60", "min mins minute minutes"),
+    ("time", "3600", "h hr hrs hour hours"),
+    ("time", "86400", "day days"),
+    ("time", "604800", "week weeks"),
+    ("months", "1", "month months"),
+    ("months", "12", "year years yr yrs"),
+    ("length", "1/1000", "mm millimetre millimetres millimeter millimeters"),
+    ("length", "1/100", "cm centimetre centimetres centimeter centimeters"),
+    ("length", "1", "metre metres meter meters"),
+    ("length", "1000", "km kilometre kilometres kilometer kilometers"),
+    ("length", "1609.344", "mile miles"),
+    ("mass", "1/1000", "mg milligram milligrams"),
+    ("mass", "1", "g gram grams"),
+    ("mass", "1000", "kg kilogram kilograms kilo kilos"),
+    ("mass", "453.59237", "lb lbs"),
+    ("pounds", "1", "pound pounds"),
+    ("bytes", "1", "byte bytes"),
+    ("bytes", "1000", "kb"),
+    ("bytes", "1000000", "mb"),
+    ("bytes", "1000000000", "gb"),
+    ("bytes", "1000000000000", "tb"),
+    ("bytes", "1024", "kib"),
+    ("bytes", "1048576", "mib"),
+    ("bytes", "1073741824", "gib"),
+    ("ratio", "1/100", "% percent pct"),
+    ("USD", "1", "$ usd dollar dollars"),
+    ("USD", "1/100", "cent cents"),
+    ("EUR", "1", "\u20ac eur euro euros"),
+    ("GBP", "1", "\u00a3 gbp"),
+    ("JPY", "1", "\u00a5 jpy yen"),
+    ("CHF", "1", "chf"),
+    ("heat in C", "1", "\u00b0c celsius"),
+    ("heat in F", "1", "\u00b0f fahrenheit"),
+)
+UNITS: Final[Mapping[str, tuple[str, Fraction]]] = MappingProxyType(
+    {word: (kind, Fraction(factor)) for kind, factor, words in _LISTED for word in words.split()}
+)
+SCALES: Final[Mapping[str, int]] = MappingProxyType(
+    {
+        "hundred": 10**2,
+        "k": 10**3,
+        "thousand": 10**3,
+        "mn": 10**6,
+        "mio": 10**6,
+        "million": 10**6,
+        "bn": 10**9,
+        "billion": 10**9,
+        "trillion": 10**12,
+        "dozen": 12,
+    }
+)
+_SMALL: Final = (
+    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"),
+    *("eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen"),
+    *("eighteen", "nineteen"),
+)
+_TENS: Final = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+WORDS: Final[Mapping[str, int]] = MappingProxyType(
+    {word: value for value, word in enumerate(_SMALL)}
+    | {word: 10 * value for value, word in enumerate(_TENS, 2)}
+)
+
+
+def number_of(words: Sequence[str]) -> Fraction | None:
+    """Return the value of a number in words, ``two hundred and five``; ``None`` for others."""
+    whole, group = Fraction(0), Fraction(0)
+    seen = False
+    for word in words:
+        if word in WORDS:
+            group += WORDS[word]
+            seen = True
+        elif word in SCALES:
+            group = (group or Fraction(1)) * SCALES[word]
+            if word != "hundred":
+                whole, group = whole + group, Fraction(0)
+            seen = True
+        elif word not in {"and", "a"}:
+            return None
+    return whole + group if seen else None
+
+
+def plain(digits: str) -> Fraction:
+    """Return the value of digits with commas between thousands and a point."""
+    return Fraction(digits.replace(",", ""))
+
+
+def agree(claimed: tuple[Fraction, str], written: tuple[Fraction, str]) -> bool:
+    """Tell whether a claimed number with its unit is what is written."""
+    (value, unit), (other, other_unit) = claimed, written
+    if not unit:
+        shown = {other, other / 100} if UNITS.get(other_unit, ("",))[0] == "ratio" else {other}
+        return value in shown
+    if not other_unit:
+        return False
+    dimension, factor = UNITS[unit]
+    other_dimension, other_factor = UNITS[other_unit]
+    return dimension == other_dimension and value * factor == other * other_factor
+
+
+_MONTHS: Final = (
+    *("jan", "feb", "mar", "apr", "may", "jun"),
+    *("jul", "aug", "sep", "oct", "nov", "dec"),
+)
+MONTH: Final = (
+    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
+    r"|sep(?:t(?:ember)?)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
+)
+_NOON: Final = 12
+_DAY_PART: Final = r"(?:in[ ]the[ ](?:morning|afternoon|evening)|at[ ]night)"
+_HOUR: Final = r"(?:1[0-2]|0?[1-9]|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
+_HALF: Final = r"[ap]\.?[ ]?m\b\.?"
+# Text is small when this is used, and blanks are single.
+DAY: Final = (
+    r"[0-9]{4}-[01]?[0-9]-[0-3]?[0-9](?![\w-])|[0-3]?[0-9][./][0-3]?[0-9][./][0-9]{4}(?![\w/])"
+    rf"|{MONTH}\b\.?[ ][0-3]?[0-9](?:st|nd|rd|th)?\b(?!:)(?:,?[ ][12][0-9]{{3}}\b)?"
+    rf"|(?:the[ ])?[0-3]?[0-9](?:st|nd|rd|th)?[ ](?:of[ ])?{MONTH}\b(?:,?[ ][12][0-9]{{3}}\b)?"
+)
+CLOCK: Final = (
+    rf"(?:half[ ]past|quarter[ ](?:past|to))[ ]{_HOUR}(?:[ ]?{_HALF}|[ ]{_DAY_PART}\b)?"
+    rf"|[0-2]?[0-9]:[0-5][0-9](?::[0-5][0-9])?(?![\w:])?(?:[ ]?{_HALF}|[ ]{_DAY_PART}\b)?"
+    rf"|\b{_HOUR}(?:[ ]?{_HALF}|[ ]o'clock(?:[ ]{_DAY_PART}\b)?|[ ]{_DAY_PART}\b)"
+    r"|\bnoon\b|\bmidnight\b"
+)
+_WORDS: Final = tuple(WORDS)[1 : _NOON + 1]
+_PARTS: Final = re.compile(
+    rf"(?:(?P<shift>half|quarter) (?P<side>past|to) )?(?P<hour>[0-9]+|[a-z]+)"
+    r"(?::(?P<minute>[0-9]+))?"
+    rf"(?::(?P<second>[0-9]+))?(?: o'clock)?(?: ?(?P<half>{_HALF})| (?P<part>{_DAY_PART}))?"
+)
+_NUMERIC: Final = re.compile(r"([0-9]+)[./]([0-9]+)[./]([0-9]{4})")
+
+
+def day_of(text: str) -> str:
+    """Return a day in its ISO form, ``--05-20`` without a year; empty where it is none."""
+    numeric = _NUMERIC.fullmatch(text)
+    if numeric:
+        return _numeric_day(*map(int, numeric.groups()))
+    months = [
+        at
+        for word in re.findall(r"[a-z]+", text)
+        for at, month in enumerate(_MONTHS, 1)
+        if word.startswith(month)
+    ]
+    numbers = [int(one) for one in re.findall(r"[0-9]+", text)]
+    if not months:
+        year, month, day = numbers
+        return _iso(year, month, day)
+    if len(numbers) == 1:
+        # A leap year has every day that there is.
+        return _iso(2000, months[0], numbers[0]).replace("2000-", "--", 1)
+    return _iso(numbers[1], months[0], numbers[0])
+
+
+def _numeric_day(first: int, second: int, year: int) -> str:
+    readings = {_iso(year, first, second), _iso(year, second, first)} - {""}
+    return readings.pop() if len(readings) == 1 else ""
+
+
+def _iso(year: int, month: int, day: int) -> str:
+    try:
+        return date(year, month, day).isoformat()
+    except ValueError:
+        return ""
+
+
+def clock_of(text: str) -> str:
+    """Return a time as ``HH:MM``, with seconds where they are told; empty where it is none."""
+    if text in {"noon", "midnight"}:
+        return "12:00" if text == "noon" else "00:00"
+    found = _PARTS.fullmatch(text)
+    if found is None:
+        return ""
+    word, minute = found["hour"], int(found["minute"] or 0)
+    hour = _WORDS.index(word) + 1 if word in _WORDS else int(word) if word.isdecimal() else 99
+    if found["shift"]:
+        minute = {"half": 30, "quarter": 15}[found["shift"]]
+        hour, minute = (hour, minute) if found["side"] == "past" else (hour - 1, 60 - minute)
+    late = _late(found["half"] or "", found["part"] or "", hour)
+    if late is None and found["minute"] is None:
+        return ""
+    if late is not None:
+        if not 0 <= hour <= _NOON:
+            return ""
+        hour = hour % _NOON + (_NOON if late else 0)
+    second = f":{found['second']}" if found["second"] else ""
+    return f"{hour:02d}:{minute:02d}{second}" if hour < 2 * _NOON else ""
+
+
+def _late(half: str, part: str, hour: int) -> bool | None:
+    """Tell whether a time is after noon; ``None`` where nothing says so."""
+    if half:
+        return half.startswith("p")
+    if part.endswith("night"):
+        return hour % _NOON >= 6  # noqa: PLR2004  "2 at night" is before the morning
+    return None if not part else not part.endswith("morning")
+
+
+# Bounded looks ahead, and no two ways to read one character: the time is that of one reading.
+_PIECES: Final = re.compile(
+    rf"""
+      (?P<address>(?:https?|ftp|file)://[^\s<>"'\])]++|[\w.%+-]{{1,64}}@[\w-]+(?:\.[\w-]+)+)
+    | (?P<day>\b(?:{DAY}))
+    | (?P<clock>\b(?:{CLOCK}))
+    | (?P<serial>(?<!\w)\+?[0-9]++(?:(?:[.:/-]|[ ](?=[0-9]{{3}}\b))[0-9]++){{2,}}+
+        |\b[0-9]++[/:-][0-9]++)
+    | (?P<code>(?=[\w./\#-]{{0,80}}[0-9])(?=[\w./\#-]{{0,80}}[^\W0-9_])\w++(?:[._/\#-]++\w++)*+)
+    | (?P<number>(?<!\w)(?<![0-9][.,])(?:(?<![\w)\]]-)(?<!-)-)?
+        (?:[0-9]{{1,3}}(?:,[0-9]{{3}})+|[0-9]+)(?:\.[0-9]+)?(?!\w|[.,][0-9]))
+    | (?P<own>'s\b)
+    | (?P<word>[^\W\d_]++(?:'[^\W\d_]++)*+)
+    | (?P<sign>[$\u20ac\u00a3\u00a5%\u00b0])
+    | (?P<break>[;:!?])
+    """,
+    re.VERBOSE,
+)
+_SUFFIXED: Final = re.compile(r"([0-9][0-9.,]*?)([a-z]+)\Z")
+_NUMBER: Final = re.compile(r"(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]+)?")
+_LINK: Final = re.compile(r"[ -]?")
+_AND_A_HALF: Final = ("and", "a", "half")
+_SIGNS: Final = frozenset("$\u20ac\u00a3\u00a5")
+# "one" is a number before a noun or behind these; else it stands for something.
+_COUNTS: Final = frozenset({"for", "only", "just", "exactly", "is", "are"})
+_POINTS: Final = frozenset(
+    {"this", "that", "the", "which", "another", "any", "each", "every", "no", "some", "other"}
+    | {"what", "new", "first", "next", "last", "different", "cheaper", "better", "good", "nice"}
+)
+_NO_NOUNS: Final = frozenset(
+    {"of", "is", "in", "at", "that", "which", "for", "with", "on", "was", "has", "and", "or", "to"}
+    | {"from", "by", "who", "will", "would", "can", "should", "please", "instead", "too", "now"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A piece with its plain form; a number has its value and, if one is written, its unit."""
+
+    kind: str
+    value: str
+    start: int
+    end: int
+    number: Fraction | None = None
+    unit: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A folded text, the way back from it, and its pieces."""
+
+    folded: Folded
+    pieces: tuple[Piece, ...]
+
+
+def read(original: str) -> Text:
+    """Cut a text into pieces."""
+    folded = fold(original)
+    raw = tuple(_raw(folded, original))
+    return Text(folded, tuple(_numbers(folded.text, raw)))
+
+
+def _raw(folded: Folded, original: str) -> Iterator[Piece]:
+    for found in _PIECES.finditer(folded.text):
+        kind, value = found.lastgroup or "", found.group()
+        start, end = found.span()
+        match kind:
+            case "own":
+                continue
+            case "day":
+                value = day_of(value)
+            case "clock":
+                value = clock_of(value.rstrip("."))
+            case "word":
+                value = value.removesuffix("'s")
+            case "number":
+                yield Piece(kind, value, start, end, plain(value))
+                continue
+            case "code":
+                suffixed = _suffixed(value, start, end)
+                if suffixed is not None:
+                    yield from suffixed
+                    continue
+                value = _as_written(original, folded.origin(start, end))
+        yield Piece(kind, value or found.group(), start, end)
+
+
+def _as_written(original: str, place: tuple[int, int]) -> str:
+    letters = unicodedata.normalize("NFKC", original[slice(*place)])
+    return "".join(one for one in letters if plainly(one) and one not in NOTHING)
+
+
+def _suffixed(value: str, start: int, end: int) -> tuple[Piece, Piece] | None:
+    """Return a number and the unit or scale that is glued to it, ``5km`` or ``3k``."""
+    found = _SUFFIXED.fullmatch(value)
+    if found is None or not _NUMBER.fullmatch(found[1]):
+        return None
+    if found[2] not in UNITS and found[2] not in SCALES:
+        return None
+    middle = start + found.end(1)
+    number = Piece("number", found[1], start, middle, plain(found[1]))
+    return number, Piece("word", found[2], middle, end)
+
+
+def _numbers(text: str, raw: Sequence[Piece]) -> Iterator[Piece]:
+    """Join the words of a number, its scale, its sign and its unit to one piece."""
+    at = 0
+    while at < len(raw):
+        number, behind = _number(text, raw, at)
+        yield number or raw[at]
+        at = behind if number else at + 1
+
+
+def _number(text: str, raw: Sequence[Piece], first: int) -> tuple[Piece | None, int]:
+    at, unit = first, ""
+    minus = raw[at].value in {"minus", "negative"}
+    if minus or (raw[at].kind == "sign" and raw[at].value in _SIGNS):
+        unit = "" if minus else raw[at].value
+        at += 1
+        if at == len(raw) or not _linked(text, raw, at):
+            return None, first
+    value, at = _value(text, raw, at)
+    if value is None:
+        return None, first
+    if not unit and at < len(raw) and _linked(text, raw, at):
+        unit, at = _unit(raw, at)
+    start, end = raw[first].start, raw[at - 1].end
+    return Piece("number", text[start:end], start, end, -value if minus else value, unit), at
+
+
+def _value(text: str, raw: Sequence[Piece], first: int) -> tuple[Fraction | None, int]:
+    at = first
+    value = raw[at].number
+    if value is None:
+        value, at = _in_words(text, raw, first)
+        if value is None:
+            return None, first
+    else:
+        at += 1
+    if _follow(text, raw, at, _AND_A_HALF):
+        value, at = value + Fraction(1, 2), at + 3
+    while at < len(raw) and raw[at].value in SCALES and _linked(text, raw, at):
+        value, at = value * SCALES[raw[at].value], at + 1
+    return value, at
+
+
+def _in_words(text: str, raw: Sequence[Piece], first: int) -> tuple[Fraction | None, int]:
+    if _follow(text, raw, first, ("half", "a")) and first + 2 < len(raw):
+        scale = SCALES.get(raw[first + 2].value)
+        return (Fraction(scale, 2), first + 3) if scale else (None, first)
+    at = first + 1 if raw[first].value == "a" else first
+    words: list[str] = []
+    while at < len(raw) and (at == first or _linked(text, raw, at)):
+        word = raw[at].value
+        joins = word == "and" and words[-1:] == ["hundred"] and _counts(raw, at + 1)
+        if not joins and not _counts(raw, at):
+            break
+        words.append(word)
+        at += 1
+    if not words or (raw[first].value == "a" and words[0] not in SCALES):
+        return None, first
+    if words == ["one"] and not _is_number(raw, first):
+        return None, first
+    return number_of(words), at
+
+
+def _counts(raw: Sequence[Piece], at: int) -> bool:
+    word = raw[at].value if at < len(raw) else ""
+    return word in WORDS or (word in SCALES and len(word) > 2)  # noqa: PLR2004
+
+
+def _is_number(raw: Sequence[Piece], at: int) -> bool:
+    before = raw[at - 1].value if at else ""
+    behind = raw[at + 1] if at + 1 < len(raw) else None
+    noun = behind is not None and behind.kind == "word" and behind.value not in _NO_NOUNS
+    words = tuple(one.value for one in raw[at + 1 : at + 4])
+    return before in _COUNTS or words == _AND_A_HALF or (noun and before not in _POINTS)
+
+
+def _unit(raw: Sequence[Piece], at: int) -> tuple[str, int]:
+    one = raw[at].value
+    degrees = f"{one}{raw[at + 1].value}" if one == "\u00b0" and at + 1 < len(raw) else ""
+    if degrees in UNITS:
+        return degrees, at + 2
+    return (one, at + 1) if one in UNITS else ("", at)
+
+
+def _follow(text: str, raw: Sequence[Piece], at: int, words: tuple[str, ...]) -> bool:
+    found = raw[at : at + len(words)]
+    linked = all(_linked(text, raw, place) for place in range(max(at, 1), at + len(found)))
+    return tuple(one.value for one in found) == words and (linked or at == 0)
+
+
+def _linked(text: str, raw: Sequence[Piece], at: int) -> bool:
+    return at > 0 and bool(_LINK.fullmatch(text, raw[at - 1].end, raw[at].start))

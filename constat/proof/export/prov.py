@@ -1,0 +1,686 @@
+"""What a certificate says in the terms of W3C PROV, as plain records."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+
+from constat.proof.encoding import canonical, said_digest
+from constat.proof.export.document import Document
+from constat.proof.export.steps import ABSENCE, AGGREGATE, CLOSURE, FACT, ROW, RULE, steps_of
+from constat.proof.render import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from constat.proof.export.document import Members
+    from constat.proof.export.steps import Step, Steps
+
+# A record says the same in every notation; relations that others refer to have a name, the rest
+# has none.  See PROV-DM, www.w3.org/TR/prov-dm.
+
+NAMESPACES: Final = (
+    ("prov", "http://www.w3.org/ns/prov#"),
+    ("constat", "urn:constat:terms:"),
+    ("fact", "urn:constat:fact:"),
+    ("rule", "urn:constat:rule:"),
+    ("data", "urn:constat:data:"),
+    ("agent", "urn:constat:agent:"),
+    ("decision", "urn:constat:decision:"),
+)
+PROOF: Final = "urn:constat:proof:"
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A qualified name; ``local`` holds only letters, digits, ``-``, ``_`` and ``.``."""
+
+    prefix: str
+    local: str
+
+    def __str__(self) -> str:
+        return f"{self.prefix}:{self.local}"
+
+
+Value = str | int | Name
+Pairs = tuple[tuple[str, Value], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """An ``entity``, ``activity`` or ``agent``.
+
+    ``values`` are attributes by the local part of their name; ``label`` and ``value`` are those of
+    PROV, the others are ours.  ``ended`` is the end of an activity.
+    """
+
+    section: str
+    name: Name
+    types: tuple[Name, ...] = ()
+    values: Pairs = ()
+    ended: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A relation between elements; ``ends`` are its arguments by name, in their order in PROV-N."""
+
+    section: str
+    ends: tuple[tuple[str, Name], ...]
+    name: Name | None = None
+    kind: Name | None = None
+    role: Name | None = None
+
+    def end(self, name: str) -> Name | None:
+        """Return an argument; ``None`` where it was not given."""
+        return dict(self.ends).get(name)
+
+
+Record = Element | Relation
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """The records of one decision; ``namespace`` is what its prefix ``proof`` stands for."""
+
+    name: Name
+    namespace: str
+    records: tuple[Record, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """Who made which bundle, and the bundles, the outermost first."""
+
+    records: tuple[Record, ...]
+    bundles: tuple[Bundle, ...]
+
+
+def constat(local: str) -> Name:
+    """Return a name of our vocabulary."""
+    return Name("constat", local)
+
+
+def prov(local: str) -> Name:
+    """Return a name of PROV."""
+    return Name("prov", local)
+
+
+def named(prefix: str, *parts: str | None) -> Name:
+    """Return the name of what these texts identify: the same in every export."""
+    told = json.dumps(parts, ensure_ascii=True)
+    return Name(prefix, hashlib.sha256(told.encode()).hexdigest())
+
+
+class Records:
+    """Collects the records of a bundle; an element that is met again is written once."""
+
+    def __init__(self) -> None:
+        self._elements: dict[Name, Element] = {}
+        self._relations: list[Relation] = []
+
+    def entity(self, name: Name, *types: Name, **values: Value | None) -> Name:
+        """Add an entity; what is ``None`` or empty is left out."""
+        return self._element("entity", name, types, values)
+
+    def agent(self, name: Name, *types: Name, **values: Value | None) -> Name:
+        """Add an agent."""
+        return self._element("agent", name, types, values)
+
+    def activity(
+        self, name: Name, *types: Name, ended: str | None = None, **values: Value | None
+    ) -> Name:
+        """Add an activity."""
+        return self._element("activity", name, types, values, ended)
+
+    def _element(
+        self,
+        section: str,
+        name: Name,
+        types: tuple[Name, ...],
+        values: Mapping[str, Value | None],
+        ended: str | None = None,
+    ) -> Name:
+        stated = tuple((key, one) for key, one in values.items() if one is not None and one != "")
+        self._elements.setdefault(name, Element(section, name, types, stated, ended))
+        return name
+
+    def generation(self, entity: Name, activity: Name, name: Name | None = None) -> None:
+        """An activity made an entity."""
+        self._relate("wasGeneratedBy", (("entity", entity), ("activity", activity)), name=name)
+
+    def usage(
+        self, activity: Name, entity: Name, role: Name | None = None, name: Name | None = None
+    ) -> None:
+        """An activity used an entity."""
+        ends = (("activity", activity), ("entity", entity))
+        self._relate("used", ends, name=name, role=role)
+
+    def association(
+        self, activity: Name, agent: Name, plan: Name | None = None, role: Name | None = None
+    ) -> None:
+        """An agent is responsible for an activity, and followed a plan."""
+        ends = (("activity", activity), ("agent", agent))
+        planned = () if plan is None else (("plan", plan),)
+        self._relate("wasAssociatedWith", (*ends, *planned), role=role)
+
+    def attribution(self, entity: Name, agent: Name) -> None:
+        """An agent is responsible for an entity."""
+        self._relate("wasAttributedTo", (("entity", entity), ("agent", agent)))
+
+    def derivation(self, entity: Name, used: Name, kind: Name | None = None, **more: Name) -> None:
+        """An entity was made from another; ``more`` are ``activity``, ``generation``, ``usage``."""
+        ends = (("generatedEntity", entity), ("usedEntity", used), *more.items())
+        self._relate("wasDerivedFrom", ends, kind=kind)
+
+    def specialization(self, specific: Name, general: Name) -> None:
+        """An entity presents aspects of a more general one."""
+        ends = (("specificEntity", specific), ("generalEntity", general))
+        self._relate("specializationOf", ends)
+
+    def alternate(self, one: Name, other: Name) -> None:
+        """Two entities present aspects of the same thing."""
+        self._relate("alternateOf", (("alternate1", one), ("alternate2", other)))
+
+    def member(self, collection: Name, entity: Name) -> None:
+        """An entity belongs to a collection."""
+        self._relate("hadMember", (("collection", collection), ("entity", entity)))
+
+    def mention(self, specific: Name, general: Name, bundle: Name) -> None:
+        """An entity is the one that another bundle describes."""
+        ends = (("specificEntity", specific), ("generalEntity", general), ("bundle", bundle))
+        self._relate("mentionOf", ends)
+
+    def _relate(
+        self,
+        section: str,
+        ends: tuple[tuple[str, Name], ...],
+        *,
+        name: Name | None = None,
+        kind: Name | None = None,
+        role: Name | None = None,
+    ) -> None:
+        self._relations.append(Relation(section, ends, name, kind, role))
+
+    def finished(self) -> tuple[Record, ...]:
+        """Return elements, then relations, each once."""
+        return (*self._elements.values(), *dict.fromkeys(self._relations))
+
+
+# A cached answer is the alternate of the one that was fetched; a nested certificate is mentioned,
+# and told in a bundle of its own; what a reviewer accepted is a revision of what was said.
+
+_MODELS: Final = frozenset({"LLM_KNOWLEDGE", "LLM_HEURISTIC"})
+_ACTIVITIES: Final = (
+    ("LLM_KNOWLEDGE", "ModelCall"),
+    ("LLM_HEURISTIC", "ModelCall"),
+    ("USER_PROVIDED", "Statement"),
+    ("API", "ServiceCall"),
+)
+_DIGITS: Final = re.compile(r"[0-9a-f]{64}\Z")
+
+
+def printed(text: str | None) -> str | None:
+    """Return printable text, or ``None``."""
+    return None if text is None else printable(text)
+
+
+def describe_sources(document: Document, records: Records, engine: Name) -> None:
+    """Tell all sources of a certificate."""
+    for place, source in enumerate(document.sources):
+        _Source(document, records, place, source).tell(engine)
+
+
+class _Source:
+    """Tells one source."""
+
+    def __init__(self, document: Document, records: Records, place: int, source: Members) -> None:
+        self.document = document
+        self.records = records
+        self.place = place
+        self.source = source
+        self.answer = Name("proof", f"source{place}")
+        self.reading = Name("proof", f"reading{place}")
+        self.attestation: Members | None = source.get("attestation")
+
+    def tell(self, engine: Name) -> None:
+        """Tell the answer, the reading, the data, and who said it."""
+        source, records = self.source, self.records
+        records.entity(
+            self.answer,
+            constat("Answer"),
+            label=printable(source["name"] or source["tier"]),
+            origin=source["origin"],
+            tier=printable(source["tier"]),
+            parameters=json.dumps(source["parameters"]) if source["parameters"] else None,
+            rows=source["rows"],
+            hash=source["hash"],
+            confidence=source["confidence"],
+        )
+        kind = dict(_ACTIVITIES).get(source["origin"], "Reading")
+        executed = self.document.record["executed"][self.place]
+        records.activity(self.reading, constat(kind), ended=executed)
+        records.generation(self.answer, self.reading)
+        records.association(self.reading, engine, self.query(), constat("reader"))
+        self.tell_data()
+        self.tell_author()
+        self.tell_cache(executed)
+        self.tell_proof()
+
+    def query(self) -> Name | None:
+        """Tell the query; it is the plan of the reading."""
+        query = self.source["query"]
+        if query is None:
+            return None
+        types = prov("Plan"), constat("Query")
+        return self.records.entity(named("data", "query", query), *types, value=printable(query))
+
+    def tell_data(self) -> None:
+        """Tell the data set, and its snapshot where it has one."""
+        source, records = self.source, self.records
+        label = printable(source["name"] or source["tier"])
+        dataset = named("data", source["origin"], source["name"])
+        records.entity(dataset, constat("Dataset"), label=label, origin=source["origin"])
+        read = dataset
+        if source["snapshot"] is not None:
+            read = named("data", source["origin"], source["name"], source["snapshot"])
+            snapshot = printable(source["snapshot"])
+            records.entity(read, constat("Snapshot"), label=f"{label}: {snapshot}")
+            records.specialization(read, dataset)
+            records.derivation(self.answer, read)
+        records.usage(self.reading, read)
+        records.derivation(self.answer, dataset, prov("PrimarySource"))
+
+    def tell_author(self) -> None:
+        """Tell whose word it is: by its attestation, else by the name of its author."""
+        source, records = self.source, self.records
+        told = self.attestation
+        if told is None:
+            if source["author"] is not None:
+                kind = "SoftwareAgent" if source["origin"] in _MODELS else "Person"
+                self.say(named("agent", "author", source["author"]), kind, source["author"], {})
+            return
+        agent = told["agent"]
+        more = {"version": printed(agent["version"]), "digest": agent["digest"]}
+        kind = "Person" if agent["kind"] == "person" else "SoftwareAgent"
+        # Of a person the name alone says who it is; a model is another one with another version.
+        parts = ("author",) if agent["kind"] == "person" else (agent["version"], agent["digest"])
+        self.say(named("agent", *parts, agent["name"]), kind, agent["name"], more)
+        self.tell_prompt(told)
+        self.tell_quote(told["quote"])
+        self.tell_review(told["reviewer"])
+        if told["note"]:
+            note = records.entity(
+                Name("proof", f"note{self.place}"), constat("Note"), value=printable(told["note"])
+            )
+            records.derivation(self.answer, note)
+
+    def say(self, agent: Name, kind: str, label: str, more: dict[str, str | None]) -> None:
+        """Attribute the answer to an agent."""
+        self.agent = self.records.agent(agent, prov(kind), label=printable(label), **more)
+        self.records.attribution(self.answer, agent)
+
+    def tell_prompt(self, told: Members) -> None:
+        """Tell by which prompt the agent was asked, and what it responded, by their hashes."""
+        records, plan = self.records, None
+        if told["prompt"] is not None:
+            plan = records.entity(
+                _hashed(told["prompt"]), prov("Plan"), constat("Prompt"), hash=told["prompt"]
+            )
+        records.association(self.reading, self.agent, plan, constat("author"))
+        if told["response"] is not None:
+            response = records.entity(
+                _hashed(told["response"]), constat("Response"), hash=told["response"]
+            )
+            records.derivation(self.answer, response)
+
+    def tell_quote(self, quote: Members | None) -> None:
+        """Tell which words of which document it rests on."""
+        if quote is None:
+            return
+        records = self.records
+        document = records.entity(
+            named("data", "document", quote["document"], quote["hash"]),
+            constat("Document"),
+            label=printable(quote["document"]),
+            hash=quote["hash"],
+        )
+        span = records.entity(
+            Name("proof", f"quote{self.place}"),
+            constat("Quote"),
+            value=printable(quote["text"]),
+            start=quote["start"],
+            end=quote["end"],
+        )
+        records.derivation(span, document, prov("Quotation"))
+        records.derivation(self.answer, span)
+
+    def tell_review(self, reviewer: Members | None) -> None:
+        """Tell who looked at what was said before it was accepted."""
+        if reviewer is None:
+            return
+        records = self.records
+        person = named("agent", "author", reviewer["name"])
+        records.agent(person, prov("Person"), label=printable(reviewer["name"]))
+        said = records.entity(Name("proof", f"said{self.place}"), constat("Said"))
+        records.attribution(said, self.agent)
+        review = records.activity(
+            Name("proof", f"review{self.place}"), constat("Review"), ended=reviewer["at"]
+        )
+        records.usage(review, said)
+        records.association(review, person, role=constat("reviewer"))
+        records.derivation(self.answer, said, prov("Revision"), activity=review)
+
+    def tell_cache(self, executed: str | None) -> None:
+        """Tell that the answer is a copy of one that was fetched before."""
+        if self.source["tier"].partition(",")[0] != "cache":
+            return
+        source, records = self.source, self.records
+        fetched = named("data", "answer", source["hash"], source["query"], executed)
+        records.entity(fetched, constat("Answer"), hash=source["hash"], rows=source["rows"])
+        records.alternate(self.answer, fetched)
+        records.derivation(self.answer, fetched)
+
+    def tell_proof(self) -> None:
+        """Tell the nested certificate that proves the row."""
+        proof = self.source.get("proof")
+        if proof is None:
+            return
+        identity = self.source["name"].removeprefix("sha256:")
+        if not _DIGITS.match(identity):
+            raise ValueError("this is no certificate: a nested identity has another form")
+        verdict = Name("decision", f"{identity}.verdict")
+        cited = self.records.entity(Name("proof", f"cited{self.place}"), constat("Proof"))
+        self.records.mention(cited, verdict, Name("decision", identity))
+        self.records.derivation(self.answer, cited)
+        self.records.derivation(self.answer, verdict)
+
+
+def _hashed(digest: str) -> Name:
+    return named("data", "hash", digest)
+
+
+# A decision is a bundle and an entity; a rule application an activity with the rule as its plan,
+# each premise used in the role of its place; an absence and an aggregate entities that an activity
+# made; the rows of an aggregate members of a collection.  `prov_sources` tells what came from
+# outside. Reference: PROV-DM and PROV-CONSTRAINTS, www.w3.org/TR/prov-overview.
+
+_DIGEST: Final = re.compile(r"sha256:([0-9a-f]{64})\Z")
+_DEEPEST: Final = 8
+
+
+def provenance(certificate: bytes) -> Provenance:
+    """Return the provenance of a decision; ``ValueError`` for what is no certificate."""
+    bundles: list[Bundle] = []
+    outside: list[Record] = []
+    waiting = [(Document(certificate), 1)]
+    while waiting:
+        document, depth = waiting.pop(0)
+        teller = _Teller(document)
+        bundles.append(teller.bundle())
+        outside += teller.outside()
+        nested = document.members.get("proofs", ())
+        if nested and depth == _DEEPEST:
+            raise ValueError("this is no certificate: it is nested too deeply")
+        waiting += [(Document(canonical(one).encode()), depth + 1) for one in nested]
+    unique = {bundle.name: bundle for bundle in bundles}
+    return Provenance(tuple(dict.fromkeys(outside)), tuple(unique.values()))
+
+
+def digits(identity: object) -> str:
+    """Return the hexadecimal digits of an identity."""
+    found = _DIGEST.match(identity) if isinstance(identity, str) else None
+    if found is None:
+        raise ValueError("this is no certificate: its identity has another form")
+    return found[1]
+
+
+class _Teller:
+    """Tells one certificate."""
+
+    def __init__(self, document: Document) -> None:
+        self.document = document
+        self.records = Records()
+        own = digits(document.identity)
+        self.bundle_name = Name("decision", own)
+        self.decision = Name("decision", f"{own}.verdict")
+        self.run = Name("decision", f"{own}.run")
+        self.engine = named("agent", "engine", document.record["engine"])
+        self.namespace = f"{PROOF}{own}:"
+
+    def bundle(self) -> Bundle:
+        """Return the bundle of this decision."""
+        steps = steps_of(self.document)
+        self.tell_run(self.records)
+        self.tell_decision(steps)
+        self.tell_rules()
+        describe_sources(self.document, self.records, self.engine)
+        for step in steps.steps:
+            self.tell_step(step, steps.steps)
+        return Bundle(self.bundle_name, self.namespace, self.records.finished())
+
+    def outside(self) -> tuple[Record, ...]:
+        """Return what is said about the bundle."""
+        records = Records()
+        label = f"the proof of {self.document.goal()}"
+        records.entity(self.bundle_name, prov("Bundle"), label=label)
+        self.tell_run(records)
+        records.generation(self.bundle_name, self.run)
+        records.attribution(self.bundle_name, self.engine)
+        return records.finished()
+
+    def tell_run(self, records: Records) -> None:
+        """Tell the engine and when it ran."""
+        record = self.document.record
+        records.agent(self.engine, prov("SoftwareAgent"), label=printable(record["engine"]))
+        records.activity(self.run, constat("Run"), ended=record["created"])
+        records.association(self.run, self.engine, role=constat("engine"))
+
+    # ------------------------------------------------------------------------- the decision
+
+    def tell_decision(self, steps: Steps) -> None:
+        """Tell the verdict, what it is derived from, what is assumed, what is missing."""
+        document, records = self.document, self.records
+        header, members = document.header, document.members
+        records.entity(
+            self.decision,
+            constat("Decision"),
+            label=document.verdict(),
+            value=header["verdict"],
+            goal=document.goal(),
+            confidence=header["confidence"],
+            search=header["search"],
+            level=header["level"],
+            snapshot=printed(header["snapshot"]),
+            asOf=printed(header["as_of"]),
+            identity=document.identity,
+            digest=members["digest"],
+            program=named("rule", header["program"]),
+        )
+        records.generation(self.decision, self.run)
+        records.attribution(self.decision, self.engine)
+        for answer in steps.answers:
+            records.derivation(self.decision, own(steps.steps[answer].name))
+        if header["supersedes"] is not None:
+            older = named("decision", header["supersedes"])
+            records.entity(older, constat("Decision"), label=printable(header["supersedes"]))
+            records.derivation(self.decision, older, prov("Revision"))
+        self.tell_assumptions()
+        for place, missing in enumerate(members["missing"]):
+            lacking = records.entity(
+                own(f"missing{place}"), constat("Missing"), label=document.atom(*missing)
+            )
+            records.usage(self.run, lacking, constat("missing"))
+
+    def tell_assumptions(self) -> None:
+        """Tell all assumptions, and which of them the verdict accepts."""
+        under = frozenset(self.document.header["under"])
+        for place, assumption in enumerate(self.document.assumptions):
+            name = self.records.entity(
+                own(f"assumption{place}"),
+                constat("Assumption"),
+                label=printable(assumption["text"]),
+                assumed=assumption["kind"],
+                confidence=assumption["confidence"],
+                accepted="yes" if place in under else "no",
+            )
+            if place in under:
+                self.records.usage(self.run, name, constat("assumption"))
+                self.records.derivation(self.decision, name, constat("Acceptance"))
+
+    def tell_rules(self) -> None:
+        """Tell the program and its rules: plans, with the text that is checked."""
+        document, records = self.document, self.records
+        program = records.entity(
+            named("rule", document.header["program"]),
+            prov("Collection"),
+            constat("Program"),
+            label=document.header["program"],
+        )
+        for place, rule in enumerate(document.rules):
+            plan = records.entity(
+                self.rule(place),
+                prov("Plan"),
+                constat("Rule"),
+                label=printable(rule["id"]),
+                value=printable(" ".join(document.rule_texts[place].split())),
+                says=printed(rule["says"]),
+                confidence=rule["confidence"],
+            )
+            records.member(program, plan)
+            abstract = named("rule", rule["head"][0], rule["id"])
+            records.entity(abstract, prov("Plan"), label=printable(rule["id"]))
+            records.specialization(plan, abstract)
+            if rule["assumption"] is not None:
+                assumed = own(f"assumption{rule['assumption']}")
+                records.derivation(plan, assumed, constat("Acceptance"))
+        names = {said_digest(rule): place for place, rule in enumerate(document.rules)}
+        for approval in document.header["approvals"]:
+            place = names[approval["rule"]]
+            label = f"{document.rules[place]['id']} approved by {approval['by']}"
+            name = records.activity(
+                named("decision", "approval", canonical(approval)),
+                constat("Approval"),
+                label=printable(label),
+            )
+            records.usage(name, self.rule(place))
+
+    def rule(self, place: int) -> Name:
+        """Return the name of a version of a rule; what it assumes is not part of the version."""
+        told = {key: one for key, one in self.document.rules[place].items() if key != "assumption"}
+        return named("rule", canonical(told))
+
+    # ---------------------------------------------------------------------------- the steps
+
+    def tell_step(self, step: Step, steps: tuple[Step, ...]) -> None:
+        """Tell a step and how it was made."""
+        self.records.entity(
+            own(step.name),
+            *_TYPES[step.kind],
+            label=step.fact,
+            value=json.dumps(step.row) if step.row else None,
+            predicate=printable(step.predicate),
+            sentence=step.sentence,
+            reasoning=step.reasoning,
+            confidence=step.confidence,
+            level=step.level,
+            note=step.note,
+        )
+        if step.assumption is not None:
+            assumed = own(f"assumption{step.assumption}")
+            self.records.derivation(own(step.name), assumed, constat("Acceptance"))
+        match step.kind:
+            case "rule":
+                self.tell_application(step, steps)
+            case "absence":
+                self.tell_made(step, steps, constat("AbsenceCheck"))
+            case "aggregate":
+                self.tell_aggregate(step, steps)
+            case "closure":
+                self.tell_sources(own(step.name), step)
+            case _:
+                self.tell_fact(step)
+                self.tell_sources(own(step.name), step)
+
+    def tell_fact(self, step: Step) -> None:
+        """Tell which fact it is, whoever derives it."""
+        fact = named("fact", step.predicate, *step.row)
+        self.records.entity(fact, label=step.fact)
+        self.records.specialization(own(step.name), fact)
+
+    def tell_sources(self, name: Name, step: Step) -> None:
+        """Tell from which answers of sources something is derived."""
+        for source in step.sources:
+            self.records.derivation(name, own(f"source{source}"))
+
+    def tell_application(self, step: Step, steps: tuple[Step, ...]) -> None:
+        """Tell a rule application: what it used in which place."""
+        records, entity = self.records, own(step.name)
+        self.tell_fact(step)
+        activity = records.activity(own(f"apply-{step.name}"), constat("RuleApplication"))
+        plan = None if step.rule is None else self.rule(step.rule)
+        records.association(activity, self.engine, plan, constat("engine"))
+        made = own(f"generation-{step.name}")
+        records.generation(entity, activity, made)
+        for count, premise in enumerate(step.premises):
+            below = own(steps[premise.step].name)
+            used = own(f"usage-{step.name}-{count}")
+            records.usage(activity, below, constat(f"body-{premise.place}"), used)
+            records.derivation(entity, below, activity=activity, generation=made, usage=used)
+
+    def tell_made(self, step: Step, steps: tuple[Step, ...], kind: Name) -> None:
+        """Tell what an activity found out from premises and answers."""
+        records, entity = self.records, own(step.name)
+        activity = records.activity(own(f"check-{step.name}"), kind)
+        records.association(activity, self.engine, role=constat("engine"))
+        records.generation(entity, activity)
+        below = [own(steps[premise.step].name) for premise in step.premises]
+        below += [own(f"source{source}") for source in step.sources]
+        for one in below:
+            records.usage(activity, one)
+            records.derivation(entity, one)
+
+    def tell_aggregate(self, step: Step, steps: tuple[Step, ...]) -> None:
+        """Tell an aggregate: a fold over a collection, whose members are listed or summarised."""
+        records, entity = self.records, own(step.name)
+        activity = records.activity(own(f"fold-{step.name}"), constat("Aggregation"))
+        records.association(activity, self.engine, role=constat("engine"))
+        records.generation(entity, activity)
+        told = None if step.summary is None else self.document.members["summaries"][step.summary]
+        group = records.entity(
+            own(f"rows-{step.name}"),
+            prov("Collection"),
+            label=f"the rows of {step.fact}",
+            rows=None if told is None else told["count"],
+            hash=None if told is None else told["hash"],
+        )
+        records.usage(activity, group)
+        records.derivation(entity, group)
+        self.tell_sources(group, step)
+        for premise in step.premises:
+            below = steps[premise.step]
+            if below.kind == CLOSURE:
+                records.derivation(group, own(below.name))
+            else:
+                records.member(group, own(below.name))
+
+
+def own(local: str) -> Name:
+    """Return a name of this proof."""
+    return Name("proof", local)
+
+
+_TYPES: Final = MappingProxyType(
+    {
+        FACT: (constat("Fact"), constat("Row")),
+        ROW: (constat("Row"),),
+        RULE: (constat("Fact"),),
+        ABSENCE: (constat("Absence"),),
+        AGGREGATE: (constat("Aggregate"),),
+        CLOSURE: (constat("Closure"),),
+    }
+)

@@ -1,0 +1,342 @@
+"""The catalog of a project, the tools over it, and declarations drafted from it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Protocol
+
+from constat.analysis import check_goal
+from constat.authoring.discovery import DiscoveryTools, quoted
+from constat.catalog import QueryMistakeError, SchemaManager, guard
+from constat.catalog.alchemy import sql_of
+from constat.catalog.schema.catalogue import RULES
+from constat.catalog.schema.drafting import draft_text, drafted
+from constat.catalog.schema.words import words_of
+from constat.diagnostics import ConstatError, Diagnostic
+from constat.library.listing import list_rules
+from constat.logic import OPEN, Constant, Open, Variable, display_value
+from constat.proof import decide
+from constat.session.spelling import shown_goal
+from constat.store.catalog import CatalogIndex, Entry
+from constat.syntax import parse_fact, parse_goal, print_row, print_signature
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
+
+    from constat.analysis import AnalysedProgram
+    from constat.authoring.discovery import FactAccess
+    from constat.catalog.schema.drafting import DraftedPredicate
+    from constat.library.listing import ListedPredicate, ListedRule
+    from constat.logic import Atom, OpenRow, Predicate
+    from constat.project import Project
+    from constat.session.answers import Answers
+    from constat.session.bench import Bench
+    from constat.session.stated import StatedFacts, Told
+
+FILE: Final = "catalog.sqlite"
+_LONGEST_ABOUT: Final = 200
+
+
+def build_catalog(project: Project, program: Callable[[], AnalysedProgram]) -> SchemaManager:
+    """Build the catalog; the rules are read when somebody searches."""
+    index = CatalogIndex(project.state / FILE)
+    return SchemaManager(project, index, lambda: tuple(_entries(program)))
+
+
+def build_discovery(
+    catalog: SchemaManager, program: Callable[[], AnalysedProgram], facts: FactAccess | None
+) -> DiscoveryTools:
+    """Build the tools; which predicates read a table is found out once."""
+    known: dict[str, Sequence[str]] = {}
+    asked: list[bool] = []
+
+    def readers(path: str) -> Sequence[str]:
+        if not asked:
+            asked.append(True)
+            known.update(readers_of(catalog.project, program))
+        return known.get(path.casefold(), ())
+
+    return DiscoveryTools(catalog, facts, readers)
+
+
+def readers_of(
+    project: Project, program: Callable[[], AnalysedProgram]
+) -> Mapping[str, Sequence[str]]:
+    """Give the predicates whose queries read a table, by its path in lower case."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for predicate in _predicates(program):
+        source = predicate.source
+        query = source.parameters.get("query", "") if source else ""
+        if source is None or source.name not in project.databases or not query:
+            continue
+        for table in _tables_of(query, dialect_of(project, source.name)):
+            found[f"{source.name}.{table}".casefold()].append(print_signature(predicate))
+    return found
+
+
+def signature_of(predicate: DraftedPredicate) -> str:
+    """Write a drafted predicate with the names and kinds of its columns."""
+    columns = ", ".join(f"{one.name}: {one.kind.value}" for one in predicate.columns)
+    return f"{predicate.name}({columns})"
+
+
+def _predicates(program: Callable[[], AnalysedProgram]) -> Sequence[Predicate]:
+    try:
+        return tuple(program().program.predicates.values())
+    except ConstatError:
+        # Who looks for tables may be about to mend the rules.
+        return ()
+
+
+def dialect_of(project: Project, name: str) -> str:
+    """Name the SQL of a database of the project, without opening it."""
+    database = project.databases[name]
+    if database.kind == "files":
+        return "duckdb"
+    return sql_of(database.address.text or "") or "duckdb"
+
+
+def _tables_of(query: str, dialect: str) -> Sequence[str]:
+    try:
+        return sorted(guard(query, dialect).tables)
+    except QueryMistakeError:
+        return ()
+
+
+def _entries(program: Callable[[], AnalysedProgram]) -> Iterator[Entry]:
+    try:
+        listing = list_rules(program())
+    except ConstatError:
+        return
+    for predicate in listing.predicates:
+        yield _predicate_entry(predicate)
+    for rule in listing.rules:
+        yield _rule_entry(rule)
+
+
+def _predicate_entry(one: ListedPredicate) -> Entry:
+    columns = ", ".join(f"{name}: {type_name}" for name, type_name, _ in one.columns)
+    about = one.description or one.says
+    return Entry(
+        RULES,
+        "predicate",
+        f"{one.name}({columns})",
+        one.file,
+        about[:_LONGEST_ABOUT],
+        _spread(one.name),
+        _spread(*(name for name, _, _ in one.columns)),
+        f"{one.says} {one.description}",
+    )
+
+
+def _rule_entry(one: ListedRule) -> Entry:
+    return Entry(
+        RULES,
+        "rule",
+        one.id,
+        one.file,
+        one.says[:_LONGEST_ABOUT],
+        _spread(one.id, one.predicate),
+        "",
+        f"{one.says} {one.owner}",
+    )
+
+
+def _spread(*names: str) -> str:
+    words = [word for name in names for word in (*words_of(name), name.lower())]
+    return " ".join(dict.fromkeys(words))
+
+
+@dataclass(frozen=True, slots=True)
+class DraftedTables:
+    """The text of a rule file, and the predicates in it."""
+
+    database: str
+    text: str
+    predicates: tuple[DraftedPredicate, ...]
+
+    @property
+    def signatures(self) -> tuple[str, ...]:
+        """The predicates with their columns."""
+        return tuple(map(signature_of, self.predicates))
+
+
+def draft_tables(
+    catalog: SchemaManager,
+    program: Callable[[], AnalysedProgram],
+    names: Sequence[str],
+    columns: Sequence[str] = (),
+) -> DraftedTables:
+    """Draft the tables; `columns` chooses those of a single one.
+
+    Raises `ConstatError`: C0840 and C0843 for what is not there, C0844 for a source that does not
+    answer, C0850 where nothing can be drafted.
+    """
+    if columns and len(names) != 1:
+        raise _refused("columns can be chosen for one table at a time", "name one table")
+    checked = [catalog.check(name, columns) for name in dict.fromkeys(names)]
+    databases = {one.table.database for one in checked}
+    if len(databases) != 1:
+        raise _refused("the tables are of several databases", "draft a file for each database")
+    usable = [one for one in checked if any(column.kind for column in one.columns)]
+    if not usable:
+        raise _refused("no column of the tables can be read", "name a table with such columns")
+    wanted = {checked[0].table.path: [one.column.name for one in checked[0].columns]}
+    predicates = drafted(usable, _taken(program), wanted if columns else {})
+    (database,) = databases
+    text = draft_text(predicates, database, dialect_of(catalog.project, database))
+    return DraftedTables(database, text, predicates)
+
+
+def _taken(program: Callable[[], AnalysedProgram]) -> Sequence[str]:
+    try:
+        return tuple(program().program.predicates)
+    except ConstatError:
+        # Rules that are wrong cannot be read together with the draft anyway.
+        return ()
+
+
+def _refused(message: str, hint: str) -> ConstatError:
+    return ConstatError([Diagnostic("C0850", message, help=hint)])
+
+
+_NOBODY: Final = "nobody yet"
+# What is told at once is bounded by the tools, which give a reference to the rest.
+_MOST_LINES: Final = 2_000
+_HIDDEN: Final = "their values are not shown: `samples` of `catalog:` does not allow it"
+
+
+class Telling(Protocol):
+    """A session, as far as reading facts out of a text needs one."""
+
+    def provide_facts(self, text: str, *, author: str) -> Told:
+        """Read facts from a text; nothing is kept."""
+        ...
+
+
+def told_lines(session: Telling, text: str) -> str:
+    """Give the facts that a text says, with their sentences, and what it does not say."""
+    told = session.provide_facts(text, author=_NOBODY)
+    lines = [f"proposed: {one.fact}, because of {quoted(one.sentence)}" for one in told.said]
+    lines += [f"not said: {quoted(one.atom)}, {quoted(one.reason)}" for one in told.refused]
+    return "\n".join(lines) or "the text states no fact of a predicate that can be stated"
+
+
+class ProjectFacts:
+    """Implements `FactAccess` over a session's parts."""
+
+    def __init__(
+        self,
+        bench: Bench,
+        stated: StatedFacts,
+        query: Callable[[str], Answers],
+        extract: Callable[[str], str],
+    ) -> None:
+        self._bench = bench
+        self._stated = stated
+        self._query = query
+        self._extract = extract
+        self._shows = bench.project.catalog.shows_all(bench.project.databases)
+        self._missing: dict[str, None] = {}
+        self._proposed: dict[str, str] = {}
+
+    def resolve(self, goal: str) -> str:
+        """Decide a goal, or find its answers; tell what is missing."""
+        program = self._bench.program
+        atom = check_goal(parse_goal(goal, program.program), program)
+        return "\n".join([*self._decided(atom), *self._answers(goal, atom)])
+
+    def propose(self, fact: str, reason: str) -> str:
+        """Keep a fact as a proposal for a person, and tell what it takes to become one."""
+        parse_fact(fact, self._bench.program.program)
+        self._proposed[fact] = reason
+        return (
+            "proposed; it does not count before a person states it: "
+            f'constat facts add "{fact}" --by NAME'
+        )
+
+    def extract(self, text: str) -> str:
+        """Find the facts that a text may state, in the predicates of the project."""
+        return self._extract(text)
+
+    def known(self, predicate: str) -> str:
+        """List facts that people have stated or the configuration holds; all where it is empty."""
+        return "\n".join(self._known(predicate)) or "no facts are stated or configured"
+
+    def unresolved(self) -> str:
+        """List the facts that were missing for the goals so far."""
+        return "\n".join(self._missing) or "nothing was missing"
+
+    @property
+    def proposed(self) -> tuple[tuple[str, str], ...]:
+        """The facts that were proposed, with their reasons."""
+        return tuple(self._proposed.items())
+
+    def _decided(self, atom: Atom) -> Iterator[str]:
+        bench = self._bench
+        with bench.evaluating(None) as tiers:
+            decision = decide(
+                bench.engine,
+                bench.program,
+                atom,
+                tiers.externals,
+                bench.limits,
+                observe=bench.observe,
+            )
+        predicates = bench.program.program.predicates
+        goal = shown_goal(predicates[atom.predicate], atom)
+        yield f"{decision.verdict.label}: {goal}, confidence {decision.confidence:f}"
+        for one in decision.assumptions:
+            yield f"assuming: {one.text}"
+        said: set[object] = {term.value for term in atom.terms if isinstance(term, Constant)}
+        for name, row in decision.missing[:_MOST_LINES]:
+            text = print_row(predicates[name], self._masked(row, said))
+            self._missing[text] = None
+            yield f"missing: {text}"
+        yield from _more(decision.missing)
+
+    def _masked(self, row: OpenRow, said: set[object]) -> OpenRow:
+        """Leave out values that came from a source, where they may not be shown."""
+        if self._shows:
+            return row
+        return tuple(slot if isinstance(slot, Open) or slot in said else OPEN for slot in row)
+
+    def _answers(self, goal: str, atom: Atom) -> Iterator[str]:
+        """Tell the values of the variables, if the goal has any."""
+        if not any(isinstance(term, Variable) for term in atom.terms):
+            return
+        found = self._query(goal)
+        more = "" if found.exit_code == 0 else "; there may be more"
+        yield f"{len(found):,} answers{more}" + ("" if self._shows else f"; {_HIDDEN}")
+        for row in found.rows[:_MOST_LINES] if self._shows else ():
+            pairs = zip(found.columns, row.values, strict=True)
+            values = ", ".join(
+                f"{one.name} = {display_value(value, one.kind)}" for one, value in pairs
+            )
+            yield f"{row.verdict.label}: {values}"
+        if self._shows:
+            yield from _more(found.rows)
+
+    def _known(self, predicate: str) -> Iterator[str]:
+        project = self._bench.project
+        for name, table in project.facts.items():
+            if predicate in {"", name}:
+                for row in table.rows[:_MOST_LINES]:
+                    cells = ", ".join(cell.text or "?" for cell in row.cells)
+                    yield f"{name}({cells}), configured in {project.config_name}"
+                yield from _more(table.rows)
+        stated = self._stated.list(predicate or None)
+        if stated and not self._shows:
+            yield f"{len(stated):,} stated by people; {_HIDDEN}"
+        if self._shows:
+            shown = stated[:_MOST_LINES]
+            yield from (f"{self._stated.show(one)}, stated by {one.author}" for one in shown)
+            yield from _more(stated)
+
+
+def _more(listed: Sized) -> Iterator[str]:
+    """Say how many are not told."""
+    left = len(listed) - _MOST_LINES
+    if left > 0:
+        yield f"... and {left:,} more that are not listed"

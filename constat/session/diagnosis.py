@@ -1,0 +1,442 @@
+"""Look at everything that a project needs, and say what is wrong with an edit that mends it."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import sqlite3
+import stat
+import sys
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final
+
+from constat import __version__
+from constat.catalog import QueryMistakeError, SourceFailureError, guard
+from constat.catalog.opening import file_outside
+from constat.catalog.schema.introspection import reading
+from constat.diagnostics import ConstatError, Severity
+from constat.explore.sandbox.levels import STRONG, remark, unavailable
+from constat.explore.sandbox.step import Level
+from constat.library.loading import Reading, read_rules
+from constat.project import find_project, load_project
+from constat.project.project import ANTHROPIC, REPLAY, TASKS, WEAK
+from constat.tiers.database import check_columns
+from constat.tiers.declarations import check_declarations
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
+
+    from constat.analysis import AnalysedProgram
+    from constat.catalog import Connection
+    from constat.diagnostics import Diagnostic
+    from constat.logic import Predicate
+    from constat.project import Database, KeySetting, Project
+    from constat.project.project import ModelSetting, ModelsSetting
+
+# A finding that is an error or a warning says what to do.
+
+OK: Final = "ok"
+NOTE: Final = "note"
+WARNING: Final = "warning"
+ERROR: Final = "error"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at: how it is, and what mends it."""
+
+    check: str
+    state: str
+    message: str
+    help: str = ""
+    code: str = ""
+
+
+def told(check: str, one: Diagnostic) -> Finding:
+    """Give a diagnostic as a finding, with its place."""
+    place = f"{one.span.source}:{one.span.line}: " if one.span else ""
+    state = {Severity.ERROR: ERROR, Severity.WARNING: WARNING}.get(one.severity, NOTE)
+    hint = one.help or one.note or f"`constat explain {one.code}` shows a right example"
+    return Finding(check, state, f"{place}{one.message}", hint, one.code)
+
+
+def counted(count: int, noun: str) -> str:
+    """Write a count with what is counted: `1 rule`, `2 rules`."""
+    return f"{count:,} {noun}" + ("" if count == 1 else "s")
+
+
+def model_findings(project: Project, environment: Mapping[str, str]) -> Iterator[Finding]:
+    """Look at every model of the project."""
+    models = project.models
+    if not models.named:
+        message = "no model is configured: questions are asked as goals, not in plain words"
+        yield Finding("models", NOTE, message)
+        return
+    replayed = models.tape is not None and models.tape.mode == REPLAY
+    for model in models.named.values():
+        yield from _model(model, models, environment, replayed=replayed)
+    if models.tape is not None:
+        yield _tape(models, project)
+
+
+def _model(
+    model: ModelSetting, models: ModelsSetting, environment: Mapping[str, str], *, replayed: bool
+) -> Iterator[Finding]:
+    check = f"model {model.name}"
+    tasks = [task for task in TASKS if models.of(task) is model]
+    package = "anthropic" if model.provider == ANTHROPIC else "openai"
+    if importlib.util.find_spec(package) is None:
+        hint = "pip install constat" if package == "anthropic" else "pip install 'constat[openai]'"
+        yield Finding(check, ERROR, f"the package {package} is missing", hint)
+    if model.address is not None and model.address.missing:
+        names = ", ".join(model.address.missing)
+        yield Finding(
+            check, WARNING, f"its address needs {names}, which is not set", f"set {names}"
+        )
+    if replayed:
+        yield Finding(check, OK, f"{model.model}; replies come from a tape, no key is needed")
+    elif model.key and not environment.get(model.key):
+        message = f"the environment variable {model.key} is not set"
+        yield Finding(check, WARNING, message, f"set {model.key} to the provider's key")
+    else:
+        key = f"{model.key} is set" if model.key else "it needs no key"
+        yield Finding(check, OK, f"{model.model}, {key}, for {', '.join(tasks) or 'no task'}")
+
+
+def _tape(models: ModelsSetting, project: Project) -> Finding:
+    tape = models.tape
+    if tape is None or tape.file.is_file():
+        return Finding("tape", OK, "it is there")
+    if tape.mode == REPLAY:
+        hint = f"put it there, or take `tape` out of `models:` in {project.config_name}"
+        return Finding("tape", ERROR, f"there is no file {tape.file.name}", hint)
+    return Finding("tape", OK, "it is made when a model is first asked")
+
+
+_CHECK: Final = "sandbox"
+
+
+def sandbox_findings(
+    project: Project, missing: Callable[[Level], str] = unavailable
+) -> Iterator[Finding]:
+    """Look for the strongest level that this machine has."""
+    if not project.explore.python:
+        yield Finding(_CHECK, OK, "not needed: `python: false` of `explore:` refuses steps of code")
+        return
+    reasons: list[str] = []
+    for level in STRONG:
+        reason = missing(level)
+        if not reason:
+            said = "; ".join([*reasons, "steps of Python code run without network and files"])
+            if open_ := remark(level):
+                said = f"{said}; {open_}"
+            yield Finding(_CHECK, OK, f"{level.value}: {said}")
+            return
+        reasons.append(f"{level.value}: {reason}")
+    yield _none("; ".join(reasons), weak=project.explore.sandbox == WEAK)
+
+
+def _none(reasons: str, *, weak: bool) -> Finding:
+    hint = "install bubblewrap (`bwrap`), or write `explore: {python: false}`"
+    if weak:
+        message = f"none: `sandbox: weak` lets `--allow-unconfined` run code unconfined ({reasons})"
+        return Finding(_CHECK, WARNING, message, hint, "C0910")
+    message = f"none: steps of Python code are refused ({reasons})"
+    return Finding(_CHECK, NOTE, message, hint, "C0910")
+
+
+_MOST_NAMED: Final = 8
+_HELPS: Final = (
+    ("C0521", "raise `seconds` of the database, or of `catalog:`"),
+    ("C0541", "mend the path in `files:`, or put the file there"),
+    ("C0543", "mend the file"),
+    ("C0553", "start the server, or mend the uri"),
+    ("C0554", "mend account and password in the uri, or GRANT SELECT to the account"),
+)
+
+
+def database_findings(project: Project, analysed: AnalysedProgram | None) -> Iterator[Finding]:
+    """Look at every database, at the queries over it, and at what has no source."""
+    predicates = list(analysed.program.predicates.values()) if analysed else []
+    for database in project.databases.values():
+        asked = [one for one in predicates if one.source and one.source.name == database.name]
+        yield from _database(project, database, asked)
+    if not project.databases:
+        hint = "`databases: {shop: 'sqlite:///data/shop.sqlite'}`"
+        yield Finding("databases", NOTE, "the project has no databases", hint)
+    if analysed is not None:
+        yield from _without_source(project, analysed)
+
+
+def _database(
+    project: Project, database: Database, predicates: list[Predicate]
+) -> Iterator[Finding]:
+    check = f"database {database.name}"
+    try:
+        with reading(database, project) as connection:
+            tables = {one.name for one in connection.tables().values()}
+            problems = [finding for one in predicates for finding in _query(check, one, connection)]
+            state = "" if connection.snapshot else "; not one snapshot: its reads may differ"
+    except ConstatError as problem:
+        yield from (told(check, one) for one in problem.diagnostics)
+        return
+    except (SourceFailureError, QueryMistakeError) as problem:
+        hint = dict(_HELPS).get(problem.code, "mend the uri, or put the database there")
+        yield Finding(check, ERROR, problem.reason, hint, problem.code)
+        return
+    yield from problems
+    if outside := file_outside(database, project.folder):
+        hint = (
+            "a copy of the folder reads the same file; keep it inside if they shall move together"
+        )
+        yield Finding(check, NOTE, f"its file lies outside the project: {outside}", hint)
+    said = f"it answers: {counted(len(tables), 'table')}, read by"
+    said += f" {counted(len(predicates), 'predicate')}{state}"
+    yield Finding(check, NOTE if state else OK, said)
+    if not predicates:
+        hint = f"`constat catalog draft` with a table of `{database.name}` drafts one"
+        yield Finding(check, NOTE, "no predicate reads it", hint)
+
+
+def _query(check: str, predicate: Predicate, connection: Connection) -> Iterator[Finding]:
+    source = predicate.source
+    query = source.parameters.get("query", "") if source else ""
+    if not query:
+        return
+    place = f"{source.span.source}:{source.span.line}: " if source and source.span else ""
+    message = f"{place}the query of `{predicate.name}`: "
+    try:
+        check_columns(predicate, guard(query, connection.dialect), connection)
+    except QueryMistakeError as problem:
+        hint = problem.help or f"`constat explain {problem.code}`"
+        yield Finding(check, ERROR, message + problem.reason, hint, problem.code)
+    except SourceFailureError as problem:
+        hint = dict(_HELPS).get(problem.code, "mend the source")
+        yield Finding(check, WARNING, message + problem.reason, hint, problem.code)
+
+
+def _without_source(project: Project, analysed: AnalysedProgram) -> Iterator[Finding]:
+    """Name predicates that nothing gives rows for, and values that are not configured."""
+    program = analysed.program
+    configured, open_names = [], []
+    for name in sorted(analysed.external):
+        predicate = program.predicates.get(name)
+        if predicate is None or name in project.facts:
+            continue
+        if predicate.source is not None and predicate.source.name == "config":
+            configured.append(name)
+        elif predicate.source is None or not predicate.source.name:
+            open_names.append(name)
+    if configured:
+        hint = f"`facts: {{{configured[0]}: ...}}` in {project.config_name}"
+        message = f"no value is configured for {_listed(configured)}: goals over it are unresolved"
+        yield Finding("facts", NOTE, message, hint)
+    if open_names:
+        hint = f'give it an `.input`, or `constat facts add "{open_names[0]}(...)" --by NAME`'
+        yield Finding("facts", NOTE, f"nothing gives rows of {_listed(open_names)}", hint)
+    for table in project.facts.values():
+        missing = sorted(
+            {name for row in table.rows for cell in row.cells for name in cell.missing}
+        )
+        if missing:
+            message = f"`{table.name}` needs environment variables that are not set"
+            yield Finding("facts", WARNING, message, f"set {', '.join(missing)}", "C0511")
+
+
+def _listed(names: list[str]) -> str:
+    shown = ", ".join(f"`{name}`" for name in names[:_MOST_NAMED])
+    left = len(names) - _MOST_NAMED
+    return shown if left <= 0 else f"{shown} and {left} more"
+
+
+# Files are opened read-only; a file that another program is writing is left alone.
+
+_LEAST_FREE: Final = 64 << 20
+_SECONDS: Final = 2.0
+_STATE: Final = "state"
+_MOST_LISTED: Final = 1_000
+
+
+def state_findings(project: Project) -> Iterator[Finding]:
+    """Look at the state folder and the databases in it."""
+    folder = project.state
+    if not folder.exists():
+        parent = next(one for one in folder.parents if one.exists())
+        if os.access(parent, os.W_OK | os.X_OK):
+            yield Finding(_STATE, OK, "nothing is kept yet; the folder is made when needed")
+        else:
+            yield _unwritable(project)
+        return
+    if not folder.is_dir():
+        hint = f"move it away, or name another folder in `state:` of {project.config_name}"
+        yield Finding(_STATE, ERROR, f"`{folder.name}` is no folder", hint)
+        return
+    if not os.access(folder, os.W_OK | os.X_OK):
+        yield _unwritable(project)
+        return
+    yield from _space(folder)
+    every = sorted(folder.glob("*.sqlite"))
+    found = every[:_MOST_LISTED]
+    damaged = [problem for one in found if (problem := _damage(one)) is not None]
+    yield from damaged
+    yield from (one for path in found for one in _rights(path))
+    if not damaged:
+        others = f" of {len(every):,}" if len(every) > len(found) else ""
+        told = f"looked at {counted(len(found), 'file')}{others}: nothing is damaged"
+        yield Finding(_STATE, OK, told)
+
+
+def key_findings(project: Project) -> Iterator[Finding]:
+    """Look at the keys that the project trusts."""
+    today = datetime.now(UTC).date().isoformat()
+    for key in project.keys.values():
+        yield _key(key, today, project)
+
+
+def _key(key: KeySetting, today: str, project: Project) -> Finding:
+    check = f"key {key.name}"
+    if not key.file.is_file():
+        hint = f"put it there, or take the key out of `keys:` in {project.config_name}"
+        return Finding(check, ERROR, f"there is no file {key.file.name}", hint, "C0745")
+    if key.revoked and str(key.revoked) <= today:
+        return Finding(check, NOTE, f"revoked since {key.revoked}: newer signatures do not count")
+    if key.expires and str(key.expires) < today:
+        hint = f"`constat keygen` makes a new one; name it in `keys:` of {project.config_name}"
+        return Finding(check, WARNING, f"expired on {key.expires}", hint)
+    return Finding(check, OK, f"trusted as {', '.join(key.roles)}")
+
+
+def _unwritable(project: Project) -> Finding:
+    message = "the state folder cannot be written: facts, answers and records cannot be kept"
+    hint = f"give it to this user, or name another one in `state:` of {project.config_name}"
+    return Finding(_STATE, ERROR, message, hint)
+
+
+def _space(folder: Path) -> Iterator[Finding]:
+    free = shutil.disk_usage(folder).free
+    if free < _LEAST_FREE:
+        message = f"only {free >> 20} MiB are free where the state is kept"
+        yield Finding(
+            _STATE, WARNING, message, "`constat cache clear` makes room, or the disk does"
+        )
+
+
+def _damage(path: Path) -> Finding | None:
+    """Have SQLite check a file of ours."""
+    try:
+        connection = sqlite3.connect(
+            f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=_SECONDS
+        )
+        try:
+            ((said,),) = connection.execute("PRAGMA quick_check(1)").fetchall()
+        finally:
+            connection.close()
+    except sqlite3.Error as problem:
+        code = (getattr(problem, "sqlite_errorcode", 0) or 0) & 0xFF
+        if code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
+            return None
+        said = "not a database" if code == sqlite3.SQLITE_NOTADB else "cannot be read"
+    if said == "ok":
+        return None
+    hint = "restore it from a backup, or move it away; `constat cache clear` removes kept answers"
+    return Finding(_STATE, ERROR, f"{path.name} is damaged", hint)
+
+
+def _rights(path: Path) -> Iterator[Finding]:
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return
+    if mode & (stat.S_IWGRP | stat.S_IWOTH):
+        message = f"{path.name} can be written by other users"
+        yield Finding(_STATE, WARNING, message, f"chmod go-w {path.name}")
+
+
+_OLDEST: Final = (3, 11)
+_NEWEST: Final = (3, 13)
+_LIBRARIES: Final = (
+    *("click", "duckdb", "networkx", "numpy", "pandas", "sqlalchemy", "sqlglot", "yaml"),
+)
+
+
+def diagnose(start: Path | None) -> tuple[Finding, ...]:
+    """Look at a project: the folder itself, or the nearest above."""
+    return tuple(_findings(start))
+
+
+def _findings(start: Path | None) -> Iterator[Finding]:
+    yield from _versions()
+    try:
+        project = load_project(find_project(start))
+    except ConstatError as problem:
+        yield from (told("configuration", one) for one in problem.diagnostics)
+        return
+    databases = counted(len(project.databases), "database")
+    facts = counted(len(project.facts), "configured predicate")
+    yield Finding("configuration", OK, f"project {project.name}: {databases}, {facts}")
+    analysed: list[AnalysedProgram] = []
+    yield from _rules(project, analysed)
+    yield from database_findings(project, analysed[0] if analysed else None)
+    yield from state_findings(project)
+    yield from key_findings(project)
+    yield from model_findings(project, os.environ)
+    yield from sandbox_findings(project)
+
+
+def _versions() -> Iterator[Finding]:
+    version = sys.version_info[:2]
+    python = ".".join(map(str, sys.version_info[:3]))
+    said = f"constat {__version__}, Python {python}, SQLite {sqlite3.sqlite_version}"
+    if not _OLDEST <= version <= _NEWEST:
+        hint = "use Python 3.11, 3.12 or 3.13"
+        yield Finding("versions", WARNING, f"{said}: this Python is not tested", hint)
+    else:
+        yield Finding("versions", OK, said)
+    missing = [name for name in _LIBRARIES if importlib.util.find_spec(name) is None]
+    if missing:
+        hint = "pip install constat"
+        yield Finding("versions", ERROR, f"libraries are missing: {', '.join(missing)}", hint)
+    if not _has_search():
+        hint = "use a Python whose SQLite has FTS5"
+        yield Finding("versions", WARNING, "SQLite has no full text search: no catalog", hint)
+
+
+def _has_search() -> bool:
+    connection = sqlite3.connect(":memory:")
+    try:
+        connection.execute("CREATE VIRTUAL TABLE words USING fts5(word)")
+    except sqlite3.Error:
+        return False
+    finally:
+        connection.close()
+    return True
+
+
+def _rules(project: Project, analysed: list[AnalysedProgram]) -> Iterator[Finding]:
+    """Read the rules, and hold their sources against the configuration."""
+    diagnostics: list[Diagnostic] = []
+    found = read_rules(project.rules, project.rule_roots, diagnostics, {}, Reading(project))
+    errors = [one for one in diagnostics if one.severity is Severity.ERROR]
+    if found is not None and not errors:
+        check_declarations(project, found, diagnostics)
+    yield from (told("rules", one) for one in diagnostics)
+    if found is None:
+        return
+    analysed.append(found)
+    rules = sum(bool(rule.body) for rule in found.rules)
+    predicates = len(found.program.predicates)
+    if not project.rules:
+        hint = "name rule files: `rules: [rules/vip.dl]`"
+        yield Finding("rules", WARNING, "the project names no rules", hint)
+    elif not any(one.severity is Severity.ERROR for one in diagnostics):
+        files = counted(len(project.rules), "file")
+        said = f"{files}, {counted(predicates, 'predicate')}, {counted(rules, 'rule')}"
+        yield Finding("rules", OK, said)
+    proposed = sum(rule.proposed for rule in found.rules)
+    if proposed:
+        hint = "`constat rules list --proposed` shows them"
+        message = f"{counted(proposed, 'proposed rule')}: what rests on them is UNDER an assumption"
+        yield Finding("rules", NOTE, message, hint)

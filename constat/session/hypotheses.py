@@ -1,0 +1,461 @@
+"""Why a goal fails, what another world would change, and which facts would prove it."""
+
+from __future__ import annotations
+
+import importlib
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from constat.analysis.attributes import cost_from
+from constat.diagnostics import ConstatError, Diagnostic, nearest
+from constat.evaluation import Verdict
+from constat.logic import Atom, Constant
+from constat.proof import decide, render_tree
+from constat.proof.abduction import Abduction, Found, Search
+from constat.proof.changes import World, compare
+from constat.proof.overlay import Overlay, dropped_rule, overlaid, supposed_absence, supposed_fact
+from constat.proof.projection import with_projections
+from constat.proof.refutation import MOST, Reason, Refutation, principal_reasons, refute
+from constat.proof.refutation_text import render_refutation
+from constat.proof.suppositions import Abducibles, abducibles, leaves_below
+from constat.proof.worlds import Worlds
+from constat.session.asked_goals import AskedGoal, asked_over
+from constat.session.result import Result, result_of
+from constat.session.suppositions import (
+    SupposedProgram,
+    Suppositions,
+    read_suppositions,
+    rests_on,
+    suppose_rules,
+)
+from constat.store.clock import now
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from decimal import Decimal
+
+    from constat.analysis import AnalysedProgram
+    from constat.evaluation import Externals, Observer, Outcome
+    from constat.logic import Row
+    from constat.proof import Decision
+    from constat.proof.changes import Asker, Change, Changes
+    from constat.proof.worlds import Shown
+    from constat.session.bench import Bench
+    from constat.tiers import Tiers
+
+
+@dataclass(frozen=True)
+class WhyNotResult:
+    """Why a goal does not hold; `refutation` is `None` where it does."""
+
+    result: Result
+    refutation: Refutation | None
+
+    @property
+    def goal(self) -> str:
+        """The goal."""
+        return self.result.goal
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict."""
+        return self.result.verdict
+
+    @property
+    def exit_code(self) -> int:
+        """The exit code of the verdict."""
+        return self.result.exit_code
+
+    def reasons(self, most: int = MOST) -> tuple[Reason, ...]:
+        """Rank the reason codes of what fails, the nearest to holding first."""
+        return () if self.refutation is None else principal_reasons(self.refutation, most)
+
+    def reasons_left(self, most: int) -> int:
+        """Count the reasons beyond so many."""
+        if self.refutation is None:
+            return 0
+        return max(0, len(principal_reasons(self.refutation, None)) - most)
+
+    def to_text(self, *, reasons: int = 0) -> str:
+        """Write it for people; a goal that holds is shown with its proof."""
+        if self.refutation is None:
+            _, _, proof = render_tree(self.result.tree, moment=self.result.created).partition("\n")
+            return proof
+        ranked = self.reasons(reasons) if reasons else ()
+        left = self.reasons_left(reasons) if reasons else 0
+        return render_refutation(self.refutation, ranked, left=left, moment=self.result.created)
+
+
+def why_not(bench: Bench, goal: str, *, most: int, observe: Observer | None = None) -> WhyNotResult:
+    """Say why a goal does not hold. Raises `ConstatError` as `prove` does."""
+    bench, asked = asked_over(bench, goal)
+    created, bench = now(), bench.begun()
+
+    def answered(tiers: Tiers) -> tuple[Decision, Refutation | None]:
+        externals = tiers.externals
+        decision = decide(
+            bench.engine, bench.program, asked.atom, externals, bench.limits, observe=bench.observe
+        )
+        if decision.answers:
+            return decision, None
+        return decision, refute(bench.engine, decision, externals, bench.limits, most=most)
+
+    decision, refutation = bench.evaluated(observe, answered)
+    result = result_of(decision, bench.program, created)
+    return WhyNotResult(result.asked_as(asked.text) if asked.text else result, refutation)
+
+
+_MOST_ASKED: Final = 1_000
+_SECONDS: Final = 10.0
+
+
+@dataclass(frozen=True)
+class WhatIf:
+    """A hypothetical answer.
+
+    `before` is the answer of the real world, `after` that of the supposed one. `supposed` lists the
+    suppositions, `without_effect` those that nothing asked about, or that hide no row. `changes`
+    are the conclusions that differ; of `uncompared` more one world was not asked.
+    """
+
+    supposed: tuple[str, ...]
+    without_effect: tuple[str, ...]
+    before: Result
+    after: Result
+    changes: tuple[Change, ...]
+    uncompared: int
+
+    @property
+    def goal(self) -> str:
+        """The goal."""
+        return self.after.goal
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict in the supposed world."""
+        return self.after.verdict
+
+    @property
+    def exit_code(self) -> int:
+        """The exit code of that verdict."""
+        return self.after.exit_code
+
+    @property
+    def confidence(self) -> Decimal:
+        """The confidence of that verdict."""
+        return self.after.confidence
+
+    @property
+    def certificate(self) -> bytes:
+        """The certificate of the supposed answer; its assumptions name what is supposed."""
+        return self.after.certificate
+
+
+def what_if(
+    bench: Bench,
+    goal: str,
+    supposed: Suppositions,
+    *,
+    query: bool = False,
+    observe: Observer | None = None,
+) -> WhatIf:
+    """Answer a goal in both worlds. Raises `ConstatError` for what cannot be supposed."""
+    bench = bench.begun()
+    changed = suppose_rules(bench.program, supposed.rules, bench.project.rule_roots, bench.texts)
+    overlay = read_suppositions(supposed, changed.program, bench.project)
+    overlay = Overlay(overlay.added, overlay.removed, changed.dropped)
+    real = _goal(bench, goal, query=query)
+    other = _goal(replace(bench, program=changed.program), goal, query=query)
+
+    def both(tiers: Tiers) -> tuple[_Side, _Side, Changes]:
+        with tiers.anew():
+            before = _Side(bench, real, tiers.externals)
+            after = _Side(bench, other, overlaid(tiers.externals, other.program, overlay))
+            predicates = other.program.program.predicates
+            worlds = before.world(), after.world()
+            return before, after, compare(*worlds, predicates, _compared(before, after))
+
+    before, after, found = bench.evaluated(observe, both)
+    asked = tuple(_texts(overlay, changed))
+    met = set(_met(after.decision))
+    return WhatIf(
+        tuple(text for text, _ in asked),
+        tuple(text for text, key in asked if key not in met),
+        before.result,
+        after.result,
+        found.listed,
+        found.uncompared,
+    )
+
+
+def _goal(bench: Bench, goal: str, *, query: bool) -> AskedGoal:
+    if not query:
+        return asked_over(bench, goal)[1]
+    program = bench.program
+    # Plain goals are answered without what only queries need.
+    reading = importlib.import_module("constat.session.query_text")
+    querying = importlib.import_module("constat.session.querying")
+    compiled = querying.compile_query(reading.parse_query(goal, program.program), program)
+    bench.mention(compiled.goal)
+    return AskedGoal(compiled.goal, compiled.program)
+
+
+class _Side:
+    """One of the two worlds."""
+
+    def __init__(self, bench: Bench, asked: AskedGoal, externals: Externals) -> None:
+        self.bench = bench
+        self.program = program = asked.program
+        self.externals = externals
+        created = now()
+        self.decision = decide(
+            bench.engine, program, asked.atom, externals, bench.limits, observe=bench.observe
+        )
+        result = result_of(self.decision, program, created)
+        self.result = result.asked_as(asked.text) if asked.text else result
+
+    def world(self) -> World:
+        """Give what is compared: all that the goal needs, not only until it is settled."""
+        return World(self.outcome(), self.asker())
+
+    def outcome(self) -> Outcome:
+        found = self.decision.outcome
+        return self.evaluate(found.goal) if found.stopped == "settled" else found
+
+    def evaluate(self, goal: Atom) -> Outcome:
+        program = with_projections(self.program)
+        bench, limits = self.bench, self.bench.limits
+        return bench.engine.evaluate(
+            program, goal, self.externals, limits, exhaust=True, observe=bench.observe
+        )
+
+    def asker(self) -> Asker:
+        """Give a way to ask this world for single rows, within a budget."""
+        predicates = self.program.program.predicates
+        left = _MOST_ASKED
+        until = time.monotonic() + min(_SECONDS, self.bench.limits.left)
+
+        def ask(name: str, row: Row) -> int | None:
+            nonlocal left
+            if left <= 0 or time.monotonic() > until:
+                return None
+            left -= 1
+            predicate = predicates.get(name)
+            if predicate is None:
+                return -1
+            pairs = zip(row, predicate.kinds, strict=True)
+            atom = Atom(name, tuple(Constant(value, kind) for value, kind in pairs))
+            return self.evaluate(atom).strength(atom)
+
+        return ask
+
+
+def _compared(before: _Side, after: _Side) -> tuple[str, ...]:
+    """Name what is compared: the goal's predicate and the conclusions it rests on."""
+    known = before.program.program.predicates
+    derived = {rule.head.predicate for rule in (*before.program.rules, *after.program.rules)}
+    names = dict.fromkeys([after.decision.goal.predicate])
+    names.update(dict.fromkeys(name for name in known if name in derived))
+    names.update(dict.fromkeys(sorted(derived)))
+    return tuple(name for name in names if name in known)
+
+
+def _texts(overlay: Overlay, changed: SupposedProgram) -> Iterator[tuple[str, str]]:
+    """Yield each supposition as a text, with what stands for it among the assumptions."""
+    predicates = changed.program.program.predicates
+    for name, row in overlay.added:
+        text = supposed_fact(predicates[name], row).text
+        yield text, text
+    for one in overlay.removed:
+        text = supposed_absence(predicates[one.predicate], one.pattern).text
+        yield text, text
+    for rule in changed.dropped:
+        text = dropped_rule(rule).text
+        yield text, text
+    for rule in changed.supposed:
+        yield f"supposed: rule {rule} holds", rule
+
+
+def _met(decision: Decision) -> Iterator[str]:
+    """Yield the suppositions that the evaluation came upon."""
+    for call in decision.outcome.calls:
+        answer = call.answer
+        supposed = [one.assumption for one in answer.portions]
+        supposed += [one.assumption for one in answer.openings]
+        yield from (one.text for one in supposed if one is not None)
+    for demand in decision.outcome.demands:
+        for number in demand.orders:
+            yield decision.outcome.program.rules[number].id
+
+
+_SHARE_TO_SEARCH: Final = 0.8
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """How many sets are wanted, what is abducible besides what is declared, and for how long."""
+
+    top: int = 3
+    abducible: tuple[tuple[str, str], ...] = ()
+    removable: tuple[tuple[str, str], ...] = ()
+    seconds: float = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class MissingSet:
+    """One set: facts to suppose, with conditions on what may be chosen; facts to take away.
+
+    `verdict` is what the goal becomes with it.
+    """
+
+    cost: Decimal
+    add: tuple[Shown, ...]
+    remove: tuple[str, ...]
+    verdict: Verdict
+
+
+@dataclass(frozen=True)
+class MissingFacts:
+    """What would prove a goal.
+
+    `sets` come by cost. Sets that cost less than `bound` and can be found are all there; where it
+    is `None` the search ended by itself, else `stopped` says why it did not. `dropped` counts sets
+    that failed when they were tried, `unsolved` names what was not searched. `abducible` are the
+    predicates that were, with costs; `candidates` those that the goal rests on.
+    """
+
+    result: Result
+    sets: tuple[MissingSet, ...]
+    bound: Decimal | None
+    dropped: int
+    unsolved: tuple[str, ...]
+    abducible: Abducibles
+    candidates: tuple[str, ...]
+    stopped: str = ""
+
+    @property
+    def goal(self) -> str:
+        """The goal."""
+        return self.result.goal
+
+    @property
+    def holds(self) -> bool:
+        """Whether the goal holds as it is."""
+        return self.result.verdict in {Verdict.PROVED, Verdict.PROVED_UNDER}
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether every set was looked at: there are no others."""
+        return self.bound is None and not self.unsolved and not self.dropped
+
+    @property
+    def exit_code(self) -> int:
+        """0 where nothing is missing or a set was found, 5 where there is none, else 4."""
+        if self.holds or self.sets:
+            return 0
+        return 5 if self.exhausted else 4
+
+
+def missing_facts(
+    bench: Bench, goal: str, asked: Asked, *, observe: Observer | None = None
+) -> MissingFacts:
+    """Find what would prove a goal. Raises `ConstatError` as `prove` does."""
+    bench, asked_goal = asked_over(bench.begun(), goal)
+    program, atom = bench.program, asked_goal.atom
+    costs = _allowed(program, asked)
+    created = now()
+
+    def looked_for(tiers: Tiers) -> tuple[Result, Abduction, tuple[MissingSet, ...]]:
+        with tiers.anew():
+            decision = decide(
+                bench.engine, program, atom, tiers.externals, bench.limits, observe=bench.observe
+            )
+            if decision.answers or not costs:
+                found = Abduction((), None, 0, ())
+            else:
+                found = _searched(bench, tiers, atom, costs, asked)
+            sets = tuple(_decided(bench, tiers, atom, one) for one in found.found)
+            result = result_of(decision, program, created)
+            text = asked_goal.text
+            return (result.asked_as(text) if text else result), found, sets
+
+    result, abduction, sets = bench.evaluated(observe, looked_for)
+    return MissingFacts(
+        result,
+        sets,
+        abduction.bound,
+        abduction.dropped,
+        abduction.unsolved,
+        costs,
+        _candidates(program, atom),
+        abduction.stopped,
+    )
+
+
+def _searched(bench: Bench, tiers: Tiers, atom: Atom, costs: Abducibles, asked: Asked) -> Abduction:
+    program = with_projections(bench.program)
+    worlds = Worlds(bench.engine, program, tiers.externals, bench.limits)
+    # The rest is for deciding the goal with what was found.
+    seconds = min(asked.seconds, _SHARE_TO_SEARCH * bench.limits.left)
+    return Search(worlds, atom, costs, asked.top, seconds).run()
+
+
+def _decided(bench: Bench, tiers: Tiers, atom: Atom, found: Found) -> MissingSet:
+    """Decide the goal with a set, as `what_if` does."""
+    externals = overlaid(tiers.externals, bench.program, found.chosen.delta.overlay())
+    decision = decide(bench.engine, bench.program, atom, externals, bench.limits)
+    return MissingSet(found.cost, found.chosen.added, found.chosen.removed, decision.verdict)
+
+
+def _candidates(program: AnalysedProgram, atom: Atom) -> tuple[str, ...]:
+    """Name the predicates of outside that a goal rests on."""
+    if atom.predicate in program.external:
+        return (atom.predicate,)
+    return tuple(rests_on(program, atom.predicate))
+
+
+def _allowed(program: AnalysedProgram, asked: Asked) -> Abducibles:
+    """Collect what may be supposed and taken away.
+
+    What is named and derived by rules stands for what these rest on: a fact below a negation is
+    taken away so that there is more of it, and supposed so that there is less.
+    """
+    added = _costs(program, asked.abducible, "abducible")
+    removed = _costs(program, asked.removable, "removable")
+    declared = abducibles(program)
+    below: tuple[dict[str, Decimal], dict[str, Decimal]] = ({}, {})
+    for named, more in ((added, True), (removed, False)):
+        for name, cost in named:
+            if name not in program.external:
+                for leaf, same in leaves_below(program, name):
+                    below[more is not same].setdefault(leaf, cost)
+    outside = program.external
+    return Abducibles(
+        {**below[0], **declared.added, **{n: cost for n, cost in added if n in outside}},
+        {**below[1], **declared.removed, **{n: cost for n, cost in removed if n in outside}},
+    )
+
+
+def _costs(
+    program: AnalysedProgram, named: Iterable[tuple[str, str]], what: str
+) -> list[tuple[str, Decimal]]:
+    """Read predicates with costs that were named besides the declared ones."""
+    found = []
+    for name, text in named:
+        if name not in program.program.predicates:
+            near = nearest(name, sorted(program.program.predicates))
+            message = f"facts of `{name}` cannot be {what}: no rule file declares it"
+            hint = (
+                f"write `--{what} {near}`" if near else "name a predicate that comes from outside"
+            )
+            raise ConstatError([Diagnostic("C0704", message, help=hint)])
+        cost = cost_from(text)
+        if cost is None:
+            message = f"`{text}` is no cost of `{name}`"
+            note = "a cost is a decimal above 0, of at most six places and a million"
+            raise ConstatError(
+                [Diagnostic("C0705", message, note=note, help=f"write `--{what} {name}=1`")]
+            )
+        found.append((name, cost))
+    return found

@@ -1,0 +1,31 @@
+"""How a decision is written down and by what proofs are ranked, without what does it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class LogAs:
+    """How a decision is written down.
+
+    `by` is who decides, by default the user of this process; `retention` is a class of the
+    project's; `supersedes` is the number of an earlier decision, or the identity of its proof.
+    Unless `asked`, the project must have a log of its own.
+    """
+
+    by: str | None = None
+    retention: str | None = None
+    supersedes: str | None = None
+    asked: bool = True
+
+
+# A more confident proof always comes first; the ranking decides among equally confident ones.
+
+RANKINGS: Final = ("confidence", "height", "size")
+"""What proofs may be ranked by."""
+SECONDS: Final = 10.0
+"""How long several proofs are looked for."""
+MOST: Final = 1_000
+"""How many proofs the command line shows."""

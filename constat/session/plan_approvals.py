@@ -1,0 +1,303 @@
+"""What exploring needs of a session, and plans checked and approved before they run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Protocol
+
+from constat.catalog import QueryMistakeError, SourceFailureError, guard
+from constat.diagnostics import ConstatError, Diagnostic, Severity, nearest
+from constat.explore.chain import Chain
+from constat.explore.events import Generating, Spent
+from constat.explore.plan import Plan, PlanWord, Work, plan_hashes, plan_rule
+from constat.library.approvals import (
+    WITHDRAWN,
+    Approval,
+    certified,
+    project_trust,
+    read_approvals,
+    standing,
+)
+from constat.library.reviewing.placement import write_records
+from constat.model import Client, ModelError, Task, Usage
+from constat.session.reviewing_library import Subject, approver_of, check_may_approve, word
+from constat.session.reviewing_report import Decided
+from constat.store.clock import now
+from constat.store.drafts import Decision, check_decision
+from constat.tiers.connections import Connections
+from constat.tiers.declarations import check_declarations
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from constat.analysis import AnalysedProgram
+    from constat.authoring.discovery import DiscoveryTools
+    from constat.explore.chain import Link
+    from constat.explore.events import Telling
+    from constat.explore.plan import Step
+    from constat.library.approvals import Standing, Trust
+    from constat.project import Project
+    from constat.proof.signing import SigningKey
+    from constat.session.models import Models
+
+# A project's models are not even made before one is asked.
+
+Review = Callable[[Plan, Chain], Plan | None]
+"""Sees a plan before it runs; gives the plan to run, or nothing to hold it back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """How a question is to be explored.
+
+    With a `plan` no model plans. `exploration` is one to go on with: an id, empty for the latest,
+    `None` for a new one. With `mend` a model may correct a person's plan too. `client` stands for
+    the project's models. With `certify` the answer is proved however long that takes; with
+    `require_approved` a plan that a model drafted runs only as somebody approved it. `accept_goal`
+    is the answer that is meant, in the word of `by`: a plan for another one does not run. With
+    `require_confirmed` nothing is settled before somebody has confirmed it.
+    """
+
+    plan: Plan | None = None
+    exploration: str | None = None
+    today: str = ""
+    by: str = ""
+    review: Review | None = None
+    mend: bool = False
+    client: Client | None = None
+    certify: bool = False
+    require_approved: bool = False
+    accept_goal: str = ""
+    require_confirmed: bool = False
+
+
+class Around(Protocol):
+    """What of a session exploring needs beside its bench; models are made when they are asked."""
+
+    @property
+    def project(self) -> Project:
+        """The project."""
+        ...
+
+    @property
+    def program(self) -> AnalysedProgram:
+        """Its rules."""
+        ...
+
+    @property
+    def models(self) -> Models:
+        """Its language models."""
+        ...
+
+    def discovery(self) -> DiscoveryTools:
+        """The tools by which a model learns what there is."""
+        ...
+
+
+class ModelAccess:
+    """Gives clients, and tells what was spent."""
+
+    def __init__(self, around: Around, tell: Telling) -> None:
+        self._around = around
+        self._tell = tell
+        self._asked = False
+
+    def client(self, wish: Wish, task: Task) -> Client:
+        """Give the model of a task. Raises `ConstatError` where the project has none."""
+        if wish.client is not None:
+            return wish.client
+        self._asked = True
+        try:
+            return self._around.models.client(task)
+        except ModelError as problem:
+            hint = "name one under `models:` in constat.yaml, or write a plan: `--plan FILE`"
+            raise ConstatError([Diagnostic(problem.code, str(problem), help=hint)]) from None
+
+    def has(self, wish: Wish, task: Task) -> bool:
+        """Whether there is a model for a task."""
+        return wish.client is not None or self._around.models.configured(task)
+
+    def begin(self, step: int, purpose: str) -> None:
+        """Tell that a model is about to be asked."""
+        self._tell(Generating(step, purpose))
+
+    def end(self) -> None:
+        """Tell what was spent so far."""
+        used = self.usage
+        self._tell(Spent(used.calls, used.tokens, str(used.cost)))
+
+    @property
+    def usage(self) -> Usage:
+        """What the session has used so far."""
+        return self._around.models.usage if self._asked else Usage()
+
+    @property
+    def note(self) -> str:
+        """Whose replies were replayed, in words."""
+        return self._around.models.note if self._asked else ""
+
+
+def check_sources(project: Project, chain: Chain, links: Sequence[Link]) -> None:
+    """Check databases, queries and their columns of some steps. Raises `ConstatError`."""
+    found = list(_unknown(project, links))
+    if not found:
+        check_declarations(project, chain.analysed, found)
+        found = [one for one in found if one.severity is Severity.ERROR]
+    if not found:
+        connections = Connections(project)
+        try:
+            found += _queries(connections, links)
+        finally:
+            connections.close()
+    if found:
+        raise ConstatError(found)
+
+
+def _unknown(project: Project, links: Sequence[Link]) -> Iterator[Diagnostic]:
+    known = list(project.databases)
+    for link in links:
+        for name in link.step.sources if link.step.source else ():
+            if name not in known or (link.step.work is Work.SQL and name != link.step.source):
+                yield _no_database(link.step, name, known)
+
+
+def _queries(connections: Connections, links: Sequence[Link]) -> Iterator[Diagnostic]:
+    for link in links:
+        step = link.step
+        if step.work is not Work.SQL or not step.source:
+            continue
+        try:
+            connection = connections.reading(step.source)
+            guarded = guard(step.text, connection.dialect)
+            columns = connection.columns(guarded.text)
+        except QueryMistakeError as problem:
+            message = f"step `{step.name}`: {problem.reason}"
+            yield Diagnostic(problem.code, message, step.span, help=problem.help)
+        except SourceFailureError:
+            continue
+        else:
+            wanted = step.outputs[0]
+            if len(columns) != len(wanted.columns):
+                message = (
+                    f"step `{step.name}`: the query gives {len(columns)} columns, and "
+                    f"{len(wanted.columns)} are declared"
+                )
+                hint = f"give exactly `{wanted.declaration}`"
+                yield Diagnostic("C0518", message, step.span, help=hint)
+
+
+def _no_database(step: Step, name: str, known: list[str]) -> Diagnostic:
+    shown = name if name.isprintable() else ascii(name)
+    near = nearest(name, known)
+    hint = f"write `{near}`" if near else f"the databases are {', '.join(known) or 'none'}"
+    message = f"step `{step.name}`: there is no database `{shown[:60]}`"
+    return Diagnostic("C0892", message, step.span, help=hint)
+
+
+FOLDER: Final = "plans"
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A plan with its chain, the exploration it is kept in, and who asked its question."""
+
+    chain: Chain
+    plan: Plan
+    exploration: str = ""
+    asked_by: str = ""
+
+
+class PlanApprovals:
+    """The approvals of a project's plans; they lie in its state folder."""
+
+    def __init__(self, project: Project) -> None:
+        self._project = project
+
+    @property
+    def folder(self) -> Path:
+        """Where the records lie."""
+        return self._project.state / FOLDER
+
+    def records(self, chain: Chain, plan: Plan) -> tuple[Approval, ...]:
+        """Give the approvals that count for a plan, if they are as many as are needed."""
+        found = self.standing(chain, plan)
+        return found.counted if found.approved else ()
+
+    def standing(self, chain: Chain, plan: Plan) -> Standing:
+        """Say what the records make of a plan."""
+        return standing(read_approvals(self.folder), plan_hashes(chain, plan), self._trust())
+
+    def word(self, chain: Chain, plan: Plan, authors: tuple[str, ...]) -> PlanWord:
+        """Say whose word a plan is, by the models that drafted steps of it and by approvals."""
+        if not (self.folder / "approvals.jsonl").exists():
+            return PlanWord(authors)
+        return PlanWord(authors, tuple(map(certified, self.records(chain, plan))))
+
+    def approve(
+        self, planned: Planned, *, reason: str, by: str = "", key: SigningKey | None = None
+    ) -> Decided:
+        """Approve a plan as it is. Raises `ConstatError` where this person may not."""
+        trust, at = self._trust(), now()
+        approver = approver_of(by, key, trust)
+        check_decision(Decision("approved", approver.name, reason, at))
+        check_may_approve(approver, planned.asked_by, trust)
+        subject = _subject(planned)
+        self._write(word(subject, approver, reason, at))
+        found = self.standing(planned.chain, planned.plan)
+        status = "approved" if found.approved else "proposed"
+        return _decided(planned, status, found, signed=key is not None)
+
+    def withdraw(self, planned: Planned, *, by: str, reason: str) -> Decided:
+        """Take every approval of a plan back. Raises `ConstatError` where there is none."""
+        at, subject = now(), _subject(planned)
+        check_decision(Decision("rejected", by.strip(), reason, at))
+        found = self.standing(planned.chain, planned.plan)
+        if not (found.counted or found.doubts):
+            message = "the plan has no approval that could be withdrawn"
+            raise ConstatError([Diagnostic("C0953", message, help="`constat plan show` shows it")])
+        self._write(
+            Approval(
+                *(subject.rule, subject.hashes.rule, WITHDRAWN, by.strip(), reason, at),
+                subject.draft,
+                subject.asked_by,
+                queries=subject.hashes.queries,
+            )
+        )
+        return _decided(planned, "rejected", self.standing(planned.chain, planned.plan))
+
+    def require(self, chain: Chain, plan: Plan, authors: tuple[str, ...], exploration: str) -> None:
+        """Raise `ConstatError` where models drafted what nobody has approved."""
+        if not self.word(chain, plan, authors).proposed:
+            return
+        found = self.standing(chain, plan)
+        who = ", ".join(authors)
+        message = f"the plan that {who} drafted is not approved, and only approved ones count"
+        note = "; ".join((f"{len(found.counted)} of {found.needed} approvals count", *found.doubts))
+        hint = f"look at it (`constat plan show {exploration}`), then `constat plan approve "
+        hint += f"{exploration} --by NAME --reason TEXT` and `constat resume {exploration}`"
+        raise ConstatError([Diagnostic("C0952", message, note=note, help=hint)], exit_code=4)
+
+    def _write(self, record: Approval) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        write_records(self.folder, (record,))
+
+    def _trust(self) -> Trust:
+        return project_trust(self._project, now())
+
+
+def _subject(planned: Planned) -> Subject:
+    rule, _ = plan_rule(planned.chain, planned.plan, PlanWord())
+    hashes = plan_hashes(planned.chain, planned.plan)
+    return Subject(rule.id, hashes, planned.exploration, planned.asked_by)
+
+
+def _decided(planned: Planned, status: str, found: Standing, *, signed: bool = False) -> Decided:
+    rule, _ = plan_rule(planned.chain, planned.plan, PlanWord())
+    return Decided(
+        *(planned.exploration, "plan", status, (rule.id,), ""),
+        signed=signed,
+        have=len(found.counted),
+        needed=found.needed,
+    )

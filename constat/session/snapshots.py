@@ -1,0 +1,453 @@
+"""Snapshots of relations: a source commits to its rows, and certificates are opened against that."""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from constat.check import check_certificate
+from constat.diagnostics import ConstatError, Diagnostic
+from constat.evaluation import Demand
+from constat.logic import format_value
+from constat.proof.decoding import read_members
+from constat.proof.encoding import canonical, rows_hash
+from constat.proof.rebuilding import AUTHORITIES, Key, with_commitments
+from constat.proof.signing import (
+    SNAPSHOT_TYPE,
+    SigningError,
+    Statement,
+    judge,
+    read_envelope,
+    read_statement,
+)
+from constat.proof.signing.envelope import members
+from constat.proof.signing.merkle import MerkleTree, merkle_tree
+from constat.proof.signing.openings import Commitment
+from constat.session.signing import signed_line
+from constat.store.clock import now
+from constat.store.decision_log import SNAPSHOT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from constat.evaluation import Evidence
+    from constat.logic import Predicate
+    from constat.proof.signing import Finding, SigningKey, TrustedKey
+    from constat.session.bench import Bench
+    from constat.store.decision_log import Record
+
+# A certificate passes only when each row of a committed predicate is in the root, and each key
+# that it calls complete has no other row there.
+# What a root is worth is what its signer is worth: an engine that signs its own root proves
+# nothing.
+
+Texts = tuple[str, ...]
+FORMAT: Final = "constat-openings/1"
+_SAYS: Final = (
+    *("columns", "executed", "hash", "order", "origin", "predicate", "query"),
+    *("rows", "source", "state"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """All rows of a predicate, sorted, with their tree and what is said of them."""
+
+    rows: tuple[Texts, ...] = field(repr=False)
+    order: tuple[int, ...]
+    tree: MerkleTree = field(repr=False)
+    says: Mapping[str, object]
+
+    @property
+    def prefixes(self) -> list[Texts]:
+        """Give the rows as they are sorted."""
+        return [tuple(row[column] for column in self.order) for row in self.rows]
+
+
+@dataclass(frozen=True, slots=True)
+class SignedSnapshot:
+    """A snapshot and the line that its owner signed."""
+
+    snapshot: Snapshot
+    line: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """A signed snapshot as a verifier reads it."""
+
+    predicate: str
+    columns: tuple[tuple[str, str], ...]
+    origin: str
+    source: str
+    query: str
+    executed: str
+    commitment: Commitment
+    finding: Finding
+
+
+def take_snapshot(bench: Bench, name: str, first: Sequence[str]) -> Snapshot:
+    """Read a predicate whole from its source; `first` are the columns that it is sorted by first.
+
+    Raises `ConstatError` where the rows are not all there, certain and of one source.
+    """
+    predicate = _predicate(bench, name)
+    order = _order(predicate, first)
+    with bench.evaluating(None) as tiers:
+        answer = tiers.externals[name].answer(Demand(predicate, (), ((),)))
+    if answer.openings or () not in answer.answered:
+        reason = answer.openings[0].reason if answer.openings else "its source did not answer"
+        raise _uncommitted(f"not all of `{name}` is known: {reason}")
+    evidence = _one_source(name, [*(one.evidence for one in answer.portions), *answer.authorities])
+    kinds = predicate.kinds
+    rows = {
+        tuple(format_value(value, kind) for value, kind in zip(row, kinds, strict=True))
+        for portion in answer.portions
+        for row in portion.rows
+    }
+    ordered = tuple(sorted(rows, key=lambda row: tuple(row[column] for column in order)))
+    says: dict[str, object] = {
+        "predicate": name,
+        "columns": [[column.name, column.kind.value] for column in predicate.columns],
+        "order": [predicate.columns[column].name for column in order],
+        "rows": len(ordered),
+        "hash": rows_hash(ordered),
+        "source": evidence.source,
+        "origin": evidence.origin.value,
+        "query": evidence.query or "",
+        "state": evidence.snapshot or "",
+        "executed": evidence.executed_at,
+    }
+    return Snapshot(ordered, order, merkle_tree(ordered), says)
+
+
+def _predicate(bench: Bench, name: str) -> Predicate:
+    predicate = bench.program.program.predicates.get(name)
+    if predicate is None:
+        raise _uncommitted(f"there is no predicate `{name}`")
+    if any(rule.head.predicate == name for rule in bench.program.program.rules):
+        raise _uncommitted(f"rules derive `{name}`; commit to what they rest on")
+    return predicate
+
+
+def _order(predicate: Predicate, first: Sequence[str]) -> tuple[int, ...]:
+    names = [column.name for column in predicate.columns]
+    unknown = [one for one in first if one not in names]
+    if unknown or len(set(first)) != len(first):
+        what = f"no column `{unknown[0]}`" if unknown else "a column is named twice"
+        hint = f"its columns are {', '.join(names)}"
+        raise ConstatError([Diagnostic("C0760", f"`{predicate.name}`: {what}", help=hint)])
+    return tuple(names.index(one) for one in dict.fromkeys([*first, *names]))
+
+
+def _one_source(name: str, found: Sequence[Evidence]) -> Evidence:
+    """Give the evidence of the one source whose word the rows are."""
+    sources = {(one.origin, one.source, one.query) for one in found}
+    if len(sources) != 1:
+        raise _uncommitted(f"`{name}` is answered by {len(sources)} sources; one may commit to it")
+    if found[0].origin.assumed:
+        raise _uncommitted(f"what is known of `{name}` is somebody's word and no source's")
+    return found[0]
+
+
+def _uncommitted(message: str) -> ConstatError:
+    return ConstatError([Diagnostic("C0760", message)])
+
+
+def sign_snapshot(snapshot: Snapshot, key: SigningKey) -> SignedSnapshot:
+    """Sign the root of a snapshot."""
+    line = signed_line(key, "committed", SNAPSHOT_TYPE, snapshot.tree.root, snapshot.says)
+    return SignedSnapshot(snapshot, line)
+
+
+def read_snapshot(content: bytes, trusted: Mapping[str, TrustedKey], shown: str) -> Committed:
+    """Read a signed snapshot and judge its signature; raises `ConstatError` where it is none."""
+    findings = judge(content, trusted, (SNAPSHOT_TYPE, "", {}), now())
+    try:
+        statement = read_statement(read_envelope(content.removesuffix(b"\n")))
+        return _committed(statement, findings[0])
+    except SigningError as problem:
+        message = f"`{shown}` is no snapshot: {problem.reason}"
+        raise ConstatError([Diagnostic("C0761", message)]) from None
+
+
+def _committed(statement: Statement, finding: Finding) -> Committed:
+    says: Any = statement.says
+    members(says, _SAYS, "what the snapshot says")
+    if statement.kind != SNAPSHOT_TYPE or type(says["rows"]) is not int:
+        raise SigningError("it is about something else")
+    columns, order = says["columns"], says["order"]
+    texts = (says[name] for name in ("predicate", "origin", "source", "query", "executed"))
+    pairs = isinstance(columns, list) and all(
+        isinstance(one, list) and len(one) == 2 and all(isinstance(text, str) for text in one)  # noqa: PLR2004  a name and a kind
+        for one in columns
+    )
+    if not pairs or not isinstance(order, list) or not all(isinstance(one, str) for one in texts):
+        raise SigningError("it does not say what it is a snapshot of")
+    names = [name for name, _ in columns]
+    if sorted(map(str, order)) != sorted(names) or len(set(names)) != len(names):
+        raise SigningError("its order does not name each column once")
+    return Committed(
+        predicate=says["predicate"],
+        columns=tuple((name, kind) for name, kind in columns),
+        origin=says["origin"],
+        source=says["source"],
+        query=says["query"],
+        executed=says["executed"],
+        commitment=Commitment(
+            statement.sha256, says["rows"], tuple(names.index(name) for name in order)
+        ),
+        finding=finding,
+    )
+
+
+def unlogged_snapshots(
+    snapshots: Sequence[Committed], records: Sequence[Record]
+) -> tuple[str, ...]:
+    """Name the predicates of whose snapshots the log of decisions knows none."""
+    unknown = (one.predicate for one in snapshots if not _logged(one, records))
+    return tuple(dict.fromkeys(unknown))
+
+
+def _logged(one: Committed, records: Sequence[Record]) -> list[str]:
+    """Give when the snapshots of a predicate that the log of decisions knows were taken."""
+    return [
+        record.entry.body["executed"]
+        for record in records
+        if record.entry.kind == SNAPSHOT
+        and record.entry.body is not None
+        and record.entry.body["predicate"] == one.predicate
+        and record.entry.body["source"] == one.source
+    ]
+
+
+def newer_snapshots(snapshots: Sequence[Committed], records: Sequence[Record]) -> tuple[str, ...]:
+    """Say of which snapshots the log of decisions knows newer ones, and of when."""
+    found: dict[str, None] = {}
+    for one in snapshots:
+        newest = max(_logged(one, records), default="")
+        if newest > one.executed:
+            told = f"{one.predicate} is shown as of {one.executed}, and the log of decisions knows"
+            found[f"{told} a newer one of {newest}; --require-newest demands the newest"] = None
+    return tuple(found)
+
+
+def open_certificate(bench: Bench, certificate: bytes, snapshots: Sequence[Committed]) -> bytes:
+    """Open what an accepted certificate shows, against the sources as they are now.
+
+    Raises `ConstatError` where a source has changed since its snapshot.
+    """
+    document = read_members(certificate)
+    openings: list[dict[str, object]] = []
+    for one, snapshot in taken_again(bench, document, snapshots):
+        prefixes = snapshot.prefixes
+        openings += [
+            _opened(snapshot, prefixes, columns, key) for columns, key in wanted_keys(document, one)
+        ]
+    told = {"format": FORMAT, "openings": openings}
+    return json.dumps(told, separators=(",", ":"), ensure_ascii=True).encode() + b"\n"
+
+
+def taken_again(
+    bench: Bench, document: Mapping[str, Any], snapshots: Sequence[Committed]
+) -> Iterator[tuple[Committed, Snapshot]]:
+    """Yield each snapshot with its rows, read anew, in which keys of a certificate can be opened.
+
+    Raises `ConstatError` where a source has changed since its snapshot, or no order of rows serves.
+    """
+    for one in snapshots:
+        names = [name for name, _ in one.columns]
+        snapshot = take_snapshot(
+            bench, one.predicate, [names[column] for column in one.commitment.order]
+        )
+        if snapshot.tree.root != one.commitment.root:
+            message = f"the rows of `{one.predicate}` are not those of the snapshot"
+            raise ConstatError([Diagnostic("C0762", message, help="take a new snapshot")])
+        _require_order(document, snapshots, one.predicate)
+        yield one, snapshot
+
+
+def _require_order(document: Mapping[str, Any], snapshots: Sequence[Committed], name: str) -> None:
+    """Raise `ConstatError` where no snapshot of a predicate can show that a key is complete."""
+    own = [one for one in snapshots if one.predicate == name]
+    for coverage in document["coverage"]:
+        if coverage["predicate"] == name and not any(
+            serves(one, coverage["columns"]) for one in own
+        ):
+            columns = ",".join(own[0].columns[column][0] for column in coverage["columns"])
+            message = f"no snapshot of `{name}` is sorted by {columns} first"
+            hint = f"take one with `--sorted-by {columns}`"
+            raise ConstatError([Diagnostic("C0763", message, help=hint)])
+
+
+def serves(one: Committed, columns: Sequence[int]) -> bool:
+    """Tell whether the rows of a key of these columns lie side by side in a snapshot."""
+    return set(one.commitment.order[: len(columns)]) == set(columns)
+
+
+def wanted_keys(document: Mapping[str, Any], one: Committed) -> Iterator[tuple[Texts, Texts]]:
+    """Yield the columns (by name) and the values that have to be opened in a snapshot.
+
+    A key that a coverage calls complete; and each row by itself that lies in none of these.
+    """
+    names = [name for name, _ in one.columns]
+    whole: list[tuple[tuple[int, ...], set[Texts]]] = []
+    for coverage in document["coverage"]:
+        columns = tuple(coverage["columns"])
+        if coverage["predicate"] == one.predicate and serves(one, columns):
+            keys = {tuple(key) for key in coverage["keys"]}
+            whole.append((columns, keys))
+            for key in sorted(keys):
+                yield tuple(names[column] for column in columns), key
+    for group in document["facts"]:
+        for row in group["rows"] if group["predicate"] == one.predicate else ():
+            inside = any(tuple(row[c] for c in columns) in keys for columns, keys in whole)
+            if not inside:
+                yield tuple(names), tuple(row)
+
+
+def _opened(
+    snapshot: Snapshot, prefixes: Sequence[Texts], names: Texts, key: Texts
+) -> dict[str, object]:
+    """Open the rows of a key with a neighbour on each side."""
+    values = dict(zip(names, key, strict=True))
+    ordered = cast("list[str]", snapshot.says["order"])[: len(names)]
+    wanted = tuple(values[name] for name in ordered)
+
+    def start_of(row: Texts) -> Texts:
+        return row[: len(wanted)]
+
+    first = bisect_left(prefixes, wanted, key=start_of)
+    last = bisect_right(prefixes, wanted, key=start_of)
+    start, end = max(first - 1, 0), min(last + 1, len(prefixes))
+    return {
+        "predicate": snapshot.says["predicate"],
+        "root": snapshot.tree.root,
+        "columns": list(names),
+        "key": list(key),
+        "start": start,
+        "rows": [list(row) for row in snapshot.rows[start:end]],
+        "path": list(snapshot.tree.path(start, end)),
+    }
+
+
+# An opening shows no row that the certificate does not show but one neighbour on each side of a
+# key; all of them together are at most 64 kB.
+
+MOST_BYTES: Final = 64_000
+_Members = dict[str, Any]
+
+
+@dataclass(slots=True)
+class _Relation:
+    """The sources of a certificate whose rows are opened in one root, and what is to be opened."""
+
+    committed: Committed
+    snapshot: Snapshot
+    sources: list[int] = field(default_factory=list)
+    complete: set[Key] = field(default_factory=set)
+    rows: set[Texts] = field(default_factory=set)
+
+    def commitment(self, *, first: bool) -> _Members:
+        """Give what stands with the first source of the relation, or with a later one."""
+        one = self.committed.commitment
+        return {
+            "predicate": self.committed.predicate,
+            "root": f"sha256:{one.root}",
+            "rows": one.count,
+            "order": list(one.order),
+            "openings": self._openings() if first else [],
+        }
+
+    def _openings(self) -> list[_Members]:
+        width = tuple(range(len(self.committed.columns)))
+        parts = [(columns, key) for columns, key in self.complete]
+        inside = {
+            row
+            for row in self.rows
+            if any(tuple(row[column] for column in columns) == key for columns, key in parts)
+        }
+        keys = self.complete | {(width, row) for row in self.rows - inside}
+        prefixes = self.snapshot.prefixes
+        return [self._opening(prefixes, columns, key) for columns, key in sorted(keys)]
+
+    def _opening(self, prefixes: list[Texts], columns: tuple[int, ...], key: Texts) -> _Members:
+        values = dict(zip(columns, key, strict=True))
+        wanted = tuple(values[column] for column in self.snapshot.order[: len(columns)])
+
+        def start_of(row: Texts) -> Texts:
+            return row[: len(wanted)]
+
+        rows, count = self.snapshot.rows, len(prefixes)
+        first = bisect_left(prefixes, wanted, key=start_of)
+        last = bisect_right(prefixes, wanted, key=start_of)
+        path = self.snapshot.tree.path(max(first - 1, 0), min(last + 1, count))
+        return {
+            "columns": list(columns),
+            "key": list(key),
+            "start": first,
+            "before": list(rows[first - 1]) if first else None,
+            "after": list(rows[last]) if last < count else None,
+            "path": [f"sha256:{one}" for one in path],
+        }
+
+
+def open_inside(bench: Bench, certificate: bytes, snapshots: Sequence[Committed]) -> bytes:
+    """Put openings in these snapshots into an accepted certificate, from the sources as they are.
+
+    Raises `ConstatError` where a source has changed since its snapshot, where none is of rows that
+    the certificate shows, and where the openings would be too large.
+    """
+    members: _Members = read_members(certificate)
+    distinct = {(one.predicate, one.commitment.root): one for one in snapshots}
+    taken = taken_again(bench, members, list(distinct.values()))
+    relations = [_Relation(committed, snapshot) for committed, snapshot in taken]
+    for place, source in enumerate(members["sources"]):
+        if source["origin"] in AUTHORITIES:
+            _file(members, place, relations)
+    commitments: dict[int, _Members] = {}
+    for one in relations:
+        for number, place in enumerate(one.sources):
+            commitments[place] = one.commitment(first=number == 0)
+    if not commitments:
+        message = "none of the snapshots is of rows that the certificate shows"
+        raise ConstatError([Diagnostic("C0961", message, help="name others with `--snapshot`")])
+    size = len(canonical(list(commitments.values())))
+    if size > MOST_BYTES:
+        message = f"the openings take {size:,} bytes, and {MOST_BYTES:,} go inside a certificate"
+        hint = "leave `--inside` out: then they go into a file beside it"
+        raise ConstatError([Diagnostic("C0960", message, help=hint)])
+    written = with_commitments(certificate, commitments)
+    report = check_certificate(written)
+    if not report.accepted:
+        message = f"the certificate does not show what the snapshots have: {report.reason}"
+        raise ConstatError([Diagnostic("C0962", message, help="prove the goal again")])
+    return written
+
+
+def _file(members: _Members, place: int, relations: list[_Relation]) -> None:
+    """Give a source to the first snapshot that serves its keys, or else to the first of its own."""
+    groups = [one for one in members["facts"] if one["source"] == place]
+    coverage = [one for one in members["coverage"] if place in one["sources"]]
+    own = [one for one in relations if _is_of(members, place, one.committed, [*groups, *coverage])]
+    if not own:
+        return
+    serving = [one for one in own if all(serves(one.committed, c["columns"]) for c in coverage)]
+    relation = (serving or own)[0]
+    relation.sources.append(place)
+    for group in groups:
+        relation.rows.update(map(tuple, group["rows"]))
+    for entry in coverage:
+        if serves(relation.committed, entry["columns"]):
+            columns = tuple(entry["columns"])
+            relation.complete.update((columns, tuple(key)) for key in entry["keys"])
+
+
+def _is_of(members: _Members, place: int, one: Committed, spoken: list[_Members]) -> bool:
+    """Tell whether a source answered for the relation that a snapshot is of."""
+    source = members["sources"][place]
+    if not spoken or any(entry["predicate"] != one.predicate for entry in spoken):
+        return False
+    return (source["origin"], source["name"]) == (one.origin, one.source)
