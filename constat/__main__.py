@@ -5,8 +5,6 @@ from __future__ import annotations
 import sys
 
 try:
-    import importlib
-
     from constat.diagnostics.interruption import exit_code, listen
     from constat.diagnostics.leaving import leave
 except KeyboardInterrupt:
@@ -23,7 +21,9 @@ def main() -> int:
         # From here on a signal is told in a line, whatever it meets.
         signals = listen()
         # The commands load under that, so they are not imported above.
-        code = int(importlib.import_module("constat.cli").main())
+        from constat.cli import main as cli_main  # noqa: PLC0415  loaded when it is used
+
+        code = int(cli_main())
         # The interpreter still has to end: nothing that comes now changes how.
         signals.settle()
     except KeyboardInterrupt as problem:

@@ -608,7 +608,7 @@ def mixed_constants(first: Constant, second: Constant) -> Diagnostic:
     )
 
 
-def kind_no_order(comparison: Comparison) -> Diagnostic:
+def no_order_of_kind(comparison: Comparison) -> Diagnostic:
     """Report `<` and its like on truth values."""
     equal = print_literal(comparison).replace(f" {comparison.operator} ", " = ", 1)
     return Diagnostic(

@@ -525,7 +525,7 @@ class _Inference:
             if not ordered or self.classes.broken(found):
                 continue
             if kind is Kind.BOOL:
-                self.diagnostics.append(mistakes.kind_no_order(comparison))
+                self.diagnostics.append(mistakes.no_order_of_kind(comparison))
             elif kind is Kind.STRUCTURE:
                 self.diagnostics.append(kind_mistakes.no_order(comparison))
         for aggregate, _, over in self.aggregates:

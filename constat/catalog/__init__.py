@@ -6,7 +6,6 @@ kinds. Invariant: nothing is written, and no text of a user becomes part of a qu
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING
 
 from constat.catalog.connection import (
@@ -84,5 +83,6 @@ def __getattr__(name: str) -> object:
     if name != "SchemaManager":
         message = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(message)
-    value: object = importlib.import_module("constat.catalog.schema.catalogue").SchemaManager
-    return value
+    from constat.catalog.schema.catalogue import SchemaManager  # noqa: PLC0415  loaded when it is used
+
+    return SchemaManager

@@ -140,18 +140,18 @@ class Deadline:
 # that. When it ends after all, its thread closes what it worked on, which would keep its locks
 # otherwise.
 
-_InterruptibleResult = TypeVar("_Result")
+_Given = TypeVar("_Given")
 _SECONDS_TO_END: Final = 1.0
 _LONGEST: Final = 1e6
 _SECONDS_BETWEEN_LOOKS: Final = 0.05
 
 
-class _Piece(Generic[_InterruptibleResult]):
+class _Piece(Generic[_Given]):
     """One piece of work: what it gave or raised, once it is done."""
 
-    def __init__(self, work: Callable[[], _InterruptibleResult]) -> None:
+    def __init__(self, work: Callable[[], _Given]) -> None:
         self._work = work
-        self._found: list[_InterruptibleResult] = []
+        self._found: list[_Given] = []
         self._problem: BaseException | None = None
         self._done = threading.Lock()
         self._done.acquire()
@@ -167,7 +167,7 @@ class _Piece(Generic[_InterruptibleResult]):
     def wait(self, seconds: float = -1) -> bool:
         return self._done.acquire(timeout=seconds)
 
-    def result(self) -> _InterruptibleResult:
+    def result(self) -> _Given:
         problem, self._problem = self._problem, None
         if problem is not None:
             try:
@@ -201,9 +201,7 @@ class Worker:
         self._pieces: SimpleQueue[_Piece[object] | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
 
-    def run(
-        self, work: Callable[[], _InterruptibleResult], seconds: float = math.inf
-    ) -> _InterruptibleResult:
+    def run(self, work: Callable[[], _Given], seconds: float = math.inf) -> _Given:
         """Work in the thread, while this one listens for signals; other threads work themselves.
 
         Raises `StuckError` for work that does not end after so many seconds, though it is told to.
@@ -227,7 +225,7 @@ class Worker:
             raise StuckError
         return piece.result()
 
-    def _wait(self, piece: _Piece[_InterruptibleResult], seconds: float) -> bool:
+    def _wait(self, piece: _Piece[_Given], seconds: float) -> bool:
         """Wait for a piece, and look after the memory meanwhile."""
         if self._heap is None:
             return piece.wait(seconds if seconds < _LONGEST else -1)

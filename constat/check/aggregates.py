@@ -14,15 +14,12 @@ from decimal import Context, Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
-from constat.check.canonical import Rejected
-from constat.check.rows import Joins, is_assignment, search
-from constat.check.values import MILLION
-
+from .canonical import Rejected
 from .functions import compare, round_to_places
 from .levels import CLOSING, RERUNNABLE, Lookups
-from .rows import is_starred
+from .rows import Joins, is_assignment, is_starred, search
 from .rules import Aggregate, Binding, Comparison, Negative, Positive, Test, Variable
-from .values import DIGITS, NONE, Hole, Null, OpenRow, Row, Value, is_known, parse, spell
+from .values import DIGITS, MILLION, NONE, Hole, Null, OpenRow, Row, Value, is_known, parse, spell
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

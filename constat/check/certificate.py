@@ -6,20 +6,19 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from constat.check import values
-from constat.check import values as shapes
-from constat.check.canonical import Rejected, canonical, document_of, each, inside, sha256
-from constat.check.evidence import Evidence, EvidenceReader, read_assumption, read_source
-from constat.check.program import read_program
-from constat.check.records import LabelContent, RowReader, check_sorted, read_values
-from constat.check.rules import free_positions, growing, unread_positions
-from constat.check.summaries import Summary, read_summary
-from constat.check.values import Hole, Label, OpenRow, Row, Structures
+from . import values as shapes
+from .canonical import Rejected, canonical, document_of, each, inside, sha256
+from .evidence import Evidence, EvidenceReader, read_assumption, read_source
+from .program import read_program
+from .records import LabelContent, RowReader, check_sorted, read_values
+from .rules import free_positions, growing, unread_positions
+from .summaries import Summary, read_summary
+from .values import Hole, Label, OpenRow, Row, Structures
 
 if TYPE_CHECKING:
-    from constat.check.canonical import Document, Json
-    from constat.check.rules import Aggregate, Declaration, Program, Rule
-    from constat.check.values import Cell, Structure
+    from .canonical import Document, Json
+    from .rules import Aggregate, Declaration, Program, Rule
+    from .values import Cell, Structure
 
 # An approval names a rule of this certificate by the hash of what the rule says, so one given for
 # another version cannot be shown for it.  FORMAT.md, section 3.
@@ -39,13 +38,13 @@ class Approval:
 
 def read_approvals(value: Json, rules: Json) -> tuple[Approval, ...]:
     """Read the approvals of a certificate whose rules have been read."""
-    listed = values.array(value)
+    listed = shapes.array(value)
     if not listed:
         return ()
     spelled = [canonical(one) for one in listed]
     if spelled != sorted(set(spelled)):
         raise Rejected("order", "approvals are sorted and distinct", "approvals")
-    places = {rule_hash(rule): place for place, rule in enumerate(values.array(rules))}
+    places = {rule_hash(rule): place for place, rule in enumerate(shapes.array(rules))}
     return tuple(each("approvals", listed, lambda one: _approval(one, places)))
 
 
@@ -59,14 +58,14 @@ def rule_hash(rule: Json) -> str:
 
 
 def _approval(value: Json, places: dict[str, int]) -> Approval:
-    at, by, key, rule = values.members(value, ("at", "by", "key", "rule"))
-    place = places.get(values.sha(rule))
+    at, by, key, rule = shapes.members(value, ("at", "by", "key", "rule"))
+    place = places.get(shapes.sha(rule))
     if place is None:
         raise Rejected("approval", "it is of no rule of this certificate", "rule")
-    name = values.text(by)
+    name = shapes.text(by)
     if not name:
         raise Rejected("approval", "nobody is named", "by")
-    return Approval(place, name, values.moment(at), values.sha_or_null(key))
+    return Approval(place, name, shapes.moment(at), shapes.sha_or_null(key))
 
 
 # The schema is closed, indices point to what exists, values are spelled; whether anything

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from constat.check.aggregates import Aggregates, absence_confidence
-from constat.check.canonical import Rejected, each, read
-from constat.check.certificate import Certificate, read_certificate
-from constat.check.closure import Closure
-from constat.check.levels import Levels, Lookups, weakest_level
-from constat.check.nodes import Nodes, check_all_used
-from constat.check.program import check_program
-from constat.check.proofs import check_nesting, check_proofs, every
-from constat.check.report import Report, accepted, rejected
-from constat.check.rows import Rows
-from constat.check.undecided import check_undecided
-from constat.check.values import is_vague, perhaps, surely
+from .aggregates import Aggregates, absence_confidence
+from .canonical import Rejected, each, read
+from .certificate import Certificate, read_certificate
+from .closure import Closure
+from .levels import Levels, Lookups, weakest_level
+from .nodes import Nodes, check_all_used
+from .program import check_program
+from .proofs import check_nesting, check_proofs, every
+from .report import Report, accepted, rejected
+from .rows import Rows
+from .undecided import check_undecided
+from .values import is_vague, perhaps, surely
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from constat.check.certificate import Goal
-    from constat.check.values import OpenRow
+    from .certificate import Goal
+    from .values import OpenRow
 
 # PROVED needs a node, DISPROVED needs the absence of every possible row, UNRESOLVED needs that
 # neither is given; an assumption is listed exactly where one is used.

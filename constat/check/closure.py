@@ -6,21 +6,21 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from constat.check.aggregates import Group
-from constat.check.canonical import Rejected
-from constat.check.levels import Lookups
-from constat.check.rows import Joins, search
-from constat.check.rules import Aggregate, Constant, Variable, free_positions, unbound
-from constat.check.values import Hole, OpenRow, Row, Value, is_known, parse
+from .aggregates import Group
+from .canonical import Rejected
+from .levels import Lookups
+from .rows import Joins, search
+from .rules import Aggregate, Constant, Variable, free_positions, unbound
+from .values import Hole, OpenRow, Row, Value, is_known, parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from constat.check.aggregates import Aggregates
-    from constat.check.certificate import Certificate, ClosureEntry
-    from constat.check.levels import Levels
-    from constat.check.rows import Rows
-    from constat.check.rules import Binding, Literal, Rule, Threshold
+    from .aggregates import Aggregates
+    from .certificate import Certificate, ClosureEntry
+    from .levels import Levels
+    from .rows import Rows
+    from .rules import Binding, Literal, Rule, Threshold
 
 # Every possible assignment of the group is looked at, and what is unknown counts as enough; so
 # where a total is said not to exceed the bound, no model has one that does.  FORMAT.md, section 6.

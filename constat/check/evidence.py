@@ -8,10 +8,9 @@ from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from constat.check import values
-from constat.check import values as shapes
-from constat.check.canonical import Json, Rejected, canonical, each, inside, sha256
-from constat.check.records import (
+from . import values as shapes
+from .canonical import Json, Rejected, canonical, each, inside, sha256
+from .records import (
     AUTHORITIES,
     PROVED,
     Assumption,
@@ -27,12 +26,12 @@ from constat.check.records import (
     read_attestation,
     read_fillings,
 )
-from constat.check.values import Hole, Row, is_known
+from .values import Hole, Row, is_known
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from constat.check.rules import Declaration
+    from .rules import Declaration
 
 # An opened key has in the tree under the root the rows that are shown of it and no other; each row
 # of a committed source is in the tree.  Whose root it is, nobody can see here.  FORMAT.md, section
@@ -311,22 +310,22 @@ _SOURCE_OF_SECOND: Final = ("authority", "span")
 def read_source(value: Json, assumptions: int, *, second: bool) -> Source:
     """Read one source of a certificate of either format, with so many assumptions."""
     names = _SOURCE + (_SOURCE_OF_SECOND if second else ())
-    parts = dict(zip(names, values.members(value, names), strict=True))
-    values.text_or_null(parts["snapshot"])
-    origin = values.one_of(parts["origin"], _ORIGINS | {_DOCUMENT} if second else _ORIGINS)
-    author = values.text_or_null(parts["author"])
+    parts = dict(zip(names, shapes.members(value, names), strict=True))
+    shapes.text_or_null(parts["snapshot"])
+    origin = shapes.one_of(parts["origin"], _ORIGINS | {_DOCUMENT} if second else _ORIGINS)
+    author = shapes.text_or_null(parts["author"])
     if second:
         inside("span", parts["span"], lambda v: _read_span(v, origin))
-    rows = values.sha(parts["hash"])
+    rows = shapes.sha(parts["hash"])
     return Source(
-        values.text(parts["tier"]),
+        shapes.text(parts["tier"]),
         origin,
-        values.text(parts["name"]),
-        values.text_or_null(parts["query"]),
-        tuple(each("parameters", values.array(parts["parameters"]), values.text)),
-        values.index(parts["rows"]),
+        shapes.text(parts["name"]),
+        shapes.text_or_null(parts["query"]),
+        tuple(each("parameters", shapes.array(parts["parameters"]), shapes.text)),
+        shapes.index(parts["rows"]),
         rows,
-        values.confidence(parts["confidence"]),
+        shapes.confidence(parts["confidence"]),
         author,
         inside(
             "attestation",
@@ -343,8 +342,8 @@ def _read_authority(value: Json, origin: str) -> bool:
     """Tell whether an API's answer is all there is, which the project has declared."""
     if value is None:
         return False
-    operation, pages = values.members(value, ("operation", "pages"))
-    if not values.text(operation) or not values.index(pages):
+    operation, pages = shapes.members(value, ("operation", "pages"))
+    if not shapes.text(operation) or not shapes.index(pages):
         raise Rejected("source", "an operation has a name, and gave at least a page")
     if origin != _API:
         raise Rejected("source", "only an API is declared an authority")
@@ -364,22 +363,22 @@ def _read_proved(value: Json, origin: str, assumptions: int) -> Proved | None:
         raise Rejected("proof", "exactly rows of origin DERIVED have a proof")
     if value is None:
         return None
-    certificate, imported = values.members(value, ("certificate", "assumptions"))
-    indices = tuple(values.index(one, assumptions) for one in values.array(imported))
-    return Proved(values.index(certificate), indices)
+    certificate, imported = shapes.members(value, ("certificate", "assumptions"))
+    indices = tuple(shapes.index(one, assumptions) for one in shapes.array(imported))
+    return Proved(shapes.index(certificate), indices)
 
 
 def read_assumption(value: Json) -> Assumption:
     """Read one assumption."""
-    kind, said, confidence, attested = values.members(
+    kind, said, confidence, attested = shapes.members(
         value, ("kind", "text", "confidence", "attestations")
     )
     known = ("fact", "rule", "closure", "fall-through")
     return Assumption(
-        values.one_of(kind, known),
-        values.text(said),
-        values.confidence(confidence),
-        tuple(each("attestations", values.array(attested), values.sha)),
+        shapes.one_of(kind, known),
+        shapes.text(said),
+        shapes.confidence(confidence),
+        tuple(each("attestations", shapes.array(attested), shapes.sha)),
     )
 
 
@@ -415,9 +414,9 @@ class EvidenceReader:
 
     def evidence(self, facts: Json, opened: Json, coverage: Json, filled: Json) -> Evidence:
         """Read these members and check that sources and coverage are backed."""
-        groups = tuple(each("facts", values.array(facts), self._facts))
-        holes = tuple(each("open", values.array(opened), self._open))
-        covered = tuple(each("coverage", values.array(coverage), self._coverage))
+        groups = tuple(each("facts", shapes.array(facts), self._facts))
+        holes = tuple(each("open", shapes.array(opened), self._open))
+        covered = tuple(each("coverage", shapes.array(coverage), self._coverage))
         inline = check_shown_rows(self.sources, groups)
         backing = _backing(holes)
         each("coverage", covered, lambda entry: self._check_backed(entry, backing))
@@ -444,18 +443,18 @@ class EvidenceReader:
         )
 
     def _assumption(self, value: Json, kinds: tuple[str, ...]) -> int | None:
-        found = values.index_or_null(value, len(self.assumptions))
+        found = shapes.index_or_null(value, len(self.assumptions))
         if found is not None and self.assumptions[found].kind not in kinds:
             raise Rejected("assumption", f"an assumption of kind {' or '.join(kinds)} is expected")
         return found
 
     def _facts(self, value: Json) -> FactGroup:
-        predicate, source, assumption, rows = values.members(
+        predicate, source, assumption, rows = shapes.members(
             value, ("predicate", "source", "assumption", "rows")
         )
         declaration = self.rows.external(predicate)
         read = partial(self.rows.fact_row, declaration)
-        position = values.index(source, len(self.sources))
+        position = shapes.index(source, len(self.sources))
         told = self.sources[position]
         own = self._assumption(
             assumption, ("fact", "fall-through") if told.proof is None else ("fall-through",)
@@ -468,25 +467,25 @@ class EvidenceReader:
             position,
             own,
             imported if own is None else (own, *imported),
-            tuple(each("rows", values.array(rows), read)),
+            tuple(each("rows", shapes.array(rows), read)),
         )
         check_sorted(group.rows)
         return group
 
     def _open(self, value: Json) -> Open:
-        predicate, row, reason, assumption = values.members(
+        predicate, row, reason, assumption = shapes.members(
             value, ("predicate", "row", "reason", "assumption")
         )
         declaration = self.rows.external(predicate)
         return Open(
             declaration.name,
             self.rows.open_row(declaration.kinds, row),
-            values.text(reason),
+            shapes.text(reason),
             self._assumption(assumption, ("closure", "fall-through")),
         )
 
     def _coverage(self, value: Json) -> Coverage:
-        predicate, columns, keys, sources = values.members(
+        predicate, columns, keys, sources = shapes.members(
             value, ("predicate", "columns", "keys", "sources")
         )
         declaration = self.rows.external(predicate)
@@ -495,8 +494,8 @@ class EvidenceReader:
         return Coverage(
             declaration.name,
             positions,
-            tuple(each("keys", values.array(keys), lambda key: self.rows.row(kinds, key))),
-            tuple(values.index(s, len(self.sources)) for s in values.array(sources)),
+            tuple(each("keys", shapes.array(keys), lambda key: self.rows.row(kinds, key))),
+            tuple(shapes.index(s, len(self.sources)) for s in shapes.array(sources)),
         )
 
     def _check_backed(

@@ -10,8 +10,8 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from constat.check.pattern import full_match
-from constat.check.values import (
+from .pattern import full_match
+from .values import (
     DIGITS,
     KINDS,
     NUMERIC,
@@ -33,7 +33,7 @@ from constat.check.values import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from constat.check.values import Field, Known
+    from .values import Field, Known
 
 # Only arithmetic on patterns from 0 to 2^64 - 1; a negative number is its pattern less 2^64, as
 # two's complement says.  FORMAT.md, section 4.
@@ -53,7 +53,7 @@ def bitwise(name: str, kind: str, *values: int) -> str | None:
         return str(int(_truth(name, *(value != 0 for value in values))))
     if name in SHIFTS:
         return _shift(name, kind, *values)
-    return _from_pattern(kind, _combine(name, *(value % _PATTERNS for value in values)))
+    return _from_pattern(kind, _combine_bits(name, *(value % _PATTERNS for value in values)))
 
 
 def _truth(name: str, left: bool, right: bool = True) -> bool:  # noqa: FBT001, FBT002 - operands
@@ -68,7 +68,7 @@ def _truth(name: str, left: bool, right: bool = True) -> bool:  # noqa: FBT001, 
             return not left
 
 
-def _combine(name: str, left: int, right: int = 0) -> int:
+def _combine_bits(name: str, left: int, right: int = 0) -> int:
     match name:
         case "band":
             return left & right
@@ -250,7 +250,7 @@ def is_about_structures(name: str) -> bool:
     return name in APART or is_constructor(name)
 
 
-def signature_holds(name: str, kinds: tuple[str, ...], result: str) -> bool:
+def field_signature_holds(name: str, kinds: tuple[str, ...], result: str) -> bool:
     """Tell whether such a function takes these kinds and gives this one."""
     match name:
         case "constructor_of":
@@ -261,7 +261,7 @@ def signature_holds(name: str, kinds: tuple[str, ...], result: str) -> bool:
             return len(kinds) > 0 and result == STRUCTURE
 
 
-def call(
+def field_call(
     structures: Structures, name: str, kinds: tuple[str, ...], result: str, args: list[Known]
 ) -> Known | None:
     """Evaluate such a function, whose signature holds; ``None`` for ⚡."""
@@ -286,7 +286,7 @@ def on_texts(name: str, kinds: tuple[str, ...], result: str, texts: tuple[str, .
         if found is None:
             raise ValueError(text)
         args.append(found)
-    value = call(structures, name, kinds, result, args)
+    value = field_call(structures, name, kinds, result, args)
     return None if value is None else str(value)
 
 
@@ -323,12 +323,12 @@ _ORDERS: Final = ("<", "<=", ">", ">=")
 _ON_TEXT: Final = ("match", "!match", "contains", "!contains")
 
 
-def functions_signature_holds(name: str, kinds: tuple[str, ...], result: str) -> bool:
+def signature_holds(name: str, kinds: tuple[str, ...], result: str) -> bool:
     """Tell whether the function takes these kinds and gives this one."""
     if name in _UNIFORM:
         return {*kinds} == {result} and _takes(name, len(kinds), result)
     if is_about_structures(name):
-        return signature_holds(name, kinds, result)
+        return field_signature_holds(name, kinds, result)
     match name, kinds:
         case "cat", (_, _, *_):
             return {*kinds, result} == {"symbol"}
@@ -367,9 +367,7 @@ _FIXED: Final = (
 )
 
 
-def functions_call(
-    name: str, kinds: tuple[str, ...], result: str, args: tuple[str, ...]
-) -> str | None:
+def call(name: str, kinds: tuple[str, ...], result: str, args: tuple[str, ...]) -> str | None:
     """Evaluate a function whose signature holds."""
     match name:
         case "+" | "-" | "*" | "/" | "%" | "^" | "neg":
@@ -400,7 +398,7 @@ def _arithmetic(name: str, kind: str, values: list[Number]) -> str | None:
             return power(kind, left, right)
         if name in {"/", "%"}:
             return _divide(name, kind, left, right) if right else None
-        return spell(kind, _functions_combine(name, kind, left, right))
+        return spell(kind, _combine(name, kind, left, right))
     except OverflowError:
         return None
 
@@ -410,7 +408,7 @@ def _negated(value: Number) -> Number:
     return _EXACT.minus(value) if isinstance(value, Decimal) else -value
 
 
-def _functions_combine(name: str, kind: str, left: Number, right: Number) -> Number:
+def _combine(name: str, kind: str, left: Number, right: Number) -> Number:
     if kind == "Decimal":
         exact = {"+": _EXACT.add, "-": _EXACT.subtract, "*": _EXACT.multiply}[name]
         return exact(Decimal(left), Decimal(right))

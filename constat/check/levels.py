@@ -14,9 +14,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from constat.check.evidence import texts_of
-
 from .certificate import LEVELS
+from .evidence import texts_of
 
 if TYPE_CHECKING:
     from .certificate import Certificate

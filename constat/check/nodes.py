@@ -12,15 +12,13 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, cast
 
-from constat.check.canonical import Rejected
-from constat.check.closure import Growth, assigned, exceeds
-from constat.check.values import MILLION
-
 from .aggregates import some_may_be_one
+from .canonical import Rejected
 from .certificate import FactNode, RuleNode
+from .closure import Growth, assigned, exceeds
 from .levels import Lookups
 from .rules import Aggregate, Binding, Comparison, Negative, Positive, growing
-from .values import Hole, surely
+from .values import MILLION, Hole, surely
 
 if TYPE_CHECKING:
     from .aggregates import Aggregates

@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from constat.check import functions
-from constat.check.rules import (
+from . import functions
+from .rules import (
     Aggregate,
     Call,
     Comparison,
@@ -19,11 +19,11 @@ from constat.check.rules import (
     Variable,
     Wildcard,
 )
-from constat.check.values import NUMERIC, QUOTED, RECORD, STRUCTURE, Hole, Label, Null, Value, parse
+from .values import NUMERIC, QUOTED, RECORD, STRUCTURE, Hole, Label, Null, Value, parse
 
 if TYPE_CHECKING:
-    from constat.check.certificate import Goal
-    from constat.check.rules import Atom, Program, Rule
+    from .certificate import Goal
+    from .rules import Atom, Program, Rule
 
 # The pattern says all that these literals say, and nothing more.  FORMAT.md, section 9.
 

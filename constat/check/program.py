@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from constat.check import values
-from constat.check.canonical import Rejected, each, inside
-from constat.check.functions import functions_signature_holds, operator_holds
-from constat.check.rules import (
+from . import values
+from .canonical import Rejected, each, inside
+from .functions import operator_holds, signature_holds
+from .rules import (
     Aggregate,
     Atom,
     Call,
@@ -34,7 +34,7 @@ from constat.check.rules import (
     test_positions,
     unread_positions,
 )
-from constat.check.values import (
+from .values import (
     KINDS,
     NUMERIC,
     ORDERED,
@@ -45,8 +45,8 @@ from constat.check.values import (
 )
 
 if TYPE_CHECKING:
-    from constat.check.canonical import Json
-    from constat.check.values import Known, Structures
+    from .canonical import Json
+    from .values import Known, Structures
 
 # After this pass each negated or aggregated predicate lies in a lower stratum than the head, which
 # is what makes absence of a fact well-defined (Apt, Blair and Walker, 1988).  Thresholds may lie
@@ -523,7 +523,7 @@ class _RuleReader:
     def call(self, function: str, kind: str, args: list[Json]) -> Term:
         terms = tuple(each("args", args, self.term))
         kinds = tuple(term.kind for term in terms)
-        if not terms or not functions_signature_holds(function, kinds, kind):
+        if not terms or not signature_holds(function, kinds, kind):
             raise Rejected("kind", f"{function[:40]!r} does not take {kinds[:4]} to {kind[:40]!r}")
         return Call(function, terms, kind)
 

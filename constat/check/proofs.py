@@ -13,8 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from constat.check.canonical import Rejected
-
+from .canonical import Rejected
 from .values import is_known
 
 if TYPE_CHECKING:

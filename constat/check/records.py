@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
-from constat.check import values
-from constat.check.canonical import Json, Rejected, canonical, each, inside, sha256
-from constat.check.values import (
+from . import values
+from .canonical import Json, Rejected, canonical, each, inside, sha256
+from .values import (
     KINDS,
     NONE,
     QUOTED_TEXT,
@@ -30,8 +30,8 @@ from constat.check.values import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from constat.check.rules import Declaration, Program
-    from constat.check.values import Cell, Field, Known, Value
+    from .rules import Declaration, Program
+    from .values import Cell, Field, Known, Value
 
 
 def sort_key(row: OpenRow) -> tuple[tuple[int, int, str], ...]:

@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Final, cast
 
-from constat.check.printing import (
+from .printing import (
     printable,
     show_goal,
     show_literal,
@@ -15,18 +15,18 @@ from constat.check.printing import (
     show_rule,
     show_value,
 )
-from constat.check.proofs import every
-from constat.check.records import AUTHORITIES, PROVED
-from constat.check.values import show_confidence
+from .proofs import every
+from .records import AUTHORITIES, PROVED
+from .values import show_confidence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from constat.check.canonical import Document, Rejected
-    from constat.check.certificate import Certificate, RuleNode
-    from constat.check.levels import Levels
-    from constat.check.records import Attestation
-    from constat.check.rules import Program
+    from .canonical import Document, Rejected
+    from .certificate import Certificate, RuleNode
+    from .levels import Levels
+    from .records import Attestation
+    from .rules import Program
 
 # The lines are made from what was checked; an assumption's own text is the writer's word and may
 # speak of something else.

@@ -6,13 +6,12 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
 
-from constat.check import functions
-from constat.check import functions as fields
-from constat.check.canonical import Rejected
-from constat.check.levels import DECLARED, DERIVED, UNCLAIMED, Lookups, coverage_level
-from constat.check.pattern import work
-from constat.check.records import Filling, filled_row
-from constat.check.rules import (
+from . import functions
+from .canonical import Rejected
+from .levels import DECLARED, DERIVED, UNCLAIMED, Lookups, coverage_level
+from .pattern import work
+from .records import Filling, filled_row
+from .rules import (
     Atom,
     Binding,
     Call,
@@ -24,7 +23,7 @@ from constat.check.rules import (
     Variable,
     Wildcard,
 )
-from constat.check.values import (
+from .values import (
     NONE,
     Hole,
     Label,
@@ -41,10 +40,10 @@ from constat.check.values import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from constat.check.certificate import Certificate
-    from constat.check.records import FactGroup
-    from constat.check.rules import Test
-    from constat.check.values import Known, Structures
+    from .certificate import Certificate
+    from .records import FactGroup
+    from .rules import Test
+    from .values import Known, Structures
 
 # An error or a hole never turns into a value; long texts and large patterns cost steps, so a small
 # certificate cannot ask for much work.
@@ -92,12 +91,12 @@ class Evaluator:
         self.spend(1 + sum(map(_length, args)) // CHARACTERS_PER_STEP)
         kinds = tuple(inner.kind for inner in term.args)
         result: Known | None
-        if fields.is_about_structures(term.function):
+        if functions.is_about_structures(term.function):
             known: list[Known] = args  # type: ignore[assignment]  # no hole and no label is left
-            result = fields.call(self.structures, term.function, kinds, term.kind, known)
+            result = functions.field_call(self.structures, term.function, kinds, term.kind, known)
         else:
             texts = tuple(map(str, args))
-            result = functions.functions_call(term.function, kinds, term.kind, texts)
+            result = functions.call(term.function, kinds, term.kind, texts)
         return Hole.ERROR if result is None else result
 
     def instance(self, atom: Atom, binding: Binding) -> OpenRow:

@@ -13,10 +13,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
-from constat.check import values as shapes
-from constat.check.canonical import Rejected, each
-
-from .canonical import Json, sha256
+from . import values as shapes
+from .canonical import Json, Rejected, each, sha256
 from .functions import compare
 from .records import AUTHORITIES, RowReader, Source
 from .rules import Aggregate, Comparison, Positive, Program, Rule

@@ -14,18 +14,14 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
-from constat.check.canonical import Rejected
-from constat.check.closure import Growth, assigned, exceeds
-from constat.check.program import components, dependencies
-from constat.check.rows import Joins, is_assignment, unify
-from constat.check.values import MILLION
-
 from .aggregates import Aggregates, Group, some_may_be_one
-from .closure import Bound, Closure, covers, unified
+from .canonical import Rejected
+from .closure import Bound, Closure, Growth, assigned, covers, exceeds, unified
 from .levels import Levels
-from .rows import Entry, Rows
+from .program import components, dependencies
+from .rows import Entry, Joins, Rows, is_assignment, unify
 from .rules import Aggregate, Comparison, Negative, Positive, growing
-from .values import Hole, OpenRow, Row, surely
+from .values import MILLION, Hole, OpenRow, Row, surely
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -11,7 +11,7 @@ from enum import Enum
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, TypeAlias, TypeGuard
 
-from constat.check.canonical import MAX_INTEGER, Json, Rejected, is_text
+from .canonical import MAX_INTEGER, Json, Rejected, is_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

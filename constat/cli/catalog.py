@@ -433,19 +433,17 @@ def _write_new(output: str, text: str) -> None:
     write_file(output, text.encode())
 
 
-# Each name in `_COMMANDS` is the attribute `command` of the module `catalog_NAME`.
-
 _COMMANDS: Final = (
-    ("list", "List databases and tables."),
-    ("show", "Show a table: columns, keys, relationships."),
-    ("search", "Find tables, columns, predicates and rules by words."),
-    ("sample", "Show values of a table, where the project allows it."),
-    ("refresh", "Read again what the sources hold."),
-    ("draft", "Draft declarations for tables."),
+    ("list", "List databases and tables.", list_command),
+    ("show", "Show a table: columns, keys, relationships.", show_command),
+    ("search", "Find tables, columns, predicates and rules by words.", search_command),
+    ("sample", "Show values of a table, where the project allows it.", sample_command),
+    ("refresh", "Read again what the sources hold.", refresh_command),
+    ("draft", "Draft declarations for tables.", draft_command),
 )
 
 
-@click.group(name="catalog", cls=LazyGroup, listed=_COMMANDS, modules="constat.cli.catalog_")
+@click.group(name="catalog", cls=LazyGroup, listed=_COMMANDS)
 def command() -> None:
     """Look at what the sources of a project hold.
 

@@ -1,7 +1,7 @@
 """The tree of commands: names and one-line helps; a module loads when its command runs.
 
-Invariant: each name in `_COMMANDS` is the attribute `command` of the module beside it. The help
-lists them by `_SECTIONS`; a command that no section names comes last.
+`_COMMANDS` is the one table of our own modules by name: what a command needs loads when it runs.
+The help lists commands by `_SECTIONS`; a command that no section names comes last.
 """
 
 from __future__ import annotations
@@ -14,44 +14,72 @@ from constat import __version__
 from constat.cli.groups import LazyGroup
 
 _COMMANDS: Final = (
-    ("init", "Begin a project with a database."),
-    ("prove", "Prove or disprove a goal."),
-    ("query", "Find all answers of a goal with variables."),
-    ("ask", "Answer a question in plain words, with a proof."),
-    ("repl", "Type goals, rules and questions, one after another."),
-    ("solve", "Explore a question by a plan of steps."),
-    ("resume", "Go on with an exploration where it ended."),
-    ("history", "List what was explored."),
-    ("plan", "Show, check, edit and promote the plans of explorations."),
-    ("why-not", "Say why a goal does not hold, and how far it is from it."),
-    ("what-if", "Answer a goal as if facts, values or rules were others."),
-    ("missing", "Find the facts that would prove a goal."),
-    ("run", "Run a whole program over fact files, as Souffle does."),
-    ("verify", "Check a certificate, independently of how it was made."),
-    ("diff", "Tell what differs between two proofs, and why."),
-    ("replay", "Make a certificate again, from its record or from today's sources."),
-    ("sign", "Put one's name under a certificate."),
-    ("keygen", "Make a key to sign with."),
-    ("log", "Look after the log of decisions."),
-    ("snapshot", "Commit to all rows of a relation."),
-    ("openings", "Show the rows of a certificate in signed snapshots."),
-    ("stale", "List the certificates that would have to be proved again."),
-    ("cache", "Look at the answers of sources that are kept, or clear them."),
-    ("models", "List the language models, and what they have used."),
-    ("memory", "Keep conversations as facts, and compact them."),
-    ("recorded", "Look at what was recorded for answers as of a time."),
-    ("explain", "Explain a code such as C0203."),
-    ("explain-plan", "Show how answers in bulk are computed."),
-    ("materialize", "Keep the answers of a query, for point queries."),
-    ("facts", "State facts, list them, take them back."),
-    ("doctor", "Look at everything that a project needs."),
-    ("rules", "Check rule files."),
-    ("check-data", "Check the data against constraints and keys."),
-    ("catalog", "Look at what the sources hold; draft declarations."),
-    ("export", "Write a certificate in a standard format."),
-    ("help", "Explain exit codes, goals, JSON, files."),
-    ("schema", "Print the JSON Schema of a command's results."),
-    ("completion", "Print the completion script of a shell."),
+    ("init", "Begin a project with a database.", "begin.init_command"),
+    ("prove", "Prove or disprove a goal.", "prove.command"),
+    ("query", "Find all answers of a goal with variables.", "query.command"),
+    ("ask", "Answer a question in plain words, with a proof.", "ask.command"),
+    ("repl", "Type goals, rules and questions, one after another.", "repl.command"),
+    ("solve", "Explore a question by a plan of steps.", "solve.solve_command"),
+    ("resume", "Go on with an exploration where it ended.", "solve.resume_command"),
+    ("history", "List what was explored.", "history.command"),
+    ("plan", "Show, check, edit and promote the plans of explorations.", "plan.command"),
+    (
+        "why-not",
+        "Say why a goal does not hold, and how far it is from it.",
+        "hypotheses.why_not_command",
+    ),
+    (
+        "what-if",
+        "Answer a goal as if facts, values or rules were others.",
+        "hypotheses.what_if_command",
+    ),
+    ("missing", "Find the facts that would prove a goal.", "hypotheses.missing_command"),
+    ("run", "Run a whole program over fact files, as Souffle does.", "run.command"),
+    ("verify", "Check a certificate, independently of how it was made.", "verify.command"),
+    ("diff", "Tell what differs between two proofs, and why.", "comparison.diff_command"),
+    (
+        "replay",
+        "Make a certificate again, from its record or from today's sources.",
+        "comparison.replay_command",
+    ),
+    ("sign", "Put one's name under a certificate.", "signing.sign_command"),
+    ("keygen", "Make a key to sign with.", "signing.keygen_command"),
+    ("log", "Look after the log of decisions.", "log.command"),
+    ("snapshot", "Commit to all rows of a relation.", "snapshots.snapshot_command"),
+    (
+        "openings",
+        "Show the rows of a certificate in signed snapshots.",
+        "snapshots.openings_command",
+    ),
+    (
+        "stale",
+        "List the certificates that would have to be proved again.",
+        "comparison.stale_command",
+    ),
+    (
+        "cache",
+        "Look at the answers of sources that are kept, or clear them.",
+        "stored.cache_command",
+    ),
+    ("models", "List the language models, and what they have used.", "models.command"),
+    ("memory", "Keep conversations as facts, and compact them.", "memory.command"),
+    ("recorded", "Look at what was recorded for answers as of a time.", "stored.recorded_command"),
+    ("explain", "Explain a code such as C0203.", "help.explain_command"),
+    ("explain-plan", "Show how answers in bulk are computed.", "explain_plan.command"),
+    (
+        "materialize",
+        "Keep the answers of a query, for point queries.",
+        "stored.materialize_command",
+    ),
+    ("facts", "State facts, list them, take them back.", "facts.command"),
+    ("doctor", "Look at everything that a project needs.", "begin.doctor_command"),
+    ("rules", "Check rule files.", "rules.command"),
+    ("check-data", "Check the data against constraints and keys.", "check_data.command"),
+    ("catalog", "Look at what the sources hold; draft declarations.", "catalog.command"),
+    ("export", "Write a certificate in a standard format.", "export.command"),
+    ("help", "Explain exit codes, goals, JSON, files.", "help.help_command"),
+    ("schema", "Print the JSON Schema of a command's results.", "help.schema_command"),
+    ("completion", "Print the completion script of a shell.", "completion.command"),
 )
 
 _SECTIONS: Final = (
@@ -69,7 +97,6 @@ _SECTIONS: Final = (
     name="constat",
     cls=LazyGroup,
     listed=_COMMANDS,
-    modules="constat.cli.",
     sections=_SECTIONS,
     rest="More",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import re
 import sys
@@ -196,8 +195,9 @@ class _Place:
     """Where in a command line the cursor is: the command, its arguments so far, an open option."""
 
     def __init__(self, words: Sequence[str]) -> None:
-        commands = importlib.import_module("constat.cli.commands")
-        self.command: click.Command = commands.cli
+        from constat.cli.commands import cli  # noqa: PLC0415  loaded when it is used
+
+        self.command: click.Command = cli
         self.context = click.Context(self.command, info_name="constat")
         self.given: list[str] = []
         self.options: dict[str, str] = {}
@@ -274,12 +274,9 @@ class _Place:
         name = parameter.name or ""
         if name in {"order", "columns"}:
             return self._variables(current, ordered=name == "order")
-        vocabulary = importlib.import_module("constat.cli.vocabulary")
-        known: Iterable[Offer] | None = vocabulary.known(
-            name, current, project=self.options.get("project"), given=tuple(self.given)
-        )
-        if known is not None:
-            return known
+        words = known(name, current, project=self.options.get("project"), given=tuple(self.given))
+        if words is not None:
+            return words
         metavar = parameter.metavar or ""
         if metavar == "DIR":
             return [Offer("dir")]
@@ -335,12 +332,16 @@ def known(
         ):
             return [Offer("plain", one) for one in _configured(name, _project(project))]
         case "code":
-            entries = importlib.import_module("constat.diagnostics.catalogue").catalogue()
+            from constat.diagnostics.catalogue import catalogue  # noqa: PLC0415  loaded when it is used
+
+            entries = catalogue()
             return [Offer("plain", code, entry.title) for code, entry in entries.items()]
         case "words":
             return _schemas(given)
         case "topic":
-            topics = importlib.import_module("constat.cli.help").TOPICS
+            from constat.cli.help import TOPICS  # noqa: PLC0415  loaded when it is used
+
+            topics = TOPICS
             return [Offer("plain", one, title) for one, title in topics]
         case _:
             return None
@@ -351,7 +352,9 @@ def _tables(project: Project) -> Iterable[str]:
     path = project.state / "catalog.sqlite"
     if not path.is_file():
         return ()
-    index = importlib.import_module("constat.store.catalog").CatalogIndex(path)
+    from constat.store.catalog import CatalogIndex  # noqa: PLC0415  loaded when it is used
+
+    index = CatalogIndex(path)
     try:
         return [f"{one.source}.{one.label}" for one in index.tables()]
     finally:
@@ -363,8 +366,9 @@ def _configured(name: str, project: Project) -> Iterable[str]:
     if name.startswith("table"):
         return _tables(project)
     if name == "exploration":
-        keeping = importlib.import_module("constat.store.explored")
-        return [one.identity for one in reversed(keeping.ExploredStore(project.state).list())]
+        from constat.store.explored import ExploredStore  # noqa: PLC0415  loaded when it is used
+
+        return [one.identity for one in reversed(ExploredStore(project.state).list())]
     if name == "retention":
         return ("kept", *project.log.classes)
     if name.startswith("role"):
@@ -491,15 +495,17 @@ def _rules(name: str, folder: str | None) -> list[Offer]:
 
 def _drafts(folder: str | None) -> list[Offer]:
     """Offer the drafts that wait for a decision, with the question behind each."""
-    drafts = importlib.import_module("constat.store.drafts")
-    waiting = drafts.DraftStore(_project(folder).state).list("proposed")
+    from constat.store.drafts import DraftStore  # noqa: PLC0415  loaded when it is used
+
+    waiting = DraftStore(_project(folder).state).list("proposed")
     return [Offer("plain", one.short, " ".join(one.purpose.split())) for one in waiting]
 
 
 def _project(folder: str | None) -> Project:
-    projects = importlib.import_module("constat.project")
+    from constat.project import find_project, load_project  # noqa: PLC0415  loaded when it is used
+
     start = None if folder is None else Path(folder).expanduser()
-    found: Project = projects.load_project(projects.find_project(start))
+    found: Project = load_project(find_project(start))
     return found
 
 
@@ -516,9 +522,10 @@ def _texts(folder: str | None) -> Iterator[str]:
 
 
 def _schemas(given: tuple[str, ...]) -> list[Offer]:
-    schema = importlib.import_module("constat.cli.help")
+    from constat.cli.help import schema_names  # noqa: PLC0415  loaded when it is used
+
     start = "".join(f"{word}-" for word in given)
-    names = [name.removeprefix(start) for name in schema.schema_names() if name.startswith(start)]
+    names = [name.removeprefix(start) for name in schema_names() if name.startswith(start)]
     return [Offer("plain", name) for name in names]
 
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import importlib
 import os
 import signal
 import sys
@@ -41,7 +40,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; give its exit code."""
     prepare_streams()
     if _COMPLETING in os.environ:
-        code: int = importlib.import_module("constat.cli.completion").complete(os.environ)
+        from constat.cli.completion import complete  # noqa: PLC0415  loaded when it is used
+
+        code: int = complete(os.environ)
         return code
     given = list(sys.argv[1:] if arguments is None else arguments)
     with listening() as signals:

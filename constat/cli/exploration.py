@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import importlib
 import io
 import json
 import os
@@ -450,7 +449,8 @@ def give(explored: Explored, giving: Giving) -> int:
         note(render([Diagnostic("C0950", message, help=hint)], {}, colour=False).rstrip("\n"))
     if chart is not None:
         # Only this needs what draws.
-        drawing = importlib.import_module("constat.explore.charts")
+        from constat.explore import charts as drawing  # noqa: PLC0415  loaded when it is used
+
         write_file(chart, drawing.chart(explored, Path(chart).suffix.removeprefix(".").lower()))
         note(f"chart written to {chart}")
     return explored.exit_code

@@ -78,7 +78,7 @@ def verdict_json(result: Result) -> dict[str, object]:
 @click.option("--yes", is_flag=True, help="Keep what was found without asking.")
 @format_option
 @project_option
-def command(  # noqa: PLR0913  each part of what is told has an option
+def tell_command(  # noqa: PLR0913  each part of what is told has an option
     text: str,
     *,
     by: str,
@@ -189,7 +189,7 @@ def _json(
 
 
 @click.group(name="facts", cls=PlainGroup)
-def facts_command() -> None:
+def command() -> None:
     """State facts, tell them in words, list them, take them back.
 
     A stated fact is used from the next question on. What rests on it is proved UNDER the
@@ -197,7 +197,7 @@ def facts_command() -> None:
     """
 
 
-@facts_command.command()
+@command.command()
 @click.argument("fact")
 @click.option("--by", required=True, metavar="NAME", help="Who states it.")
 @click.option("--note", default="", metavar="TEXT", help="Why, or where it comes from.")
@@ -234,7 +234,7 @@ def add(fact: str, *, by: str, note: str, draft: str, form: str, project: str | 
         return 0 if result is None else result.exit_code
 
 
-@facts_command.command(name="list")
+@command.command(name="list")
 @click.argument("predicate", required=False)
 @click.option("--history", is_flag=True, help="Also what was taken back.")
 @format_option
@@ -259,7 +259,7 @@ def list_command(predicate: str | None, *, history: bool, form: str, project: st
             write(_line(session, fact))
 
 
-@facts_command.command()
+@command.command()
 @click.argument("fact")
 @click.option("--by", required=True, metavar="NAME", help="Who takes it back.")
 @click.option("--author", metavar="NAME", help="Only what this person has stated.")
@@ -285,7 +285,7 @@ def retract(
             write(f"retracted: {session.facts.show(stored)}, stated by {stored.author}")
 
 
-facts_command.add_command(command)
+command.add_command(tell_command)
 
 
 def _added(stored: StoredFact, shown: str) -> str:

@@ -53,12 +53,13 @@ def write_plain(text: str | None, formatter: HelpFormatter) -> None:
 
 # Help and completion of the group load no command, so that they are fast.
 
-Listed = tuple[tuple[str, str], ...]
+Listed = tuple[tuple[str, str, click.Command | str], ...]
+"""Names, one-line helps, and commands, or where in `constat.cli` a command is found."""
 Sections = tuple[tuple[str, tuple[str, ...]], ...]
 
 
 class LazyGroup(PlainGroup):
-    """The group; `modules` is what stands before a command's name in the name of its module.
+    """The group; a command that is named by its place loads when it is used.
 
     The help lists commands by `sections`; those that no section names come under `rest`.
     """
@@ -68,35 +69,35 @@ class LazyGroup(PlainGroup):
         name: str | None = None,
         *,
         listed: Listed = (),
-        modules: str = "",
         sections: Sections = (),
         rest: str = "Commands",
         **attributes: object,
     ) -> None:
         super().__init__(name, **attributes)  # type: ignore[arg-type]  # click checks them
         self._listed = listed
-        self._modules = modules
         self._sections = sections
         self._rest = rest
 
     def list_commands(self, ctx: Context) -> list[str]:  # noqa: ARG002  click's protocol
         """Name the commands."""
-        return [name for name, _ in self._listed]
+        return [name for name, _, _ in self._listed]
 
-    def summaries(self) -> Listed:
+    def summaries(self) -> tuple[tuple[str, str], ...]:
         """Give names and one-line helps, without loading a command."""
-        return self._listed
+        return tuple((name, text) for name, text, _ in self._listed)
 
     def get_command(self, ctx: Context, cmd_name: str) -> Command | None:  # noqa: ARG002
         """Load one command."""
-        if cmd_name not in dict(self._listed):
-            return None
-        found: Command = importlib.import_module(self._modules + cmd_name.replace("-", "_")).command
+        home = {name: home for name, _, home in self._listed}.get(cmd_name)
+        if not isinstance(home, str):
+            return home
+        module, _, symbol = home.partition(".")
+        found: Command = getattr(importlib.import_module(f"constat.cli.{module}"), symbol)
         return found
 
     def format_commands(self, ctx: Context, formatter: HelpFormatter) -> None:  # noqa: ARG002
         """List the commands without loading them."""
-        helps = dict(self._listed)
+        helps = dict(self.summaries())
         grouped = [name for _, names in self._sections for name in names]
         others = tuple(name for name in helps if name not in grouped)
         width = max(map(len, helps))

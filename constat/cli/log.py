@@ -383,21 +383,19 @@ def _cell(value: object) -> str:
     return "" if value is None else defused(str(value))
 
 
-# Each name in `_COMMANDS` is the attribute `command` of the module `log_NAME`.
-
 _COMMANDS: Final = (
-    ("list", "List the decisions that were written down."),
-    ("show", "Show one entry, or its certificate."),
-    ("verify", "Check the log from end to end."),
-    ("anchor", "Sign the head of the log, to keep it elsewhere."),
-    ("hold", "Keep decisions from expiring."),
-    ("release", "Lift a hold."),
-    ("expire", "Remove what is over its time and not held."),
-    ("export", "Write the log for other programs."),
+    ("list", "List the decisions that were written down.", list_command),
+    ("show", "Show one entry, or its certificate.", show_command),
+    ("verify", "Check the log from end to end.", verify_command),
+    ("anchor", "Sign the head of the log, to keep it elsewhere.", anchor_command),
+    ("hold", "Keep decisions from expiring.", hold_command),
+    ("release", "Lift a hold.", release_command),
+    ("expire", "Remove what is over its time and not held.", expire_command),
+    ("export", "Write the log for other programs.", export_command),
 )
 
 
-@click.group(name="log", cls=LazyGroup, listed=_COMMANDS, modules="constat.cli.log_")
+@click.group(name="log", cls=LazyGroup, listed=_COMMANDS)
 def command() -> None:
     """Look after the log of decisions.
 

@@ -562,20 +562,18 @@ def forget_command(  # noqa: PLR0913  one argument for each option
         write(f"  {digest}")
 
 
-# Each name in `_COMMANDS` is the attribute `command` of the module `memory_NAME`.
-
 _COMMANDS: Final = (
-    ("compact", "Compact logs of conversations to facts."),
-    ("show", "Show what of a session is in sight."),
-    ("why", "Prove why a fact is in sight, or is not."),
-    ("open", "Print what was said at a place."),
-    ("search", "Find what was said by words."),
-    ("stats", "Count what is kept."),
-    ("forget", "Forget texts; their digests stay."),
+    ("compact", "Compact logs of conversations to facts.", compact_command),
+    ("show", "Show what of a session is in sight.", show_command),
+    ("why", "Prove why a fact is in sight, or is not.", why_command),
+    ("open", "Print what was said at a place.", open_command),
+    ("search", "Find what was said by words.", search_command),
+    ("stats", "Count what is kept.", stats_command),
+    ("forget", "Forget texts; their digests stay.", forget_command),
 )
 
 
-@click.group(name="memory", cls=LazyGroup, listed=_COMMANDS, modules="constat.cli.memory_")
+@click.group(name="memory", cls=LazyGroup, listed=_COMMANDS)
 def command() -> None:
     """Keep conversations with language models as facts, and show what of them still matters.
 

@@ -221,17 +221,15 @@ def promote_command(
     return 0
 
 
-# Each name in `_COMMANDS` is the attribute `command` of the module `plan_NAME`.
-
 _COMMANDS: Final = (
-    ("show", "Show the plan of an exploration: rules, checklist, picture."),
-    ("check", "Check a plan file without running it."),
-    ("edit", "Put another plan in the place of an exploration's last."),
-    ("approve", "Approve the plan of an exploration, before it runs."),
-    ("promote", "Propose the rules of a plan for the project's library."),
+    ("show", "Show the plan of an exploration: rules, checklist, picture.", show_command),
+    ("check", "Check a plan file without running it.", check_command),
+    ("edit", "Put another plan in the place of an exploration's last.", edit_command),
+    ("approve", "Approve the plan of an exploration, before it runs.", approve_command),
+    ("promote", "Propose the rules of a plan for the project's library.", promote_command),
 )
 
 
-@click.group(name="plan", cls=LazyGroup, listed=_COMMANDS, modules="constat.cli.plan_")
+@click.group(name="plan", cls=LazyGroup, listed=_COMMANDS)
 def command() -> None:
     """Show, check, edit, approve and promote the plans of explorations."""

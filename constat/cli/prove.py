@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 from dataclasses import asdict, dataclass
 from functools import wraps
@@ -285,10 +284,7 @@ def command(  # noqa: PLR0913  one argument for each group of options
         if engine != OWN:
             return give_second_opinion(session, goal, form=shown.form, quiet=shown.quiet)
         if search.several:
-            # Loaded on first use: most goals are asked for one proof.
-            many = importlib.import_module("constat.cli.prove_many")
-            code: int = many.prove_many(session, goal, search, shown, log)
-            return code
+            return prove_many(session, goal, search, shown, log)
         return _prove_one(session, goal, search, shown, log)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import importlib
 import io
 import json
 import shutil
@@ -59,7 +58,6 @@ from constat.session.answers import Computed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from types import ModuleType
 
     from constat.session import AnswerColumn, Answers, Rows, SecondRows
 
@@ -315,19 +313,13 @@ def _run(goal: str, engine: str, project: str | None, wanted: _Wanted) -> int:
         if engine == _ENGINES[-1]:
             return give_second_rows(session, goal, form=wanted.form)
         if wanted.explained is not None:
-            code: int = _explaining().explain_row(session, goal, wanted.explained, form=wanted.form)
-            return code
+            return explain_row(session, goal, wanted.explained, form=wanted.form)
         answers = _answers(session, goal, wanted, engine)
         _give(answers, wanted, session.model_usage)
         if wanted.trace_calls:
             note(calls_text(answers.calls))
         note_warned(session)
     return answers.exit_code
-
-
-def _explaining() -> ModuleType:
-    # Only this prints proofs.
-    return importlib.import_module("constat.cli.explain_row")
 
 
 def _give(answers: Answers, wanted: _Wanted, models: dict[str, object] | None) -> None:

@@ -453,11 +453,12 @@ def _stored(shown: Shown) -> object:
     import duckdb  # noqa: PLC0415  heavy library, loaded on first use
 
     # Most queries start without what holds rows in a DuckDB.
-    module = importlib.import_module("constat.session.rows")
-    typed = module.arrow_rows(shown.rows, shown.columns)
+    from constat.session.rows import ArrowRows, arrow_rows  # noqa: PLC0415  loaded when it is used
+
+    typed = arrow_rows(shown.rows, shown.columns)
     names = [*(column.name for column in shown.columns), *shown.extra()]
     empty = duckdb.ConstantExpression([]).cast("VARCHAR[]").alias(names[-1])
-    return module.ArrowRows(typed.relation.select(duckdb.StarExpression(), empty), typed.database)
+    return ArrowRows(typed.relation.select(duckdb.StarExpression(), empty), typed.database)
 
 
 def _fill(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import importlib
 import os
 import shutil
 import sys
@@ -559,8 +558,9 @@ def approving_key(path: str | None) -> SigningKey | None:
     if path is None:
         return None
     # Only who signs needs what reads keys.
-    keys = importlib.import_module("constat.cli.signing")
-    found: SigningKey = keys.private_key(path)
+    from constat.cli.signing import private_key  # noqa: PLC0415  loaded when it is used
+
+    found: SigningKey = private_key(path)
     return found
 
 
@@ -704,20 +704,18 @@ def _review_lines(item: Item) -> Iterator[str]:
         yield f"  reason: {' '.join(item.reason.split())}"
 
 
-# Each name in `_COMMANDS` is the attribute `command` of the module `rules_NAME`.
-
 _COMMANDS: Final = (
-    ("approve", "Let a draft in, or a rule that a model wrote."),
-    ("check", "Check rule files, and whether stock Souffle could read them."),
-    ("fmt", "Write rule files in the canonical layout."),
-    ("import", "Read rules in pyDatalog's syntax."),
-    ("list", "List rules and predicates."),
-    ("reject", "Refuse a draft, or take back an approval."),
-    ("review", "Show drafts, and what they would change."),
-    ("test", "Run the cases of rule libraries."),
+    ("approve", "Let a draft in, or a rule that a model wrote.", approve_command),
+    ("check", "Check rule files, and whether stock Souffle could read them.", check_command),
+    ("fmt", "Write rule files in the canonical layout.", fmt_command),
+    ("import", "Read rules in pyDatalog's syntax.", import_command),
+    ("list", "List rules and predicates.", list_command),
+    ("reject", "Refuse a draft, or take back an approval.", reject_command),
+    ("review", "Show drafts, and what they would change.", review_command),
+    ("test", "Run the cases of rule libraries.", test_command),
 )
 
 
-@click.group(name="rules", cls=LazyGroup, listed=_COMMANDS, modules="constat.cli.rules_")
+@click.group(name="rules", cls=LazyGroup, listed=_COMMANDS)
 def command() -> None:
     """Check, lay out, import, list and test rule files; decide about drafts."""

@@ -6,7 +6,6 @@ that was asked for does not hold. Invariant: no verdict is printed of what is re
 
 from __future__ import annotations
 
-import importlib
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +21,6 @@ from constat.cli.output import note, write, write_json
 
 if TYPE_CHECKING:
     from constat.check import Report
-    from constat.cli.verify_project import Asked
 
 _MEANINGS = ("produced", "approved", "reviewed", "audited")
 
@@ -136,12 +134,12 @@ def command(
     if not source and not any(questions.values()):
         return _check(file, check_certificate(certificate, pin=pin, trusted=trusted), form)
     # The checker alone starts faster than the engine and the ciphers, which only these need.
-    more: Any = importlib.import_module("constat.cli.verify_project")
-    asked: Asked = more.Asked(
+    from constat.cli import verify_project as more  # noqa: PLC0415  loaded when it is used
+
+    asked = more.Asked(
         file=file, pin=pin, trusted=trusted, project=project, source=source, **questions
     )
-    code: int = more.verify_more(certificate, asked, form=form)
-    return code
+    return more.verify_more(certificate, asked, form=form)
 
 
 def _check(file: str, report: Report, form: str) -> int:

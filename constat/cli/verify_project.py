@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -144,12 +143,10 @@ def _questions(certificate: bytes, asked: Asked) -> dict[str, Question]:
     if rest or roles or asked.meanings or asked.signatures:
         found["signatures"] = _signatures(certificate, asked, rest, roles)
     if asked.snapshots:
-        snapshots = importlib.import_module("constat.cli.verify_snapshots")
         keys = [replace(one, role=SOURCE) for one in of_snapshots]
         project = project_of_keys(asked.project)
         trusted, _ = trust(keys, [SOURCE], project)
-        opened: Question = snapshots.verify_openings(certificate, asked, trusted, project)
-        found["snapshots"] = opened
+        found["snapshots"] = verify_openings(certificate, asked, trusted, project)
     return found
 
 

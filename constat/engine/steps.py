@@ -144,7 +144,7 @@ class Groups:
 # possible until `lift`: the component calls it when nothing new can come, and then a group with a
 # summand below zero, or with one that nobody knows, stays undecided (semantics 9).
 
-TotalsFail = Callable[[Binding, str], None]
+FailOfTotal = Callable[[Binding, str], None]
 Number = int | Decimal
 
 NO_VALUE = 0
@@ -208,7 +208,7 @@ class Totals:
         self,
         step: Fold,
         threshold: Beyond,
-        fail: TotalsFail,
+        fail: FailOfTotal,
         texts: Texts,
         clock: Clock = UNTIMED,
     ) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -133,9 +132,10 @@ class Relation:
     def table(self) -> Table:
         """Give the rows as a table of the store."""
         # Only what is kept needs numpy.
-        making = importlib.import_module("constat.store.table_forms")
+        from constat.store.table_forms import rows_table  # noqa: PLC0415  loaded when it is used
+
         columns = [(n, kind.value) for n, kind in zip(self.names, self.kinds, strict=True)]
-        found: Table = making.rows_table(columns, self.rows)
+        found: Table = rows_table(columns, self.rows)
         return found
 
 
@@ -172,8 +172,9 @@ class StepRows:
         count = len(self._rows)
         if demand.columns or table is None or self._assumption or self._open or count > most_rows:
             return None
-        cells = importlib.import_module("constat.store.table_columns")
-        stream = cells.canonical_stream(table)
+        from constat.store.table_columns import canonical_stream  # noqa: PLC0415  loaded when it is used
+
+        stream = canonical_stream(table)
         if stream is None:
             return None
         return Readable(self._predicate, count, self._evidence, lambda: stream)

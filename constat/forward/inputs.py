@@ -36,7 +36,6 @@ from constat.logic import (
 )
 from constat.plan.forward import Relation, Strategy
 from constat.sql import Database, loading, trees
-from constat.sql import trees as changes
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -58,16 +57,16 @@ def load_stream(database: Database, name: str, readable: Readable) -> None:
     database.connection.register(_SOURCE, readable.stream())
     try:
         query = trees.select(outputs, source=trees.table(_SOURCE))
-        database.connection.run(changes.create(staging, query))
+        database.connection.run(trees.create(staging, query))
     finally:
         database.connection.unregister(_SOURCE)
     if readable.changed():
-        database.connection.run(changes.drop(staging))
+        database.connection.run(trees.drop(staging))
         raise StrategyError(f"the source of {name} changed while it was read")
     try:
         loading.take_staged(database, stored, staging)
     finally:
-        database.connection.run(changes.drop(staging))
+        database.connection.run(trees.drop(staging))
     found = database.count(name)
     if found != readable.rows and not (readable.merges and found < readable.rows):
         raise StrategyError(f"the rows of {name} changed while they were read, or came twice")
@@ -269,11 +268,11 @@ class Streamed:
         outputs = [(f"c{n}", node) for n, node in enumerate(labels)]
         outputs = outputs or [("c0", trees.constant(0, Kind.NUMBER))]
         query = trees.select(outputs, source=trees.table(table))
-        database.connection.run(changes.create(staging, query))
+        database.connection.run(trees.create(staging, query))
         try:
             loading.take_staged(database, database.stored(name), staging)
         finally:
-            database.connection.run(changes.drop(staging))
+            database.connection.run(trees.drop(staging))
         database.load_rows(name, self.sure)
 
 

@@ -11,7 +11,6 @@ length of the shortest path.
 
 from __future__ import annotations
 
-import importlib
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -166,8 +165,9 @@ class _Computing:
 
     def run(self) -> dict[str, Lookup] | None:
         """Load, then compute stage by stage."""
-        columnar = importlib.import_module("constat.columnar")
-        looking = importlib.import_module("constat.columnar.relations")
+        from constat.columnar import relations as looking  # noqa: PLC0415  loaded when it is used
+        from constat.columnar import run_stage  # noqa: PLC0415  loaded when it is used
+
         for relation in self.plan.relations.values():
             self.database.declare(relation)
         for name in self.plan.inputs:
@@ -180,7 +180,7 @@ class _Computing:
             base = self._base_height(stage)
             if base is None or time.monotonic() > until:
                 return None
-            found, _ = columnar.run_stage(
+            found, _ = run_stage(
                 stage,
                 self.plan,
                 self.columns,

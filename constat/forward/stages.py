@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
 
     from constat.analysis import AnalysedProgram
     from constat.columnar import Columns
-    from constat.evaluation import Clock, Observer, Outcome
+    from constat.evaluation import Clock, Observer, Outcome, Resources
     from constat.forward.division import Division
     from constat.forward.inputs import Options
     from constat.forward.results import StoredRelations
@@ -276,8 +275,9 @@ class StageRun:
             return self._by_reference(stage)
         if strategy in _BY_ARRAYS:
             return self._by_arrays(stage, strategy)
-        sql = importlib.import_module("constat.sql")
-        report: StageReport = sql.run_stage(
+        from constat.sql import run_stage  # noqa: PLC0415  loaded when it is used
+
+        report: StageReport = run_stage(
             self.database,
             self.plan,
             stage,
@@ -344,13 +344,15 @@ class StageRun:
             megabytes = size >> 20
             raise MemoryNeededError(f"its arrays would need {megabytes:,} MB of {limit >> 20:,} MB")
 
-    def _resources(self) -> object:
+    def _resources(self) -> Resources:
         return replace(self.options.resources, seconds=self.bounds.clock.left)
 
 
 def _columnar() -> ModuleType:
     # It loads numpy, which only some plans need.
-    return importlib.import_module("constat.columnar")
+    from constat import columnar as columnar_module  # noqa: PLC0415  loaded when it is used
+
+    return columnar_module
 
 
 def _choices(stage: Stage, wanted: Strategy | None) -> tuple[Strategy, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -202,8 +201,9 @@ def read_rules(
     if analysed is None or not any(rule.proposed for rule in analysed.rules):
         return analysed
     # Few libraries hold what a model wrote: the others are read without what judges approvals.
-    judging = importlib.import_module("constat.library.approvals")
-    found: AnalysedProgram | None = judging.approved_program(
+    from constat.library.approvals import approved_program  # noqa: PLC0415  loaded when it is used
+
+    found: AnalysedProgram | None = approved_program(
         analysed, places.values(), told.project, diagnostics
     )
     return found
@@ -270,6 +270,7 @@ def check_rules(
 
 def _portability(analysed: AnalysedProgram, texts: Mapping[str, str]) -> tuple[Diagnostic, ...]:
     # Only this needs what is known about Souffle.
-    known = importlib.import_module("constat.library.portability")
-    notes: tuple[Diagnostic, ...] = known.portability_notes(analysed, texts)
+    from constat.library.portability import portability_notes  # noqa: PLC0415  loaded when it is used
+
+    notes: tuple[Diagnostic, ...] = portability_notes(analysed, texts)
     return notes

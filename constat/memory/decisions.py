@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
 import re
 import shutil
 from collections import defaultdict
@@ -465,14 +464,15 @@ class _Gathered:
 
 def _in_bulk(rules: MemoryRules, rows: Mapping[str, Sequence[Row]]) -> Decided:
     # Evaluating in bulk loads a database engine, which a short session does not need.
-    forward = importlib.import_module("constat.forward")
+    from constat.forward import Options, Rows, evaluate  # noqa: PLC0415  loaded when it is used
+
     wanted = [_free(rules, name) for name in _WANTED]
-    inputs = {name: forward.Rows(rows.get(name, ())) for name in rules.program.external}
+    inputs = {name: Rows(rows.get(name, ())) for name in rules.program.external}
     # Relations of some ten thousand rows: a second thread takes more memory and no less time.
-    options = forward.Options(resources=Resources(seconds=_SECONDS, threads=1))
+    options = Options(resources=Resources(seconds=_SECONDS, threads=1))
     found = _Gathered(rows)
     try:
-        with forward.evaluate(rules.program, wanted, inputs, options) as results:
+        with evaluate(rules.program, wanted, inputs, options) as results:
             for place, name in enumerate(_WANTED):
                 for batch in results.batches(place):
                     found.take(name, batch)
@@ -518,20 +518,25 @@ class Proof:
     @cached_property
     def tree(self) -> Tree:
         """The proof, from the goal down to what was said."""
-        tree: Tree = importlib.import_module("constat.proof").proof_tree(self.decision)
+        from constat.proof import proof_tree  # noqa: PLC0415  loaded when it is used
+
+        tree: Tree = proof_tree(self.decision)
         return tree
 
     @cached_property
     def text(self) -> str:
         """The proof for people."""
-        text: str = importlib.import_module("constat.proof").render_tree(self.tree)
+        from constat.proof import render_tree  # noqa: PLC0415  loaded when it is used
+
+        text: str = render_tree(self.tree)
         return text
 
     @cached_property
     def certificate(self) -> bytes:
         """The certificate, for a checker."""
-        proving = importlib.import_module("constat.proof")
-        written: bytes = proving.build_certificate(
+        from constat.proof import build_certificate  # noqa: PLC0415  loaded when it is used
+
+        written: bytes = build_certificate(
             self.decision, created=self.created, engine_version=f"constat {__version__}"
         )
         return written
@@ -567,7 +572,8 @@ class Proving:
     def prove(self, predicate: str, claim: str, *others: int) -> Proof:
         """Decide a predicate of a claim."""
         # Proofs are made for people who ask; contexts are made without them.
-        proving = importlib.import_module("constat.proof")
+        from constat import proof as proving  # noqa: PLC0415  loaded when it is used
+
         numbers = (Constant(one, Kind.NUMBER) for one in others)
         goal = Atom(predicate, (Constant(claim, Kind.SYMBOL), *numbers))
         created = clock.now()

@@ -13,7 +13,6 @@ Example::
 
 from __future__ import annotations
 
-import importlib
 import json
 import re
 import weakref
@@ -207,7 +206,8 @@ class Memory:
         claims = {one.name: one for one in _claims(known)}
         state = self.snapshot(goal).id
         # Proofs are made for people who ask; contexts are made without them.
-        proofs = importlib.import_module("constat.memory.decisions")
+        from constat.memory import decisions as proofs  # noqa: PLC0415  loaded when it is used
+
         proving: Proving = proofs.Proving(self.rules, rows_of(known), claims, state)
         wanted = [one for name in names for one in _matching(name, claims.values())]
         # That a call was made and answered is no line of a context, so there is nothing to prove.

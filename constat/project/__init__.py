@@ -6,7 +6,6 @@ loaded with the first project: a program over files has none.
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING
 
 from constat.project.places import CONFIGURATION, find_project, inside
@@ -68,5 +67,7 @@ def __getattr__(name: str) -> object:
     if name != "load_project":
         message = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(message)
-    value: object = importlib.import_module("constat.project.loading").load_project
+    from constat.project.loading import load_project as loading_load_project  # noqa: PLC0415  loaded when it is used
+
+    value: object = loading_load_project
     return value

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from constat.proof.certificate import build_certificate
 from constat.proof.decide import Decision, decide
-from constat.proof.missing import MissingGap, RecordedExternals, Supposition
+from constat.proof.missing import Gap, RecordedExternals, Supposition
 from constat.proof.proofs import UnsupportedError
 from constat.proof.render import render_tree, tree_to_json
 from constat.proof.shown import SourceShown

@@ -287,10 +287,10 @@ def completed(
             found.append(literal)
             continue
         terms = list(sides[1].arguments)
-        for at, (term, field) in enumerate(zip(terms, fields, strict=True)):
+        for at, (term, column) in enumerate(zip(terms, fields, strict=True)):
             if term == LEFT_OUT:
-                terms[at] = Variable(f".{place}.{field.name}")
-                named[f".{place}.{field.name}"] = field.kind
+                terms[at] = Variable(f".{place}.{column.name}")
+                named[f".{place}.{column.name}"] = column.kind
         pattern = replace(sides[1], arguments=tuple(terms))
         found.append(replace(literal, left=sides[0], right=pattern))
     return found, named

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
@@ -123,8 +122,9 @@ def _exact_sum(targets: list[Value]) -> Fraction:
 
 def _by_numpy(given: Assignments, size: int) -> list[Chunk] | None:
     # Only sums over very many rows need numpy, which takes a tenth of a second to load.
-    sorting = importlib.import_module("constat.proof.sorted_columns")
-    found: list[tuple[str, list[Value]]] | None = sorting.sorted_hashes(
+    from constat.proof.sorted_columns import sorted_hashes  # noqa: PLC0415  loaded when it is used
+
+    found: list[tuple[str, list[Value]]] | None = sorted_hashes(
         given.rows, given.kinds, given.targets, size
     )
     if found is None:

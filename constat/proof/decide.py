@@ -24,7 +24,7 @@ from constat.proof.lateness import LateError, TooLargeError
 from constat.proof.levels import MILLION
 from constat.proof.missing import (
     Budget,
-    MissingGap,
+    Gap,
     Replay,
     find_gaps,
     minimal_reading,
@@ -198,7 +198,7 @@ class Decision:
     exact: bool
     assumptions: tuple[Assumption, ...]
     minimal: bool
-    gaps: tuple[MissingGap, ...]
+    gaps: tuple[Gap, ...]
     outcome: Outcome
     proof: Proof
     limit: str = ""
@@ -448,13 +448,12 @@ def _unresolved(deciding: _Deciding, limit: str = "") -> Decision:
     return replace(_undecided(outcome, proof, gaps=gaps, limit=limit), gaps_left=left)
 
 
-def _of_unknown_cells(outcome: Outcome, proof: Proof) -> tuple[tuple[MissingGap, ...], int]:
+def _of_unknown_cells(outcome: Outcome, proof: Proof) -> tuple[tuple[Gap, ...], int]:
     """Name the rows of which the proof reads what nobody knows, where no row is open."""
     covered = proof.slice.outside.usage.covered
     rows = [one for one in unknown_rows(outcome) if one.is_among(covered)]
     gaps = tuple(
-        MissingGap(one.predicate.name, one.pattern, one.reason, one.tier)
-        for one in rows[:_MOST_CELLS]
+        Gap(one.predicate.name, one.pattern, one.reason, one.tier) for one in rows[:_MOST_CELLS]
     )
     return gaps, len(rows) - len(gaps)
 
@@ -477,7 +476,7 @@ def withheld(decision: Decision) -> Decision:
 
 
 def _undecided(
-    outcome: Outcome, proof: Proof, *, gaps: tuple[MissingGap, ...] = (), limit: str = ""
+    outcome: Outcome, proof: Proof, *, gaps: tuple[Gap, ...] = (), limit: str = ""
 ) -> Decision:
     return Decision(
         goal=outcome.goal,

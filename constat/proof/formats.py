@@ -9,9 +9,8 @@ Example: ``write_format(format_named("turtle"), certificate)``.
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A format: what it is for, how its files end, where its function is, what it needs.
+    """A format: what it is for, how its files end, who writes it, what it needs.
 
     ``binary`` ones are not for a terminal; ``extra`` is the extra of the package to install.
     """
@@ -29,84 +28,216 @@ class Format:
     name: str
     purpose: str
     suffix: str
-    place: str
+    write: Callable[[bytes], str | bytes]
     binary: bool = False
     extra: str = ""
 
 
+def _html(certificate: bytes) -> str | bytes:
+    from constat.proof.report.page import to_html  # noqa: PLC0415  loaded when it is used
+
+    return to_html(certificate)
+
+
+def _markdown(certificate: bytes) -> str | bytes:
+    from constat.proof.export.markdown import to_markdown  # noqa: PLC0415  loaded when it is used
+
+    return to_markdown(certificate)
+
+
+def _pdf(certificate: bytes) -> str | bytes:
+    from constat.proof.report.pdf import to_pdf  # noqa: PLC0415  loaded when it is used
+
+    return to_pdf(certificate)
+
+
+def _svg(certificate: bytes) -> str | bytes:
+    from constat.proof.export.pictures import to_svg  # noqa: PLC0415  loaded when it is used
+
+    return to_svg(certificate)
+
+
+def _dot(certificate: bytes) -> str | bytes:
+    from constat.proof.export.pictures import to_dot  # noqa: PLC0415  loaded when it is used
+
+    return to_dot(certificate)
+
+
+def _mermaid(certificate: bytes) -> str | bytes:
+    from constat.proof.export.pictures import to_mermaid  # noqa: PLC0415  loaded when it is used
+
+    return to_mermaid(certificate)
+
+
+def _csv(certificate: bytes) -> str | bytes:
+    from constat.proof.export.tables import to_csv  # noqa: PLC0415  loaded when it is used
+
+    return to_csv(certificate)
+
+
+def _xlsx(certificate: bytes) -> str | bytes:
+    from constat.proof.export.tables import to_xlsx  # noqa: PLC0415  loaded when it is used
+
+    return to_xlsx(certificate)
+
+
+def _prov_json(certificate: bytes) -> str | bytes:
+    from constat.proof.export.prov_notations import to_prov_json  # noqa: PLC0415  loaded when it is used
+
+    return to_prov_json(certificate)
+
+
+def _prov_n(certificate: bytes) -> str | bytes:
+    from constat.proof.export.prov_notations import to_prov_n  # noqa: PLC0415  loaded when it is used
+
+    return to_prov_n(certificate)
+
+
+def _turtle(certificate: bytes) -> str | bytes:
+    from constat.proof.export.prov_notations import to_turtle  # noqa: PLC0415  loaded when it is used
+
+    return to_turtle(certificate)
+
+
+def _trig(certificate: bytes) -> str | bytes:
+    from constat.proof.export.prov_notations import to_trig  # noqa: PLC0415  loaded when it is used
+
+    return to_trig(certificate)
+
+
+def _nquads(certificate: bytes) -> str | bytes:
+    from constat.proof.export.prov_notations import to_nquads  # noqa: PLC0415  loaded when it is used
+
+    return to_nquads(certificate)
+
+
+def _openlineage(certificate: bytes) -> str | bytes:
+    from constat.proof.export.lineage import to_openlineage  # noqa: PLC0415  loaded when it is used
+
+    return to_openlineage(certificate)
+
+
+def _ro_crate(certificate: bytes) -> str | bytes:
+    from constat.proof.export.packages import to_ro_crate  # noqa: PLC0415  loaded when it is used
+
+    return to_ro_crate(certificate)
+
+
+def _in_toto(certificate: bytes) -> str | bytes:
+    from constat.proof.export.packages import to_in_toto  # noqa: PLC0415  loaded when it is used
+
+    return to_in_toto(certificate)
+
+
+def _graphml(certificate: bytes) -> str | bytes:
+    from constat.proof.export.graph import to_graphml  # noqa: PLC0415  loaded when it is used
+
+    return to_graphml(certificate)
+
+
+def _gexf(certificate: bytes) -> str | bytes:
+    from constat.proof.export.graph import to_gexf  # noqa: PLC0415  loaded when it is used
+
+    return to_gexf(certificate)
+
+
+def _node_link(certificate: bytes) -> str | bytes:
+    from constat.proof.export.graph import to_node_link  # noqa: PLC0415  loaded when it is used
+
+    return to_node_link(certificate)
+
+
+def _nemo(certificate: bytes) -> str | bytes:
+    from constat.proof.export.checkers import to_nemo  # noqa: PLC0415  loaded when it is used
+
+    return to_nemo(certificate)
+
+
+def _lean(certificate: bytes) -> str | bytes:
+    from constat.proof.export.checkers import to_lean  # noqa: PLC0415  loaded when it is used
+
+    return to_lean(certificate)
+
+
+def _lean_ordered(certificate: bytes) -> str | bytes:
+    from constat.proof.export.checkers import to_lean_ordered  # noqa: PLC0415  loaded when it is used
+
+    return to_lean_ordered(certificate)
+
+
 FORMATS: Final = (
-    Format("html", "a report for people, which checks itself", ".html", "report.page:to_html"),
-    Format("markdown", "a report to paste into a ticket", ".md", "export.markdown:to_markdown"),
+    Format("html", "a report for people, which checks itself", ".html", _html),
+    Format("markdown", "a report to paste into a ticket", ".md", _markdown),
     Format(
         "pdf",
         "a report to file, with the certificate inside",
         ".pdf",
-        "report.pdf:to_pdf",
+        _pdf,
         binary=True,
         extra="pdf",
     ),
-    Format("svg", "a drawing", ".svg", "export.svg:to_svg"),
-    Format("dot", "a drawing by Graphviz", ".dot", "export.dot:to_dot"),
-    Format("mermaid", "a drawing in Markdown pages", ".mmd", "export.mermaid:to_mermaid"),
-    Format("csv", "one row for each step, for auditors", ".csv", "export.csv_table:to_csv"),
+    Format("svg", "a drawing", ".svg", _svg),
+    Format("dot", "a drawing by Graphviz", ".dot", _dot),
+    Format("mermaid", "a drawing in Markdown pages", ".mmd", _mermaid),
+    Format("csv", "one row for each step, for auditors", ".csv", _csv),
     Format(
         "xlsx",
         "decision, steps, sources, assumptions as a workbook",
         ".xlsx",
-        "export.xlsx:to_xlsx",
+        _xlsx,
         binary=True,
     ),
-    Format("prov-json", "W3C PROV as JSON", ".prov.json", "export.prov_json:to_prov_json"),
-    Format("prov-n", "W3C PROV for people", ".provn", "export.prov_n:to_prov_n"),
-    Format("turtle", "W3C PROV-O, one graph", ".ttl", "export.prov_rdf:to_turtle", extra="rdf"),
+    Format("prov-json", "W3C PROV as JSON", ".prov.json", _prov_json),
+    Format("prov-n", "W3C PROV for people", ".provn", _prov_n),
+    Format("turtle", "W3C PROV-O, one graph", ".ttl", _turtle, extra="rdf"),
     Format(
         "trig",
         "W3C PROV-O, a graph for each decision",
         ".trig",
-        "export.prov_rdf:to_trig",
+        _trig,
         extra="rdf",
     ),
     Format(
         "n-quads",
         "W3C PROV-O, a line for each statement",
         ".nq",
-        "export.prov_rdf:to_nquads",
+        _nquads,
         extra="rdf",
     ),
     Format(
         "openlineage",
         "a run event with its data sets and columns",
         ".openlineage.json",
-        "export.openlineage:to_openlineage",
+        _openlineage,
     ),
     Format(
         "ro-crate",
         "a research object: the certificate, described",
         ".crate.zip",
-        "export.ro_crate:to_ro_crate",
+        _ro_crate,
         binary=True,
     ),
     Format(
         "in-toto",
         "a statement about the certificate, unsigned",
         ".intoto.json",
-        "export.in_toto:to_in_toto",
+        _in_toto,
     ),
-    Format("graphml", "a graph for yEd, networkx, Neo4j", ".graphml", "export.graph:to_graphml"),
-    Format("gexf", "a graph for Gephi", ".gexf", "export.graph:to_gexf"),
-    Format("node-link", "a graph for networkx, D3", ".graph.json", "export.graph:to_node_link"),
-    Format("nemo", "inferences for Nemo and Evonne", ".trace.json", "export.nemo:to_nemo"),
+    Format("graphml", "a graph for yEd, networkx, Neo4j", ".graphml", _graphml),
+    Format("gexf", "a graph for Gephi", ".gexf", _gexf),
+    Format("node-link", "a graph for networkx, D3", ".graph.json", _node_link),
+    Format("nemo", "inferences for Nemo and Evonne", ".trace.json", _nemo),
     Format(
         "lean",
         "a positive proof for the checker verified in Lean (-g)",
         ".graph.lean.json",
-        "export.lean:to_lean",
+        _lean,
     ),
     Format(
         "lean-ordered",
         "the same, each step after its premises (-o)",
         ".ograph.lean.json",
-        "export.lean:to_lean_ordered",
+        _lean_ordered,
     ),
 )
 
@@ -118,19 +249,12 @@ def format_named(name: str) -> Format:
 
 def write_format(chosen: Format, certificate: bytes) -> bytes:
     """Write a certificate; ``ValueError`` for what is none, ``ConstatError`` where it cannot be."""
-    content: str | bytes = _function(chosen.place)(certificate)
+    content = chosen.write(certificate)
     return content.encode() if isinstance(content, str) else content
 
 
 def proof_as_graph(certificate: bytes) -> nx.DiGraph[str]:
     """Give the graph of a certificate that `export.graph` describes; `ValueError` for none."""
-    graph: nx.DiGraph[str] = _function("export.graph:proof_graph")(certificate)
-    return graph
+    from constat.proof.export.graph import proof_graph  # noqa: PLC0415  loaded when it is used
 
-
-def _function(place: str) -> Callable[[bytes], Any]:
-    module, _, function = place.partition(":")
-    found: Callable[[bytes], Any] = getattr(
-        importlib.import_module(f"constat.proof.{module}"), function
-    )
-    return found
+    return proof_graph(certificate)

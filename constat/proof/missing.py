@@ -163,7 +163,7 @@ def _subject(predicate: Predicate, row: Row) -> str:
 # A demand that was not recorded, and that no wider answer serves, is left unanswered, so it is
 # open.
 
-Gap = tuple[str, "OpenRow"]
+OpenGap = tuple[str, "OpenRow"]
 """A predicate and the shape of a row that may exist."""
 
 _SUPPOSED = Evidence("supposed", Origin.CONFIG, "supposed", "")
@@ -178,8 +178,8 @@ class Supposition:
     """
 
     accepted: frozenset[Assumption] = frozenset()
-    closed: frozenset[Gap] = frozenset()
-    present: frozenset[Gap] = frozenset()
+    closed: frozenset[OpenGap] = frozenset()
+    present: frozenset[OpenGap] = frozenset()
 
 
 class RecordedExternals(dict[str, "ExternalPredicate"]):
@@ -374,7 +374,7 @@ Shape = tuple[str, "OpenRow"]
 
 
 @dataclass(frozen=True, slots=True)
-class MissingGap:
+class Gap:
     """An open row that matters: ask for it, and the goal may be decided.
 
     ``if_true`` and ``if_false`` say what the goal becomes when the gap alone is answered by this
@@ -395,7 +395,7 @@ class MissingGap:
         return (self.predicate, self.row)
 
 
-def find_gaps(replay: Replay, proof: Proof) -> tuple[tuple[MissingGap, ...], int]:
+def find_gaps(replay: Replay, proof: Proof) -> tuple[tuple[Gap, ...], int]:
     """Find what would decide the goal; at least the openings it rests on.
 
     Also counts those that are left out of the list.
@@ -415,16 +415,16 @@ def find_gaps(replay: Replay, proof: Proof) -> tuple[tuple[MissingGap, ...], int
     return gaps, len(chosen) - len(gaps)
 
 
-def _openings(proof: Proof) -> list[MissingGap]:
+def _openings(proof: Proof) -> list[Gap]:
     """List the open rows under which the goal is possible and that no assumption would close."""
-    found: dict[Shape, MissingGap] = {}
+    found: dict[Shape, Gap] = {}
     outside = proof.slice.outside
     for predicate, columns, key in sorted(outside.usage.covered, key=str):
         side = outside.side(predicate)
         for row in side.rows.matching(columns, key):
             opening = side.openings.get(row, {}).get(None)
             if opening is not None and (predicate, row) not in found:
-                found[predicate, row] = MissingGap(predicate, row, opening.reason, opening.tier)
+                found[predicate, row] = Gap(predicate, row, opening.reason, opening.tier)
     return list(found.values())
 
 
@@ -432,13 +432,13 @@ class _Search:
     """Tries answers to gaps on the record."""
 
     def __init__(
-        self, replay: Replay, accepted: frozenset[Assumption], candidates: list[MissingGap]
+        self, replay: Replay, accepted: frozenset[Assumption], candidates: list[Gap]
     ) -> None:
         self.replay = replay
         self.accepted = accepted
         self.candidates = candidates
 
-    def smallest(self) -> list[MissingGap]:
+    def smallest(self) -> list[Gap]:
         """Return the smaller of two minimal sets: answers that say yes, or answers that say no."""
         ground = [gap for gap in self.candidates if OPEN not in gap.row]
         by_yes = self._minimal(ground, yes=True) if ground else None
@@ -446,7 +446,7 @@ class _Search:
         found = [one for one in (by_yes, by_no) if one is not None]
         return min(found, key=len) if found else self.candidates
 
-    def strength(self, gaps: list[MissingGap], *, yes: bool) -> int | None:
+    def strength(self, gaps: list[Gap], *, yes: bool) -> int | None:
         """Return the goal's strength with gaps answered; ``None`` when the budget is spent."""
         if not self.replay.budget.spend():
             return None
@@ -456,10 +456,10 @@ class _Search:
         supposition = Supposition(self.accepted, closed=closed, present=present)
         return self.replay.evaluate(supposition).strength(self.replay.outcome.goal)
 
-    def _decided(self, gaps: list[MissingGap], *, yes: bool) -> bool:
+    def _decided(self, gaps: list[Gap], *, yes: bool) -> bool:
         return self.strength(gaps, yes=yes) in {CERTAIN, ABSENT}
 
-    def _minimal(self, gaps: list[MissingGap], *, yes: bool) -> list[MissingGap] | None:
+    def _minimal(self, gaps: list[Gap], *, yes: bool) -> list[Gap] | None:
         """Drop gaps in halving chunks as long as the rest decides; ``None`` if all do not."""
         if not self._decided(gaps, yes=yes):
             return None
@@ -476,7 +476,7 @@ class _Search:
                 return kept
             size = max(1, size // 2)
 
-    def explained(self, gap: MissingGap, place: int) -> MissingGap:
+    def explained(self, gap: Gap, place: int) -> Gap:
         """Say what the gap alone would decide."""
         if place >= _MOST_EXPLAINED:
             return gap

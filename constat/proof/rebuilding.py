@@ -45,7 +45,7 @@ from constat.proof.encoding import canonical, object_form, sha256
 from constat.proof.instances import AggregateCode, compile_rule
 from constat.proof.lateness import TooLargeError
 from constat.proof.levels import CLOSING, COMMITTED, DECLARED, DERIVED, INLINE, MILLION, RERUNNABLE
-from constat.proof.missing import MissingGap
+from constat.proof.missing import Gap
 from constat.proof.proofs import FactNode, Proof, RuleNode, UnsupportedError
 from constat.proof.reading import Reading, rule_assumption
 from constat.proof.slices import Listed, Summand, bound_by, summand
@@ -570,9 +570,7 @@ def _proof(record: Record) -> Proof:
 
 def _decision(record: Record, proof: Proof, verdict: Verdict) -> Decision:
     gaps = tuple(
-        MissingGap(
-            name, tuple(OPEN if cell is None else cell for cell in record.row(name, row)), "", ""
-        )
+        Gap(name, tuple(OPEN if cell is None else cell for cell in record.row(name, row)), "", "")
         for name, row in record.members["missing"]
     )
     return Decision(

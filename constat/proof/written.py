@@ -1,6 +1,4 @@
-"""The body of a rule as its text has it: patterns one literal again, projections denied as
-written.
-"""
+"""The body of a rule as its text has it: patterns one literal again, projections as denied."""
 
 from __future__ import annotations
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import dataclass, field
 from enum import Enum
 from itertools import islice
@@ -296,8 +295,9 @@ class Answers:
         more than twelve places.
         """
         # Only this needs DuckDB for answers that are small.
-        typed = importlib.import_module("constat.session.rows")
-        found: ArrowStream = typed.arrow_rows(self.rows, self.columns)
+        from constat.session.rows import arrow_rows  # noqa: PLC0415  loaded when it is used
+
+        found: ArrowStream = arrow_rows(self.rows, self.columns)
         return found
 
 

@@ -6,7 +6,6 @@ is that relation. A certificate carries the rule: whoever reads its leaves again
 
 from __future__ import annotations
 
-import importlib
 import re
 from collections import Counter
 from dataclasses import dataclass, replace
@@ -107,10 +106,11 @@ def _plain(text: str) -> str:
 def _conjunction(text: str, program: AnalysedProgram, problem: ConstatError) -> AskedGoal:
     """Read literals as a query does, or else as the body of a rule does."""
     # Plain goals are proved without what only these need.
-    reading = importlib.import_module("constat.session.query_text")
-    querying = importlib.import_module("constat.session.querying")
+    from constat.session.query_text import parse_query  # noqa: PLC0415  loaded when it is used
+    from constat.session.querying import compile_query  # noqa: PLC0415  loaded when it is used
+
     try:
-        query = reading.parse_query(text, program.program)
+        query = parse_query(text, program.program)
     except ConstatError as other:
         if not {one.code for one in other.diagnostics} <= _SHAPES:
             raise
@@ -119,7 +119,7 @@ def _conjunction(text: str, program: AnalysedProgram, problem: ConstatError) -> 
     if len(query.literals) == 1 and isinstance(query.literals[0], Negative):
         # Whoever denies one atom is told how to derive what is not so.
         raise problem
-    compiled = querying.compile_query(query, program, name=ASKED)
+    compiled = compile_query(query, program, name=ASKED)
     return AskedGoal(compiled.goal, compiled.program)
 
 

@@ -7,7 +7,6 @@ Example for a test of one's own: `assert run_cases(["rules"]).failures == ()`.
 
 from __future__ import annotations
 
-import importlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,7 +37,9 @@ def run_cases(
 def checked_verdict(certificate: bytes) -> str:
     """Give the verdict of a certificate; raises `ValueError` with the reason against it."""
     # Loaded on first use: proving a goal needs no checker.
-    report = importlib.import_module("constat.check").check_certificate(certificate)
+    from constat.check import check_certificate  # noqa: PLC0415  loaded when it is used
+
+    report = check_certificate(certificate)
     if not report.accepted:
         raise ValueError(f"{report.reason} at {report.place}")
     return str(report.verdict)

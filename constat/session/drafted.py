@@ -9,7 +9,6 @@ what needs none is as ever. Example:
 
 from __future__ import annotations
 
-import importlib
 import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -78,9 +77,10 @@ def join_named(program: AnalysedProgram, drafts: Sequence[Draft]) -> JoinedProgr
     )
     if planned:
         # Few drafts are plans: what only drafting needs is not loaded for the others.
-        checking = importlib.import_module("constat.authoring.checking")
+        from constat.authoring.checking import stays_open  # noqa: PLC0415  loaded when it is used
+
         own = program.program
-        opened = {name: checking.stays_open(one, planned) for name, one in own.predicates.items()}
+        opened = {name: stays_open(one, planned) for name, one in own.predicates.items()}
         program = replace(program, program=replace(own, predicates=opened))
     return join_drafts(program, drafts, amending=True)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 import time
 from contextlib import AbstractContextManager, nullcontext
@@ -272,10 +271,11 @@ class Exploring:
         return planned.plan, planned.chain
 
     def _desk(self, wish: Wish, earlier: Earlier, today: date) -> PlanningDesk:
-        building = importlib.import_module("constat.authoring.prompts")
+        from constat.authoring.prompts import PromptBuilder  # noqa: PLC0415  loaded when it is used
+
         setting = self._project.models.of(Task.PLAN.value)
         tools = self._session.discovery()
-        told = building.PromptBuilder(tools).build_prompt("" if setting is None else setting.model)
+        told = PromptBuilder(tools).build_prompt("" if setting is None else setting.model)
         return PlanningDesk(
             program=self._session.program,
             client=self._models.client(wish, Task.PLAN),

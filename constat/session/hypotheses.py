@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
@@ -194,9 +193,10 @@ def _goal(bench: Bench, goal: str, *, query: bool) -> AskedGoal:
         return asked_over(bench, goal)[1]
     program = bench.program
     # Plain goals are answered without what only queries need.
-    reading = importlib.import_module("constat.session.query_text")
-    querying = importlib.import_module("constat.session.querying")
-    compiled = querying.compile_query(reading.parse_query(goal, program.program), program)
+    from constat.session.query_text import parse_query  # noqa: PLC0415  loaded when it is used
+    from constat.session.querying import compile_query  # noqa: PLC0415  loaded when it is used
+
+    compiled = compile_query(parse_query(goal, program.program), program)
     bench.mention(compiled.goal)
     return AskedGoal(compiled.goal, compiled.program)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from abc import ABC, abstractmethod
 from contextlib import contextmanager
 from dataclasses import replace
@@ -44,7 +43,7 @@ if TYPE_CHECKING:
     from constat.session.signing import SignatureReport
     from constat.session.snapshots import SignedSnapshot
     from constat.session.stated import StatedFacts
-    from constat.session.stated import Told as TellingTold
+    from constat.session.stated import Told as ToldInWords
     from constat.tiers import Tiers
 
 # Whoever listens to a question hears what is asked within it too, and when it ends, whoever
@@ -102,7 +101,7 @@ class Catalogued(ABC):
         """Give what is needed to answer."""
 
     @abstractmethod
-    def provide_facts(self, text: str, *, author: str) -> TellingTold:
+    def provide_facts(self, text: str, *, author: str) -> ToldInWords:
         """Read facts from what somebody tells in words; nothing is kept."""
 
     @abstractmethod
@@ -113,8 +112,9 @@ class Catalogued(ABC):
     def catalog(self) -> SchemaManager:
         """Tables, columns, keys and relationships of the sources; found by words."""
         if self._catalog is None:
-            building = importlib.import_module("constat.session.catalog")
-            found: SchemaManager = building.build_catalog(self.project, lambda: self.program)
+            from constat.session.catalog import build_catalog  # noqa: PLC0415  loaded when it is used
+
+            found: SchemaManager = build_catalog(self.project, lambda: self.program)
             self._catalog = found
         return self._catalog
 
@@ -125,13 +125,15 @@ class Catalogued(ABC):
 
         `extract` finds the facts that a text states: by default as `provide_facts` does.
         """
-        building = importlib.import_module("constat.session.catalog")
+        from constat.session.catalog import build_discovery  # noqa: PLC0415  loaded when it is used
+
         access = None
         if facts:
-            answering = importlib.import_module("constat.session.catalog")
-            finding = extract or (lambda text: answering.told_lines(self, text))
-            access = answering.ProjectFacts(self._bench(), self.facts, self.query, finding)
-        found: DiscoveryTools = building.build_discovery(self.catalog, lambda: self.program, access)
+            from constat.session.catalog import ProjectFacts, told_lines  # noqa: PLC0415  loaded when it is used
+
+            finding = extract or (lambda text: told_lines(self, text))
+            access = ProjectFacts(self._bench(), self.facts, self.query, finding)
+        found: DiscoveryTools = build_discovery(self.catalog, lambda: self.program, access)
         return found
 
     def draft_tables(self, names: Sequence[str], columns: Sequence[str] = ()) -> DraftedTables:
@@ -139,7 +141,8 @@ class Catalogued(ABC):
 
         Raises `ConstatError` where a table or column is not there, or cannot be read.
         """
-        drafting = importlib.import_module("constat.session.catalog")
+        from constat.session import catalog as drafting  # noqa: PLC0415  loaded when it is used
+
         found: DraftedTables = drafting.draft_tables(
             self.catalog, lambda: self.program, names, columns
         )
@@ -177,10 +180,12 @@ class Comparing(ABC):
         is written into the log of decisions as in `prove`.
         """
         bench = self._bench()
-        finding = importlib.import_module("constat.session.many_proofs")
+        from constat.session.many_proofs import find_proofs  # noqa: PLC0415  loaded when it is used
+
         write = _unwritten
         if log is not None or bench.project.log.on:
-            logging = importlib.import_module("constat.session.decisions")
+            from constat.session import decisions as logging  # noqa: PLC0415  loaded when it is used
+
             decisions = logging.Decisions(lambda: bench.project)
             wish = decisions.require(log)
 
@@ -188,7 +193,7 @@ class Comparing(ABC):
                 written: Result = decisions.write(result, wish)
                 return written
 
-        found: FoundProofs = finding.find_proofs(
+        found: FoundProofs = find_proofs(
             bench, goal, ranking=ranking, seconds=seconds, observe=observe, write=write
         )
         self._record(found.first)
@@ -201,12 +206,13 @@ class Comparing(ABC):
         rejected, or the project does not know its goal.
         """
         program = self._bench().program
-        comparing = importlib.import_module("constat.session.replaying")
+        from constat.session.replaying import compare_certificates, compare_with_present  # noqa: PLC0415  loaded when it is used
+
         if after is not None:
-            between: Comparison = comparing.compare_certificates(before, after, program)
+            between: Comparison = compare_certificates(before, after, program)
             return between
         found: Comparison
-        found, _ = comparing.compare_with_present(before, program, self._prove_anew)
+        found, _ = compare_with_present(before, program, self._prove_anew)
         return found
 
     def replay(self, certificate: bytes) -> Replay:
@@ -214,7 +220,8 @@ class Comparing(ABC):
 
         Raises `ConstatError` where it is rejected.
         """
-        replaying = importlib.import_module("constat.session.replaying")
+        from constat.session import replaying  # noqa: PLC0415  loaded when it is used
+
         found: Replay = replaying.replay(certificate)
         return found
 
@@ -224,7 +231,8 @@ class Comparing(ABC):
         Raises `ConstatError` where it is rejected, or the project does not know its goal.
         """
         program = self._bench().program
-        replaying = importlib.import_module("constat.session.replaying")
+        from constat.session import replaying  # noqa: PLC0415  loaded when it is used
+
         with self._asking_anew() as externals:
             found: LiveReplay = replaying.replay_live(
                 certificate, program, externals, self._prove_anew
@@ -235,7 +243,8 @@ class Comparing(ABC):
     def recorded(self) -> RecordedAnswers:
         """What was recorded for `as_of`, to look at and to shorten."""
         bench = self._bench()
-        looking = importlib.import_module("constat.session.recording")
+        from constat.session import recording as looking  # noqa: PLC0415  loaded when it is used
+
         found: RecordedAnswers = looking.RecordedAnswers(bench.project, bench.program)
         return found
 
@@ -251,8 +260,9 @@ class Comparing(ABC):
         setting = bench.project.record
         if every or named or setting.every or setting.sources:
             # Most programs record nothing: they start without what does.
-            recording = importlib.import_module("constat.session.recording")
-            self._unrecorded = recording.record_result(bench, result, every=every)
+            from constat.session.recording import record_result  # noqa: PLC0415  loaded when it is used
+
+            self._unrecorded = record_result(bench, result, every=every)
 
     def _decide_as_of(
         self,
@@ -264,9 +274,10 @@ class Comparing(ABC):
         observe: Observer | None,
     ) -> Result:
         """Decide a goal from what was recorded at a time."""
-        recording = importlib.import_module("constat.session.recording")
+        from constat.session.recording import decide_as_of  # noqa: PLC0415  loaded when it is used
+
         found: Result
-        found, self._unrecorded = recording.decide_as_of(
+        found, self._unrecorded = decide_as_of(
             self._bench(),
             goal,
             time,
@@ -343,16 +354,16 @@ class ModelAsking(ABC):
     def models(self) -> Models:
         """The language models: clients by task, what may be spent, what was."""
         if self._models is None:
-            found: Models = importlib.import_module("constat.session.models").Models(
-                self.project, serve=self._serve, observe=self._tell
-            )
-            self._models = found
+            from constat.session.models import Models  # noqa: PLC0415  loaded when it is used
+
+            self._models = Models(self.project, serve=self._serve, observe=self._tell)
         return self._models
 
     @property
     def model_listing(self) -> ModelListing:
         """What the models are and have used, to look at."""
-        listing = importlib.import_module("constat.session.models")
+        from constat.session import models as listing  # noqa: PLC0415  loaded when it is used
+
         found: ModelListing = listing.ModelListing(self.models, self.project.models)
         return found
 
@@ -411,7 +422,8 @@ class Questions(ABC):
         The result is computed once and held in memory, until what this gives is closed. Raises
         `ConstatError` as `query` does.
         """
-        proving = importlib.import_module("constat.session.row_proofs")
+        from constat.session import row_proofs as proving  # noqa: PLC0415  loaded when it is used
+
         found: RowProofs = proving.row_proofs(
             self._bench(), query, lambda goal: self.prove(goal, minimal="height")
         )
@@ -425,9 +437,9 @@ class Questions(ABC):
         `most` bounds the number of conclusions that are looked into. A goal that holds is shown
         with its proof; one that is open with what is missing. Raises `ConstatError` as `prove`.
         """
-        asking = importlib.import_module("constat.session.hypotheses")
-        found: WhyNotResult = asking.why_not(self._bench(), goal, most=most, observe=observe)
-        return found
+        from constat.session.hypotheses import why_not  # noqa: PLC0415  loaded when it is used
+
+        return why_not(self._bench(), goal, most=most, observe=observe)
 
     def what_if(  # noqa: PLR0913  each kind of supposition has a name
         self,
@@ -447,14 +459,13 @@ class Questions(ABC):
         place of those with the same id, or of a file with the same name. With `query` the goal is
         a conjunction. Raises `ConstatError` for what cannot be supposed.
         """
-        supposing = importlib.import_module("constat.session.hypotheses")
-        supposed = supposing.Suppositions(
+        from constat.session.hypotheses import what_if  # noqa: PLC0415  loaded when it is used
+        from constat.session.suppositions import Suppositions  # noqa: PLC0415  loaded when it is used
+
+        supposed = Suppositions(
             tuple(add), tuple(remove), tuple((settings or {}).items()), tuple(rules)
         )
-        found: WhatIf = supposing.what_if(
-            self._bench(), goal, supposed, query=query, observe=observe
-        )
-        return found
+        return what_if(self._bench(), goal, supposed, query=query, observe=observe)
 
     def missing_facts(
         self,
@@ -472,12 +483,12 @@ class Questions(ABC):
         predicates declared `@[removable(cost = 1)]` taken away; `abducible` and `removable` name
         further ones with their costs. `top` sets are looked for, the cheapest first.
         """
-        searching = importlib.import_module("constat.session.hypotheses")
-        asked = searching.Asked(
+        from constat.session.hypotheses import Asked, missing_facts  # noqa: PLC0415  loaded when it is used
+
+        asked = Asked(
             top, tuple((abducible or {}).items()), tuple((removable or {}).items()), seconds
         )
-        found: MissingFacts = searching.missing_facts(self._bench(), goal, asked, observe=observe)
-        return found
+        return missing_facts(self._bench(), goal, asked, observe=observe)
 
 
 class Recording(ABC):
@@ -495,7 +506,8 @@ class Recording(ABC):
     @property
     def decisions(self) -> Decisions:
         """The log of decisions: what was decided, what is held, what has expired."""
-        logging = importlib.import_module("constat.session.decisions")
+        from constat.session import decisions as logging  # noqa: PLC0415  loaded when it is used
+
         found: Decisions = logging.Decisions(lambda: self.project)
         return found
 
@@ -505,8 +517,9 @@ class Recording(ABC):
         `meaning` is `produced`, `approved`, `reviewed` or `audited`; `constat.proof.signing` reads
         keys. Raises `ConstatError` for a certificate that is rejected.
         """
-        signing = importlib.import_module("constat.session.signing")
-        line: bytes = signing.sign_certificate(certificate, key, meaning)
+        from constat.session.signing import sign_certificate  # noqa: PLC0415  loaded when it is used
+
+        line: bytes = sign_certificate(certificate, key, meaning)
         return line
 
     def check_signatures(
@@ -516,7 +529,8 @@ class Recording(ABC):
 
         Each of the roles must have signed. Raises `ConstatError` where no key is trusted for one.
         """
-        signing = importlib.import_module("constat.session.signing")
+        from constat.session import signing  # noqa: PLC0415  loaded when it is used
+
         trusted, wanted = signing.trust((), roles, self.project)
         report: SignatureReport = signing.check_signatures(certificate, signatures, trusted, wanted)
         return report
@@ -528,9 +542,10 @@ class Recording(ABC):
 
         Raises `ConstatError` where the rows are not all there, certain and of one source.
         """
-        snapshots = importlib.import_module("constat.session.snapshots")
-        taken = snapshots.take_snapshot(self._bench(), predicate, first)
-        signed: SignedSnapshot = snapshots.sign_snapshot(taken, key)
+        from constat.session.snapshots import sign_snapshot, take_snapshot  # noqa: PLC0415  loaded when it is used
+
+        taken = take_snapshot(self._bench(), predicate, first)
+        signed: SignedSnapshot = sign_snapshot(taken, key)
         return signed
 
     def openings(
@@ -541,10 +556,11 @@ class Recording(ABC):
         Gives a file of openings, or, with `inside`, the certificate with these in it. Raises
         `ConstatError` where a source has changed since, or the openings are too large to go inside.
         """
-        opening = importlib.import_module("constat.session.snapshots")
+        from constat.session import snapshots as opening  # noqa: PLC0415  loaded when it is used
+
         read = [opening.read_snapshot(content, {}, name) for content, name in snapshots]
         if inside:
-            opening = importlib.import_module("constat.session.snapshots")
+            from constat.session import snapshots as opening  # noqa: PLC0415  loaded when it is used
         write = opening.open_inside if inside else opening.open_certificate
         found: bytes = write(self._bench(), certificate, read)
         return found

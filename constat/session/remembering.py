@@ -9,11 +9,10 @@ Example: ``compacted(log, Wish(budget=2_000)).ratio``.
 
 from __future__ import annotations
 
-import importlib
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import ConstatError, Diagnostic, nearest
 from constat.memory import Memory
@@ -206,8 +205,8 @@ def statistics(folder: Path, session: str) -> Statistics:
     with opened(folder, session) as memory:
         history = memory.history
         texts = {one.passage.archive: one.passage.content for one in history.texts}
-        checkpoints = importlib.import_module("constat.memory.journal")
-        journal = importlib.import_module("constat.memory.journal")
+        from constat.memory.journal import Checkpoints, Journal  # noqa: PLC0415  loaded when it is used
+
         return Statistics(
             session,
             len(history.messages),
@@ -215,26 +214,28 @@ def statistics(folder: Path, session: str) -> Statistics:
             len(texts),
             sum(map(len, texts.values())),
             _by_kind(history.claims),
-            len(journal.Journal(memory.archive, session).branches()),
-            len(checkpoints.Checkpoints(memory.archive, session).all()),
+            len(Journal(memory.archive, session).branches()),
+            len(Checkpoints(memory.archive, session).all()),
         )
 
 
 def forgotten(folder: Path, session: str, place: str, *, by: str, reason: str) -> Forgotten:
     """Forget the texts of a place (``m3``, all of a message; or a digest), or of a session."""
-    forgetting: Any = importlib.import_module("constat.memory.journal")
+    from constat.memory.journal import forget  # noqa: PLC0415  loaded when it is used
+
     with opened(folder, session) as memory:
         digests = _digests(memory, place)
         archive = memory.archive
-    found: Forgotten = forgetting.forget(archive, digests, by=by, reason=reason)
+    found: Forgotten = forget(archive, digests, by=by, reason=reason)
     return found
 
 
 def _extracted(memory: Memory, first: int, client: Client) -> Extraction:
     """Let a model look for facts in the messages from a number on, and keep what it found."""
-    extract: Any = importlib.import_module("constat.memory.extract.by_model")
+    from constat.memory.extract.by_model import extract_by_model  # noqa: PLC0415  loaded when it is used
+
     texts = (one.passage for one in memory.history.texts if one.passage.message >= first)
-    found: Extraction = extract.extract_by_model(texts, client)
+    found: Extraction = extract_by_model(texts, client)
     memory.note((*found.facts, *found.rejected))
     return found
 

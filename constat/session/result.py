@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -37,8 +36,9 @@ if TYPE_CHECKING:
 def checked(certificate: bytes, pin: str | None, trusted: Sequence[str]) -> Report:
     """Check a certificate; with a pin its rules are these, and those of nested ones trusted."""
     # A goal is proved without the checker, which takes a twentieth of a cold start to load.
-    checker = importlib.import_module("constat.check")
-    report: Report = checker.check_certificate(certificate, pin=pin, trusted=trusted)
+    from constat.check import check_certificate  # noqa: PLC0415  loaded when it is used
+
+    report: Report = check_certificate(certificate, pin=pin, trusted=trusted)
     return report
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -108,11 +107,12 @@ class StoredRows(Sequence["Row"]):
 
         Raises `ConstatError` where memory or disk do not suffice.
         """
-        cells = importlib.import_module("constat.store.table_columns")
+        from constat.store.table_columns import canonical_stored, fetched  # noqa: PLC0415  loaded when it is used
+
         columns = [(name, kind.value) for name, kind in zip(names, self.kinds, strict=True)]
-        stored = [cells.canonical_stored(f"v{n}", kind) for n, (_, kind) in enumerate(columns)]
+        stored = [canonical_stored(f"v{n}", kind) for n, (_, kind) in enumerate(columns)]
         with _failures():
-            found: Table = self._beside(lambda: cells.fetched(self._values(), columns, stored))
+            found: Table = self._beside(lambda: fetched(self._values(), columns, stored))
         return found
 
     def _values(self) -> duckdb.DuckDBPyRelation:
@@ -270,7 +270,7 @@ def _stored(rows: Rows) -> StoredRows:
     """Give the rows as they lie in a DuckDB, with the verdict as a last column where it varies."""
     answers = rows.answers
     if isinstance(rows.values, StoredRows) and answers.alike:
-        return rows.values
+        return rows.values  # noqa: PD011  no frame of pandas
     kinds = (*(column.kind for column in answers.columns), Kind.SYMBOL, Kind.NUMBER)
     database = Database(Resources(), allowed=())
     database.declare(Relation(_NAME, kinds, (False,) * len(kinds), given=True, derived=False))

@@ -8,7 +8,6 @@ sorted by their values, numbers as numbers and texts by code points.
 
 from __future__ import annotations
 
-import importlib
 import tempfile
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -26,14 +25,12 @@ if TYPE_CHECKING:
     from constat.analysis import AnalysedProgram
     from constat.catalog.fact_ports import OutputFile
     from constat.evaluation import Observer
-    from constat.forward import Results
+    from constat.forward import Files, Results, Rows
     from constat.logic import Row
     from constat.plan.forward import Strategy
 
 ENGINES: Final = ("forward", "reference")
 # Loaded where they are needed: neither does for the other engine.
-_GOAL_BY_GOAL: Final = "constat.session.run_reference"
-_LINES: Final = "constat.session.run_lines"
 UNBOUNDED: Final = Resources(seconds=1e9)
 # Of these DuckDB makes the same text as we do.
 _PLAIN: Final = frozenset(set(Kind) - {Kind.FLOAT, Kind.DECIMAL, Kind.STRUCTURE})
@@ -72,14 +69,17 @@ class Computation:
 def computed(computation: Computation, engine: str) -> Iterator[Relations]:
     """Compute the wanted relations; they are there until the block ends."""
     if engine == "reference":
-        yield importlib.import_module(_GOAL_BY_GOAL).ReferenceRelations(computation)
+        from constat.session.run_reference import ReferenceRelations  # noqa: PLC0415  loaded when it is used
+
+        yield ReferenceRelations(computation)
         return
-    forward = importlib.import_module("constat.forward")
-    inputs = {name: _input(forward, files) for name, files in computation.given.items()}
+    from constat import forward  # noqa: PLC0415  loaded when it is used
+
+    inputs = {name: _input(files) for name, files in computation.given.items()}
     # Where more is computed than the memory holds, it is spilled here.
     resources = replace(computation.resources, scratch=Path(tempfile.gettempdir()))
     try:
-        results: Results = forward.evaluate(
+        results = forward.evaluate(
             computation.program,
             [computation.goal(name) for name in computation.wanted],
             inputs,
@@ -94,12 +94,13 @@ def computed(computation: Computation, engine: str) -> Iterator[Relations]:
         raise stopped(str(problem), notes) from problem
 
 
-def _input(forward: object, files: tuple[FactFile, ...]) -> object:
-    module: dict[str, type] = vars(forward)
+def _input(files: tuple[FactFile, ...]) -> Rows | Files:
+    from constat.forward import Files, Rows  # noqa: PLC0415  loaded when it is used
+
     if any(one.path == STDIN for one in files) or not files:
         rows = dict.fromkeys(row for one in files for row in read_rows(one))
-        return module["Rows"](tuple(rows))
-    return module["Files"](files)
+        return Rows(tuple(rows))
+    return Files(files)
 
 
 class _Forward:
@@ -124,9 +125,9 @@ class _Forward:
             return row_pieces(output, self._outcomes[predicate])
         place = self._places[predicate]
         if not output.quoted and _PLAIN.issuperset(output.predicate.kinds):
-            lines: Iterator[str] = importlib.import_module(_LINES).sorted_lines(
-                self._results, place, output.delimiter
-            )
+            from constat.session.run_lines import sorted_lines  # noqa: PLC0415  loaded when it is used
+
+            lines: Iterator[str] = sorted_lines(self._results, place, output.delimiter)
             return lines
         rows = sorted(row for batch in self._results.batches(place) for row in batch)
         return row_pieces(output, rows)

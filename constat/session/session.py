@@ -9,7 +9,6 @@ Example: `with Session() as session: session.prove("is_vip(C001)")`.
 
 from __future__ import annotations
 
-import importlib
 import json
 import time
 from contextlib import contextmanager
@@ -142,20 +141,21 @@ class Session(
     def cache(self) -> KeptAnswers:
         """The answers that are kept for `max_age`, to look at and to clear."""
         # Goals are proved without looking at them.
-        looking = importlib.import_module("constat.session.stored_answers")
-        found: KeptAnswers = looking.KeptAnswers(lambda: self.project, lambda: self.program)
-        return found
+
+        from constat.session.stored_answers import KeptAnswers  # noqa: PLC0415  loaded when it is used
+
+        return KeptAnswers(lambda: self.project, lambda: self.program)
 
     @property
     def materialized(self) -> MaterializedResults:
         """The results that are kept for point queries; a proof never uses them."""
-        keeping = importlib.import_module("constat.session.stored_answers")
-        around = keeping.Surroundings(
+        from constat.session.stored_answers import MaterializedResults, Surroundings  # noqa: PLC0415  loaded when it is used
+
+        around = Surroundings(
             *(self.project, self.program, self._limits()),
             *(self._evaluating, self._evaluated, self._tell),
         )
-        found: MaterializedResults = keeping.MaterializedResults(around)
-        return found
+        return MaterializedResults(around)
 
     def prove(  # noqa: PLR0913  each kind of wish has a name
         self,
@@ -244,42 +244,46 @@ class Session(
         if not check:
             return answers
         # Only this needs the checker.
-        checks = importlib.import_module("constat.session.row_proofs")
-        rows = checks.sample(answers.rows if among is None else among(answers), check)
+        from constat.session.row_proofs import check_rows, sample  # noqa: PLC0415  loaded when it is used
+
+        rows = sample(answers.rows if among is None else among(answers), check)
         decide_row = partial(self._decide, program=compiled.program, typed=False)
         prove = partial(decide_row, exhaust=False, observe=observe)
-        checked: Answers = checks.check_rows(answers, compiled, rows, prove, check)
+        checked: Answers = check_rows(answers, compiled, rows, prove, check)
         return checked
 
     def _computed(
         self, compiled: Compiled, *, confidence: bool, engine: str, observe: Observer | None
     ) -> Answers:
-        querying = importlib.import_module("constat.session.querying")
+        from constat.session.querying import answer_query, answer_twice, outcome_answers  # noqa: PLC0415  loaded when it is used
+
         created = now()
 
         def once(externals: Externals, limits: Limits) -> Answers:
             asked = (self._engine, compiled, externals, limits)
             if confidence or engine == "reference":
-                found: Answers = querying.answer_query(
+                found: Answers = answer_query(
                     *asked, created=created, confidence=confidence, observe=self._tell
                 )
                 return found
             if engine == "auto":
                 # Small queries start without what only large ones need.
-                choosing = importlib.import_module("constat.session.querying")
-                outcome = choosing.try_small(*asked, self._tell)
+                from constat.session.querying import try_small  # noqa: PLC0415  loaded when it is used
+
+                outcome = try_small(*asked, self._tell)
                 if outcome is not None:
-                    told: Answers = querying.outcome_answers(
+                    told: Answers = outcome_answers(
                         compiled, outcome, created=created, confidence=False
                     )
                     return told
-            bulk = importlib.import_module("constat.session.bulk")
-            large = bulk.Asked(compiled, externals, limits, created)
-            in_bulk: Answers = bulk.answer_in_bulk(large, self._tell)
+            from constat.session.bulk import Asked, answer_in_bulk  # noqa: PLC0415  loaded when it is used
+
+            large = Asked(compiled, externals, limits, created)
+            in_bulk: Answers = answer_in_bulk(large, self._tell)
             return in_bulk
 
         def answered(tiers: Tiers) -> Answers:
-            told: Answers = querying.answer_twice(once, tiers.externals, self._limits().begun())
+            told: Answers = answer_twice(once, tiers.externals, self._limits().begun())
             return told
 
         return self._evaluated(observe, answered)
@@ -293,8 +297,9 @@ class Session(
         `ConstatError` as `prove` does.
         """
         _, compiled = self._compiled(query)
-        rows = importlib.import_module("constat.session.row_proofs")
-        goals: tuple[str, ...] = rows.goals_of_row(compiled, row)
+        from constat.session.row_proofs import goals_of_row  # noqa: PLC0415  loaded when it is used
+
+        goals: tuple[str, ...] = goals_of_row(compiled, row)
         return tuple(self.prove(goal, minimal="height", observe=observe) for goal in goals)
 
     def explain_plan(
@@ -302,14 +307,13 @@ class Session(
     ) -> ExplainedPlan:
         """Tell how a query is computed in bulk; with `analyze` also how long each stage took."""
         _, compiled = self._compiled(query)
-        explaining = importlib.import_module("constat.session.plan_explaining")
+        from constat.session.plan_explaining import analyze_query, explain_query  # noqa: PLC0415  loaded when it is used
+
         if not analyze:
-            planned: ExplainedPlan = explaining.explain_query(compiled, question)
+            planned: ExplainedPlan = explain_query(compiled, question)
             return planned
         with self._evaluating(observe) as tiers:
-            computed: ExplainedPlan = explaining.analyze_query(
-                compiled, tiers.externals, question, self._tell
-            )
+            computed: ExplainedPlan = analyze_query(compiled, tiers.externals, question, self._tell)
         return computed
 
     def second_rows(self, query: str, *, observe: Observer | None = None) -> SecondRows:
@@ -318,7 +322,8 @@ class Session(
         Raises `ConstatError` for what it refuses, as `second_opinion` does.
         """
         querying, compiled = self._compiled(query)
-        other = importlib.import_module("constat.pydatalog")
+        from constat import pydatalog as other  # noqa: PLC0415  loaded when it is used
+
         with self._evaluating(observe) as tiers:
             answer: AnswerSet = other.answers(
                 compiled.program, compiled.goal, tiers.externals, self._limits(), observe=self._tell
@@ -328,9 +333,10 @@ class Session(
 
     def _compiled(self, query: str) -> tuple[ModuleType, Compiled]:
         # `prove` starts without what only queries need.
-        reading = importlib.import_module("constat.session.query_text")
-        querying = importlib.import_module("constat.session.querying")
-        read = reading.parse_query(query, self.program.program)
+        from constat.session import querying  # noqa: PLC0415  loaded when it is used
+        from constat.session.query_text import parse_query  # noqa: PLC0415  loaded when it is used
+
+        read = parse_query(query, self.program.program)
         for literal in read.literals:
             self._said.update(values_of(literal.atom) if isinstance(literal, Positive) else ())
         return querying, querying.compile_query(read, self.program)
@@ -344,7 +350,8 @@ class Session(
         atom = check_goal(parse_goal(goal, analysed.program), analysed)
         self._said.update(values_of(atom))
         # Goals are proved without it: it is loaded where somebody asks for it.
-        other = importlib.import_module("constat.pydatalog")
+        from constat import pydatalog as other  # noqa: PLC0415  loaded when it is used
+
         with self._evaluating(observe) as tiers:
             found: AnswerSet = other.answers(
                 analysed, atom, tiers.externals, self._limits(), observe=self._tell
@@ -491,9 +498,10 @@ class Session(
 
     def _spoken(self) -> set[Value]:
         """Give the values that goals and rules name; of the rules only a model's tier asks."""
-        reading = importlib.import_module("constat.authoring.constants")
+        from constat.authoring.constants import constants_of  # noqa: PLC0415  loaded when it is used
+
         rules = (one for one in self.program.rules if one.body)
-        self._said.update(one.value for one in reading.constants_of(rules).values())
+        self._said.update(one.value for one in constants_of(rules).values())
         return self._said
 
     @contextmanager

@@ -9,7 +9,6 @@ time are part of what is signed. Example: `sign_certificate(content, key, "appro
 from __future__ import annotations
 
 import hashlib
-import importlib
 import json
 import os
 from contextlib import contextmanager
@@ -149,8 +148,9 @@ def subject_of(certificate: bytes) -> tuple[str, str, dict[str, object]]:
 
 def sign_certificate(certificate: bytes, key: SigningKey, meaning: str) -> bytes:
     """Sign a certificate that the checker accepts; gives a line for the file beside it."""
-    checker = importlib.import_module("constat.check")
-    report = checker.check_certificate(certificate)
+    from constat.check import check_certificate  # noqa: PLC0415  loaded when it is used
+
+    report = check_certificate(certificate)
     if not report.accepted:
         message = f"the certificate is rejected: {report.reason}"
         raise ConstatError([Diagnostic("C0746", message, note="`constat verify` says more")])

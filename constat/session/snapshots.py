@@ -1,4 +1,4 @@
-"""Snapshots of relations: a source commits to its rows, and certificates are opened against that."""
+"""Snapshots of relations: a source commits to its rows; certificates are opened against that."""
 
 from __future__ import annotations
 

@@ -7,7 +7,6 @@ be looked at. Each is loaded when it is first asked. Example:
 
 from __future__ import annotations
 
-import importlib
 from abc import ABC, abstractmethod
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -85,8 +84,9 @@ class Solving(ABC):
         approved it (`plans.approve`). `accept_goal`, `require_confirmed` and `confirm` are as with
         `ask`; the goal is the relation that answers. Raises `ConstatError`.
         """
-        exploring = importlib.import_module("constat.session.plan_approvals")
-        wish = exploring.Wish(
+        from constat.session.plan_approvals import Wish  # noqa: PLC0415  loaded when it is used
+
+        wish = Wish(
             *(plan, None, today, by, review, mend, client, certify, require_approved),
             *(accept_goal, require_confirmed),
         )
@@ -114,8 +114,9 @@ class Solving(ABC):
         `exploration` is an id or the beginning of one; without it, the latest. What an earlier
         question was answered stays as it is.
         """
-        exploring = importlib.import_module("constat.session.plan_approvals")
-        wish = exploring.Wish(
+        from constat.session.plan_approvals import Wish  # noqa: PLC0415  loaded when it is used
+
+        wish = Wish(
             *(plan, exploration, "", by, review, mend, client, certify, require_approved),
             *(accept_goal, require_confirmed),
         )
@@ -136,8 +137,9 @@ class Solving(ABC):
         observe: Telling | None = None,
     ) -> Explored:
         """Go on with an exploration where it ended, however it ended; finished steps are kept."""
-        exploring = importlib.import_module("constat.session.plan_approvals")
-        wish = exploring.Wish(
+        from constat.session.plan_approvals import Wish  # noqa: PLC0415  loaded when it is used
+
+        wish = Wish(
             by=by,
             mend=mend,
             client=client,
@@ -170,25 +172,28 @@ class Solving(ABC):
     @property
     def history(self) -> tuple[Exploration, ...]:
         """All explorations of the project, the oldest first, with questions, plans and answers."""
-        keeping = importlib.import_module("constat.store.explored")
-        found: tuple[Exploration, ...] = keeping.ExploredStore(self.project.state).list()
+        from constat.store.explored import ExploredStore  # noqa: PLC0415  loaded when it is used
+
+        found: tuple[Exploration, ...] = ExploredStore(self.project.state).list()
         return found
 
     @property
     def plans(self) -> Plans:
         """The plans of explorations: show, check, edit, promote."""
-        planning = importlib.import_module("constat.session.solving_plans")
-        keeping = importlib.import_module("constat.store.drafts")
-        drafts = keeping.DraftStore(self.project.state)
+        from constat.session import solving_plans as planning  # noqa: PLC0415  loaded when it is used
+        from constat.store.drafts import DraftStore  # noqa: PLC0415  loaded when it is used
+
+        drafts = DraftStore(self.project.state)
         found: Plans = planning.Plans(self._exploring(None), drafts)
         return found
 
     def _exploring(self, observe: Telling | None) -> Exploring:
-        exploring = importlib.import_module("constat.session.exploring")
-        events = importlib.import_module("constat.explore.events")
+        from constat.explore.events import ignore  # noqa: PLC0415  loaded when it is used
+        from constat.session import exploring  # noqa: PLC0415  loaded when it is used
+
         bench = self._bench()
         if self.allow_unconfined:
             explore = replace(bench.project.explore, unconfined=True)
             bench = replace(bench, project=replace(bench.project, explore=explore))
-        found: Exploring = exploring.Exploring(self, bench, observe or events.ignore)
+        found: Exploring = exploring.Exploring(self, bench, observe or ignore)
         return found

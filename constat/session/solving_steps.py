@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
 import json
 from contextlib import contextmanager
 from dataclasses import replace
@@ -70,7 +69,8 @@ class CodeSteps:
         self, link: Link, inputs: Mapping[str, Relation], kinds: Mapping[str, tuple[Kind, ...]]
     ) -> CodeResult:
         """Run a step; `kinds` are those of its outputs. Raises `StepFailureError`."""
-        box = importlib.import_module("constat.explore.sandbox")
+        from constat.explore import sandbox as box  # noqa: PLC0415  loaded when it is used
+
         code = box.Code(
             link.step.text,
             inputs={name: one.table() for name, one in inputs.items()},
@@ -103,9 +103,10 @@ class CodeSteps:
     def _opened(self, box: Any) -> Sandbox:  # noqa: ANN401  a module that is loaded late
         if self._sandbox is None:
             setting = self._project.explore
-            reading = importlib.import_module("constat.explore.sandbox.databases")
+            from constat.explore.sandbox.databases import Reader  # noqa: PLC0415  loaded when it is used
+
             sources = {
-                name: reading.Reader(partial(self._connections.reading, name), setting.rows)
+                name: Reader(partial(self._connections.reading, name), setting.rows)
                 for name in self._project.databases
             }
             limits = box.StepLimits(

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from constat.session.models import Models
     from constat.session.result import Result
     from constat.store import FactStore, StoredFact
-    from constat.store.facts import Told as FactsTold
+    from constat.store.facts import Told as Words
     from constat.tiers import Tiers
 
 _LONGEST_NAME: Final = 200
@@ -159,7 +159,7 @@ class StatedFacts:
         self._evaluating = evaluating
 
     def add(
-        self, fact: str, *, author: str, note: str = "", told: FactsTold | None = None
+        self, fact: str, *, author: str, note: str = "", told: Words | None = None
     ) -> StoredFact:
         """Keep a fact; it is used from the next evaluation on. `told` are the words that say it."""
         predicate, row = self._read(fact)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib
 import json
 import time
 from contextlib import closing, contextmanager, suppress
@@ -245,14 +244,15 @@ class MaterializedResults:
         state with a name.
         """
         # A point query starts without what computes.
-        bulk = importlib.import_module("constat.session.bulk")
+        from constat.session.bulk import Asked, answer_in_bulk  # noqa: PLC0415  loaded when it is used
+
         compiled = self._compiled(query)
         created = now()
 
         def kept(tiers: Tiers) -> tuple[Answers, KeptResult | None]:
             states = _states(compiled, tiers)
-            asked = bulk.Asked(compiled, tiers.externals, self._around.limits, created)
-            answers: Answers = bulk.answer_in_bulk(asked, self._around.observe)
+            asked = Asked(compiled, tiers.externals, self._around.limits, created)
+            answers: Answers = answer_in_bulk(asked, self._around.observe)
             if answers.settled is not Settled.FOR_CERTAIN:
                 return answers, None
             columns = tuple((one.name, one.kind) for one in answers.columns)

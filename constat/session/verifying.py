@@ -7,7 +7,6 @@ it, and the report names it. Example: `session.verify_source(content).drift`.
 
 from __future__ import annotations
 
-import importlib
 from abc import ABC, abstractmethod
 from contextlib import contextmanager
 from dataclasses import replace
@@ -71,16 +70,18 @@ class Verifying(ABC):
         rejected them. Raises `ConstatError` for files that cannot be read.
         """
         # Only this needs the checker and what compares rules.
-        searching = importlib.import_module("constat.session.stale")
+        from constat.session.stale import find_stale  # noqa: PLC0415  loaded when it is used
+
         kept = CertificateStore(self.project.state).paths() if paths is None else paths
         with self.at_present() as present:
-            found: StaleReport = searching.find_stale(kept, present, self._with_its_drafts)
+            found: StaleReport = find_stale(kept, present, self._with_its_drafts)
         return found
 
     @contextmanager
     def at_present(self) -> Iterator[Present]:
         """Give the project as it is now, with sources that are read anew."""
-        searching = importlib.import_module("constat.session.stale")
+        from constat.session import stale as searching  # noqa: PLC0415  loaded when it is used
+
         tiers = self._opened()
         try:
             with tiers.anew():

@@ -24,7 +24,6 @@ from constat.logic import (
     implementation,
 )
 from constat.sql import trees
-from constat.sql import trees as changes
 from constat.store.scratch import Scratch
 
 if TYPE_CHECKING:
@@ -216,11 +215,11 @@ class Connection:
         import duckdb  # noqa: PLC0415  heavy library, loaded on first use
 
         driver = duckdb.connect(":memory:", config=self._settings())
-        driver.execute(changes.setting("TimeZone", trees.text("UTC")).sql("duckdb"))
+        driver.execute(trees.setting("TimeZone", trees.text("UTC")).sql("duckdb"))
         if self._scratch is not None and self._resources.scratch_bytes:
             # Given to `connect`, DuckDB 2.0.0 shows the bound and does not keep it.
             size = trees.text(f"{self._resources.scratch_bytes // 1024}KiB")
-            driver.execute(changes.setting("max_temp_directory_size", size).sql("duckdb"))
+            driver.execute(trees.setting("max_temp_directory_size", size).sql("duckdb"))
         return driver
 
     def _settings(self) -> dict[str, str | bool | int | float | list[str]]:
@@ -244,14 +243,14 @@ class Connection:
         listed = [str(path) for path in allowed]
         for label, value in (
             # A DuckDB file is read together with its log, should there be one.
-            ("allowed_paths", changes.texts([*listed, *(f"{one}.wal" for one in listed)])),
-            ("enable_external_access", changes.truth(False)),  # noqa: FBT003  the setting's value
-            ("lock_configuration", changes.truth(True)),  # noqa: FBT003  as above
+            ("allowed_paths", trees.texts([*listed, *(f"{one}.wal" for one in listed)])),
+            ("enable_external_access", trees.truth(False)),  # noqa: FBT003  the setting's value
+            ("lock_configuration", trees.truth(True)),  # noqa: FBT003  as above
         ):
             self._set(label, value)
 
     def _set(self, label: str, value: exp.Expr) -> None:
-        self.driver.execute(changes.setting(label, value).sql("duckdb"))
+        self.driver.execute(trees.setting(label, value).sql("duckdb"))
 
     # -------------------------------------------------------------------------------- running
 

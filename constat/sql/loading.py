@@ -16,7 +16,6 @@ from constat.diagnostics import ConstatError, Diagnostic
 from constat.evaluation import StrategyError
 from constat.logic import Kind, Row
 from constat.sql import trees
-from constat.sql import trees as changes
 from constat.sql.pipelines import TEXTS
 from constat.sql.relations import make_distinct, new_texts, numbered_rows
 from constat.sql.trees import columns_of
@@ -45,7 +44,7 @@ def load_rows(database: Relations, name: str, rows: Iterable[Row]) -> int:
     staging = database.fresh_name(f"new {name}")
     columns = [(f"c{place}", trees.type_of(kind)) for place, kind in enumerate(relation.kinds)]
     columns = columns or [("c0", trees.type_of(Kind.NUMBER))]
-    database.connection.run(changes.create_empty(staging, columns))
+    database.connection.run(trees.create_empty(staging, columns))
     decimals = [place for place, kind in enumerate(relation.kinds) if kind is Kind.DECIMAL]
     total, remaining = 0, iter(rows)
     try:
@@ -58,7 +57,7 @@ def load_rows(database: Relations, name: str, rows: Iterable[Row]) -> int:
             total += len(batch)
         take_staged(database, stored, staging)
     finally:
-        database.connection.run(changes.drop(staging))
+        database.connection.run(trees.drop(staging))
     return total
 
 
@@ -67,15 +66,15 @@ def take_staged(database: Relations, stored: Stored, staging: str) -> None:
     relation = stored.relation
     texts = [place for place, one in enumerate(relation.encoded) if one]
     if not texts and not database.estimate(relation.name):
-        database.connection.run(changes.drop(stored.table))
-        database.connection.run(changes.rename(staging, stored.table))
+        database.connection.run(trees.drop(stored.table))
+        database.connection.run(trees.rename(staging, stored.table))
         stored.distinct, stored.rows = False, None
         return
     if texts:
         enter_texts(database, staging, texts)
     width = max(relation.arity, 1)
     query = numbered_rows(staging, width, texts, distinct=False)
-    database.connection.run(changes.insert(stored.table, query))
+    database.connection.run(trees.insert(stored.table, query))
     stored.distinct, stored.rows = False, None
 
 
@@ -100,7 +99,7 @@ def store_columns(database: Relations, name: str, columns: Sequence[npt.NDArray[
     database.connection.register(_STAGED, arrays)
     try:
         query = trees.select(outputs, source=trees.table(_STAGED))
-        database.connection.run(changes.create(table, query))
+        database.connection.run(trees.create(table, query))
     finally:
         database.connection.unregister(_STAGED)
     database.replace(name, table)
@@ -167,12 +166,12 @@ def load_files(database: Relations, name: str, files: Sequence[FactFile]) -> Non
         queries = [query for one in files if (query := _query(one)) is not None]
         if not queries:
             return
-        database.connection.run(changes.create(staging, trees.union(queries)))
+        database.connection.run(trees.create(staging, trees.union(queries)))
         take_staged(database, database.stored(name), staging)
     except (StrategyError, OSError, ValueError):
         load_rows(database, name, chain.from_iterable(map(read_rows, files)))
     finally:
-        database.connection.run(changes.drop(staging))
+        database.connection.run(trees.drop(staging))
 
 
 def _query(file: FactFile) -> exp.Select | None:
@@ -190,7 +189,7 @@ def _query(file: FactFile) -> exp.Select | None:
         raise StrategyError("a line that is too short")
     labels = [f"t{place}" for place in range(width)]
     options = _options(file)
-    source = changes.read_csv(shown, labels, options)
+    source = trees.read_csv(shown, labels, options)
     texts = [trees.call("coalesce", trees.bare(label), trees.text("")) for label in labels]
     wanted = [(f"t{place}", texts[at]) for place, at in enumerate(file.places)]
     kinds = file.predicate.kinds
@@ -204,7 +203,7 @@ def _query(file: FactFile) -> exp.Select | None:
 
 
 def _options(file: FactFile) -> list[tuple[str, exp.Expr]]:
-    no, yes = changes.truth(False), changes.truth(True)  # noqa: FBT003  values of settings
+    no, yes = trees.truth(False), trees.truth(True)  # noqa: FBT003  values of settings
     return [
         ("delim", trees.text(file.delimiter)),
         ("header", no),
@@ -333,13 +332,13 @@ def load_frame(
     try:
         # A stream can be read once only.
         everything = trees.everything(trees.table(_SOURCE))
-        database.connection.run(changes.create(staging, everything))
+        database.connection.run(trees.create(staging, everything))
     finally:
         database.connection.unregister(_SOURCE)
     try:
         _take(database, name, staging, columns)
     finally:
-        database.connection.run(changes.drop(staging))
+        database.connection.run(trees.drop(staging))
 
 
 class _Stream:
@@ -365,14 +364,14 @@ def load_query(
     """Add the rows of a query to a relation; `attached` are DuckDB files by their names in it."""
     staging = database.fresh_name(f"query {name}")
     for label, path in attached.items():
-        database.connection.run(changes.attach(str(path), label))
+        database.connection.run(trees.attach(str(path), label))
     try:
-        database.connection.run(changes.create(staging, query))
+        database.connection.run(trees.create(staging, query))
         _take(database, name, staging)
     finally:
-        database.connection.run(changes.drop(staging))
+        database.connection.run(trees.drop(staging))
         for label in attached:
-            database.connection.run(changes.detach(label))
+            database.connection.run(trees.detach(label))
 
 
 def _take(database: Relations, name: str, table: str, columns: Sequence[Column] = ()) -> None:
@@ -396,14 +395,14 @@ def _take(database: Relations, name: str, table: str, columns: Sequence[Column] 
         staging = database.fresh_name(f"exact {name}")
         try:
             outputs = list(zip(labels, exact, strict=True))
-            database.connection.run(changes.create(staging, trees.select(outputs, source=source)))
+            database.connection.run(trees.create(staging, trees.select(outputs, source=source)))
             take_staged(database, database.stored(name), staging)
         except StrategyError:
             pass
         else:
             return
         finally:
-            database.connection.run(changes.drop(staging))
+            database.connection.run(trees.drop(staging))
     load_rows(database, name, _cells(database, relation, table, columns))
 
 

@@ -11,7 +11,6 @@ import numpy as np
 from constat.evaluation import StrategyError
 from constat.logic import Kind
 from constat.sql import trees
-from constat.sql import trees as changes
 from constat.sql.connection import Connection, PythonFunctions
 from constat.sql.pipelines import TEXTS
 from constat.sql.trees import columns_of
@@ -52,7 +51,7 @@ def new_texts(table: str, columns: Sequence[str], known: int) -> exp.Expr:
     numbered = trees.select(
         [("number", place), ("text", trees.column("n", "text"))], source=trees.nested(new, "n")
     )
-    return changes.insert(TEXTS, numbered)
+    return trees.insert(TEXTS, numbered)
 
 
 def numbered_rows(table: str, width: int, texts: Collection[int], *, distinct: bool) -> exp.Select:
@@ -118,7 +117,7 @@ class Relations:
         self._numbers: dict[str, int] = {}
         self._last = 0
         columns = [("number", trees.typed("BIGINT")), ("text", trees.typed("VARCHAR"))]
-        self.connection.run(changes.create_empty(TEXTS, columns))
+        self.connection.run(trees.create_empty(TEXTS, columns))
 
     def __enter__(self) -> Self:
         return self
@@ -146,7 +145,7 @@ class Relations:
         if relation.name in self._stored:
             return
         table = self.fresh_name(relation.name)
-        self.connection.run(changes.create_empty(table, columns_of(relation)))
+        self.connection.run(trees.create_empty(table, columns_of(relation)))
         self._stored[relation.name] = Stored(relation, table)
 
     def has(self, name: str) -> bool:
@@ -177,7 +176,7 @@ class Relations:
         """Take a table without repeated rows for those of a relation; the old one goes."""
         stored = self.stored(name)
         if stored.table != table:
-            self.connection.run(changes.drop(stored.table))
+            self.connection.run(trees.drop(stored.table))
         stored.table, stored.distinct, stored.rows = table, True, rows
 
     def whole(self, stored: Stored) -> exp.Select:
@@ -192,12 +191,12 @@ class Relations:
         query = trees.with_outputs(rows, outputs)
         known = self.stamped.get(name)
         if known is not None and number:
-            self.connection.run(changes.insert(known, query))
+            self.connection.run(trees.insert(known, query))
             return
         if known is not None:
-            self.connection.run(changes.drop(known))
+            self.connection.run(trees.drop(known))
         self.stamped[name] = self.fresh_name(f"rounds {name}")
-        self.connection.run(changes.create(self.stamped[name], query))
+        self.connection.run(trees.create(self.stamped[name], query))
 
     def count_rows(self, table: str) -> int:
         """How many rows a table has."""
@@ -256,7 +255,7 @@ class Relations:
                     ("number", trees.constant(found, Kind.NUMBER)),
                     ("text", trees.text(value)),
                 ]
-                self.connection.run(changes.insert(TEXTS, trees.select(entry)))
+                self.connection.run(trees.insert(TEXTS, trees.select(entry)))
             self._numbers[value] = found
         return found
 
@@ -281,7 +280,7 @@ def make_distinct(relations: Relations, name: str) -> None:
     if not _has_key(relations, stored):
         table = relations.fresh_name(name)
         query = trees.distinct_rows(relations.whole(stored))
-        relations.connection.run(changes.create(table, query))
+        relations.connection.run(trees.create(table, query))
         relations.replace(name, table)
     stored.distinct = True
 

@@ -19,7 +19,6 @@ from constat.plan import Fold, Join
 from constat.plan.forward import Reading, Strategy
 from constat.plan.planning import demanded
 from constat.sql import trees
-from constat.sql import trees as changes
 from constat.sql.connection import ValueFailureError
 from constat.sql.loading import enter_texts
 from constat.sql.pipelines import PipelineText, Touched, touched_groups
@@ -57,7 +56,7 @@ class Heads:
             return head.query
         table = self._database.fresh_name(f"texts {relation.name}")
         self._tables.append(table)
-        self._database.connection.run(changes.create(table, head.query))
+        self._database.connection.run(trees.create(table, head.query))
         enter_texts(self._database, table, head.texts)
         return numbered_rows(table, relation.arity, head.texts, distinct=False)
 
@@ -71,17 +70,17 @@ class Heads:
         table = self._database.fresh_name(f"parts {relation.name}")
         self._tables.append(table)
         connection = self._database.connection
-        connection.run(changes.create_empty(table, columns_of(relation)))
+        connection.run(trees.create_empty(table, columns_of(relation)))
         for start in range(0, len(queries), MOST_AT_ONCE):
             part = queries[start : start + MOST_AT_ONCE]
             rows = all_rows(part, relation=relation, distinct=True)
-            connection.run(changes.insert(table, rows))
+            connection.run(trees.insert(table, rows))
         return [trees.everything(trees.table(table))]
 
     def close(self) -> None:
         """Drop what was needed."""
         for table in self._tables:
-            self._database.connection.run(changes.drop(table))
+            self._database.connection.run(trees.drop(table))
         self._tables.clear()
 
 
@@ -247,7 +246,7 @@ def expression(
     return query
 
 
-def recursive_compute(database: Database, stage: Stage) -> None:
+def compute_by_one_query(database: Database, stage: Stage) -> None:
     """Compute all relations of the stage."""
     relations = [database.relation(name) for name in stage.predicates]
     shape = shape_of(relations)
@@ -260,7 +259,7 @@ def recursive_compute(database: Database, stage: Stage) -> None:
         base = {one.name: _base(database, stage, one, heads) for one in relations}
         query = expression(shape, base, recursive_queries(database, database, stage, shape))
         table = database.fresh_name("recursion")
-        rows = database.connection.change(changes.create(table, query))
+        rows = database.connection.change(trees.create(table, query))
     finally:
         heads.close()
     if not shape.tagged:
@@ -268,9 +267,9 @@ def recursive_compute(database: Database, stage: Stage) -> None:
         return
     for name in stage.predicates:
         part = database.fresh_name(name)
-        rows = database.connection.change(changes.create(part, rows_of(shape, name, table)))
+        rows = database.connection.change(trees.create(part, rows_of(shape, name, table)))
         database.replace(name, part, rows)
-    database.connection.run(changes.drop(table))
+    database.connection.run(trees.drop(table))
 
 
 def _need_memory(database: Database, stage: Stage) -> None:
@@ -470,14 +469,14 @@ class Rounds:
             self._round(tables, first=first)
             first = False
         for name, names in self._names.items():
-            self.database.connection.run(changes.drop(names.delta))
+            self.database.connection.run(trees.drop(names.delta))
             self.database.replace(name, names.full, self._sizes[name])
 
     def drop(self) -> None:
         """Take the tables away after a failure."""
         for names in self._names.values():
             for table in (names.full, names.delta, names.new):
-                self.database.connection.run(changes.drop(table))
+                self.database.connection.run(trees.drop(table))
 
     def _start(self, name: str) -> None:
         database = self.database
@@ -497,11 +496,11 @@ class Rounds:
                     queries.append(heads.rows(written, relation))
             queries = list(heads.few(queries, relation))
             query = all_rows(queries, relation=relation, distinct=True)
-            size = database.connection.change(changes.create(names.full, query))
+            size = database.connection.change(trees.create(names.full, query))
         finally:
             heads.close()
         copy = trees.everything(trees.table(names.full))
-        database.connection.run(changes.create(names.delta, copy))
+        database.connection.run(trees.create(names.delta, copy))
         self._sizes[name] = self._deltas[name] = size
         if self.stamps:
             database.stamp(name, names.delta, 0)
@@ -516,7 +515,7 @@ class Rounds:
                 self._promote(name, count)
             else:
                 self._deltas[name] = 0
-                self.database.connection.run(changes.drop(self._names[name].new))
+                self.database.connection.run(trees.drop(self._names[name].new))
         if total:
             self.rounds += 1
             self.observe(RoundFinished(self.stage.predicates, self.rounds, total))
@@ -560,13 +559,13 @@ class Rounds:
             queries.append(standing_alone(heads.rows(written, relation)))
         lasting = lasting and len(queries) <= MOST_AT_ONCE
         query = new_rows(relation, heads.few(queries, relation), self._names[name])
-        return changes.create(self._names[name].new, query), lasting
+        return trees.create(self._names[name].new, query), lasting
 
     def _promote(self, name: str, count: int | None) -> None:
         """Make the new rows those of the last round; without a table there are none."""
         if count is None:
             if self._deltas[name]:
-                self.database.connection.run(changes.empty(self._names[name].delta))
+                self.database.connection.run(trees.empty(self._names[name].delta))
                 self._deltas[name] = 0
             return
         adding, *moving = self._promotions[name]
@@ -596,9 +595,9 @@ class Rounds:
 def promotion(names: Names) -> tuple[exp.Expr, ...]:
     """Add the new rows to all rows, and make them those of the last round."""
     return (
-        changes.insert(names.full, trees.everything(trees.table(names.new))),
-        changes.drop(names.delta),
-        changes.rename(names.new, names.delta),
+        trees.insert(names.full, trees.everything(trees.table(names.new))),
+        trees.drop(names.delta),
+        trees.rename(names.new, names.delta),
     )
 
 
@@ -696,7 +695,7 @@ def _compute(database: Database, stage: Stage, strategy: Strategy, rounds: Round
         case Strategy.STATEMENT if not stage.recursive:
             compute(database, stage)
         case Strategy.CTE if stage.recursive:
-            recursive_compute(database, stage)
+            compute_by_one_query(database, stage)
         case Strategy.LOOP:
             rounds.compute()
         case _:

@@ -20,7 +20,6 @@ from constat.evaluation import StrategyError
 from constat.logic import Kind
 from constat.plan.forward import Reading, Strategy
 from constat.sql import stages, trees
-from constat.sql import trees as changes
 from constat.sql.pipelines import TEXTS, PipelineText
 from constat.sql.stages import (
     Names,
@@ -152,7 +151,7 @@ class _WrittenTables:
 def _single(tables: _WrittenTables, stage: Stage) -> Iterator[tuple[str, exp.Expr]]:
     for name in stage.predicates:
         query = tables.start(stage, name)
-        yield f"statement: {name}", changes.create(tables.table(name), query)
+        yield f"statement: {name}", trees.create(tables.table(name), query)
 
 
 def _expression(tables: _WrittenTables, stage: Stage) -> Iterator[tuple[str, exp.Expr]]:
@@ -163,14 +162,14 @@ def _expression(tables: _WrittenTables, stage: Stage) -> Iterator[tuple[str, exp
     if not shape.tagged:
         yield (
             f"expression: {stage.predicates[0]}",
-            changes.create(tables.table(stage.predicates[0]), query),
+            trees.create(tables.table(stage.predicates[0]), query),
         )
         return
     whole = "_".join(tables.table(name) for name in stage.predicates[:2])
-    yield "expression: " + ", ".join(stage.predicates), changes.create(whole, query)
+    yield "expression: " + ", ".join(stage.predicates), trees.create(whole, query)
     for name in stage.predicates:
         rows = stages.rows_of(shape, name, whole)
-        yield f"part: {name}", changes.create(tables.table(name), rows)
+        yield f"part: {name}", trees.create(tables.table(name), rows)
 
 
 def _rounds(tables: _WrittenTables, stage: Stage) -> Iterator[tuple[str, exp.Expr]]:
@@ -180,14 +179,14 @@ def _rounds(tables: _WrittenTables, stage: Stage) -> Iterator[tuple[str, exp.Exp
     }
     inside = RoundTables(tables, names)
     for name, one in names.items():
-        yield f"initial: {name}", changes.create(one.full, tables.start(stage, name))
+        yield f"initial: {name}", trees.create(one.full, tables.start(stage, name))
         copy = trees.everything(trees.table(one.full))
-        yield f"initial delta: {name}", changes.create(one.delta, copy)
+        yield f"initial delta: {name}", trees.create(one.delta, copy)
     for name, one in names.items():
         queries = _round_queries(tables, inside, stage, name)
         yield (
             f"round: {name}",
-            changes.create(one.new, new_rows(tables.relation(name), queries, one)),
+            trees.create(one.new, new_rows(tables.relation(name), queries, one)),
         )
     for name, one in names.items():
         for tree in promotion(one):

@@ -8,7 +8,6 @@ opened and no tier's code is imported before a demand needs it. Example:
 
 from __future__ import annotations
 
-import importlib
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -95,7 +94,8 @@ def build_externals(  # noqa: PLR0913  what a session hands down
     cache = None
     if serve is not None and any(map(age_allowed, external)):
         # Most programs keep nothing: they start without what keeps answers.
-        caching = importlib.import_module("constat.tiers.cache")
+        from constat.tiers import cache as caching  # noqa: PLC0415  loaded when it is used
+
         cache = caching.AnswerCache(project, connections, observe)
         cache.reading = serve
     proved = _certificate_tier(project, external, checker)
@@ -155,7 +155,8 @@ def _certificate_tier(
     """Give the tier where a predicate needs it: the other projects start without it."""
     if checker is None or not any(map(uses_certificates, external)):
         return None
-    proving = importlib.import_module("constat.tiers.certificates")
+    from constat.tiers import certificates as proving  # noqa: PLC0415  loaded when it is used
+
     found: CertificateTier = proving.CertificateTier(project, checker)
     return found
 
@@ -169,7 +170,8 @@ def _model_tier(
     """Give the tier where a predicate lets a model be asked."""
     if models is None or not any(asks_model(one, project) for one in external):
         return None
-    telling = importlib.import_module("constat.tiers.model")
+    from constat.tiers import model as telling  # noqa: PLC0415  loaded when it is used
+
     found: ModelTier = telling.ModelTier(project, models(), said())
     return found
 

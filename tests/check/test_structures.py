@@ -10,7 +10,6 @@ from typing import Final
 import pytest
 
 from constat.check import functions, values
-from constat.check import values as structures
 from constat.logic.functors import implementation
 from constat.logic.values import EvaluationError, Kind, format_value, is_structure, parse_value
 from tests.check.structure_tables import LARGEST
@@ -34,8 +33,8 @@ def by_the_engine(name: str, kinds: list[str], result: str, args: list[str]) -> 
 def check_random(seed: str, rounds: int) -> None:
     rng = random.Random(seed)
     for name, kinds, result, args in drawn.calls(rng, rounds):
-        assert functions.functions_signature_holds(name, tuple(kinds), result)
-        found = functions.functions_call(name, tuple(kinds), result, tuple(args))
+        assert functions.signature_holds(name, tuple(kinds), result)
+        found = functions.call(name, tuple(kinds), result, tuple(args))
         assert found is None or values.is_spelled(result, found), (name, args)
         assert found == by_the_engine(name, kinds, result, args), (name, kinds, result, args)
     for kind, text in drawn.spellings(rng, rounds):
@@ -55,15 +54,13 @@ def test_what_is_made_is_taken_apart_again() -> None:
     rng = random.Random("apart")
     for _ in range(500):
         name, kinds, args = drawn.made(rng)
-        text = functions.functions_call(name, tuple(kinds), "structure", tuple(args))
+        text = functions.call(name, tuple(kinds), "structure", tuple(args))
         assert text == drawn.written(name, kinds, args)
-        indicator = functions.functions_call("constructor_of", ("structure",), "symbol", (text,))
+        indicator = functions.call("constructor_of", ("structure",), "symbol", (text,))
         assert indicator == f"{name}/{len(args)}"
         for place, (kind, value) in enumerate(zip(kinds, args, strict=True)):
             given = (text, str(place))
-            assert (
-                functions.functions_call("field_of", ("structure", "number"), kind, given) == value
-            )
+            assert functions.call("field_of", ("structure", "number"), kind, given) == value
 
 
 def test_different_fields_make_different_structures() -> None:
@@ -83,9 +80,7 @@ def test_whatever_the_kind_there_is_a_value() -> None:
             rng.choice([-(2**63), -1, 0, 1, 2, 2**63 - 1]),
         )
         for kind in drawn.KINDS:
-            found = functions.functions_call(
-                "field_of", ("structure", "number"), kind, (text, str(place))
-            )
+            found = functions.call("field_of", ("structure", "number"), kind, (text, str(place)))
             assert found is not None
             assert values.is_spelled(kind, found)
 
@@ -104,7 +99,7 @@ LONG: Final[Mapping[str, Callable[[int], str]]] = {
 
 
 def read(text: str) -> None:
-    found = values.read_structure(structures.Structures(), text)
+    found = values.read_structure(values.Structures(), text)
     assert (found is not None) == values.is_spelled("structure", text)
     if found is not None:
         assert found.indicator

@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from constat.check import functions, pattern, values
-from constat.check import functions as calendar_dates
 from tests.check import tables
 
 
@@ -25,8 +24,8 @@ def short(parameter: object) -> str:
 def test_a_function_gives_the_value_or_none(
     name: str, kinds: tuple[str, ...], result: str, args: tuple[str, ...], expected: str | None
 ) -> None:
-    assert functions.functions_signature_holds(name, kinds, result)
-    assert functions.functions_call(name, kinds, result, args) == expected
+    assert functions.signature_holds(name, kinds, result)
+    assert functions.call(name, kinds, result, args) == expected
     assert expected is None or values.is_spelled(result, expected)
     assert all(map(values.is_spelled, kinds, args))
 
@@ -35,7 +34,7 @@ def test_a_function_gives_the_value_or_none(
 def test_a_function_takes_its_own_kinds_only(
     name: str, kinds: tuple[str, ...], result: str
 ) -> None:
-    assert not functions.functions_signature_holds(name, kinds, result)
+    assert not functions.signature_holds(name, kinds, result)
 
 
 @pytest.mark.parametrize(("name", "kind", "left", "right", "expected"), tables.COMPARISONS)
@@ -101,5 +100,5 @@ def test_decimals_keep_their_value(value: object) -> None:
 @given(st.dates(), st.dates())
 def test_years_and_days_between_are_antisymmetric(first: object, second: object) -> None:
     a, b = str(first), str(second)
-    assert calendar_dates.years_between(a, b) == -calendar_dates.years_between(b, a)
-    assert calendar_dates.date_add(a, calendar_dates.days_between(a, b)) == b
+    assert functions.years_between(a, b) == -functions.years_between(b, a)
+    assert functions.date_add(a, functions.days_between(a, b)) == b

@@ -23,16 +23,8 @@ from constat.diagnostics.catalogue import FOLDER
 from constat.logic.functors import signatures
 from constat.logic.vocabulary import AGGREGATES, COMPARISONS, FUNCTIONS, Word
 from constat.project import load_project, project
-from constat.project import project as authoring
-from constat.project import project as catalog_setting
-from constat.project import project as explore
-from constat.project import project as memory_setting
-from constat.project import project as models
-from constat.project import project as records
-from constat.project import project as review
 from constat.project.sections import Sections
 from constat.syntax import words
-from constat.syntax import words as operators
 from tests.examples.shop import ROOT
 
 _MARK: Final = re.compile(r"(<!-- part ([a-z-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -91,13 +83,13 @@ def _meanings(of: Mapping[str, str], head: str) -> str:
 
 def _precedence() -> str:
     levels: dict[int, list[str]] = {}
-    for sign, power in operators.INFIX.items():
+    for sign, power in words.INFIX.items():
         levels.setdefault(power, []).append(sign)
-    levels[operators.PREFIX_POWER] = ["-", *sorted(operators.PREFIX_WORDS)]
+    levels[words.PREFIX_POWER] = ["-", *sorted(words.PREFIX_WORDS)]
     rows = (
         (
             _code(levels[power]),
-            "before a term" if power == operators.PREFIX_POWER else "between terms",
+            "before a term" if power == words.PREFIX_POWER else "between terms",
         )
         for power in sorted(levels, reverse=True)
     )
@@ -146,18 +138,18 @@ _SETTINGS: Final = {
     "database `shop`": project.Database,
     "tier `crm`": project.CustomTier,
     "`limits`": project.Bounds,
-    "key `ada`": records.KeySetting,
-    "`log`": records.LogSetting,
-    "`models`": models.ModelsSetting,
-    "model `m`": models.ModelSetting,
-    "`prices`": models.Prices,
-    "`tape`": models.TapeSetting,
-    "`authoring`": authoring.AuthoringSetting,
-    "`sub_plans`": authoring.SubPlanSetting,
-    "`review`": review.ReviewSetting,
-    "`catalog`": catalog_setting.CatalogSetting,
-    "`explore`": explore.ExploreSetting,
-    "`memory`": memory_setting.MemorySetting,
+    "key `ada`": project.KeySetting,
+    "`log`": project.LogSetting,
+    "`models`": project.ModelsSetting,
+    "model `m`": project.ModelSetting,
+    "`prices`": project.Prices,
+    "`tape`": project.TapeSetting,
+    "`authoring`": project.AuthoringSetting,
+    "`sub_plans`": project.SubPlanSetting,
+    "`review`": project.ReviewSetting,
+    "`catalog`": project.CatalogSetting,
+    "`explore`": project.ExploreSetting,
+    "`memory`": project.MemorySetting,
 }
 
 

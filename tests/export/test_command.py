@@ -28,7 +28,7 @@ def path(tmp_path: Path) -> Path:
 
 def test_the_table_has_each_name_and_each_place_once() -> None:
     assert len({one.name for one in FORMATS}) == len(FORMATS)
-    assert len({one.place for one in FORMATS}) == len(FORMATS)
+    assert len({one.write for one in FORMATS}) == len(FORMATS)
     assert all(one.suffix.startswith(".") for one in FORMATS)
     with pytest.raises(KeyError):
         format_named("word")

@@ -43,8 +43,8 @@ def test_functions_agree(data: st.DataObject) -> None:
 def assert_agree(function: str, kinds: tuple[Kind, ...], result: Kind, values: list[Value]) -> None:
     names = tuple(kind.value for kind in kinds)
     spelled = tuple(format_value(value, kind) for value, kind in zip(values, kinds, strict=True))
-    assert checker.functions_signature_holds(function, names, result.value)
-    expected = checker.functions_call(function, names, result.value, spelled)
+    assert checker.signature_holds(function, names, result.value)
+    expected = checker.call(function, names, result.value, spelled)
     try:
         found = format_value(implementation(function, kinds, result)(*values), result)
     except EvaluationError:
@@ -114,7 +114,7 @@ def test_signatures_agree(data: st.DataObject) -> None:
     except KeyError:
         known = False
     names = tuple(kind.value for kind in kinds)
-    assert checker.functions_signature_holds(function, names, result.value) is known
+    assert checker.signature_holds(function, names, result.value) is known
 
 
 @settings(max_examples=200)

@@ -14,7 +14,6 @@ from constat.evaluation import ResourceError, Resources, StrategyError
 from constat.logic import Kind
 from constat.plan.forward import Relation, Strategy
 from constat.sql import Database, run_stage, trees
-from constat.sql import trees as changes
 from tests.language.worlds_of_text import program
 from tests.sql.computing import compute, load, plan_of
 
@@ -143,7 +142,7 @@ def test_a_sealed_database_reads_no_file(tmp_path: Path) -> None:
     outside = tmp_path / "a.csv"
     outside.write_text("1\n")
     relation = Relation("a", (Kind.NUMBER,), (False,), given=True, derived=False)
-    source = changes.read_csv(str(outside), ["t"], [("auto_detect", changes.truth(False))])
+    source = trees.read_csv(str(outside), ["t"], [("auto_detect", trees.truth(False))])
     query = trees.select([("t", trees.bare("t"))], source=source)
     with Database(Resources()) as database:
         database.declare(relation)

@@ -1,6 +1,6 @@
 import re,subprocess
 W="  # noqa: PLC0415  loaded when it is used"
-p='constat/proof/formats.py'; t=subprocess.run(['git','show','main:'+p],capture_output=True,text=True).stdout
+p='constat/proof/formats.py'; t=subprocess.run(['git','show','HEAD:'+p],capture_output=True,text=True).stdout
 places=re.findall(r'"((?:report|export)\.\w+):(to_\w+)"',t)
 fns=''.join(f'''def _{f[3:]}(certificate: bytes) -> str | bytes:
     from constat.proof.{m} import {f}{W}

@@ -180,16 +180,18 @@ def _look(connection: Any, name: str, seconds: float, known: str) -> Look:  # no
         case "duckdb":
             found = str(connection.snapshot)
             same = found == known
-            return Look(found, None if same else local.from_introspect(connection, name, seconds))
+            return Look(found, None if same else local.introspect_duckdb(connection, name, seconds))
         case "postgres":
-            found = servers.from_fingerprint(connection, seconds)
+            found = servers.fingerprint_postgresql(connection, seconds)
             same = found == known
-            read = None if same else servers.from_introspect_(connection, name, seconds)
+            read = None if same else servers.introspect_postgresql(connection, name, seconds)
             return Look(found, read)
         case "mysql":
             found = servers.fingerprint(connection, seconds)
             same = found == known
-            return Look(found, None if same else servers.from_introspect(connection, name, seconds))
+            return Look(
+                found, None if same else servers.introspect_mysql(connection, name, seconds)
+            )
         case _:
             return Look("", inspect_other(connection, name, seconds))
 

@@ -185,7 +185,7 @@ _KEYS: Final = """
 _DEFAULT: Final = "main"
 
 
-def from_introspect(connection: DuckReading, database: str, seconds: float) -> SourceSchema:
+def introspect_duckdb(connection: DuckReading, database: str, seconds: float) -> SourceSchema:
     """Read all tables and views."""
     found = Assembly(database, connection.dialect)
     for row in connection.look(_FROM_TABLES, seconds):

@@ -149,7 +149,7 @@ def fingerprint(connection: ServerConnection[Any], seconds: float) -> str:
     return f"mysql {found}"
 
 
-def from_introspect(
+def introspect_mysql(
     connection: ServerConnection[Any], database: str, seconds: float
 ) -> SourceSchema:
     """Read all tables and views of the database that the uri names."""
@@ -243,13 +243,13 @@ _FROM_FINGERPRINT: Final = f"""
 _KINDS: Final = ("v", "m")
 
 
-def from_fingerprint(connection: ServerConnection[Any], seconds: float) -> str:
+def fingerprint_postgresql(connection: ServerConnection[Any], seconds: float) -> str:
     """Name the present tables, columns, keys and comments."""
     ((found,),) = connection.look(_FROM_FINGERPRINT, seconds)
     return f"postgresql {found}"
 
 
-def from_introspect_(
+def introspect_postgresql(
     connection: ServerConnection[Any], database: str, seconds: float
 ) -> SourceSchema:
     """Read all tables and views that the account may read."""

@@ -7,7 +7,6 @@ from stdin, as from a script, and the exit code tells whether all were understoo
 from __future__ import annotations
 
 import getpass
-import importlib
 import sys
 from typing import TYPE_CHECKING
 
@@ -64,8 +63,9 @@ def _served(session: Session, by: str, *, forgetful: bool) -> int:
         desk = Desk(notebook, by, interactive=terminal)
         if terminal:
             # Loaded on first use: only a terminal needs what draws on it.
-            looping = importlib.import_module("constat.cli.repl.prompt")
-            looping.loop(desk, keep_history=not forgetful)
+            from constat.cli.repl.prompt import loop  # noqa: PLC0415  loaded when it is used
+
+            loop(desk, keep_history=not forgetful)
             return 0
         return _run(desk, entries(sys.stdin))
 

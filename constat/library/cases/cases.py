@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -399,8 +398,9 @@ def read_case(
     bare = analyse(replace(program, rules=rules), [])
     if bare is not None and any(rule.proposed for rule in bare.rules):
         # Few libraries hold what a model wrote: the others run without what judges approvals.
-        judging = importlib.import_module("constat.library.approvals")
-        bare = judging.approved_program(bare, library.files, None, diagnostics)
+        from constat.library.approvals import approved_program  # noqa: PLC0415  loaded when it is used
+
+        bare = approved_program(bare, library.files, None, diagnostics)
     if bare is None or _errors(diagnostics):
         return None
     annotations = read_annotations(texts[name], name)

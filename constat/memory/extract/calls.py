@@ -268,9 +268,9 @@ def facts_of(passages: Iterable[Passage]) -> Iterator[Fact]:
     for passage in passages:
         reading = Reading(passage)
         for extractor in EXTRACTORS:
-            for fact in extractor(reading):
+            for one in extractor(reading):
                 # The content is compared, for its digest takes longer to make.
-                content = fact.content
+                content = one.content
                 if content not in seen:
                     seen.add(content)
-                    yield fact
+                    yield one

@@ -12,4 +12,4 @@ from __future__ import annotations
 from constat.memory.profiles import checkpoints, proactive, scratchpad, summarising
 from constat.memory.profiles.named import NAMES, Profile, profile
 
-__all__ = ["NAMES", "Profile", "profile", "seed001", "seed002", "seed003", "seed004"]
+__all__ = ["NAMES", "Profile", "checkpoints", "proactive", "profile", "scratchpad", "summarising"]

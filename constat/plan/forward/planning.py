@@ -167,7 +167,7 @@ def _kept(moved: Moved, rule: Rule) -> tuple[str, ...]:
 # recursive with p and nothing be won, so the rule is kept. See Jagadish, Agrawal and Ness, A study
 # of transitive closure as a recursion mechanism (1987), and Abiteboul, Hull and Vianu, chapter 13.
 
-LINEARISE_NAME = "linear closure"
+LINEAR_CLOSURE = "linear closure"
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,14 +199,14 @@ def linearise(draft: Draft) -> None:
             why = _against(draft, component, found, heads)
             name = component.predicates[0]
             if why:
-                draft.note(LINEARISE_NAME, name, why, applied=False)
+                draft.note(LINEAR_CLOSURE, name, why, applied=False)
                 continue
             base = _linear(draft, found, [n for n in heads[name] if n != found.number], change)
             why = f"{draft.program.rules[found.number].id} composes with {base} on one side"
-            draft.note(LINEARISE_NAME, name, why, applied=True)
+            draft.note(LINEAR_CLOSURE, name, why, applied=True)
     if change.added:
         kept = [one for one in change.rules if one is not None]
-        draft.revise([*kept, *change.added], change.made, LINEARISE_NAME)
+        draft.revise([*kept, *change.added], change.made, LINEAR_CLOSURE)
 
 
 def _closures(
@@ -336,7 +336,7 @@ def _copied(draft: Draft, exits: list[int]) -> str:
 # then is one that integers serve better than SQL: not linear, or pairs that grow beyond what they
 # are made of.
 
-PROJECT_NAME = "projection"
+PROJECTION = "projection"
 _GROWN = 2.0
 _PAIR = 2
 
@@ -363,7 +363,7 @@ def project_inputs(draft: Draft) -> None:
         if _gains(draft, stages[component.predicates]):
             _project(draft, component, change)
     if change.made.made:
-        draft.revise([*change.rules, *change.made.rules], change.made.predicates, PROJECT_NAME)
+        draft.revise([*change.rules, *change.made.rules], change.made.predicates, PROJECTION)
 
 
 def _is_wide(draft: Draft, component: Component) -> bool:
@@ -424,11 +424,11 @@ def _projected(
         later |= names_of(one)
     kept = [name for name in _order(literal.atom) if name in later]
     if any(kinds[name] not in INTEGERS | TEXTS for name in kept):
-        draft.note(PROJECT_NAME, rule.id, "a later step reads the column", applied=False)
+        draft.note(PROJECTION, rule.id, "a later step reads the column", applied=False)
         return rule
     found = change.made.take(literal.atom.predicate, Cut.of(moved, kept, kinds))
     draft.note(
-        PROJECT_NAME, literal.atom.predicate, f"{rule.id} reads {len(kept)} columns", applied=True
+        PROJECTION, literal.atom.predicate, f"{rule.id} reads {len(kept)} columns", applied=True
     )
     atom = found.atom({name: name for name in kept})
     places = {id(one) for one in moved[1:]}
@@ -448,7 +448,7 @@ def _order(atom: Atom) -> list[str]:
 # any of them begins. The longest beginning goes first; it pays where joining it again for every
 # further rule makes more bindings than it has rows to keep.
 
-SHARE_NAME = "common subplans"
+SHARING = "common subplans"
 _LONGEST = 6
 _COST_OF_KEEPING = 2.0
 _WORTH = 10_000.0
@@ -487,7 +487,7 @@ def share_subplans(draft: Draft) -> None:
         why, pays = _weigh(found, len(uses), estimates)
         if why:
             subject = ", ".join(rules[use.number][0].id for use in uses)
-            draft.note(SHARE_NAME, subject, why, applied=pays)
+            draft.note(SHARING, subject, why, applied=pays)
         if not pays:
             continue
         made[found.predicate.name] = found.predicate
@@ -496,7 +496,7 @@ def share_subplans(draft: Draft) -> None:
             taken.add(use.number)
             rules[use.number] = _shortened(rules[use.number], use, found)
     if made:
-        draft.revise([*rules, *added], made, SHARE_NAME)
+        draft.revise([*rules, *added], made, SHARING)
 
 
 def _is_large(draft: Draft) -> bool:

@@ -1,4 +1,4 @@
-"""What a picture of a proof shows: one figure per step and source, in colours for light and dark."""
+"""What a picture of a proof shows: a figure per step and source, in colours for light and dark."""
 
 from __future__ import annotations
 

@@ -271,7 +271,7 @@ def _breadth(one: str) -> float:
 # Whatever is no letter, digit or plain punctuation is written as a character code, so data can end
 # no label and begin no directive. See mermaid.js.org, "flowchart".
 
-MERMAID_MOST_DRAWN: Final = 150
+MOST_IN_MERMAID: Final = 150
 
 _LONGEST: Final = 90
 _PLAIN: Final = frozenset(" .,'$+-/_=()")
@@ -294,8 +294,8 @@ _MERMAID_SHAPES: Final = MappingProxyType(
 def to_mermaid(certificate: bytes) -> str:
     """Return the proof as a Mermaid flow chart; ``ValueError`` for what is no certificate."""
     drawing = drawing_of(account_of(certificate))
-    if len(drawing.figures) > MERMAID_MOST_DRAWN:
-        raise ConstatError([too_large(len(drawing.figures), MERMAID_MOST_DRAWN)])
+    if len(drawing.figures) > MOST_IN_MERMAID:
+        raise ConstatError([too_large(len(drawing.figures), MOST_IN_MERMAID)])
     lines = ["flowchart LR"]
     for place, figure in enumerate(drawing.figures):
         left, right = _MERMAID_SHAPES[figure.kind]

@@ -89,7 +89,7 @@ def check_random(seed: str, rounds: int) -> None:
     spellings += structure_cases.spellings(rng, 20 * rounds)
     found = answers(calls=calls, comparisons=comparisons, patterns=patterns, spellings=spellings)
     for (name, kinds, result, args), other in zip(calls, found["calls"], strict=True):
-        first = functions.functions_call(name, tuple(kinds), result, tuple(args))
+        first = functions.call(name, tuple(kinds), result, tuple(args))
         assert first == other, (name, kinds, result, args)
     for comparison, truth in zip(comparisons, found["comparisons"], strict=True):
         assert functions.compare(*comparison) is truth, comparison

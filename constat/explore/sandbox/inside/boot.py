@@ -56,8 +56,9 @@ def _main() -> None:
     told = json.loads(sys.stdin.buffer.read())
     sys.path[:] = [*told["path"]]
     sys.meta_path.insert(0, _Sent(told["sources"]))
-    zygote = importlib.import_module("constat.explore.sandbox.inside.zygote")
-    zygote.serve(int(sys.argv[1]), told["settings"])
+    from constat.explore.sandbox.inside.zygote import serve  # noqa: PLC0415  loaded when it is used
+
+    serve(int(sys.argv[1]), told["settings"])
 
 
 if __name__ == "__main__":
