@@ -149,17 +149,6 @@ def _mistake(database: Database, message: str, hint: str) -> ConstatError:
     return ConstatError([Diagnostic("C0512", message, database.span, help=hint)])
 
 
-# The modules of a driver are loaded only for a source that needs it.
-
-_MODULES: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "postgresql": "alchemy_postgresql",
-        "mysql": "alchemy_mysql",
-        "mariadb": "alchemy_mysql",
-    }
-)
-
-
 def connect(database: Database, seconds: float) -> Connection:
     """Open a connection; waiting for the server takes `seconds` at most.
 
@@ -167,8 +156,17 @@ def connect(database: Database, seconds: float) -> Connection:
     the server does not let us in.
     """
     found = target(database)
-    module = importlib.import_module(
-        f"constat.catalog.{_MODULES.get(found.backend, 'alchemy_other')}"
-    )
-    connection: Connection = module.connect(found, seconds)
-    return connection
+    # The module of a driver is loaded only for a source that needs it.
+    match found.backend:
+        case "postgresql":
+            from constat.catalog import postgresql  # noqa: PLC0415  loaded when it is used
+
+            return postgresql.connect(found, seconds)
+        case "mysql" | "mariadb":
+            from constat.catalog import mysql  # noqa: PLC0415  loaded when it is used
+
+            return mysql.connect(found, seconds)
+        case _:
+            from constat.catalog import alchemy_other  # noqa: PLC0415  loaded when it is used
+
+            return alchemy_other.connect(found, seconds)

@@ -9,7 +9,6 @@ one; `type: files` reads CSV, Parquet and JSON lines.
 
 from __future__ import annotations
 
-import importlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -32,7 +31,9 @@ def open_connection(database: Database, folder: Path, seconds: float) -> Connect
     Never more than 5 seconds for a file.
     """
     if database.kind == "files":
-        return _opened("files", database, folder, seconds)
+        from constat.catalog import files  # noqa: PLC0415  loaded when it is used
+
+        return files.connect(database, folder, seconds)
     uri = database.uri()
     if database.kind not in {"sql", "sqlite", "duckdb"}:
         raise _mistake(
@@ -45,16 +46,12 @@ def open_connection(database: Database, folder: Path, seconds: float) -> Connect
         wait = min(seconds, _LONGEST_WAIT)
         return SqliteConnection(path, wait_seconds=wait, immutable=database.immutable)
     if uri.startswith(_DUCKDB):
-        path = _path(uri.removeprefix(_DUCKDB), database, folder)
-        return _opened("duck", database, path)
-    return _opened("alchemy", database, seconds)
+        from constat.catalog import duck  # noqa: PLC0415  loaded when it is used
 
+        return duck.connect(database, _path(uri.removeprefix(_DUCKDB), database, folder))
+    from constat.catalog import alchemy  # noqa: PLC0415  loaded when it is used
 
-def _opened(module: str, database: Database, *places: Path | float) -> Connection:
-    """Call `connect` of a module beside this one, which loads a heavy library."""
-    found = importlib.import_module(f"constat.catalog.{module}")
-    connection: Connection = found.connect(database, *places)
-    return connection
+    return alchemy.connect(database, seconds)
 
 
 def _path(written: str, database: Database, folder: Path) -> Path:

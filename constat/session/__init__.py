@@ -53,15 +53,15 @@ __all__ = [
 
 _OTHER_HOMES: Final = (
     ("Answered", "asking"),
-    ("Leaf", "rereading"),
+    ("Leaf", "leaves"),
     ("LeafReport", "leaves"),
-    ("LogAs", "log_as"),
-    ("MissingFacts", "missing_facts"),
+    ("LogAs", "options"),
+    ("MissingFacts", "hypotheses"),
     ("Result", "result"),
     ("Session", "session"),
     ("StatedFacts", "stated"),
-    ("WhatIf", "what_if"),
-    ("WhyNotResult", "why_not"),
+    ("WhatIf", "hypotheses"),
+    ("WhyNotResult", "hypotheses"),
 )
 
 

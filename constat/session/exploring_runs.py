@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib as importlib_
 import importlib.metadata
 import json
 import os
@@ -524,10 +523,10 @@ class Runs:
         wanted = asked.plan.chart in _CHARTS
         if link is None or not wanted or link.number not in running.computed:
             return explored
-        # Few answers are drawn: the others do without what draws.
-        drawing = importlib_.import_module("constat.explore.charts")
+        from constat.explore.charts import chart as draw  # noqa: PLC0415  loaded when it is used
+
         try:
-            picture = drawing.chart(explored, "png")
+            picture = draw(explored, "png")
         except ConstatError as problem:
             note = f"no chart was drawn: {problem.diagnostics[0].message}"
             return replace(explored, notes=(*explored.notes, note))
