@@ -132,7 +132,7 @@ class Relation:
     def table(self) -> Table:
         """Give the rows as a table of the store."""
         # Only what is kept needs numpy.
-        from constat.store.table_forms import rows_table  # noqa: PLC0415  loaded when it is used
+        from constat.store.table_values import rows_table  # noqa: PLC0415  loaded when it is used
 
         columns = [(n, kind.value) for n, kind in zip(self.names, self.kinds, strict=True)]
         found: Table = rows_table(columns, self.rows)

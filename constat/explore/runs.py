@@ -31,7 +31,7 @@ from constat.explore.tables import TableLimits, Wanted, check_structures, select
 from constat.logic import Kind
 from constat.logic.structures import types_form
 from constat.store.clock import now
-from constat.store.table_forms import NewArtifact, StepResult, table_rows
+from constat.store.table_values import NewArtifact, StepResult, table_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from constat.explore.chain import Chain, Link
     from constat.explore.plan import Step
     from constat.logic import Predicate, Row
-    from constat.store.table_forms import Artifact, StoredTable
+    from constat.store.table_values import Artifact, StoredTable
     from constat.store.tables import DataStore
 
 # A step counts as finished if and only if its record is there, so a crash loses no finished step

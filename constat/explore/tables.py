@@ -17,7 +17,8 @@ from constat.explore.plan import lines
 from constat.explore.relations import Relation, sorted_rows
 from constat.logic import Kind, is_of_type
 from constat.store.table_columns import Offered, canonical_stored, fetched, in_order
-from constat.store.table_forms import MANY, Table, TableRows, repeated
+from constat.store.table_forms import Table
+from constat.store.table_values import MANY, TableRows, repeated
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

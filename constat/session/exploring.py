@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from constat.proof.translation import Translation
     from constat.session.bench import Bench
     from constat.store.explored import Exploration, Question
-    from constat.store.table_forms import StoredTable
+    from constat.store.table_values import StoredTable
     from constat.store.tables import DataStore
 
 

@@ -54,7 +54,7 @@ from constat.session.plan_approvals import PlanApprovals
 from constat.session.solving_steps import ChainRelations, CodeSteps
 from constat.store.clock import now
 from constat.store.explored import ANSWERED, FAILED, INTERRUPTED, RUNNING, ExploredStore
-from constat.store.table_forms import NewArtifact, StepResult
+from constat.store.table_values import NewArtifact, StepResult
 from constat.store.tables import DataStore, StoreFailureError
 
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ from constat.session.result import checked
 from constat.session.rows import StoredRows
 from constat.store import FactStore
 from constat.store.clock import now
-from constat.store.table_forms import MANY, NewArtifact, StepResult, TableRows
+from constat.store.table_values import MANY, NewArtifact, StepResult, TableRows
 from constat.syntax import print_rule
 from constat.tiers import Chain as TierChain
 from constat.tiers import build_externals

@@ -19,7 +19,8 @@ from constat.diagnostics import ConstatError, Diagnostic
 from constat.store import clock
 from constat.store.state_file import WAIT_SECONDS, Form, NotOursError, StateFile, lock_within
 from constat.store.table_columns import NEW, read_parquet, write_parquet
-from constat.store.table_forms import (
+from constat.store.table_forms import Table, TableError, decode, encode
+from constat.store.table_values import (
     Artifact,
     Json,
     Kept,
@@ -27,11 +28,7 @@ from constat.store.table_forms import (
     StepResult,
     StoredState,
     StoredTable,
-    Table,
-    TableError,
     check_result,
-    decode,
-    encode,
     json_text,
     next_numbers,
 )

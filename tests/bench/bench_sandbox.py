@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Final
 from constat.catalog import SqliteConnection
 from constat.explore.sandbox import Code, Level, Sandbox, unavailable
 from constat.explore.sandbox.databases import Reader
-from constat.store.table_forms import StepResult, table_of
+from constat.store.table_forms import table_of
+from constat.store.table_values import StepResult
 from constat.store.tables import DataStore
 from tests.bench.measuring import once, several
 

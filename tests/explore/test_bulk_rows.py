@@ -22,15 +22,8 @@ from constat.logic import Column, Kind, Predicate
 from constat.session import querying, solving_steps
 from constat.store import table_forms
 from constat.store.table_columns import canonical_stream, in_memory, in_order
-from constat.store.table_forms import (
-    StepResult,
-    Table,
-    TableRows,
-    repeated,
-    rows_table,
-    table_of,
-    table_rows,
-)
+from constat.store.table_forms import Table, table_of
+from constat.store.table_values import StepResult, TableRows, repeated, rows_table, table_rows
 from constat.store.tables import DataStore
 from tests.explore.planned import plan, step
 from tests.explore.worlds import TODAY

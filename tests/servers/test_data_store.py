@@ -9,7 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from constat.diagnostics import ConstatError
-from constat.store.table_forms import NewArtifact, StepResult, Table, table_of
+from constat.store.table_forms import Table, table_of
+from constat.store.table_values import NewArtifact, StepResult
 from constat.store.tables import DataStore
 from tests.store.table_values import tables
 

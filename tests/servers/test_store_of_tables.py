@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from constat.diagnostics import ConstatError
-from constat.store.table_forms import StepResult
+from constat.store.table_values import StepResult
 from constat.store.tables import DataStore
 from tests.explore.storing import explored
 from tests.explore.worlds import make_regions

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from constat.diagnostics import ConstatError
-from constat.store.table_forms import Json, NewArtifact, StepResult, Table, table_of
+from constat.store.table_forms import Table, table_of
+from constat.store.table_values import Json, NewArtifact, StepResult
 from constat.store.tables import DataStore, adding
 
 if TYPE_CHECKING:
@@ -25,8 +26,8 @@ WRITER = """
     import sys
     from pathlib import Path
     from constat.store.tables import DataStore
-    from constat.store.table_forms import table_of
-    from constat.store.table_forms import Json, NewArtifact, StepResult
+    from constat.store.table_forms import (table_of)
+    from constat.store.table_values import (Json, NewArtifact, StepResult)
     store = DataStore(Path(sys.argv[1]), sys.argv[2], address=sys.argv[4], inline_bytes=200)
     for number in range(1, int(sys.argv[3]) + 1):
         table = table_of([("n", "number")], [[number] * number * 10])

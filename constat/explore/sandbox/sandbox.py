@@ -41,14 +41,15 @@ from constat.explore.sandbox.step import (
 )
 from constat.explore.sandbox.wire import Frame, WireError, packed, received
 from constat.store.scratch import Scratch
-from constat.store.table_forms import encode, is_name, is_scalar
+from constat.store.table_forms import encode
+from constat.store.table_values import is_name, is_scalar
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from types import TracebackType
 
     from constat.explore.sandbox.step import Parameter, Source
-    from constat.store.table_forms import Scalar
+    from constat.store.table_values import Scalar
 
 # Of the folder of installed packages only those that steps are offered are there: no project, no
 # configuration, no `.pth` file.
@@ -119,7 +120,6 @@ _SCRATCH_BYTES: Final = 16 << 20
 _LARGEST_MESSAGE: Final = 65_536
 _CONSTAT: Final = Path(__file__).resolve().parents[2]
 _SENT: Final = (
-    "constat.store.table_forms",
     "constat.store.table_forms",
     "constat.store.tables_frames",
     "constat.explore.sandbox.wire",

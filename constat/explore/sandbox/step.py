@@ -9,7 +9,8 @@ from enum import Enum
 from typing import Any, Final
 
 from constat.explore.sandbox.wire import WireError, pieces
-from constat.store.table_forms import Json, Scalar, Table, TableError, decode, is_json, is_name
+from constat.store.table_forms import Table, TableError, decode
+from constat.store.table_values import Json, Scalar, is_json, is_name
 
 Parameter = int | str
 Source = Callable[[str, Sequence[Parameter], float], Table]
