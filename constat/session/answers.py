@@ -1,4 +1,19 @@
-"""All answers of a query, whether there can be more, and why they are open."""
+"""All answers of a query, and whether there can be more.
+
+In: what an evaluation found. Out: rows with a verdict each, in the order of their values; the
+settledness of the whole; where it is open, the reasons with their counts. Invariants: a row is
+called proved where the goal-directed engine says so, or a certificate of its own; one that bulk
+evaluation gives is *computed, not checked* (semantics 38). Asked by itself, more may be known of
+an UNRESOLVED row. In a settled set no row is possible that is not listed.
+
+Example::
+
+    with Session("examples/vip") as session:
+        answers = session.query("customer_revenue(?c, ?r), ?r > 150000")
+        for row in answers.rows.ordered("r", descending=True):
+            print(row["c"], row["r"], row.verdict.label)
+        print(answers.settled.value, answers.to_pandas()["r"].sum())
+"""
 
 from __future__ import annotations
 

@@ -16,7 +16,6 @@ from constat.diagnostics import ConstatError, Diagnostic
 from constat.evaluation import Resources, StrategyError, Verdict
 from constat.logic import Atom, Kind, NullCell, Variable, canonical_decimal
 from constat.plan.forward import Relation
-from constat.sql import Database
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
 
     from constat.logic import Row, Value
     from constat.session.answers import AnswerColumn, Answers, Rows
+    from constat.sql import Database
     from constat.store.table_forms import Table
 
 T = TypeVar("T")
@@ -272,6 +272,8 @@ def _stored(rows: Rows) -> StoredRows:
     if isinstance(rows.values, StoredRows) and answers.alike:
         return rows.values  # noqa: PD011  no frame of pandas
     kinds = (*(column.kind for column in answers.columns), Kind.SYMBOL, Kind.NUMBER)
+    from constat.sql import Database  # noqa: PLC0415  loaded when it is used
+
     database = Database(Resources(), allowed=())
     database.declare(Relation(_NAME, kinds, (False,) * len(kinds), given=True, derived=False))
     try:

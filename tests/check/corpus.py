@@ -279,8 +279,8 @@ def _functions(functions: Any) -> Iterator[str]:  # noqa: ANN401  the module of 
 
 def _powers(checker: Checker) -> Iterator[str]:
     """Few digits to begin with change no power: where they decide nothing, there are more."""
-    names = vars(checker.load("powers"))
-    call, usual = checker.load("functions").call, names["_FIRST_DIGITS"]
+    names = vars(checker.load("functions"))
+    call, usual = names["call"], names["_FIRST_DIGITS"]
     cases = [one for one in tables.FUNCTIONS if (one[0], one[2]) == ("^", tables.F)]
     try:
         for digits in FEW_DIGITS:

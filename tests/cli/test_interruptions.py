@@ -343,7 +343,7 @@ _KILLED: Final = """
 import os, signal, sys
 del sys.argv[1:4]
 from constat.store import replacing, scratch
-from constat.explore.sandbox import launching
+from constat.explore.sandbox import sandbox
 import constat.session.running, constat.cli.files
 
 def kill(*given, **named):

@@ -20,7 +20,7 @@ from constat.explore.runs import Records, StepRecord
 from constat.explore.tables import TableLimits, Wanted, fit_table, select
 from constat.logic import Column, Kind, Predicate
 from constat.session import querying, solving_steps
-from constat.store import table_forms
+from constat.store import table_values
 from constat.store.table_columns import canonical_stream, in_memory, in_order
 from constat.store.table_forms import Table, table_of
 from constat.store.table_values import StepResult, TableRows, repeated, rows_table, table_rows
@@ -215,7 +215,7 @@ def test_a_step_hands_its_table_on_only_where_all_is_certain() -> None:
 def test_one_verdict_on_many_rows_is_kept_without_looking_at_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(table_forms, "MANY", 2)
+    monkeypatch.setattr(table_values, "MANY", 2)
     plain = _by_columns(_relation(_rows(random.Random(2), 3)))
     rests = Assumption("fact", "code", "the code computes its goal")
     relation = replace(
@@ -282,7 +282,7 @@ def test_a_chain_leaves_the_same_tables_by_columns(
         read(rows, table)
 
     # As if five rows were many, for each of those who choose a way.
-    for module in (querying, solving_steps, table_forms):
+    for module in (querying, solving_steps, table_values):
         monkeypatch.setattr(module, "MANY", 5)
     monkeypatch.setattr("constat.explore.runs.Wanted", _wanting)
     monkeypatch.setattr(TableRows, "__init__", counted)

@@ -64,7 +64,7 @@ def test_what_needs_more_than_the_memory_gives_way_to_rounds_of_statements(
     resources = Resources(seconds=60, memory=256 << 20, threads=1, scratch=tmp_path)
     assert computed("path(?a, ?b)", EDGES, resources, strategy) == (820, strategy.value, [])
     # Each row is made to look as large as if there were millions of them.
-    for module, name in (("sql.recursive", "_ENTRY"), ("forward.stages", "_BYTES")):
+    for module, name in (("sql.stages", "_ENTRY"), ("forward.stages", "_BYTES")):
         monkeypatch.setattr(importlib.import_module(f"constat.{module}"), name, 100 << 20)
     count, by, tried = computed("path(?a, ?b)", EDGES, resources, strategy)
     assert (count, by) == (820, Strategy.LOOP.value)

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 PACKAGE: Final = constat.engine.__name__
 CORE: Final = (
-    *("relation", "joins", "steps", "component", "state", "batch", "aggregates", "firing"),
-    *("evaluation", "served", "witness", "expressions", "lazy", "asking", "totals", "listing"),
+    *("relation", "joins", "steps", "component"),
+    *("state", "batch", "evaluation", "goal_engine"),
 )
 STAGES: Final = ("corpus", "tests", "more")
 TESTS: Final = Path(__file__).parents[1] / "engine"
@@ -40,18 +40,12 @@ SLOW: Final = frozenset({"test_a_chain_of_five_thousand_predicates_costs_no_call
 # The tests that are about one module are the likeliest to notice what is broken there.
 _TESTS_OF: Final = MappingProxyType(
     {
-        "aggregates": "test_groups",
-        "asking": "test_asking_together",
-        "batch": "test_joins",
+        "batch": "test_firing",
         "component": "test_recursion",
         "evaluation": "test_settling",
-        "expressions": "test_firing",
-        "lazy": "test_derivations",
-        "listing": "test_totals",
-        "totals": "test_totals",
-        "witness": "test_derivations",
+        "goal_engine": "test_derivations",
     }
-    | {name: f"test_{name}" for name in ("relation", "joins", "steps", "state", "firing", "served")}
+    | {name: f"test_{name}" for name in ("relation", "joins", "steps", "state")}
 )
 
 

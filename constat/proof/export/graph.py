@@ -1,4 +1,20 @@
-"""A certificate as a graph, in GEXF, GraphML and node-link JSON."""
+"""A certificate as a graph of networkx: the goal, steps, rules and sources, and what rests on what.
+
+Every edge points from what is concluded to what it rests on, so the graph has no cycle; every text
+is printable. GraphML, GEXF and node-link JSON are written by networkx from this graph.
+
+A node is named as in the certificate (`goal`, `node0`, `rule0`, `source0`, `assumption0`,
+`missing0`). Its attributes are texts, left out where empty:
+
+- `kind`: `goal`, `rule`, `source`, `assumption`, `missing`, or that of a step: `application` (of a
+  rule), `row`, `fact` (of a rule file), `closure`, `absence`, `aggregate`;
+- `label`: what it says; `sentence`: the same in words, or the text of a rule;
+- `confidence`; `level`, the level of completeness; `assumption`, those that a step takes on trust;
+- of sources `query`, `executed_at`, `origin` and `hash`.
+
+An edge has a `role`: `body 1` and so on, `over` (rows of an aggregate), `rule`, `source`, `answer`,
+`assumption`, `missing`; several are joined by `; `. `graph.graph["id"]` is the proof's identity.
+"""
 
 from __future__ import annotations
 
