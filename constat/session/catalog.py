@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from constat.project import Project
     from constat.session.answers import Answers
     from constat.session.bench import Bench
-    from constat.session.stated import StatedFacts, Told
+    from constat.session.facts_of_text import Told
+    from constat.session.stated import StatedFacts
 
 FILE: Final = "catalog.sqlite"
 _LONGEST_ABOUT: Final = 200

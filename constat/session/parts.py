@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from constat.session.bench import Bench
     from constat.session.catalog import DraftedTables
     from constat.session.decisions import Decisions
+    from constat.session.facts_of_text import Told as ToldInWords
     from constat.session.hypotheses import MissingFacts, WhatIf, WhyNotResult
     from constat.session.many_proofs import FoundProofs
     from constat.session.models import ModelListing, Models
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
     from constat.session.signing import SignatureReport
     from constat.session.snapshots import SignedSnapshot
     from constat.session.stated import StatedFacts
-    from constat.session.stated import Told as ToldInWords
     from constat.tiers import Tiers
 
 # Whoever listens to a question hears what is asked within it too, and when it ends, whoever

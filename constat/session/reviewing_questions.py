@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from constat.library.reviewing.drafts import JoinedProgram
     from constat.project import Project
     from constat.proof.signing import SigningKey
+    from constat.session.facts_of_text import Told
     from constat.session.leaves import JoinedDraft
     from constat.session.reviewing_report import Decided, Item, Review
-    from constat.session.stated import Told
     from constat.store.drafts import DraftStore
 
 
@@ -153,6 +153,6 @@ class Reviewing(ABC):
         A model finds them, or `atoms` names them; each has to stand in the words. `Told.retry`
         proves `goal` again. Raises `ConstatError` where no model is configured.
         """
-        telling = importlib.import_module("constat.session.stated")
+        telling = importlib.import_module("constat.session.facts_of_text")
         found: Told = telling.tell(self, text, author=author, goal=goal, atoms=atoms)
         return found
