@@ -24,8 +24,8 @@ from constat.evaluation import (
     Origin,
     Portion,
 )
-from constat.logic import OPEN
-from constat.syntax import print_row
+from constat.logic import OPEN, NullCell, has_null_cells
+from constat.syntax import print_row, print_stated
 from constat.tiers import SUPPOSED, Chain
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class Overlay:
 
 def supposed_fact(predicate: Predicate, row: Row) -> Assumption:
     """Give the assumption that a row is there."""
-    atom = print_row(predicate, row)
+    atom = print_stated(predicate, row)
     return Assumption("fact", atom, f"{SUPPOSED}: {atom}")
 
 
@@ -176,6 +176,7 @@ class _Supposed:
                 openings[_opening(shape, absence)] = None
         if not self._weighed:
             portions += self._besides(demand, visible)
+            openings.update(dict.fromkeys(self._shapes()))
         return replace(
             inner,
             portions=tuple(portions),
@@ -186,7 +187,18 @@ class _Supposed:
     def _besides(self, demand: Demand, visible: Answer) -> Iterator[Portion]:
         """Yield what is supposed besides rows that hold anyway."""
         plain = {row for one in visible.portions if one.assumption is None for row in one.rows}
-        return (self._added[row] for row in self._wanted(demand) if row not in plain)
+        return (
+            self._added[row]
+            for row in self._wanted(demand)
+            if row not in plain and not has_null_cells(row)
+        )
+
+    def _shapes(self) -> Iterator[Opening]:
+        """Yield the rows of which only some cells are supposed: beside no row they say no whole."""
+        for row in filter(has_null_cells, self._added):
+            cells: OpenRow = row
+            shape = tuple(OPEN if isinstance(cell, NullCell) else cell for cell in cells)
+            yield Opening(shape, "what is supposed of it leaves columns out", SUPPOSED)
 
     def _visible(self, inner: Answer) -> Answer:
         """Give an answer without the rows that are supposed not to be."""
@@ -225,7 +237,12 @@ class _Supposed:
 def _portion(predicate: Predicate, row: Row) -> Portion:
     # The word of whoever supposes: no authority, so the row never holds without its assumption.
     evidence = Evidence(
-        SUPPOSED, Origin.USER_PROVIDED, "what-if", "", query=print_row(predicate, row), row_count=1
+        SUPPOSED,
+        Origin.USER_PROVIDED,
+        "what-if",
+        "",
+        query=print_stated(predicate, row),
+        row_count=1,
     )
     return Portion((row,), evidence, supposed_fact(predicate, row))
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.evaluation import Assumption
-from constat.logic import OPEN, NullCell, NullPolicy, null_cells
+from constat.logic import OPEN, NullPolicy, null_cells
 from constat.proof.encoding import (
     Notation,
     canonical,
@@ -344,8 +344,8 @@ class Outsides:
         for (predicate, bare), (row, grounds) in self._filled.items():
             group, place = self._places[predicate, bare]
             texts = self.notation.speller(self._program.predicates[predicate].kinds)(row)
-            for column, cell in enumerate(bare):
-                if not isinstance(cell, NullCell):
+            for column, (cell, said) in enumerate(zip(bare, row, strict=True)):
+                if cell == said:
                     continue
                 entry: Json = {
                     "facts": group,

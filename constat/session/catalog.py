@@ -19,7 +19,7 @@ from constat.logic import OPEN, Constant, Open, Variable, display_value
 from constat.proof import decide
 from constat.session.spelling import shown_goal
 from constat.store.catalog import CatalogIndex, Entry
-from constat.syntax import parse_fact, parse_goal, print_row, print_signature
+from constat.syntax import parse_goal, parse_stated, print_row, print_signature
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
@@ -250,7 +250,7 @@ class ProjectFacts:
 
     def propose(self, fact: str, reason: str) -> str:
         """Keep a fact as a proposal for a person, and tell what it takes to become one."""
-        parse_fact(fact, self._bench.program.program)
+        parse_stated(fact, self._bench.program.program)
         self._proposed[fact] = reason
         return (
             "proposed; it does not count before a person states it: "

@@ -24,7 +24,7 @@ from constat.session.result import Result
 from constat.session.suppositions import Suppositions, read_suppositions, suppose_rules
 from constat.store.scratch import Scratch
 from constat.store.table_columns import Offered
-from constat.syntax import parse_fact, parse_goal
+from constat.syntax import parse_goal, parse_stated
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -310,7 +310,7 @@ class Notebook:
     def is_goal(self, text: str) -> bool:
         """Tell whether a text can be read as a goal or a fact of this program."""
         program = self.session.program.program
-        for read in (parse_query, parse_fact):
+        for read in (parse_query, parse_stated):
             with suppress(ConstatError):
                 read(text, program)
                 return True

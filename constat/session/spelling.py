@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from constat.logic import OPEN, Constant, Variable, is_wildcard
-from constat.syntax import print_row
+from constat.syntax import print_row, print_stated
 from constat.tiers.tier import read_canonical
 
 if TYPE_CHECKING:
@@ -29,6 +29,22 @@ def shown_row(predicate: Predicate | None, name: str, texts: Sequence[str]) -> s
         except ValueError:
             pass
     return f"{name}({', '.join(texts)})"
+
+
+def shown_stated(predicate: Predicate | None, name: str, texts: Sequence[str | None]) -> str:
+    """Write what somebody stated of a row as it can be typed; columns may be left out."""
+    if predicate is None or predicate.arity != len(texts):
+        return f"{name}({', '.join('_' if text is None else text for text in texts)})"
+    written = [text for text in texts if text is not None]
+    if len(written) == len(texts):
+        return shown_row(predicate, name, written)
+    pairs = list(zip(texts, predicate.columns, strict=True))
+    try:
+        cells = [None if text is None else read_canonical(text, column) for text, column in pairs]
+    except ValueError:
+        listed = (f"{column.name} = {text}" for text, column in pairs if text is not None)
+        return f"{name}({', '.join(listed)})"
+    return print_stated(predicate, cells)
 
 
 def shown_goal(predicate: Predicate, goal: Atom) -> str:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.logic import format_value
-from constat.session.spelling import shown_row
-from constat.syntax import parse_fact
+from constat.session.spelling import shown_stated
+from constat.syntax import parse_stated
 from constat.tiers import Chain
 
 if TYPE_CHECKING:
@@ -39,13 +39,16 @@ class StatedFacts:
     def add(
         self, fact: str, *, author: str, note: str = "", told: Words | None = None
     ) -> StoredFact:
-        """Keep a fact; it is used from the next evaluation on. `told` are the words that say it."""
+        """Keep a fact; it is used from the next evaluation on. `told` are the words that say it.
+
+        By name it may leave out columns of a row whose key it gives.
+        """
         predicate, row = self._read(fact)
         return self._store().add(predicate, row, author, note, told)
 
     def conflicts(self, fact: str) -> tuple[str, ...]:
         """Say who says another value for the key of a fact, sources and people, and what counts."""
-        predicate, row = parse_fact(fact, self._program().program)
+        predicate, row = parse_stated(fact, self._program().program)
         with self._evaluating(None) as tiers:
             chain = tiers.externals.get(predicate)
             met = chain.conflicts_of(row) if isinstance(chain, Chain) else ()
@@ -77,17 +80,19 @@ class StatedFacts:
     def show(self, fact: StoredFact) -> str:
         """Write a stated fact as it can be typed."""
         predicate = self._program().program.predicates.get(fact.predicate)
-        return shown_row(predicate, fact.predicate, fact.row)
+        return shown_stated(predicate, fact.predicate, fact.row)
 
-    def _read(self, fact: str) -> tuple[str, tuple[str, ...]]:
+    def _read(self, fact: str) -> tuple[str, tuple[str | None, ...]]:
         analysed = self._program()
-        predicate, row = parse_fact(fact, analysed.program)
+        predicate, row = parse_stated(fact, analysed.program)
         if predicate not in analysed.external:
             message = f"`{predicate}` is derived by rules and cannot be stated"
             raise ConstatError([Diagnostic("C0407", message, help=_instead(analysed, predicate))])
         kinds = analysed.program.predicates[predicate].kinds
-        texts = (format_value(value, kind) for value, kind in zip(row, kinds, strict=True))
-        return predicate, tuple(texts)
+        pairs = zip(row, kinds, strict=True)
+        return predicate, tuple(
+            None if value is None else format_value(value, kind) for value, kind in pairs
+        )
 
 
 def _instead(analysed: AnalysedProgram, predicate: str) -> str:

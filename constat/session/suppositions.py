@@ -11,10 +11,27 @@ from typing import TYPE_CHECKING, Final
 
 from constat.analysis import analyse
 from constat.diagnostics import ConstatError, Diagnostic, Severity, Span, nearest
-from constat.logic import OPEN, Atom, Column, Constant, Kind, Positive, Predicate
+from constat.logic import (
+    OPEN,
+    Atom,
+    Column,
+    Constant,
+    Kind,
+    NullPolicy,
+    Positive,
+    Predicate,
+    with_null_cells,
+)
 from constat.logic.structures import example_of, is_same_definition
 from constat.proof.overlay import STANDS, Overlay, Removal
-from constat.syntax import exit_code, load_program, parse_fact, parse_goal, print_row
+from constat.syntax import (
+    exit_code,
+    load_program,
+    parse_fact,
+    parse_goal,
+    parse_stated,
+    print_stated,
+)
 from constat.tiers import SUPPOSED
 from constat.tiers.config import CONFIG, config_key
 
@@ -274,9 +291,10 @@ class _Reader:
             self.diagnostics += [_placed(one, name) for one in problem.diagnostics]
 
     def add(self, name: str, text: str) -> None:
-        predicate, row = parse_fact(text, self.program.program)
+        predicate, cells = parse_stated(text, self.program.program)
         self.require_external(name, text, predicate)
-        self.added.setdefault((predicate, row), name)
+        policies = (NullPolicy.MAYBE,) * len(cells)
+        self.added.setdefault((predicate, with_null_cells(predicate, cells, policies)), name)
 
     def remove(self, name: str, text: str) -> None:
         atom = parse_goal(text, self.program.program)
@@ -371,8 +389,8 @@ class _Reader:
             other = first.setdefault(key, (name, row))
             if other[1] != row:
                 message = (
-                    f"two values are supposed for one key: {print_row(declared, other[1])} and "
-                    f"{print_row(declared, row)}"
+                    f"two values are supposed for one key: {print_stated(declared, other[1])} and "
+                    f"{print_stated(declared, row)}"
                 )
                 hint = f"leave one of them out, for example {name}"
                 self.diagnostics.append(Diagnostic("C0702", message, help=hint))

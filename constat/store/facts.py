@@ -143,11 +143,14 @@ _COLUMNS: Final = "id, predicate, row, author, note, added_at, retracted_at, ret
 
 @dataclass(frozen=True, slots=True)
 class StoredFact:
-    """A fact somebody stated: `row` as canonical texts, times in UTC. Active until retracted."""
+    """A fact somebody stated: `row` as canonical texts, times in UTC. Active until retracted.
+
+    `None` in the row is a column that was left out.
+    """
 
     id: int
     predicate: str
-    row: tuple[str, ...]
+    row: tuple[str | None, ...]
     author: str
     note: str
     added_at: str
@@ -174,7 +177,7 @@ class FactStore:
     def add(
         self,
         predicate: str,
-        row: Sequence[str],
+        row: Sequence[str | None],
         author: str,
         note: str = "",
         told: Told | None = None,
@@ -204,7 +207,7 @@ class FactStore:
         return replace(_stored(found, words), repeated=inserted.rowcount == 0)
 
     def retract(
-        self, predicate: str, row: Sequence[str], by: str, author: str | None = None
+        self, predicate: str, row: Sequence[str | None], by: str, author: str | None = None
     ) -> tuple[StoredFact, ...]:
         """Mark active records of a fact as retracted, all of them or one author's; gives those."""
         # A clock that was set back must not put a retraction before its statement.
@@ -258,16 +261,16 @@ def _failures(what: str) -> Iterator[None]:
         raise ConstatError([_complaint(problem, what)]) from problem
 
 
-def _checked(predicate: str, row: Sequence[str], *texts: str) -> str:
+def _checked(predicate: str, row: Sequence[str | None], *texts: str) -> str:
     """Give the row as one text, or raise `ConstatError` where a text cannot be kept."""
-    problem = ""
+    problem, written = "", [text for text in row if text is not None]
     if not texts[0].strip():
         problem = "a fact needs the name of the person who states it"
     elif any(len(text) > _LONGEST_NAME for text in (predicate, *texts)):
         problem = f"a name or note is longer than {_LONGEST_NAME} characters"
-    elif sum(map(len, row)) > _LONGEST_ROW:
+    elif sum(map(len, written)) > _LONGEST_ROW:
         problem = f"the fact is longer than {_LONGEST_ROW} characters"
-    elif not all(map(_storable, (predicate, *row, *texts))):
+    elif not all(map(_storable, (predicate, *written, *texts))):
         problem = "a text holds NUL, a control character in a name, or half a surrogate pair"
     elif not all(text.isprintable() for text in texts):
         problem = "a name or note holds a control character"
@@ -290,7 +293,7 @@ def _stored(found: tuple[object, ...], words: Mapping[int, Told]) -> StoredFact:
         values = json.loads(str(row))
     except RecursionError:
         values = None
-    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
+    if not isinstance(values, list) or not all(isinstance(value, str | None) for value in values):
         raise ValueError("a record in it is damaged")
     return StoredFact(
         int(str(number)),

@@ -16,7 +16,7 @@ from constat.syntax.annotations import (
     read_annotations,
 )
 from constat.syntax.cursor import Mode
-from constat.syntax.goals import parse_fact, parse_goal
+from constat.syntax.goals import parse_fact, parse_goal, parse_stated
 from constat.syntax.loading import (
     LoadedRun,
     decode_rules,
@@ -35,6 +35,7 @@ from constat.syntax.printing import (
     print_row,
     print_rule,
     print_signature,
+    print_stated,
     print_term,
 )
 from constat.syntax.surface import Port, Pragma
@@ -55,6 +56,7 @@ __all__ = [
     "missing_note",
     "parse_fact",
     "parse_goal",
+    "parse_stated",
     "parse_text",
     "prelude_text",
     "print_atom",
@@ -64,6 +66,7 @@ __all__ = [
     "print_row",
     "print_rule",
     "print_signature",
+    "print_stated",
     "print_term",
     "read_annotations",
 ]

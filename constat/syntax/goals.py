@@ -375,18 +375,41 @@ def parse_goal(text: str, program: Program) -> Atom:
 
 def parse_fact(text: str, program: Program) -> tuple[str, Row]:
     """Read a ground atom as a predicate and a row. Raises `ConstatError`, placed in `<fact>`."""
+    name, cells = _fact(text, program, leaves_out=False)
+    return name, tuple(cell for cell in cells if cell is not None)
+
+
+def parse_stated(text: str, program: Program) -> tuple[str, tuple[Value | None, ...]]:
+    """Read what somebody states: a fact, or by name the cells of a row whose key it gives (26e).
+
+    `None` stands for a column that is left out. Raises `ConstatError`, placed in `<fact>`.
+    """
+    return _fact(text, program, leaves_out=True)
+
+
+def _fact(text: str, program: Program, *, leaves_out: bool) -> tuple[str, tuple[Value | None, ...]]:
     reader = GoalReader(text, FACT_NAME, program)
     predicate, terms = reader.read()
-    row = []
-    for column, term in zip(predicate.columns, terms, strict=True):
+    # Only what is not written at all has no place in the text.
+    left = {n for n, one in enumerate(terms) if isinstance(one, Variable) and one.span is None}
+    may_leave = leaves_out and bool(predicate.key) and not left & {*predicate.key}
+    cells: list[Value | None] = []
+    for place, (column, term) in enumerate(zip(predicate.columns, terms, strict=True)):
         if isinstance(term, Constant):
-            row.append(term.value)
-        else:
-            name = f"?{term.name}" if isinstance(term, Variable) and term.span else column.name
-            span = (term.span if isinstance(term, Variable) else None) or reader.scanner.whole()
+            cells.append(term.value)
+            continue
+        cells.append(None)
+        if place not in left:
+            written = term if isinstance(term, Variable) else None
+            name = f"?{written.name}" if written else column.name
+            span = (written.span if written else None) or reader.scanner.whole()
             reader.diagnostics.append(goals.open_fact(span, name))
+        elif not may_leave:
+            note = goals.left_out(predicate) if leaves_out else ""
+            span = reader.scanner.whole()
+            reader.diagnostics.append(goals.open_fact(span, column.name, note))
     reader.finish()
-    return predicate.name, tuple(row)
+    return predicate.name, tuple(cells)
 
 
 class GoalReader:

@@ -409,6 +409,22 @@ def print_row(predicate: Predicate, row: OpenRow) -> str:
     return f"{predicate.name}({', '.join(parts)})"
 
 
+def print_stated(predicate: Predicate, cells: Sequence[object]) -> str:
+    """Write what is stated of a row, to paste back: `tier(c = C001, t = gold)`.
+
+    By name where it leaves columns out: `None`, or a null cell.
+    """
+    known: list[tuple[Column, Value]] = [
+        (column, cell)
+        for column, cell in zip(predicate.columns, cells, strict=True)
+        if isinstance(cell, int | float | str | Decimal)
+    ]
+    if len(known) == len(cells):
+        return print_row(predicate, tuple(cell for _, cell in known))
+    parts = (f"{column.name} = {_goal_value(cell, column.kind)}" for column, cell in known)
+    return f"{predicate.name}({', '.join(parts)})"
+
+
 def _goal_value(value: Value, kind: Kind) -> str:
     if kind is Kind.STRUCTURE:
         return _structure(str(value), typed=True)

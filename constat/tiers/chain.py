@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from constat.evaluation import Conflict, Evidence, Observer, Portion, Readable
+    from constat.logic import Value
     from constat.tiers.cache import Kept
     from constat.tiers.user import UserFacts
 
@@ -111,15 +112,19 @@ class Chain:
         other._supposed, other._visible = added, visible  # noqa: SLF001  a copy of our own
         return other
 
-    def conflicts_of(self, row: Row) -> tuple[Conflict, ...]:
-        """Say who says another value for the key of a row; nobody is asked who is dear."""
+    def conflicts_of(self, row: Sequence[Value | None]) -> tuple[Conflict, ...]:
+        """Say who says another value for the key of a row; nobody is asked who is dear.
+
+        `None` is a column that is left out; it is none of the key.
+        """
         predicate = self._asking.predicate
         if self._key is None:
             return ()
         other = copy(self)
         other._asking, other._kept = self._asking.near(), None  # noqa: SLF001  a copy of our own
         other._memory = Memory()  # noqa: SLF001
-        found = other.answer(Demand(predicate, self._key, (key_of(row, self._key),)))
+        key = tuple(cell for place in self._key if (cell := row[place]) is not None)
+        found = other.answer(Demand(predicate, self._key, (key,)))
         return found.conflicts
 
     def forget(self) -> None:
@@ -293,7 +298,9 @@ class Chain:
         if self._visible is not None:
             stated = replace(stated, portions=self._visible(Answer(stated.portions)).portions)
         wanted = set(demand.keys) if self._supposed else set()
-        supposed = (one for one in self._supposed if key_of(one.rows[0], demand.columns) in wanted)
+        supposed = (
+            one for one in self._supposed if matched_keys(one.rows[0], demand.columns, wanted)
+        )
         return replace(stated, portions=(*stated.portions, *supposed))
 
     def _hidden(self, demand: Demand) -> tuple[Opening, ...]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from constat.evaluation import Assumption, Conflict, Opening, Portion, TierAsked, Unfilled
-from constat.logic import OPEN, NullCell, has_null_cells, may_agree
+from constat.logic import OPEN, NullCell, has_null_cells, may_agree, null_cells, null_policies
 from constat.project.project import PREFER_USER, UNRESOLVED
 from constat.tiers.tier import (
     fallen_through,
@@ -15,6 +15,7 @@ from constat.tiers.tier import (
     has_null,
     key_of,
     matched_keys,
+    may_be_any,
     preferred,
     told_by,
     who_says,
@@ -196,12 +197,14 @@ class Shadowing:
         for key, rows in self._demand.clock.over(told.rows.items()):
             fresh = self._fresh(contribution, key, rows, told)
             held = self._held.get(key)
+            if held is not None and _says_less(held, fresh):
+                self._meet_nulls(key, held, fresh)
+                continue
+            fresh = self._standing(fresh)
             if held is None:
                 self._held[key] = fresh
                 if len(rows) > 1:
                     self._conflict(key, fresh, fresh, _NEITHER)
-            elif _says_less(held, fresh):
-                self._meet_nulls(key, held, fresh)
             elif not held.rows.keys() >= fresh.rows.keys() or (fresh.plain and held.assumed):
                 self._meet(key, held, fresh)
         self._keep_openings(contribution.tier, told)
@@ -237,7 +240,7 @@ class Shadowing:
             reason = f"tier {tier} gives {len(rows)} rows for one key of {self._predicate.name}"
             if partial or len(rows) == 1:
                 reason = f"tier {tier} may have another row for this key of {self._predicate.name}"
-            fresh.openings = [Opening(row, reason, tier) for row in rows]
+            fresh.openings = [Opening(self._shape(row), reason, tier) for row in rows]
             return fresh
         silent = [
             *contribution.fallen.get(key, ()),
@@ -250,6 +253,26 @@ class Shadowing:
                 fresh.portions.append(Portion((row,), portion.evidence, assumption))
         return fresh
 
+    def _standing(self, fresh: _Held) -> _Held:
+        """Give what stands for a key alone: who left out what may not be null says no whole row."""
+        left_out = [cell for row in fresh.rows for cell in self._left_out(row)]
+        if not left_out:
+            return fresh
+        name = self._predicate.columns[left_out[0].column].name
+        reason = f"who states it leaves its {name} out, and no source has a row that it agrees with"
+        openings = [Opening(self._shape(row), reason, fresh.tier) for row in fresh.rows]
+        return _Held(fresh.tier, fresh.rows, [], openings)
+
+    def _left_out(self, row: Row) -> list[NullCell]:
+        """Give the null cells that the declaration does not allow: somebody left them out."""
+        allowed = null_policies(self._predicate)
+        return [cell for cell in null_cells(row) if cell.policy is not allowed[cell.column]]
+
+    def _shape(self, row: Row) -> OpenRow:
+        """Give the rows that a row may be: anything stands where somebody left a cell out."""
+        places = {cell.column for cell in self._left_out(row)}
+        return tuple(OPEN if place in places else cell for place, cell in enumerate(row))
+
     def _meet(self, key: Row, held: _Held, fresh: _Held) -> None:
         """Decide between what counts for a key and what a lower tier says of it."""
         if held.rows.keys() == fresh.rows.keys():
@@ -259,7 +282,8 @@ class Shadowing:
             self._conflict(key, held, fresh, _NEITHER)
             reason = f"conflict: tiers {held.tier} and {fresh.tier} give different values"
             rows = {**fresh.rows, **held.rows}
-            both = _Held(held.tier, rows, [], [Opening(row, reason, fresh.tier) for row in rows])
+            openings = [Opening(self._shape(row), reason, fresh.tier) for row in rows]
+            both = _Held(held.tier, rows, [], openings)
             self._replace(key, held, both)
         elif fresh.plain and held.assumed:
             self._conflict(key, held, fresh, _SECOND)
@@ -286,9 +310,8 @@ class Shadowing:
             return
         (row,) = base.rows
         (said,) = word.rows
-        assumption = word.portions[0].assumption if word.portions else None
         plain = base.portions and base.portions[0].assumption is None
-        if not plain or assumption is None or has_null_cells(said) or not has_null_cells(row):
+        if not plain or not _is_word(word) or _with_cells(row, said) == row:
             return
         self.fillable.add(key)
         if self._fill:
@@ -337,11 +360,25 @@ def _says_less(held: _Held, fresh: _Held) -> bool:
     return all(may_agree(row, upper) for row in fresh.rows for upper in held.rows)
 
 
+def _is_word(word: _Held) -> bool:
+    """Tell whether a row is somebody's word of one row; a proof elsewhere is of whole rows only."""
+    if not word.portions or word.portions[0].assumption is None:
+        return False
+    first = word.portions[0]
+    return not _is_proved(first) or not has_null_cells(first.rows[0])
+
+
+def _is_proved(portion: Portion) -> bool:
+    held = portion.assumption
+    return held is None or bool(held.parts) or portion.evidence.proved is not None
+
+
 def _filled(predicate: Predicate, word: _Held, unfilled: Unfilled, reason: str) -> _Held:
     """Give the row that somebody's word fills, and what is open until that word is accepted."""
     said = word.portions[0]
     opened, tier = _opened(unfilled.row), unfilled.evidence.tier
-    if said.assumption is None or said.assumption.parts or said.evidence.proved is not None:
+    row = _with_cells(unfilled.row, said.rows[0])
+    if _is_proved(said):
         # What a certificate proves under assumptions of its own is a row, and no word for a cell.
         return _Held(
             word.tier,
@@ -349,9 +386,19 @@ def _filled(predicate: Predicate, word: _Held, unfilled: Unfilled, reason: str) 
             word.portions,
             [Opening(opened, reason, tier, filled_in(predicate))],
         )
-    portion = replace(said, evidence=replace(said.evidence, fills=unfilled))
+    evidence = replace(said.evidence, fills=unfilled)
+    portion = Portion((row,), evidence, said.assumption)
     opening = Opening(opened, reason, tier, said.assumption, portion)
-    return _Held(word.tier, word.rows, [portion], [opening])
+    return _Held(word.tier, {row: evidence}, [portion], [opening])
+
+
+def _with_cells(row: Row, said: Row) -> Row:
+    """Give a row with what is said of its null cells; a cell of which nothing is said stays."""
+    pairs: Iterable[tuple[object, object]] = zip(row, said, strict=True)
+    return tuple(
+        row[place] if isinstance(other, NullCell) or not may_be_any(cell) else said[place]
+        for place, (cell, other) in enumerate(pairs)
+    )
 
 
 def _opened(row: Row) -> OpenRow:

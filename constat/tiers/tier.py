@@ -29,7 +29,7 @@ from constat.logic import (
     is_of_type,
     parse_value,
 )
-from constat.syntax import print_row
+from constat.syntax import print_row, print_stated
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -254,7 +254,7 @@ def pattern(demand: Demand, key: Row) -> OpenRow:
 
 def stated_by(author: str, predicate: Predicate, row: Row) -> Assumption:
     """Give the assumption that a person's word is true."""
-    atom = print_row(predicate, row)
+    atom = print_stated(predicate, row)
     return Assumption("fact", atom, f"user {author} says {atom}")
 
 
@@ -295,11 +295,11 @@ def filled_in(predicate: Predicate) -> Assumption:
 def who_says(tier: str, predicate: Predicate, row: Row, evidence: Evidence | None) -> str:
     """Say whose word a row is: `database sales says tier(C001, gold)`."""
     if evidence is not None and evidence.tier == SUPPOSED:
-        return f"{SUPPOSED} is {print_row(predicate, row)}"
+        return f"{SUPPOSED} is {print_stated(predicate, row)}"
     who = f"tier {tier}"
     if evidence is not None and evidence.author:
-        who = f"user {evidence.author}"
-    elif evidence is not None and evidence.origin is Origin.DATABASE:
+        return f"user {evidence.author} says {print_stated(predicate, row)}"
+    if evidence is not None and evidence.origin is Origin.DATABASE:
         who = f"database {evidence.source}"
     elif evidence is not None and evidence.origin is Origin.CONFIG:
         who = "the configuration"

@@ -11,8 +11,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from constat.evaluation import Agent, Attestation, Demand, Evidence, Opening, Origin, Portion, Quote
-from constat.syntax import print_row
-from constat.tiers.tier import TierAnswer, content_hash, key_of, pattern, read_canonical, stated_by
+from constat.logic import NullPolicy, with_null_cells
+from constat.syntax import print_stated
+from constat.tiers.tier import (
+    TierAnswer,
+    content_hash,
+    matched_keys,
+    pattern,
+    read_canonical,
+    stated_by,
+)
 
 if TYPE_CHECKING:
     from constat.logic import Predicate, Row
@@ -45,18 +53,23 @@ class UserFacts:
             if row is None:
                 reason = f"stated fact {fact.id} does not fit the declaration of {predicate.name}"
                 openings.extend(Opening(pattern(demand, key), reason, USER) for key in demand.keys)
-            elif key_of(row, demand.columns) in wanted:
+            elif matched_keys(row, demand.columns, wanted):
                 portions.append(_portion(fact, predicate, row))
         return TierAnswer(tuple(portions), tuple(dict.fromkeys(openings)))
 
 
 def _typed(fact: StoredFact, predicate: Predicate) -> Row | None:
-    if len(fact.row) != predicate.arity:
+    """Give the row of a fact; of a cell that it leaves out nobody says whether it has a value."""
+    left = {place for place, text in enumerate(fact.row) if text is None}
+    without_key = not predicate.key or left & {*predicate.key}
+    if len(fact.row) != predicate.arity or (left and without_key):
         return None
+    pairs = zip(fact.row, predicate.columns, strict=True)
     try:
-        return tuple(map(read_canonical, fact.row, predicate.columns))
+        cells = [None if text is None else read_canonical(text, column) for text, column in pairs]
     except ValueError:
         return None
+    return with_null_cells(predicate.name, cells, (NullPolicy.MAYBE,) * predicate.arity)
 
 
 def _quote(fact: StoredFact) -> Quote | None:
@@ -82,7 +95,7 @@ def _portion(fact: StoredFact, predicate: Predicate, row: Row) -> Portion:
         origin=Origin.USER_PROVIDED,
         source="stated facts",
         executed_at=fact.added_at,
-        query=print_row(predicate, row),
+        query=print_stated(predicate, row),
         row_count=1,
         content_hash=content_hash((row,), predicate.kinds),
         author=fact.author,

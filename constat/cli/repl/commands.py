@@ -34,7 +34,7 @@ from constat.session.exploring import exchange_of
 from constat.session.hypotheses import WhatIf
 from constat.session.repl import TYPED, Kind, kind_of, query_tables, refuse_fact
 from constat.session.suppositions import Suppositions
-from constat.syntax import parse_fact, print_signature
+from constat.syntax import parse_stated, print_signature
 
 if TYPE_CHECKING:
     from constat.cli.repl.desk import Desk
@@ -189,7 +189,7 @@ def load(desk: Desk, file: str) -> None:
 def is_fact(desk: Desk, text: str) -> bool:
     """Tell whether a text is a fact of a predicate that is there."""
     try:
-        parse_fact(text.strip().rstrip("."), desk.session.program.program)
+        parse_stated(text.strip().rstrip("."), desk.session.program.program)
     except ConstatError:
         return False
     return True

@@ -198,13 +198,22 @@ def repeated_variable(span: Span, name: str) -> Diagnostic:
     )
 
 
-def open_fact(span: Span, name: str) -> Diagnostic:
-    """A variable in a fact."""
+def left_out(predicate: Predicate) -> str:
+    """Why columns of what is stated may not be left out."""
+    if not predicate.key:
+        name = shown(predicate.name)
+        return f"columns are left out only where a key names the row; `{name}` has no `@[key]`"
+    names = (f"`{shown(predicate.columns[place].name)}`" for place in predicate.key)
+    return f"columns are left out only where the key of the row is given: {', '.join(names)}"
+
+
+def open_fact(span: Span, name: str, note: str = "") -> Diagnostic:
+    """A variable in a fact, or a column that may not be left out."""
     return Diagnostic(
         "C0188",
         f"a fact has a value in each column; `{shown(name)}` has none",
         span,
-        note="a fact is ground: it says something about particular values",
+        note=note or "a fact is ground: it says something about particular values",
         help=f"write a value for `{shown(name)}`, as in `customer_tier(C009, gold)`",
     )
 
