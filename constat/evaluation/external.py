@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from enum import Enum
 from typing import Final, Protocol, runtime_checkable
 
 from constat.evaluation.clock import UNTIMED, Clock
-from constat.logic import OpenRow, Predicate, Row
+from constat.logic import NullCell, NullPolicy, OpenRow, Predicate, Row
 
 # The rules here are those by which a certificate is checked (`constat/check/FORMAT.md`, section
 # 5), written apart from the checker.
@@ -198,7 +198,7 @@ class Evidence:
     Exact query and parameters (texts), time (UTC, `Timestamp` spelling), how many rows came and
     their hash (sha256 over the sorted canonical rows), and the state of the source where it has a
     name. An attestation tells whose word it is; `proved` is there for what a certificate proves.
-    `fills` is the row above of which it says the null cells: it is that row, and no other.
+    `fills` is the row above of which it says null cells: it is that row, and no other.
     """
 
     tier: str
@@ -219,10 +219,95 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Unfilled:
-    """A certain row with null cells, as its source gave it."""
+    """A row with null cells: as its source gave it, or with those that a word before it fills."""
 
     row: Row
     evidence: Evidence
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """What somebody says of a row; of its null cells nothing is said."""
+
+    row: Row
+    evidence: Evidence
+    assumption: Assumption
+
+
+@dataclass(frozen=True, slots=True)
+class FilledRow:
+    """A row whose null cells words fill, each those that no word before it has filled.
+
+    `bare` is the row as its source gave it; without words that is what it is.
+    """
+
+    bare: Unfilled
+    words: tuple[Word, ...] = ()
+
+    @classmethod
+    def of(cls, row: Row, evidence: Evidence, assumption: Assumption | None) -> FilledRow:
+        """Take a row apart that rests on such evidence: the words, each with its own cells."""
+        steps: list[tuple[Row, Row, Evidence]] = []
+        while evidence.fills is not None:
+            before = evidence.fills
+            steps.insert(0, (before.row, row, replace(evidence, fills=None)))
+            row, evidence = before.row, before.evidence
+        parts = (assumption.parts or (assumption,)) if steps and assumption else ()
+        words = [
+            Word(_own_cells(row, before, after), told, part)
+            for (before, after, told), part in zip(steps, parts, strict=True)
+        ]
+        return cls(Unfilled(row, evidence), tuple(words))
+
+    def held(self, holds: Callable[[Assumption], bool]) -> FilledRow:
+        """Give the row where only the words count that hold."""
+        return replace(self, words=tuple(one for one in self.words if holds(one.assumption)))
+
+    @property
+    def row(self) -> Row:
+        """The row with all its words."""
+        row = self.bare.row
+        for word in self.words:
+            row = with_cells(row, word.row)
+        return row
+
+    @property
+    def evidence(self) -> Evidence:
+        """What the row rests on: the last word, which fills what the one before it has filled."""
+        row, evidence = self.bare.row, self.bare.evidence
+        for word in self.words:
+            evidence = replace(word.evidence, fills=Unfilled(row, evidence))
+            row = with_cells(row, word.row)
+        return evidence
+
+    @property
+    def assumption(self) -> Assumption | None:
+        """That all the words are true; of several the assumption has parts."""
+        parts = tuple(one.assumption for one in self.words)
+        if len(parts) < 2:  # noqa: PLR2004  two words have parts
+            return parts[0] if parts else None
+        text = ", and ".join(one.text for one in parts)
+        least = min(one.confidence for one in parts)
+        return Assumption("fact", parts[0].subject, text, least, parts)
+
+
+def _own_cells(bare: Row, before: Row, after: Row) -> Row:
+    """Give a bare row with the cells that changed from one row to the next."""
+    cells = zip(bare, before, after, strict=True)
+    return tuple(cell if one == other else other for cell, one, other in cells)
+
+
+def with_cells(row: Row, said: Row) -> Row:
+    """Give a row with what is said of its null cells; where there is no value nothing is said."""
+    pairs: Iterable[tuple[object, object]] = zip(row, said, strict=True)
+    return tuple(
+        said[place] if _may_be_filled(cell) and not isinstance(other, NullCell) else row[place]
+        for place, (cell, other) in enumerate(pairs)
+    )
+
+
+def _may_be_filled(cell: object) -> bool:
+    return isinstance(cell, NullCell) and cell.policy is not NullPolicy.NONE
 
 
 @dataclass(frozen=True, slots=True)

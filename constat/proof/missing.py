@@ -226,11 +226,11 @@ class _Replay:
     def _sort_rows(self) -> None:
         for row, grounds in self._answers.rows.items():
             held = next((one for one in grounds if self._holds(one.assumption)), None)
-            unfilled = grounds[0].evidence.fills
             if held is not None:
                 self._plain[row] = held.evidence
-            elif unfilled is not None:
-                self._plain[unfilled.row] = unfilled.evidence
+            elif grounds[0].evidence.fills is not None:
+                told = grounds[0].filled(row).held(self._holds)
+                self._plain[told.row] = told.evidence
             else:
                 self._openings[row] = Opening(row, "rests on what is not accepted", "")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from constat.evaluation import UNTIMED, Clock, Opening
+from constat.evaluation import UNTIMED, Clock, FilledRow, Opening, in_parts
 from constat.logic import OPEN, NullCell, NullPolicy
 from constat.proof.instances import is_starred, known_columns, opened
 from constat.proof.lateness import timely
@@ -138,10 +138,15 @@ class Grounds:
 
     @property
     def confidence(self) -> Decimal:
-        """The evidence's confidence; of a filled row the least of both."""
-        unfilled = self.evidence.fills
-        own = self.evidence.confidence
-        return own if unfilled is None else min(own, unfilled.evidence.confidence)
+        """The evidence's confidence; of a filled row the least of all who say its cells."""
+        least, told = self.evidence.confidence, self.evidence.fills
+        while told is not None:
+            least, told = min(least, told.evidence.confidence), told.evidence.fills
+        return least
+
+    def filled(self, row: Row) -> FilledRow:
+        """Take the row apart: as its source gave it, and the words that fill its null cells."""
+        return FilledRow.of(row, self.evidence, self.assumption)
 
 
 @dataclass(slots=True)
@@ -394,7 +399,7 @@ class Outside:
     def fillings(self) -> frozenset[Assumption]:
         """Return the accepted assumptions that null cells are filled under."""
         sides = self._sides.values()
-        return frozenset(one for side in sides for _, one in side.fillings.values())
+        return frozenset(in_parts(one for side in sides for _, one in side.fillings.values()))
 
     def all_hold(self, predicate: str, rows: Iterable[Row]) -> tuple[Grounds, ...] | None:
         """Return on what rows hold, each grounds once; ``None`` where one does not hold.
@@ -430,10 +435,10 @@ class _Side:
         # Of each row whose null cells are filled in this reading, what fills them.
         self.fillings: dict[OpenRow, tuple[Row, Assumption]] = {}
         for filled, found in self.given.items():
-            unfilled = found[0].evidence.fills
-            if unfilled is not None and found[0].assumption is not None:
-                self.fillings[unfilled.row] = (filled, found[0].assumption)
-                self.closed.add(unfilled.row)
+            if found[0].evidence.fills is not None and found[0].assumption is not None:
+                bare = found[0].filled(filled).bare.row
+                self.fillings[bare] = (filled, found[0].assumption)
+                self.closed.add(bare)
         self.openings: dict[OpenRow, dict[Assumption | None, Opening]] = {
             row: dict(by) for row, by in answers.openings.items()
         }
@@ -548,12 +553,12 @@ def _rank(grounds: Grounds) -> tuple[Decimal, bool]:
 
 
 def _given(book: AnswerBook, answers: Answers, reading: Reading) -> dict[Row, tuple[Grounds, ...]]:
-    """Return the rows of a reading: a filled one only where its filling is accepted."""
+    """Return the rows of a reading: of a filled one the cells whose filling is accepted."""
     found: dict[Row, tuple[Grounds, ...]] = {}
     for row, grounds in answers.rows.items():
-        unfilled = grounds[0].evidence.fills
-        if unfilled is None or reading.holds(grounds[0].assumption):
+        if grounds[0].evidence.fills is None or reading.holds(grounds[0].assumption):
             found[row] = grounds
         else:
-            found[unfilled.row] = (book.grounds(unfilled.evidence, None),)
+            held = grounds[0].filled(row).held(reading.holds)
+            found[held.row] = (book.grounds(held.evidence, held.assumption),)
     return found

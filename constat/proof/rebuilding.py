@@ -21,6 +21,7 @@ from constat.evaluation import (
     DemandEntry,
     Evidence,
     FactDerivation,
+    FilledRow,
     Opening,
     Origin,
     Portion,
@@ -29,6 +30,7 @@ from constat.evaluation import (
     Review,
     Unfilled,
     Verdict,
+    Word,
 )
 from constat.logic import OPEN, Atom, Constant, Variable, add_exactly, parse_decimal
 from constat.proof.certificate import build_certificate
@@ -191,16 +193,20 @@ class Record:
         return found
 
     def _filled(self, name: str, bare: Unfilled, told: list[Members]) -> Portion:
-        """Return a row that somebody's word fills."""
-        (source, place), *others = {(one["source"], one["assumption"]) for one in told}
-        if others:
-            raise UnrecordedError("a row is filled by several words, which this version is not")
+        """Return a row that words fill, each some cells."""
         kinds = self.predicates[name].kinds
-        cells: list[Slot] = list(bare.row)
+        words: dict[tuple[int, int], list[Slot]] = {}
         for one in told:
+            cells = words.setdefault((one["source"], one["assumption"]), list(bare.row))
             cells[one["column"]] = decode_value(one["value"], kinds[one["column"]])
-        evidence = replace(self.evidence[source], fills=bare)
-        return Portion((tuple(cast("list[Value]", cells)),), evidence, self.assumptions[place])
+        filled = FilledRow(
+            bare,
+            tuple(
+                Word(cast("Row", tuple(cells)), self.evidence[source], self.assumptions[place])
+                for (source, place), cells in words.items()
+            ),
+        )
+        return Portion((filled.row,), filled.evidence, filled.assumption)
 
     def _held(self, group: Members) -> Assumption | None:
         """Return what a fact group waits for; what its certificate rests on is part of it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from constat.diagnostics import ConstatError, Diagnostic
@@ -27,7 +27,7 @@ from constat.proof.outside import Grounds
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from constat.evaluation import Attestation, Evidence
+    from constat.evaluation import Attestation, Evidence, FilledRow, Word
     from constat.logic import OpenRow, Row
     from constat.proof.encoding import Json, TextRow
     from constat.proof.outside import Covered
@@ -176,9 +176,11 @@ def source_shown(evidence: Evidence) -> SourceShown:
 
 def sources_shown(grounds: Grounds) -> tuple[SourceShown, ...]:
     """Return who gave a row, and who filled it."""
-    unfilled = grounds.evidence.fills
-    own = source_shown(grounds.evidence)
-    return (own,) if unfilled is None else (source_shown(unfilled.evidence), own)
+    found, told = [source_shown(grounds.evidence)], grounds.evidence.fills
+    while told is not None:
+        found.insert(0, source_shown(told.evidence))
+        told = told.evidence.fills
+    return tuple(found)
 
 
 class Outsides:
@@ -195,8 +197,8 @@ class Outsides:
         self._number_of = proof.slice.outside.book.number
         self._rows: dict[Shown, dict[Row, None]] = defaultdict(dict)
         self._openings: dict[tuple[str, OpenRow], None] = {}
-        # Of rows with null cells that are filled: the filled row, and who says so.
-        self._filled: dict[tuple[str, Row], tuple[Row, Grounds]] = {}
+        # Of rows with null cells that are filled: the filled row, and who says so of each cell.
+        self._filled: dict[tuple[str, Row], tuple[Row, FilledRow]] = {}
         self._given: dict[str, dict[int, list[Row]]] = {}
         self._places: dict[tuple[str, Row], tuple[int, int]] = {}
         self._groups: list[tuple[Shown, list[TextRow]]] = []
@@ -280,10 +282,11 @@ class Outsides:
         )
         for shown in groups:
             self._number(shown)
-        for (predicate, bare), (row, grounds) in self._filled.items():
+        for (predicate, bare), (row, filled) in self._filled.items():
             self._places[predicate, row] = self._places[predicate, bare]
-            self.source(predicate, replace(grounds.evidence, fills=None))
-            self.assumption(grounds.assumption)
+            for word in filled.words:
+                self.source(predicate, word.evidence)
+                self.assumption(word.assumption)
 
     def _collect_covered(self, covered: Covered) -> None:
         predicate, columns, key = covered
@@ -299,10 +302,11 @@ class Outsides:
 
     def _show(self, predicate: str, row: Row) -> None:
         grounds = self._outside.side(predicate).shown(row)
-        unfilled = grounds.evidence.fills
-        if unfilled is not None:
-            self._filled[predicate, unfilled.row] = (row, grounds)
-            row, grounds = unfilled.row, self._outside.book.grounds(unfilled.evidence, None)
+        if grounds.evidence.fills is not None:
+            filled = grounds.filled(row)
+            self._filled[predicate, filled.bare.row] = (row, filled)
+            row = filled.bare.row
+            grounds = self._outside.book.grounds(filled.bare.evidence, None)
         self._rows[predicate, grounds][row] = None
 
     def _number(self, shown: Shown) -> None:
@@ -341,19 +345,18 @@ class Outsides:
     def filled_json(self) -> list[Json]:
         """Encode who says what stands in null cells, by group, row and column."""
         found: list[tuple[tuple[int, int, int], Json]] = []
-        for (predicate, bare), (row, grounds) in self._filled.items():
+        for (predicate, bare), (row, filled) in self._filled.items():
             group, place = self._places[predicate, bare]
             texts = self.notation.speller(self._program.predicates[predicate].kinds)(row)
-            for column, (cell, said) in enumerate(zip(bare, row, strict=True)):
-                if cell == said:
-                    continue
+            told = [(column, word) for word in filled.words for column in _differing(bare, word)]
+            for column, word in told:
                 entry: Json = {
                     "facts": group,
                     "row": place,
                     "column": column,
                     "value": texts[column],
-                    "source": self.source(predicate, replace(grounds.evidence, fills=None)),
-                    "assumption": self.assumption(grounds.assumption),
+                    "source": self.source(predicate, word.evidence),
+                    "assumption": self.assumption(word.assumption),
                 }
                 found.append(((group, place, column), entry))
         return [entry for _, entry in sorted(found, key=lambda pair: pair[0])]
@@ -458,11 +461,13 @@ class Outsides:
             given = self._given[predicate] = defaultdict(list)
             for row, grounds in self._outside.side(predicate).answers.rows.items():
                 for one in grounds:
-                    told = one.evidence
-                    if told.fills is not None:
-                        given[self._number_of(told.fills.evidence)].append(told.fills.row)
-                        told = replace(told, fills=None)
-                    given[self._number_of(told)].append(row)
+                    if one.evidence.fills is None:
+                        given[self._number_of(one.evidence)].append(row)
+                        continue
+                    filled = one.filled(row)
+                    given[self._number_of(filled.bare.evidence)].append(filled.bare.row)
+                    for word in filled.words:
+                        given[self._number_of(word.evidence)].append(word.row)
         return given
 
     def assumptions_json(self) -> list[Json]:
@@ -476,10 +481,10 @@ class Outsides:
                 taken = self.nested.attested(proved.certificate)
                 for one, hashes in zip(proved.assumptions, taken, strict=True):
                     attested[self.assumptions[one]] |= hashes
-        for _, grounds in self._filled.values():
-            own = self.assumption(grounds.assumption)
-            if own is not None and grounds.evidence.attestation is not None:
-                attested[own].add(attestation_hash(grounds.evidence.attestation))
+        for word in (one for _, filled in self._filled.values() for one in filled.words):
+            own = self.assumption(word.assumption)
+            if own is not None and word.evidence.attestation is not None:
+                attested[own].add(attestation_hash(word.evidence.attestation))
         return [
             {
                 "kind": one.kind,
@@ -504,6 +509,12 @@ class Outsides:
         queries = {(one.source, one.query, one.parameters) for one in read}
         named = len(states) == 1 and all(one.snapshot is not None for one in read)
         return "one" if named or len(queries) == 1 else "not one snapshot"
+
+
+def _differing(bare: Row, word: Word) -> list[int]:
+    """Return the columns that a word fills."""
+    pairs = zip(bare, word.row, strict=True)
+    return [column for column, (cell, said) in enumerate(pairs) if cell != said]
 
 
 def _covered_order(covered: Covered) -> tuple[str, tuple[int, ...], str]:

@@ -9,7 +9,7 @@ from decimal import Decimal
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from constat.evaluation import Demand, FillablePredicate, in_parts
+from constat.evaluation import Demand, FillablePredicate, FilledRow, in_parts
 from constat.logic import Atom, Constant, Kind, NullCell, Variable, format_value
 from constat.proof.decoding import NullText, read_members
 from constat.proof.encoding import canonical, sha256
@@ -128,9 +128,17 @@ class Rereading:
             ((places, keys),) = _known_cells([row]).items()
             self._ask(predicate, places, keys)
             answer = self._ask(predicate, places, keys, external.filled())
-            found = {**_grounds(answer, predicate)}
-            grounds = [self._ground(one["source"], one["assumption"]) for one in told]
-            yield _compared(shown_row(predicate, name, filled), grounds, found.get(filled))
+            said, text = _cells_said(answer, predicate), shown_row(predicate, name, filled)
+            # Each cell by itself: who says more of the row than was needed changes nothing.
+            leaves = [
+                _compared(
+                    text,
+                    [self._ground(one["source"], one["assumption"])],
+                    said.get((row, one["column"], one["value"])),
+                )
+                for one in told
+            ]
+            yield next((one for one in leaves if one.status != "same"), leaves[0])
 
     @cached_property
     def _filled(self) -> dict[tuple[int, int], list[Mapping[str, Any]]]:
@@ -388,13 +396,30 @@ def written_goal(header: Mapping[str, Any], analysed: AnalysedProgram) -> Atom |
 def _grounds(answer: Answer, predicate: Predicate) -> dict[Texts, list[Ground]]:
     found: dict[Texts, list[Ground]] = {}
     for portion in answer.portions:
-        evidence = portion.evidence
-        assumed = _own_text(portion)
-        said = None if evidence.attestation is None else attestation_hash(evidence.attestation)
-        whose = (evidence.tier, evidence.origin.value, evidence.source, evidence.author)
-        ground = (*whose, assumed, said, _spelled_confidence(evidence.confidence))
+        ground = _ground(portion.evidence, _own_text(portion))
         for row in portion.rows:
             found.setdefault(_texts(predicate, row), []).append(ground)
+    return found
+
+
+def _ground(evidence: Evidence, assumed: str | None) -> Ground:
+    said = None if evidence.attestation is None else attestation_hash(evidence.attestation)
+    whose = (evidence.tier, evidence.origin.value, evidence.source, evidence.author)
+    return (*whose, assumed, said, _spelled_confidence(evidence.confidence))
+
+
+def _cells_said(answer: Answer, predicate: Predicate) -> dict[tuple[Texts, int, str], list[Ground]]:
+    """Give who says what stands in null cells: by the row of the source, column and value."""
+    found: dict[tuple[Texts, int, str], list[Ground]] = {}
+    for portion in answer.portions:
+        for row in portion.rows if portion.evidence.fills is not None else ():
+            filled = FilledRow.of(row, portion.evidence, portion.assumption)
+            bare = _texts(predicate, filled.bare.row)
+            for word in filled.words:
+                ground = _ground(word.evidence, word.assumption.text)
+                for place, text in enumerate(_texts(predicate, word.row)):
+                    if text != bare[place]:
+                        found.setdefault((bare, place, text), []).append(ground)
     return found
 
 

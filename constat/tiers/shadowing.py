@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 from typing import TYPE_CHECKING, Final
 
-from constat.evaluation import Assumption, Conflict, Opening, Portion, TierAsked, Unfilled
+from constat.evaluation import (
+    Assumption,
+    Conflict,
+    FilledRow,
+    Opening,
+    Portion,
+    TierAsked,
+    Unfilled,
+    Word,
+    with_cells,
+)
 from constat.logic import OPEN, NullCell, has_null_cells, may_agree, null_cells, null_policies
 from constat.project.project import PREFER_USER, UNRESOLVED
 from constat.tiers.tier import (
@@ -15,7 +26,6 @@ from constat.tiers.tier import (
     has_null,
     key_of,
     matched_keys,
-    may_be_any,
     preferred,
     told_by,
     who_says,
@@ -108,6 +118,7 @@ class _Held:
     """What counts for one key: rows with their evidence, given as portions or as openings.
 
     `plain` is one row that holds without assumption; `above` what another answer gives already.
+    `words` are rows that do not count as rows, as they say cells of one that a higher tier has.
     """
 
     tier: str
@@ -115,6 +126,7 @@ class _Held:
     portions: list[Portion] = field(default_factory=list)
     openings: list[Opening] = field(default_factory=list)
     above: bool = False
+    words: list[Portion] = field(default_factory=list)
 
     @property
     def plain(self) -> bool:
@@ -235,6 +247,7 @@ class Shadowing:
         """Give what a tier says of a key: one row, or rows of which none is certain."""
         tier = contribution.tier
         fresh = _Held(tier, {row: portions[0].evidence for row, portions in rows.items()})
+        fresh.words = [portions[0] for portions in rows.values()]
         partial = key in contribution.answer.failures
         if len(rows) > 1 or told.openings.get(key) or told.loose or partial:
             reason = f"tier {tier} gives {len(rows)} rows for one key of {self._predicate.name}"
@@ -305,20 +318,19 @@ class Shadowing:
         if fresh.plain and held.assumed:
             base, word = fresh, held
             self._replace(key, held, fresh)
-        if len(word.rows) > 1:
+        if len(word.rows) > 1 and not _agree(word):
             self._conflict(key, word, word, _NEITHER)
             return
-        (row,) = base.rows
-        (said,) = word.rows
-        plain = base.portions and base.portions[0].assumption is None
-        if not plain or not _is_word(word) or _with_cells(row, said) == row:
+        if not base.portions or base.portions[0].assumption is not None:
             return
-        self.fillable.add(key)
-        if self._fill:
-            unfilled = Unfilled(row, base.portions[0].evidence)
-            reason = f"{base.tier} does not know all of this row of {self._predicate.name}"
-            filled = _filled(self._predicate, word, unfilled, reason)
-            self._replace(key, self._held[key], filled)
+        (row,) = base.rows
+        unfilled = Unfilled(row, base.portions[0].evidence)
+        reason = f"{base.tier} does not know all of this row of {self._predicate.name}"
+        filled = _filled(self._predicate, word, unfilled, reason)
+        if filled is not None:
+            self.fillable.add(key)
+            if self._fill:
+                self._replace(key, self._held[key], filled)
 
     def _prefers_people(self, held: _Held, fresh: _Held) -> bool:
         """Tell whether one person's word replaces what is only assumed."""
@@ -360,12 +372,28 @@ def _says_less(held: _Held, fresh: _Held) -> bool:
     return all(may_agree(row, upper) for row in fresh.rows for upper in held.rows)
 
 
-def _is_word(word: _Held) -> bool:
-    """Tell whether a row is somebody's word of one row; a proof elsewhere is of whole rows only."""
-    if not word.portions or word.portions[0].assumption is None:
-        return False
-    first = word.portions[0]
-    return not _is_proved(first) or not has_null_cells(first.rows[0])
+def _agree(word: _Held) -> bool:
+    """Tell whether people say of one key what no other of them contradicts: each some cells."""
+    pairs = combinations(word.rows, 2)
+    return word.tier == USER and all(may_agree(one, other) for one, other in pairs)
+
+
+def _filled(predicate: Predicate, word: _Held, unfilled: Unfilled, reason: str) -> _Held | None:
+    """Give the row that words fill, and what is open until they are accepted; `None` if none do."""
+    said = word.portions or word.words
+    opened, tier = _opened(unfilled.row), unfilled.evidence.tier
+    if len(said) == 1 and _is_proved(said[0]):
+        # What a certificate proves under assumptions of its own is a row, and no word for a cell.
+        if said[0].assumption is None or has_null_cells(said[0].rows[0]):
+            return None
+        opening = Opening(opened, reason, tier, filled_in(predicate))
+        return _Held(word.tier, word.rows, said, [opening])
+    filled = FilledRow(unfilled, _needed(unfilled.row, said))
+    if not filled.words:
+        return None
+    portion = Portion((filled.row,), filled.evidence, filled.assumption)
+    opening = Opening(opened, reason, tier, filled.assumption, portion)
+    return _Held(word.tier, {filled.row: filled.evidence}, [portion], [opening])
 
 
 def _is_proved(portion: Portion) -> bool:
@@ -373,32 +401,29 @@ def _is_proved(portion: Portion) -> bool:
     return held is None or bool(held.parts) or portion.evidence.proved is not None
 
 
-def _filled(predicate: Predicate, word: _Held, unfilled: Unfilled, reason: str) -> _Held:
-    """Give the row that somebody's word fills, and what is open until that word is accepted."""
-    said = word.portions[0]
-    opened, tier = _opened(unfilled.row), unfilled.evidence.tier
-    row = _with_cells(unfilled.row, said.rows[0])
-    if _is_proved(said):
-        # What a certificate proves under assumptions of its own is a row, and no word for a cell.
-        return _Held(
-            word.tier,
-            word.rows,
-            word.portions,
-            [Opening(opened, reason, tier, filled_in(predicate))],
+def _needed(row: Row, said: Sequence[Portion]) -> tuple[Word, ...]:
+    """Choose the words that fill a row, who says most first; they come in the order of the cells.
+
+    One word is enough where it says all that others say.
+    """
+
+    def places(portion: Portion) -> list[int]:
+        told = with_cells(row, portion.rows[0])
+        return [place for place, cell in enumerate(row) if cell != told[place]]
+
+    chosen: dict[int, Portion] = {}
+    for portion in sorted(said, key=lambda one: -len(places(one))):
+        chosen = {**dict.fromkeys(places(portion), portion), **chosen}
+    words: dict[int, Word] = {}
+    for place in sorted(chosen):
+        portion = chosen[place]
+        if portion.assumption is None or _is_proved(portion):
+            continue
+        own = tuple(
+            portion.rows[0][at] if chosen.get(at) is portion else row[at] for at in range(len(row))
         )
-    evidence = replace(said.evidence, fills=unfilled)
-    portion = Portion((row,), evidence, said.assumption)
-    opening = Opening(opened, reason, tier, said.assumption, portion)
-    return _Held(word.tier, {row: evidence}, [portion], [opening])
-
-
-def _with_cells(row: Row, said: Row) -> Row:
-    """Give a row with what is said of its null cells; a cell of which nothing is said stays."""
-    pairs: Iterable[tuple[object, object]] = zip(row, said, strict=True)
-    return tuple(
-        row[place] if isinstance(other, NullCell) or not may_be_any(cell) else said[place]
-        for place, (cell, other) in enumerate(pairs)
-    )
+        words.setdefault(id(portion), Word(own, portion.evidence, portion.assumption))
+    return tuple(words.values())
 
 
 def _opened(row: Row) -> OpenRow:
