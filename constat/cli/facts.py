@@ -207,10 +207,11 @@ def command() -> None:
 def add(fact: str, *, by: str, note: str, draft: str, form: str, project: str | None) -> int:
     """State FACT: a predicate with a value in each column, as in goals.
 
-    What rules derive cannot be stated; state what they rest on. The fact is kept in the project's
-    state folder with its author and time. Where a source says another value for the same key, that
-    is told at once: `conflicts:` in constat.yaml says which counts, by default the source's. With
-    --draft the predicates of a draft are known too, and the goal of its question is tried again.
+    By name, columns may be left out where the key is given: that fills NULLs of a row. What rules
+    derive cannot be stated; state what they rest on. The fact is kept in the project's state folder
+    with its author and time. Where a source says another value for the same key, that is told at
+    once: `conflicts:` in constat.yaml says which counts, by default the source's. With --draft the
+    predicates of a draft are known too, and the goal of its question is tried again.
 
     Examples:
       constat facts add "customer_tier(C009, gold)" --by alice --note "signed on Monday"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from enum import Enum
@@ -215,6 +215,12 @@ class Evidence:
     attestation: Attestation | None = None
     proved: Proved | None = None
     fills: Unfilled | None = None
+
+    def every(self) -> Iterator[Evidence]:
+        """Yield the evidence of the row that this one fills, the source's first, then this one."""
+        if self.fills is not None:
+            yield from self.fills.evidence.every()
+        yield self
 
 
 @dataclass(frozen=True, slots=True)
@@ -502,7 +508,7 @@ def snapshot_met(calls: Iterable[Call]) -> str | None:
     """
     asked = [one.answer for one in calls]
     evidence = [one for answer in asked for one in answer.authorities]
-    evidence += [portion.evidence for answer in asked for portion in answer.portions]
+    evidence += [e for answer in asked for one in answer.portions for e in one.evidence.every()]
     read = [one for one in evidence if one.origin is Origin.DATABASE]
     states = {(one.source, one.snapshot) for one in read}
     queries = {(one.source, one.query, one.parameters) for one in read}

@@ -120,7 +120,7 @@ def _opened(members: Members) -> Members:
         "coverage": [_with_rows(one, "keys", reader) for one in members["coverage"]],
         "open": [{**one, "row": reader.row(one["row"])} for one in members["open"]],
         "missing": [[one, reader.row(row)] for one, row in members["missing"]],
-        "nodes": [_opened_node(one, reader) for one in members["nodes"]],
+        "nodes": [_opened_node(one, reader, members["facts"]) for one in members["nodes"]],
         "closure": {
             "entries": [_with_rows(one, "keys", reader) for one in closure["entries"]],
             "rows": [[one, [reader.row(row) for row in rows]] for one, rows in closure["rows"]],
@@ -134,9 +134,11 @@ def _with_rows(member: Members, name: str, reader: _Cells) -> Members:
     return {**member, name: [reader.row(row) for row in member[name]]}
 
 
-def _opened_node(node: Members, reader: _Cells) -> Members:
+def _opened_node(node: Members, reader: _Cells, facts: list[Members]) -> Members:
     predicate, row = node["fact"]
-    found = {**node, "fact": [predicate, reader.fact_row(predicate, row)]}
+    # A null cell is one of the row that the source gave, though words may fill others of it.
+    given = facts[node["facts"]]["rows"][node["row"]] if node["kind"] == "fact" else row
+    found = {**node, "fact": [predicate, reader.fact_row(predicate, row, given)]}
     if node["kind"] == "rule":
         found["bind"] = reader.row(node["bind"])
         found["premises"] = [
@@ -177,13 +179,15 @@ class _Cells:
         """Return a row of texts; where a cell has no value, nobody asks here of which row."""
         return [self._cell(cell, "", 0, ()) for cell in cells]
 
-    def fact_row(self, predicate: str, cells: list[Any]) -> list[Any]:
-        """Return a row of texts of a predicate, with its null cells."""
+    def fact_row(
+        self, predicate: str, cells: list[Any], given: list[Any] | None = None
+    ) -> list[Any]:
+        """Return a row of texts of a predicate, with its null cells, which are those of `given`."""
         if all(isinstance(cell, str) for cell in cells):
             return cells
         known = tuple(
             None if isinstance(cell, list) else decode_value(self._cell(cell, "", 0, ()), kind)
-            for cell, kind in zip(cells, self.kinds[predicate], strict=True)
+            for cell, kind in zip(given or cells, self.kinds[predicate], strict=True)
         )
         return [self._cell(cell, predicate, place, known) for place, cell in enumerate(cells)]
 

@@ -139,10 +139,7 @@ class Grounds:
     @property
     def confidence(self) -> Decimal:
         """The evidence's confidence; of a filled row the least of all who say its cells."""
-        least, told = self.evidence.confidence, self.evidence.fills
-        while told is not None:
-            least, told = min(least, told.evidence.confidence), told.evidence.fills
-        return least
+        return min(one.confidence for one in self.evidence.every())
 
     def filled(self, row: Row) -> FilledRow:
         """Take the row apart: as its source gave it, and the words that fill its null cells."""

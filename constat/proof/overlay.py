@@ -248,7 +248,9 @@ def _portion(predicate: Predicate, row: Row) -> Portion:
 
 
 def _opening(row: OpenRow, absence: _Absence) -> Opening:
-    return Opening(row, absence.assumption.text, SUPPOSED, absence.assumption)
+    # An open row has values and ⋆ only: of a null cell nothing is claimed.
+    cells: OpenRow = tuple(OPEN if isinstance(cell, NullCell) else cell for cell in row)
+    return Opening(cells, absence.assumption.text, SUPPOSED, absence.assumption)
 
 
 def _of_key(row: Row, key: tuple[int, ...]) -> OpenRow:

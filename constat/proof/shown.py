@@ -176,11 +176,7 @@ def source_shown(evidence: Evidence) -> SourceShown:
 
 def sources_shown(grounds: Grounds) -> tuple[SourceShown, ...]:
     """Return who gave a row, and who filled it."""
-    found, told = [source_shown(grounds.evidence)], grounds.evidence.fills
-    while told is not None:
-        found.insert(0, source_shown(told.evidence))
-        told = told.evidence.fills
-    return tuple(found)
+    return tuple(map(source_shown, grounds.evidence.every()))
 
 
 class Outsides:

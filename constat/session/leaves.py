@@ -350,7 +350,8 @@ class Rereading:
         return answer
 
     def _note(self, predicate: str, answer: Answer) -> None:
-        self._seen += [(predicate, portion.evidence) for portion in answer.portions]
+        told = (one for portion in answer.portions for one in portion.evidence.every())
+        self._seen += [(predicate, evidence) for evidence in told]
         self._seen += [(predicate, evidence) for evidence in answer.authorities]
 
     def _ground(self, source: int, assumption: int | None) -> Ground:

@@ -118,7 +118,7 @@ class Result:
         """Whether what was read of databases is of one state: as the certificate's header says."""
         asked = [one.answer for one in self.calls]
         evidence = [one for answer in asked for one in answer.authorities]
-        evidence += [portion.evidence for answer in asked for portion in answer.portions]
+        evidence += [e for answer in asked for one in answer.portions for e in one.evidence.every()]
         read = {(one.source, one.snapshot) for one in evidence if one.origin is Origin.DATABASE}
         if len(read) <= 1 and all(state is not None for _, state in read):
             return "one" if read else None

@@ -253,7 +253,7 @@ class Shadowing:
             reason = f"tier {tier} gives {len(rows)} rows for one key of {self._predicate.name}"
             if partial or len(rows) == 1:
                 reason = f"tier {tier} may have another row for this key of {self._predicate.name}"
-            fresh.openings = [Opening(self._shape(row), reason, tier) for row in rows]
+            fresh.openings = [Opening(_opened(row), reason, tier) for row in rows]
             return fresh
         silent = [
             *contribution.fallen.get(key, ()),
@@ -273,18 +273,13 @@ class Shadowing:
             return fresh
         name = self._predicate.columns[left_out[0].column].name
         reason = f"who states it leaves its {name} out, and no source has a row that it agrees with"
-        openings = [Opening(self._shape(row), reason, fresh.tier) for row in fresh.rows]
+        openings = [Opening(_opened(row), reason, fresh.tier) for row in fresh.rows]
         return _Held(fresh.tier, fresh.rows, [], openings)
 
     def _left_out(self, row: Row) -> list[NullCell]:
         """Give the null cells that the declaration does not allow: somebody left them out."""
         allowed = null_policies(self._predicate)
         return [cell for cell in null_cells(row) if cell.policy is not allowed[cell.column]]
-
-    def _shape(self, row: Row) -> OpenRow:
-        """Give the rows that a row may be: anything stands where somebody left a cell out."""
-        places = {cell.column for cell in self._left_out(row)}
-        return tuple(OPEN if place in places else cell for place, cell in enumerate(row))
 
     def _meet(self, key: Row, held: _Held, fresh: _Held) -> None:
         """Decide between what counts for a key and what a lower tier says of it."""
@@ -295,7 +290,7 @@ class Shadowing:
             self._conflict(key, held, fresh, _NEITHER)
             reason = f"conflict: tiers {held.tier} and {fresh.tier} give different values"
             rows = {**fresh.rows, **held.rows}
-            openings = [Opening(self._shape(row), reason, fresh.tier) for row in rows]
+            openings = [Opening(_opened(row), reason, fresh.tier) for row in rows]
             both = _Held(held.tier, rows, [], openings)
             self._replace(key, held, both)
         elif fresh.plain and held.assumed:
@@ -306,7 +301,7 @@ class Shadowing:
             accepted = preferred(held.tier, self._predicate)
             # It stays possible as long as nobody accepts that people are right.
             fresh.openings += [
-                Opening(row, accepted.text, held.tier, accepted) for row in held.rows
+                Opening(_opened(row), accepted.text, held.tier, accepted) for row in held.rows
             ]
             self._replace(key, held, fresh)
         else:
@@ -427,6 +422,7 @@ def _needed(row: Row, said: Sequence[Portion]) -> tuple[Word, ...]:
 
 
 def _opened(row: Row) -> OpenRow:
+    """Give the shape of what a row may be; certificates have no null cell in an open row."""
     cells: OpenRow = row
     return tuple(OPEN if isinstance(cell, NullCell) else cell for cell in cells)
 

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -36,6 +37,7 @@ from tests.property.tables import tables
 
 if TYPE_CHECKING:
     from constat.analysis import AnalysedProgram
+    from constat.session import Result
     from tests.oracle.naive import World
 
 VERDICTS: Final = {
@@ -210,6 +212,59 @@ class Keyed:
             'rules: rules.dl\ndatabases: {sales: {uri: "sqlite:///sales.sqlite"}}\n'
             f"conflicts: {self.conflicts}\n" + (f"facts:\n  tier:\n{rows}" if rows else "")
         )
+
+
+_CELLS: Final = """\
+.pragma "constat" "0.1"
+@[key = "c"]
+.decl item(c: symbol, @[null = {null}] a: symbol, @[null = {null}] b: symbol)
+.input item(source = "sales", query = "SELECT c, a, b FROM items")
+.decl same(c: symbol)
+same(?c) :- item(?c, ?v, ?v).
+.decl known(c: symbol)
+known(?c) :- item(?c, _a, _).
+.decl nothing(c: symbol)
+nothing(?c) :- item(?c, _, _), !known(?c).
+.decl pairs(n: number)
+pairs(?n) :- ?n = count : {{ item(_c, _a, _b) }}.
+"""
+Cells = tuple[str | None, str | None]
+
+
+@dataclass(frozen=True)
+class Filled:
+    """`item(C1, a, b)` of a database, and what people state of its cells, each some or both."""
+
+    row: Cells | None
+    said: tuple[Cells, ...] = ()
+    null: str = "maybe"
+
+    def decide(self, text: str) -> Decision:
+        """Decide a goal by the definition alone."""
+        predicate = Predicate("item", ("error", self.null, self.null), (0,), "sales")
+        rows = [] if self.row is None else [("C1", *self.row)]
+        people = Tier(USER, [("C1", *cells) for cells in self.said], assumed=True)
+        said = chain(predicate, [Tier("sales", rows), people])
+        analysed = program(_CELLS.format(null=self.null))
+        outside = Outside({"item": said.facts}, {"item": said.openings})
+        return decide(program_of(analysed), outside, goal_of(parse_goal(text, analysed.program)))
+
+    def by_session(self, *goals: str) -> list[Result]:
+        with TemporaryDirectory() as name:
+            folder = Path(name)
+            with closing(sqlite3.connect(folder / "sales.sqlite")) as connection, connection:
+                connection.execute("CREATE TABLE items (c, a, b)")
+                rows = [] if self.row is None else [("C1", *self.row)]
+                connection.executemany("INSERT INTO items VALUES (?, ?, ?)", rows)
+            (folder / "rules.dl").write_text(_CELLS.format(null=self.null))
+            uri = 'databases: {sales: {uri: "sqlite:///sales.sqlite"}}'
+            (folder / "constat.yaml").write_text(f"rules: rules.dl\n{uri}\n")
+            with Session(folder) as session:
+                for number, cells in enumerate(self.said):
+                    named = dict(zip("ab", cells, strict=True))
+                    listed = (f", {column} = {text}" for column, text in named.items() if text)
+                    session.facts.add(f"item(c = C1{''.join(listed)})", author=f"user{number}")
+                return [session.prove(text) for text in goals]
 
 
 def truths_of(strength: int) -> tuple[Truth, Truth]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from itertools import product
+from dataclasses import replace
+from itertools import combinations, product
 from typing import TYPE_CHECKING, Final
 
 import pytest
 
-from tests.oracle.asking import Keyed
+from constat.check import check_certificate
+from tests.oracle.asking import Cells, Filled, Keyed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,3 +57,38 @@ def test_a_session_says_of_a_chain_what_the_definition_says(chain: Keyed) -> Non
             assert found in {"DISPROVED", "UNRESOLVED"}, goal
         else:
             assert found == wanted, goal
+
+
+# Cells that people state of one row: each some, and leaves the others out (26e).
+
+CELLS: Final[tuple[Cells, ...]] = (("x", None), (None, "x"), ("x", "x"), ("y", None), (None, "y"))
+ABOUT: Final = (
+    *("item(C1, x, x)", "item(C1, x, _)", "item(C1, _, y)", "item(C1, _, _)", "item(C2, x, x)"),
+    *("same(C1)", "known(C1)", "nothing(C1)", "pairs(1)"),
+)
+
+
+def filled() -> Iterator[Filled]:
+    """Yield the rows of a database, what one or two people say, and each policy."""
+    rows: tuple[Cells | None, ...] = (None, (None, None), ("x", None), (None, "x"), ("x", "y"))
+    said = [one for count in range(3) for one in combinations(CELLS, count)]
+    for row, words, null in product(rows, said, ("maybe", "unknown", "none")):
+        yield Filled(row, words, null)
+
+
+FILLED: Final = tuple(filled())
+DECIDED: Final = {"PROVED", "DISPROVED"}
+
+
+@pytest.mark.sampled(12)
+@pytest.mark.parametrize("one", FILLED, ids=range(len(FILLED)))
+def test_a_session_fills_the_cells_that_the_definition_fills(one: Filled) -> None:
+    before = [result.verdict.value for result in replace(one, said=()).by_session(*ABOUT)]
+    for goal, was, result in zip(ABOUT, before, one.by_session(*ABOUT), strict=True):
+        found, wanted = result.verdict.value, one.decide(goal).verdict
+        # Without a row to fill, cells that may not be missing are no row (less than what is so).
+        alone = one.row is None and one.null != "maybe" and found == "UNRESOLVED"
+        assert found == wanted or alone, goal
+        if one.row is not None and was in DECIDED:
+            assert found == was, goal
+        assert check_certificate(result.certificate).accepted, goal

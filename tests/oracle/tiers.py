@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from itertools import combinations
 from typing import Final
 
 from tests.oracle.definition import (
@@ -78,8 +79,11 @@ class Claim:
         return self.pattern(frozenset())
 
     def pattern(self, words: frozenset[str]) -> Opening:
-        """Give the row as one that may be, until these words are accepted."""
-        cells = (cell if is_value(cell) or cell == NONE else STAR for cell in self.row)
+        """Give the row as one that may be, until these words are accepted.
+
+        A pattern has values and ⋆ only (26f): where there is no value it is wider than the row.
+        """
+        cells = (cell if is_value(cell) else STAR for cell in self.row)
         return Opening(tuple(cells), words)
 
 
@@ -238,16 +242,17 @@ def _settle(predicate: Predicate, claims: list[Claim], said: Said) -> None:
     for tier in dict.fromkeys(one.tier.name for one in claims if one is not held):
         others = [one for one in claims if one.tier.name == tier and one is not held]
         fills = [_fills(fact, one) for one in others]
-        if None in fills or len(others) > 1:
-            # Two rows of one tier fill nothing, whatever they agree with (6).
+        if None in fills or (len(others) > 1 and not (tier == USER and _agree(others))):
+            # Two rows of one tier that say different things fill nothing (6).
             said.conflicts.append(_conflict([held, *others]))
             against += others if None in fills else []
             if predicate.conflicts == "user" and held.words and tier == USER and len(others) == 1:
                 said.add(others[0].fact())
                 said.openings.append(held.pattern(others[0].words))
                 return
-        elif isinstance(fact, Fact) and fills[0]:
-            fact = replace(fact, fills=(*fact.fills, *fills[0]))
+        elif isinstance(fact, Fact):
+            for one in others:
+                fact = replace(fact, fills=(*fact.fills, *(_fills(fact, one) or ())))
         if held.words:
             # As long as nobody accepts the first word, the second may be what is so.
             for one in others:
@@ -256,6 +261,15 @@ def _settle(predicate: Predicate, claims: list[Claim], said: Said) -> None:
         said.openings += [one.pattern(frozenset()) for one in (held, *against)]
     else:
         said.add(fact)
+
+
+def _agree(claims: Sequence[Claim]) -> bool:
+    """Tell whether people say nothing different of one key: each may leave cells out (26e)."""
+    return not any(
+        told_apart(left, right)
+        for one, other in combinations(claims, 2)
+        for left, right in zip(one.row, other.row, strict=True)
+    )
 
 
 def _fills(fact: Fact | Opening, other: Claim) -> list[tuple[int, Value, str]] | None:

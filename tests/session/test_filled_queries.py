@@ -12,6 +12,7 @@ from constat.evaluation import Verdict
 from constat.session.answers import Computed, RowVerdict
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 RULES = """
@@ -54,11 +55,26 @@ def filled(folder: Path, seed: int) -> Path:
     lines = ["id,size,colour", *map(",".join, rows)]
     (folder / "box.csv").write_text("\n".join(lines) + "\n")
     with Session(folder) as session:
-        for name, size, colour in rows:
-            if not (size and colour) and draw.random() < 0.7:
-                known = size or draw.choice("29"), colour or draw.choice(["red", "blue"])
-                session.facts.add(f'box("{name}", {known[0]}, "{known[1]}")', author="eva")
+        for fact, author in what_is_said(draw, rows):
+            session.facts.add(fact, author=author)
     return folder
+
+
+def what_is_said(
+    draw: random.Random, rows: list[tuple[str, str, str]]
+) -> Iterator[tuple[str, str]]:
+    """Draw what people say of rows with null cells: a whole row, or each one cell of it."""
+    for name, size, colour in rows:
+        if (size and colour) or draw.random() < 0.3:
+            continue
+        known = size or draw.choice("29"), colour or draw.choice(["red", "blue"])
+        if draw.random() < 0.5:
+            yield f'box("{name}", {known[0]}, "{known[1]}")', "eva"
+            continue
+        if draw.random() < 0.7:
+            yield f'box(id = "{name}", size = {known[0]})', "eva"
+        if draw.random() < 0.7:
+            yield f'box(colour = "{known[1]}", id = "{name}")', draw.choice(["eva", "ivo"])
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -102,3 +118,25 @@ def test_what_is_stated_is_not_asked_for(tmp_path: Path) -> None:
         ("c",): Verdict.UNRESOLVED,
     }
     assert all("(b" not in one.goal for one in answers.reasons)
+
+
+GOALS = (
+    *(f'{name}("{box}")' for name in ("big", "other", "red") for box in "abc"),
+    *(f'alike("{one}", "{two}")' for one, two in ("ab", "ac", "bc")),
+    *(f"how_many({count})" for count in range(4)),
+)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_no_word_turns_round_what_was_decided(tmp_path: Path, seed: int) -> None:
+    with Session(filled(tmp_path, seed)) as session:
+        stated = [(session.facts.show(one), one.author) for one in session.facts.list()]
+        after = [session.prove(goal).verdict for goal in GOALS]
+        for fact, author in stated:
+            session.facts.retract(fact, by=author, author=author)
+        before = [session.prove(goal).verdict for goal in GOALS]
+    decided = {Verdict.PROVED, Verdict.DISPROVED}
+    for goal, one, other in zip(GOALS, before, after, strict=True):
+        assert one not in decided or other is one, goal
+        # And nobody's word decides without being named.
+        assert other not in decided or one is other, goal
