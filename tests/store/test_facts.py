@@ -157,7 +157,7 @@ def test_killing_a_writer_loses_nothing_it_had_reported(tmp_path: Path) -> None:
         process.stdout.close()
         assert process.wait() == -signal.SIGKILL
         complete = [int(line) for line in reported if line.endswith("\n")]
-        kept = {int(one.row[1]) for one in FactStore(tmp_path).list("p") if one.row[0] == name}
+        kept = {int(str(one.row[1])) for one in FactStore(tmp_path).list("p") if one.row[0] == name}
         assert set(complete) <= kept
         # At most the one write that was under way is there besides.
         assert len(kept) <= len(complete) + 1
