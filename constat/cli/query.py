@@ -55,6 +55,7 @@ from constat.logic import display_value
 from constat.proof import tree_to_json
 from constat.session import Session
 from constat.session.answers import Computed
+from constat.session.options import CHECKS, SHORT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -188,6 +189,23 @@ _BINARY: Final = MappingProxyType({"parquet": write_parquet, "arrow": write_arro
 _ENGINES: Final = ("auto", "reference", "forward", "pydatalog")
 
 
+class Checking(click.ParamType["int | str"]):
+    """How rows of bulk are checked: a word, or how many are proved one by one."""
+
+    name = "check"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> int | str:
+        """Read what was typed."""
+        text = str(value)
+        if text in CHECKS:
+            return text
+        if text.isascii() and text.isdigit():
+            return int(text)
+        return self.fail(f"{text!r} is neither {', '.join(CHECKS)} nor a number", param, ctx)
+
+
 @dataclass(frozen=True, slots=True)
 class _Wanted:
     """What is asked, by which rules, and what to write of the answers."""
@@ -201,7 +219,7 @@ class _Wanted:
     confidence: bool
     spreadsheet: bool
     explained: str | None
-    check: int
+    check: int | str
     materialized: bool
     trace_calls: bool
     anew: bool
@@ -246,10 +264,12 @@ class _Wanted:
 )
 @click.option(
     "--check",
-    type=click.IntRange(min=0),
-    default=0,
-    metavar="N",
-    help="Prove N of the rows one by one, and have their certificates checked.",
+    type=Checking(),
+    default=SHORT,
+    show_default=True,
+    metavar="always|short|off|N",
+    help="Check rows of bulk as a whole: always, where computing took two seconds at most (short), "
+    "or never; or prove N of them one by one, and have their certificates checked.",
 )
 @click.option(
     "--engine",
@@ -270,12 +290,14 @@ def command(goal: str, *, engine: str, project: str | None, **given: object) -> 
     is not supported here: write a rule and ask for its head.
 
     Each row is PROVED, PROVED_UNDER assumptions, or UNRESOLVED (possible, and not decided); what is
-    disproved is not listed. Rows that were computed in bulk are COMPUTED or COMPUTED_UNDER: nothing
-    has checked them. --check N proves N of the rows, spread over those that are written: these are
-    PROVED then, and that says nothing of any other. A row that does not prove is reported as a
-    difference and not shown. `constat prove` shows why for any row; for an UNRESOLVED one, which it
-    asks about by itself, it may know more. Rows are in the order of their values; numbers are
-    ordered as numbers, texts by code points.
+    disproved is not listed. Rows that were computed in bulk are PROVED where they were checked as a
+    whole: all that follows is counted again from the rules, by another way, and compared. Else they
+    are COMPUTED or COMPUTED_UNDER: nothing has checked them, and below them stands why. --check N
+    proves N of the rows, spread over those that are written: these are PROVED then, and that says
+    nothing of any other. A row that does not prove is reported as a difference and not shown.
+    `constat prove` shows why for any row; for an UNRESOLVED one, which it asks about by itself, it
+    may know more. Rows are in the order of their values; numbers are ordered as numbers, texts by
+    code points.
 
     Formats: JSON writes integers beyond 2^53 - 1 and all decimals as texts (`constat schema
     query`); jsonl is the rows of it, one on a line; csv is RFC 4180 in UTF-8 with values as they
@@ -298,7 +320,7 @@ def command(goal: str, *, engine: str, project: str | None, **given: object) -> 
       constat query "may_leave(?c)" --require-approved            # exits with 4
 
     Exit codes: 0 the answers are settled, 3 settled under assumptions, 4 there may be other
-    answers or some are not decided, 7 a row of --check did not prove, 2 bad usage, configuration or
+    answers or some are not decided, 7 a check found a difference, 2 bad usage, configuration or
     rules. With --engine pydatalog: 0 rows without proofs, 4 no answer, 78 a construct it lacks.
     --explain-row: those of `prove`.
     """
@@ -354,7 +376,8 @@ def _require_sense(wanted: _Wanted, engine: str) -> None:
     if wanted.confidence and engine == _ENGINES[2]:
         message = "`--engine forward` keeps no proofs, from which confidences are found"
         found.append(Diagnostic("C0432", message, help="leave `--engine` out"))
-    if wanted.materialized and (wanted.confidence or wanted.explained is not None or wanted.check):
+    proving = wanted.confidence or wanted.explained is not None or wanted.check != SHORT
+    if wanted.materialized and proving:
         message = "`--materialized` gives kept rows, without confidences and proofs"
         found.append(Diagnostic("C0432", message, help="leave `--materialized` out"))
     terminal = wanted.form == "arrow" and sys.stdout.isatty()

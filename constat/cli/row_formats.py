@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from constat.cli.output import Pipe
     from constat.logic import Row, Value
+    from constat.recount import Recount
     from constat.session import AnswerColumn, AnswerRow, Answers, Rows
     from constat.session.answers import RowCheck
 
@@ -171,6 +172,20 @@ def answers_json(shown: Shown, left_out: int) -> dict[str, object]:
         "calls": [call_json(call) for call in answers.calls],
         "models": shown.models,
         "check": None if answers.check is None else _check_json(answers, answers.check),
+        "recount": None if answers.recount is None else _recount_json(answers, answers.recount),
+    }
+
+
+def _recount_json(answers: Answers, found: Recount) -> dict[str, object]:
+    pairs = [list(zip(answers.columns, row, strict=False)) for row in found.examples]
+    return {
+        "state": found.state.value,
+        "why": found.why,
+        "extra": found.extra,
+        "missing": found.missing,
+        "examples": [
+            {column.name: value_json(value, column.kind) for column, value in one} for one in pairs
+        ],
     }
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from constat.cli.row_formats import Shown
+    from constat.recount import Recount
     from constat.session import AnswerRow, Answers
     from constat.session.answers import RowCheck, RowVerdict
 
@@ -150,7 +151,7 @@ class Cells:
 
 def ground_text(answers: Answers) -> str:
     """Say what became of a query without variables, and how to see why."""
-    if answers.in_bulk and not len(answers):
+    if answers.computed and not len(answers):
         return (
             f"COMPUTED not to hold, not checked: {answers.query}\n"
             "A query without variables: `constat prove` decides it."
@@ -176,6 +177,8 @@ def summary(shown: Shown, left_out: int) -> Iterator[str]:
         yield "rows that differ only in what is unknown may be one row"
     if answers.check is not None:
         yield from _checked(answers.check, len(answers))
+    if answers.recount is not None:
+        yield from _recounted(answers.recount)
     if left_out:
         yield f"{left_out:,} of them {'is' if left_out == 1 else 'are'} not shown"
     if answers.snapshot == NOT_ONE:
@@ -183,6 +186,20 @@ def summary(shown: Shown, left_out: int) -> Iterator[str]:
     yield from _assumptions(answers)
     yield from _reasons(answers)
     yield from _conflicts(answers)
+
+
+def _recounted(found: Recount) -> Iterator[str]:
+    """Say what became of checking all rows."""
+    if found.passed:
+        yield "checked: all that follows was counted again from the rules, and is the same"
+    elif found.differs:
+        yield f"DIFFERENCE: counted again from the rules, {found.why}"
+        yield (
+            "bulk evaluation is wrong there, or a source was written in between; please report it "
+            "with the rules"
+        )
+    else:
+        yield f"not checked as a whole: {found.why}"
 
 
 def _checked(check: RowCheck, total: int) -> Iterator[str]:
@@ -224,11 +241,11 @@ def _counts(answers: Answers) -> str:
 
 
 def _whole(answers: Answers) -> str:
-    others = "no others were found" if answers.in_bulk else "there are no others"
+    others = "no others were found" if answers.computed else "there are no others"
     if answers.settled is Settled.FOR_CERTAIN:
         if len(answers):
             return f"{others.capitalize()}."
-        return "None was found." if answers.in_bulk else "There is none."
+        return "None was found." if answers.computed else "There is none."
     if answers.settled is Settled.UNDER:
         return f"Under the assumptions below {others}."
     if answers.open_shapes or answers.stopped:

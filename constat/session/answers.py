@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from constat.forward.erring import Erring
     from constat.logic import Kind, OpenRow, Predicate, Row, Value
     from constat.model import Usage
+    from constat.recount import Recount
 
 
 class ArrowStream(Protocol):
@@ -64,7 +65,7 @@ class Settled(Enum):
 
 
 class Computed(Enum):
-    """What a row is called that bulk evaluation gives and that nobody has checked.
+    """What a row is called that bulk evaluation gives and that nothing has checked.
 
     The value is how JSON writes it.
     """
@@ -202,7 +203,8 @@ class Answers:
     only an assumption rules out. `assumptions` are those that the set as a whole rests on. `calls`
     are the demands that went outside. `stopped` names the limit that ended the search, if any.
     `weighed` tells whether confidences were asked for. `in_bulk` says that whole relations were
-    computed: such rows are not proved, except those that `check` has proved one by one. `usage` is
+    computed: such rows are not proved, except where `recount` has checked them all, and those that
+    `check` has proved one by one. `usage` is
     what models have used for it; `None` where the session has not come to any.
     """
 
@@ -224,15 +226,24 @@ class Answers:
     usage: Usage | None = field(default=None, compare=False)
     in_bulk: bool = field(default=False, compare=False)
     check: RowCheck | None = None
+    recount: Recount | None = None
+    """What came of checking the rows of bulk as a whole; `None` where nobody tried."""
     fewest: int | None = field(default=None, compare=False)
     """How many rows there are at least, where some of them may be one row; `None`: not counted."""
 
     @property
     def exit_code(self) -> int:
-        """0 settled, 3 settled under assumptions, 4 open; 7 where a checked row did not prove."""
+        """0 settled, 3 settled under assumptions, 4 open; 7 where a check found a difference."""
         if self.check is not None and self.check.differences:
             return DIFFERENT
+        if self.recount is not None and self.recount.differs:
+            return DIFFERENT
         return self.settled.exit_code
+
+    @property
+    def computed(self) -> bool:
+        """Whether the rows were computed in bulk and not checked as a whole."""
+        return self.in_bulk and not (self.recount is not None and self.recount.passed)
 
     @property
     def conflicts(self) -> tuple[str, ...]:
@@ -269,12 +280,12 @@ class Answers:
 
     def unchecked(self, held: Verdict) -> RowVerdict:
         """Give what a row with this strength is called that nobody has proved by itself."""
-        return _COMPUTED.get(held, held) if self.in_bulk else held
+        return _COMPUTED.get(held, held) if self.computed else held
 
     @property
     def alike(self) -> bool:
         """Whether all rows are called the same, without a look at them."""
-        return not self.weak and not (self.in_bulk and self.check and self.check.proved)
+        return not self.weak and not (self.computed and self.check and self.check.proved)
 
     def count(self, verdict: RowVerdict) -> int:
         """Count the rows with a verdict."""

@@ -27,14 +27,18 @@ from constat.evaluation import (
     Verdict,
     in_parts,
 )
+from constat.evaluation.clock import moment
 from constat.forward import Options, Outside, evaluate
 from constat.logic import Atom, Column, Constant, Positive, Predicate, Rule, Variable
 from constat.proof.projection import with_projections
 from constat.proof.reading import assumptions_met
+from constat.recount import Bounds, Claim, Recount, State, recount
 from constat.session.answers import Answers, Notes, OpenReason, Settled, reasons_in_bulk
+from constat.session.options import ALWAYS, OFF, SHORT_SECONDS
 from constat.session.querying import MANY, answer_columns, outcome_answers, row_goals
 from constat.session.resting import resting
 from constat.session.rows import StoredRows
+from constat.sql.connection import usual_memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -52,12 +56,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A query to compute in bulk."""
+    """A query to compute in bulk; `check` says how its answers are checked as a whole."""
 
     compiled: Compiled
     externals: Externals
     limits: Limits
     created: str
+    check: str = OFF
 
     @property
     def resources(self) -> Resources:
@@ -320,6 +325,7 @@ class GradedRests:
 
 
 _MOST_PROVED: Final = 20_000
+_TIMES: Final = 3
 _NAME: Final = "query.accepted"
 
 
@@ -442,7 +448,38 @@ class _Rows:
 
 
 def answer_in_bulk(asked: Asked, observe: Observer) -> Answers:
-    """Evaluate a query forward."""
+    """Evaluate a query forward, and check the answers where that is wished for."""
+    begun = moment()
+    answers = _answered(asked, observe)
+    if asked.check == OFF or not answers.in_bulk or answers.stopped:
+        return answers
+    found = _recounted(asked, answers, moment() - begun)
+    checked = replace(answers, recount=found)
+    if not found.differs:
+        return checked
+    told = OpenReason(asked.compiled.goal.predicate, f"counted again, {found.why}", "", 1, "")
+    return replace(checked, settled=Settled.OPEN, reasons=(told, *answers.reasons))
+
+
+def _recounted(asked: Asked, answers: Answers, took: float) -> Recount:
+    """Check answers as a whole, over the same sources."""
+    if answers.settled is not Settled.FOR_CERTAIN or answers.weak or answers.excluded:
+        return Recount(State.NOT_CHECKED, "some of it is assumed or not known")
+    left = asked.limits.running().left
+    if asked.check != ALWAYS:
+        if took > SHORT_SECONDS:
+            why = f"it took more than {SHORT_SECONDS:g} s to compute; ask for `always`"
+            return Recount(State.NOT_CHECKED, why)
+        left = min(left, _TIMES * SHORT_SECONDS)
+    compiled, rows = asked.compiled, answers.sure
+    claim = Claim(compiled.goal, compiled.places, rows)
+    if isinstance(rows, StoredRows) and compiled.places:
+        claim = replace(claim, rows=(), stream=lambda: rows.relation)
+    bounds = Bounds(left, usual_memory() // 2)
+    return recount(compiled.program, claim, asked.externals, bounds)
+
+
+def _answered(asked: Asked, observe: Observer) -> Answers:
     compiled = asked.compiled
     inputs = {name: Outside(one) for name, one in asked.externals.items()}
     try:

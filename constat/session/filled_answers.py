@@ -79,5 +79,6 @@ def _with_rows(
         weak=weak,
         notes={row: one for row, one in notes.items() if one is not None},
         in_bulk=first.in_bulk or second.in_bulk,
+        recount=None,
         fewest=len(told_apart(dict.fromkeys(rows, 1))) if nulls else len(rows),
     )

@@ -1,4 +1,4 @@
-"""How a decision is written down and by what proofs are ranked, without what does it."""
+"""How a decision is written down, proofs are ranked and bulk is checked, without what does it."""
 
 from __future__ import annotations
 
@@ -20,6 +20,15 @@ class LogAs:
     supersedes: str | None = None
     asked: bool = True
 
+
+# How answers in bulk are checked as a whole: each, those that were computed in a short time, none.
+
+ALWAYS: Final = "always"
+SHORT: Final = "short"
+OFF: Final = "off"
+CHECKS: Final = (ALWAYS, SHORT, OFF)
+SHORT_SECONDS: Final = 2.0
+"""How long computing may take of what is checked without being asked for."""
 
 # A more confident proof always comes first; the ranking decides among equally confident ones.
 

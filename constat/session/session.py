@@ -31,6 +31,7 @@ from constat.proof.topk import Ranking
 from constat.session.asked_goals import read_goal
 from constat.session.asking import Asking
 from constat.session.bench import Bench, values_of
+from constat.session.options import CHECKS, OFF, SHORT, LogAs
 from constat.session.parts import Catalogued, Comparing, ModelAsking, Observed, Questions, Recording
 from constat.session.result import Result, checked, result_of
 from constat.session.reviewing_questions import Reviewing
@@ -56,7 +57,6 @@ if TYPE_CHECKING:
     from constat.pydatalog import AnswerSet
     from constat.session.answers import Answers, Rows, SecondRows
     from constat.session.asked_goals import AskedGoal
-    from constat.session.options import LogAs
     from constat.session.plan_explaining import ExplainedPlan, PlanQuestion
     from constat.session.querying import Compiled
     from constat.session.stored_answers import KeptAnswers, MaterializedResults
@@ -207,7 +207,7 @@ class Session(
         *,
         confidence: bool = False,
         engine: str = "auto",
-        check: int = 0,
+        check: int | str = SHORT,
         among: Callable[[Answers], Rows] | None = None,
         observe: Observer | None = None,
     ) -> Answers:
@@ -216,10 +216,11 @@ class Session(
         Also of a conjunction: `is_vip(?c), customer_revenue(?c, ?r), ?r > 100000`. With
         `confidence` each proved row has one. `engine` is `reference` (goal by goal), `forward`
         (whole relations, in bulk) or `auto`: forward where there is much to go through; the
-        answers are the same, but that rows of bulk are computed and not checked. So many of them
-        as `check` says are proved one by one, spread over those that `among` chooses: these are
-        proved then, and one that fails is a difference and no answer. Raises `ConstatError` as
-        `prove` does.
+        answers are the same, but that rows of bulk are computed, and proved only where they are
+        checked. `check` is `always` (they are counted again from the rules, by another way),
+        `short` (where computing took no more than two seconds), `off`, or a number: so many of
+        them are proved one by one, spread over those that `among` chooses. These are proved then,
+        and one that fails is a difference and no answer. Raises `ConstatError` as `prove` does.
         """
         how: Any = {"confidence": confidence, "engine": engine, "observe": observe}
         how |= {"check": check, "among": among}
@@ -235,13 +236,18 @@ class Session(
         *,
         confidence: bool,
         engine: str,
-        check: int,
+        check: int | str,
         among: Callable[[Answers], Rows] | None,
         observe: Observer | None,
     ) -> Answers:
         _, compiled = self._compiled(query)
-        answers = self._computed(compiled, confidence=confidence, engine=engine, observe=observe)
-        if not check:
+        whole = check if isinstance(check, str) else OFF
+        if whole not in CHECKS:
+            raise ValueError(f"`check` is a number or one of {', '.join(CHECKS)}")
+        answers = self._computed(
+            compiled, confidence=confidence, engine=engine, check=whole, observe=observe
+        )
+        if isinstance(check, str) or not check:
             return answers
         # Only this needs the checker.
         from constat.session.row_proofs import check_rows, sample  # noqa: PLC0415  loaded when it is used
@@ -253,7 +259,13 @@ class Session(
         return checked
 
     def _computed(
-        self, compiled: Compiled, *, confidence: bool, engine: str, observe: Observer | None
+        self,
+        compiled: Compiled,
+        *,
+        confidence: bool,
+        engine: str,
+        check: str,
+        observe: Observer | None,
     ) -> Answers:
         from constat.session.querying import answer_query, answer_twice, outcome_answers  # noqa: PLC0415  loaded when it is used
 
@@ -278,7 +290,7 @@ class Session(
                     return told
             from constat.session.bulk import Asked, answer_in_bulk  # noqa: PLC0415  loaded when it is used
 
-            large = Asked(compiled, externals, limits, created)
+            large = Asked(compiled, externals, limits, created, check)
             in_bulk: Answers = answer_in_bulk(large, self._tell)
             return in_bulk
 

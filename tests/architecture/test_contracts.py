@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LAYERS = "Packages import downward only"
-CHECKER_CONTRACT = "Only cli and session use the checker"
+CHECKER_CONTRACT = "Only cli, recount and session use the checker"
+RECOUNT_CONTRACT = "What counts again shares nothing with what counted"
 CORE_CONTRACT = "The language core knows no database, network, model or command line"
 
 CORE = (
@@ -78,6 +79,8 @@ def test_the_contracts_accept_packages_that_import_downward(skeleton: Path) -> N
         ("engine", "import constat.tiers\n", LAYERS),
         ("check", "import constat.diagnostics\n", LAYERS),
         ("proof", "import constat.check\n", CHECKER_CONTRACT),
+        ("recount", "import constat.plan\n", RECOUNT_CONTRACT),
+        ("recount", "import constat.columnar\n", RECOUNT_CONTRACT),
         ("engine", "def late():\n    import sqlite3\n", CORE_CONTRACT),
         ("surprise", "", LAYERS),
     ],
@@ -95,7 +98,7 @@ def test_the_contracts_reject(skeleton: Path, package: str, line: str, broken: s
 def test_every_package_is_named_in_the_contracts_that_concern_it() -> None:
     built = [name for name in CORE if (PACKAGE / name / "__init__.py").exists()]
     assert contract(CORE_CONTRACT)["source_modules"] == [f"constat.{name}" for name in built]
-    users = [name for name in ("cli", "session") if (PACKAGE / name / "__init__.py").exists()]
+    users = [name for name in ("cli", "recount", "session") if (PACKAGE / name / "__init__.py").exists()]
     assert contract(CHECKER_CONTRACT)["allowed_importers"] == [f"constat.{n}" for n in users]
     assert contract(CHECKER_CONTRACT)["protected_modules"] == ["constat.check"]
 
@@ -106,7 +109,7 @@ def test_a_layer_in_parentheses_is_one_that_is_not_built_yet() -> None:
     assert [name for name in optional if name in built] == []
 
 
-def test_only_cli_and_session_import_the_checker() -> None:
+def test_only_cli_recount_and_session_import_the_checker() -> None:
     # Said a second time without the linter: the independence of the checker is the product.
     users = {
         source.name.split(".")[1]
@@ -115,4 +118,4 @@ def test_only_cli_and_session_import_the_checker() -> None:
         if imported.module.startswith("constat.check")
         or (imported.module == "constat" and imported.symbol == "check")
     }
-    assert users <= {"cli", "session", "check"}
+    assert users <= {"cli", "session", "check", "recount"}

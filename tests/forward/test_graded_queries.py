@@ -80,7 +80,7 @@ def session(project: Path) -> Iterator[Session]:
 def test_both_engines_write_the_same_bytes(project: Path, query: str, form: str) -> None:
     common = ("query", query, "--project", str(project), "--format", form)
     reference = run(*common, "--engine", "reference")
-    forward = run(*common, "--engine", "forward")
+    forward = run(*common, "--engine", "forward", "--check", "off")
     assert (as_proved(forward.out), forward.code) == (reference.out, reference.code)
 
 

@@ -11,8 +11,9 @@ from constat.check import check_certificate
 from constat.check.report import Report
 from constat.plan.forward import planning as projection
 from constat.plan.forward.demand import Cut
-from constat.session import row_proofs
-from constat.session.answers import Computed
+from constat.recount import Recount, State
+from constat.session import bulk, row_proofs
+from constat.session.answers import Computed, Settled
 from tests.cli.running import run
 
 if TYPE_CHECKING:
@@ -79,7 +80,8 @@ def wrong(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_rows_of_bulk_are_computed_and_not_checked(session: Session) -> None:
-    answers = session.query("p(?x)", engine="forward")
+    answers = session.query("p(?x)", engine="forward", check="off")
+    assert answers.recount is None
     assert [(row["x"], row.verdict) for row in answers] == [
         (5, Computed.CERTAIN),
         (15, Computed.CERTAIN),
@@ -87,6 +89,68 @@ def test_rows_of_bulk_are_computed_and_not_checked(session: Session) -> None:
     assert (answers.count(Verdict.PROVED), answers.count(Computed.CERTAIN)) == (0, 2)
     assert list(answers.to_pandas()["verdict"]) == ["COMPUTED", "COMPUTED"]
     assert {row.verdict for row in session.query("p(?x)", engine="reference")} == {Verdict.PROVED}
+
+
+@pytest.mark.parametrize("check", ["always", "short"])
+def test_rows_that_are_counted_again_are_proved(session: Session, check: str) -> None:
+    answers = session.query("p(?x)", engine="forward", check=check)
+    assert answers.recount == Recount(State.PASSED)
+    assert [(row["x"], row.verdict) for row in answers] == [
+        (5, Verdict.PROVED),
+        (15, Verdict.PROVED),
+    ]
+    assert (answers.count(Verdict.PROVED), answers.count(Computed.CERTAIN)) == (2, 0)
+    assert answers.exit_code == 0
+
+
+def test_what_took_long_is_checked_when_it_is_asked_for(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bulk, "SHORT_SECONDS", -1.0)
+    answers = session.query("p(?x)", engine="forward")
+    assert answers.recount is not None
+    assert answers.recount.state is State.NOT_CHECKED
+    assert {row.verdict for row in answers} == {Computed.CERTAIN}
+    asked_for = session.query("p(?x)", engine="forward", check="always")
+    assert {row.verdict for row in asked_for} == {Verdict.PROVED}
+
+
+def test_what_is_assumed_is_not_checked_as_a_whole(session: Session) -> None:
+    answers = session.query("sure(?x)", engine="forward", check="always")
+    assert answers.recount is not None
+    assert answers.recount.state is State.NOT_CHECKED
+    assert {row.verdict for row in answers} == {Computed.UNDER}
+
+
+def test_a_word_that_is_no_check_is_refused(session: Session) -> None:
+    with pytest.raises(ValueError, match="always, short, off"):
+        session.query("p(?x)", check="sometimes")
+
+
+@pytest.mark.usefixtures("wrong")
+def test_counting_again_notices_a_row_that_does_not_follow(session: Session) -> None:
+    answers = session.query("p(?x)", engine="forward")
+    assert answers.recount is not None
+    assert (answers.recount.state, answers.recount.extra) == (State.DIFFERS, 1)
+    assert answers.recount.examples == ((105,),)
+    assert {row.verdict for row in answers} == {Computed.CERTAIN}
+    assert (answers.settled, answers.exit_code) == (Settled.OPEN, 7)
+
+
+@pytest.mark.usefixtures("wrong")
+def test_the_command_tells_what_counting_again_found(project: Path) -> None:
+    ran = run(*asked(project))
+    assert ran.code == 7
+    assert "DIFFERENCE: counted again from the rules, 1 rows do not follow" in ran.out
+    told = run(*asked(project, "--format", "json")).json
+    assert told["recount"] == {
+        "state": "differs",
+        "why": "1 rows do not follow",
+        "extra": 1,
+        "missing": 0,
+        "examples": [{"x": 105}],
+    }
+    assert (told["counts"]["proved"], told["counts"]["computed"]) == (0, 3)
 
 
 def test_what_rests_on_a_closure_is_computed_under_it(session: Session) -> None:
@@ -154,9 +218,16 @@ def asked(project: Path, *more: str) -> tuple[str, ...]:
 
 
 def test_the_command_says_what_was_checked(project: Path) -> None:
-    ran = run(*asked(project))
+    ran = run(*asked(project, "--check", "off"))
     assert ran.out.endswith("2 answers, all computed, not checked. No others were found.\n")
     assert ran.code == 0
+    ran = run(*asked(project))
+    assert ran.out.endswith(
+        "2 answers, all proved. There are no others.\n"
+        "checked: all that follows was counted again from the rules, and is the same\n"
+    )
+    assert ran.code == 0
+    assert run(*asked(project, "--check", "sometimes")).code == 2
     ran = run(*asked(project, "--check", "1"))
     assert "2 answers: 1 proved, 1 computed, not checked. No others were found.\n" in ran.out
     assert ran.out.endswith("a certificate of its own; that says nothing of the other 1\n")
@@ -211,9 +282,11 @@ def test_a_goal_without_variables_is_not_called_decided(project: Path) -> None:
         common = ("--engine", "forward", *more, "--project", str(project))
         return run("query", goal, *common).out.splitlines()[0]
 
-    assert said("p(5)") == "COMPUTED, not checked: p(5)"
-    assert said("p(6)") == "COMPUTED not to hold, not checked: p(6)"
+    assert said("p(5)", "--check", "off") == "COMPUTED, not checked: p(5)"
+    assert said("p(6)", "--check", "off") == "COMPUTED not to hold, not checked: p(6)"
     assert said("p(5)", "--check", "1") == "PROVED: p(5)"
+    assert said("p(5)") == "PROVED: p(5)"
+    assert said("p(6)") == "DISPROVED: p(6)"
 
 
 def test_what_was_kept_is_computed_too(project: Path) -> None:

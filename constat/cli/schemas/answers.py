@@ -497,6 +497,22 @@ class RowCheck(TypedDict):
     ]
 
 
+class Recount(TypedDict):
+    """What follows from the rules, counted again by another way, against rows of bulk."""
+
+    state: Annotated[
+        Literal["passed", "differs", "not checked"],
+        (
+            "passed: the rows are exactly what follows, so each is proved and none is missing. "
+            "differs: something else follows. not checked: it says nothing."
+        ),
+    ]
+    why: Annotated[str, "What differs, or why it was not checked; empty where it passed."]
+    extra: Annotated[Count, "Rows that do not follow."]
+    missing: Annotated[Count, "Rows that follow and are not among the answers."]
+    examples: Annotated[list[dict[str, AnswerValue]], "A few rows that do not follow."]
+
+
 class QueryRow(TypedDict):
     """One answer."""
 
@@ -549,7 +565,10 @@ class QueryResult(TypedDict):
     open: OpenAnswers
     calls: Annotated[list[Call], "What was asked outside, in order."]
     models: NotRequired[ModelCosts | None]
-    check: Annotated[RowCheck | None, "What --check found; null without it."]
+    check: Annotated[RowCheck | None, "What --check N found; null without it."]
+    recount: Annotated[
+        Recount | None, "What checking rows of bulk as a whole found; null where nobody tried."
+    ]
     rows: Annotated[list[QueryRow], "The answers that are shown."]
 
 

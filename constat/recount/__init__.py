@@ -1,0 +1,37 @@
+"""Check answers in bulk: count them again from the rules, by another way, and compare.
+
+Bulk evaluation plans, rewrites, shares, restricts by demand and chooses among strategies. None of
+that is looked at here, and nothing of it is imported: a contract of the imports keeps it so. The
+check reads the analysed rules, reads the inputs itself, computes what follows, and compares the
+answer as it is given out (its columns, its constants) with that.
+
+Why a check that passes means that every row is proved and none is missing (semantics 38):
+
+- A rule becomes one statement, literal by literal: a row of the join of its atoms' tables, with the
+  conditions, is exactly an instance of the rule. Tables hold each row once, so bindings of an
+  aggregate are rows of its join, and none counts twice.
+- Components are taken callees first. Below a negation or an aggregate everything is complete, so
+  `!p` (not in the table) is certain, and the group of an aggregate is all there is. Only whole and
+  certain inputs are read, so that certain and possible rows coincide (i, ii).
+- A recursive component starts with nothing and takes a row in only by an instance over rows of
+  earlier rounds: the number of the round is the rank, and a row that supports only itself never
+  comes in (i). It ends with a round that brings nothing: then it is closed under its rules (ii).
+- A recursive threshold is looked at over the rows of earlier rounds as a whole, so summands of
+  lower rank alone pass the bound; at the end no summand may be negative (i).
+- A term that errs fails its statement, and the check says that it cannot say. So where it passes,
+  no instance errs that could leave a row open (semantics 9).
+- Nothing is restricted by demand, so no pattern that is looked up can lack rows (ii). The constants
+  of the question choose among the rows at the end.
+- Two sets of rows are compared in both directions (iii).
+
+Trusted are the parser and analysis, DuckDB over this fresh connection, the functions of
+`constat.check`, and the sources' readers. What has no clause is refused by name: assumed or
+possible rows, cells without a value, instances that err, columns that a caller gives, sums of
+recursive thresholds that are not whole numbers, Decimals that do not fit 38 digits with 12 places.
+"""
+
+from __future__ import annotations
+
+from constat.recount.recounting import Bounds, Claim, Recount, State, recount
+
+__all__ = ["Bounds", "Claim", "Recount", "State", "recount"]

@@ -1,0 +1,253 @@
+"""A fresh DuckDB that the check alone uses: its tables, its functions, and how rows come in.
+
+The functions are those of the checker of certificates (`constat.check`), on the texts of values,
+so that what computes here is not what computed in the run. One that has no value there fails the
+statement. Rows come in as Python values or as a stream of Arrow; what no column here holds exactly
+is refused, never rounded.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+from functools import lru_cache
+from inspect import Parameter, Signature
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from constat.catalog.interruptible import Deadline
+from constat.check.functions import call, compare, operator_holds, round_to_places, signature_holds
+from constat.check.values import parse, spell
+from constat.logic import Kind
+from constat.recount.statements import PLACES, Functions, RefusedError, fits, type_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from types import TracebackType
+
+    from constat.logic import Row, Value
+
+_NUMERIC: Final = frozenset({Kind.NUMBER, Kind.UNSIGNED, Kind.FLOAT, Kind.DECIMAL})
+_BATCH: Final = 20_000
+_REMEMBERED: Final = 1 << 16
+_STREAM: Final = "incoming"
+
+
+class Tables:
+    """The database of one check. `seconds` and `memory` (bytes) bound what it may use."""
+
+    def __init__(self, seconds: float, memory: int = 0, threads: int = 0) -> None:
+        import duckdb  # noqa: PLC0415  heavy library, loaded on first use
+
+        settings: dict[str, Any] = {"preserve_insertion_order": False}
+        settings |= {"memory_limit": f"{memory >> 20}MiB"} if memory else {}
+        settings |= {"threads": threads} if threads else {}
+        self.driver = duckdb.connect(":memory:", config=settings)
+        self.driver.execute("SET enable_external_access = false")
+        self.functions = Functions(self._call, self._test, self._fold)
+        self._deadline = Deadline(seconds, self.driver.interrupt)
+        self._known: dict[tuple[object, ...], str] = {}
+        self._made = 0
+
+    def __enter__(self) -> Self:
+        self._deadline.__enter__()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._deadline.__exit__()
+        self.driver.close()
+
+    @property
+    def late(self) -> bool:
+        """Whether the time is up."""
+        return self._deadline.late
+
+    def run(self, *words: str) -> list[tuple[Any, ...]]:
+        """Run one statement, given in pieces; raises `RefusedError` where the time is up."""
+        if self.late:
+            raise RefusedError("the time for it was up")
+        return self.driver.execute(" ".join(words)).fetchall()
+
+    def number(self, *words: str) -> int:
+        """Run a query that gives one number."""
+        return int(self.run(*words)[0][0])
+
+    def count(self, table: str) -> int:
+        """Count the rows of a table."""
+        return self.number("SELECT count(*) FROM", table)
+
+    def fresh(self) -> str:
+        """Give the name of a table that is not there yet."""
+        self._made += 1
+        return f"t{self._made}"
+
+    def empty(self, kinds: Sequence[Kind]) -> str:
+        """Make a table without rows; without columns it has one that holds 0."""
+        table = self.fresh()
+        types = [type_of(kind) for kind in kinds] or ["BIGINT"]
+        columns = ", ".join(f"c{place} {one}" for place, one in enumerate(types))
+        self.run("CREATE TABLE", table, f"({columns})")
+        return table
+
+    def add_rows(self, table: str, rows: Iterable[Row], kinds: Sequence[Kind]) -> None:
+        """Add rows of Python values in canonical form."""
+        decimals = [place for place, kind in enumerate(kinds) if kind is Kind.DECIMAL]
+        waiting = iter(rows)
+        while batch := list(islice(waiting, _BATCH)):
+            if self.late:
+                raise RefusedError("the time for it was up")
+            for place in decimals:
+                for row in batch:
+                    fits(Decimal(row[place]))
+            appender = self.driver.appender(table)
+            with appender:
+                appender.append_rows([row or (0,) for row in batch])
+
+    def add_stream(self, table: str, stream: object, kinds: Sequence[Kind]) -> None:
+        """Add the rows of a stream of Arrow, whose columns come in the order of the table's."""
+        self.driver.register(_STREAM, _Stream(stream))
+        try:
+            given = self.run("DESCRIBE", _STREAM)
+            if len(given) != max(1, len(kinds)) and kinds:
+                raise RefusedError("a stream has other columns than its relation")
+            outputs = [
+                f'CAST("{name}" AS {type_of(kind)})'
+                for (name, written, *_), kind in zip(given, kinds, strict=False)
+                if _is_exact(str(written), kind)
+            ]
+            outputs = outputs or ["CAST(0 AS BIGINT)"]
+            self.run("INSERT INTO", table, "SELECT", ", ".join(outputs), "FROM", _STREAM)
+        finally:
+            self.driver.unregister(_STREAM)
+        empty = " OR ".join(f"c{place} IS NULL" for place in range(max(1, len(kinds))))
+        if self.number("SELECT count(*) FROM", table, "WHERE", empty):
+            raise RefusedError("a cell without a value")
+
+    # ------------------------------------------------------------------------------ functions
+
+    def _call(self, function: str, given: tuple[Kind, ...], result: Kind) -> str:
+        names = tuple(kind.value for kind in given)
+        if not signature_holds(function, names, result.value):
+            raise RefusedError(f"the function `{function}`")
+
+        @lru_cache(_REMEMBERED)
+        def computed(*values: Value) -> Value:
+            texts = tuple(_spelled(one, kind) for one, kind in zip(values, given, strict=True))
+            return _value(call(function, names, result.value, texts), result)
+
+        return self._function(("call", function, given, result), computed, given, type_of(result))
+
+    def _test(self, operator: str, kind: Kind) -> str:
+        if not operator_holds(operator, kind.value):
+            raise RefusedError(f"the comparison `{operator}`")
+
+        @lru_cache(_REMEMBERED)
+        def decided(left: Value, right: Value) -> bool:
+            found = compare(operator, kind.value, _spelled(left, kind), _spelled(right, kind))
+            if found is None:
+                raise ValueError("a comparison without a value")
+            return found
+
+        return self._function(("test", operator, kind), decided, (kind, kind), "BOOLEAN")
+
+    def _fold(self, function: str, kind: Kind, result: Kind) -> str:
+        if function not in {"sum", "mean"} or kind not in _NUMERIC:
+            raise RefusedError(f"the aggregate `{function}` of such values")
+
+        def folded(values: list[Value]) -> Value:
+            numbers = [parse(kind.value, _spelled(one, kind)) for one in values]
+            total = sum(map(Fraction, numbers), Fraction())
+            if function == "mean":
+                total /= len(values)
+            return _value(_rounded(total, result), result)
+
+        key = ("fold", function, kind, result)
+        if key not in self._known:
+            self._create(key, folded, [f"{type_of(kind)}[]"], type_of(result))
+        return self._known[key]
+
+    def _function(
+        self,
+        key: tuple[object, ...],
+        computed: Callable[..., object],
+        given: tuple[Kind, ...],
+        result: str,
+    ) -> str:
+        if key not in self._known:
+            self._create(key, computed, [type_of(kind) for kind in given], result)
+        return self._known[key]
+
+    def _create(
+        self,
+        key: tuple[object, ...],
+        computed: Callable[..., object],
+        given: Sequence[str],
+        result: str,
+    ) -> None:
+        def plain(*values: object) -> object:
+            return computed(*values)
+
+        # The driver evaluates annotations, and looks at the signature for how many values it takes.
+        plain.__annotations__ = {}
+        listed = [Parameter(f"v{n}", Parameter.POSITIONAL_ONLY) for n in range(len(given))]
+        plain.__signature__ = Signature(listed)  # type: ignore[attr-defined]  # `inspect` looks there
+        name = self._known[key] = f"f{len(self._known)}"
+        self.driver.create_function(name, plain, list(given), result)
+
+
+class _Stream:
+    """A stream and nothing else: a relation of another connection cannot be read as one of ours."""
+
+    def __init__(self, source: object) -> None:
+        self._source = source
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self._source.__arrow_c_stream__(requested_schema)  # type: ignore[attr-defined]  # a stream
+
+
+def _is_exact(written: str, kind: Kind) -> bool:
+    """Raise `RefusedError` where a column may hold what ours would round."""
+    if kind is Kind.DECIMAL and written.startswith("DECIMAL"):
+        places = int(written.rpartition(",")[2].strip(" )"))
+        if places > PLACES:
+            raise RefusedError("a Decimal has more digits than fit beside twelve places")
+    elif kind is Kind.DECIMAL and not written.endswith("INT"):
+        raise RefusedError(f"a column of Decimals that comes as {written}")
+    return True
+
+
+def _spelled(value: Value, kind: Kind) -> str:
+    """Write a value as the checker reads it."""
+    if kind not in _NUMERIC:
+        return str(value)
+    text = spell(kind.value, value)  # type: ignore[arg-type]  # a number
+    if text is None:
+        raise ValueError("a value that its kind does not have")
+    return text
+
+
+def _value(text: str | None, kind: Kind) -> Value:
+    """Read what the checker's functions give; nothing is an error of the instance."""
+    if text is None:
+        raise ValueError("a function without a value")
+    if kind not in _NUMERIC:
+        return text
+    value = parse(kind.value, text)
+    if isinstance(value, Decimal):
+        fits(value)
+    return value
+
+
+def _rounded(exact: Fraction, kind: Kind) -> str | None:
+    """Give the one value of a kind that a sum or a mean is, rounded once."""
+    if kind is Kind.FLOAT:
+        try:
+            return spell("float", exact.numerator / exact.denominator)
+        except OverflowError:
+            return None
+    return spell(kind.value, round_to_places(exact) if kind is Kind.DECIMAL else int(exact))
