@@ -108,6 +108,9 @@ def recount(
             found = _checked(tables, program, claim, externals)
     except RefusedError as refused:
         found = Recount(State.NOT_CHECKED, str(refused))
+    except Exception as problem:  # noqa: BLE001  a check that fails costs no answer
+        why = f"the check itself failed ({type(problem).__name__})"
+        found = Recount(State.NOT_CHECKED, why)
     return replace(found, seconds=time.monotonic() - begun)
 
 
@@ -330,7 +333,8 @@ class _Rounds:
                     return self.fresh[atom.predicate]
                 return self._table(place, atom)
 
-            if self.evaluation.tables.count(self.fresh[rule.body[chosen].atom.predicate]):  # type: ignore[union-attr]  # an atom
+            last = self.fresh.get(rule.body[chosen].atom.predicate)  # type: ignore[union-attr]  # an atom
+            if last is not None and self.evaluation.tables.count(last):
                 yield self.evaluation.statement(number, table)
 
     def _table(self, place: int, atom: Atom) -> str:

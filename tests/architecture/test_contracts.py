@@ -98,7 +98,9 @@ def test_the_contracts_reject(skeleton: Path, package: str, line: str, broken: s
 def test_every_package_is_named_in_the_contracts_that_concern_it() -> None:
     built = [name for name in CORE if (PACKAGE / name / "__init__.py").exists()]
     assert contract(CORE_CONTRACT)["source_modules"] == [f"constat.{name}" for name in built]
-    users = [name for name in ("cli", "recount", "session") if (PACKAGE / name / "__init__.py").exists()]
+    users = [
+        name for name in ("cli", "recount", "session") if (PACKAGE / name / "__init__.py").exists()
+    ]
     assert contract(CHECKER_CONTRACT)["allowed_importers"] == [f"constat.{n}" for n in users]
     assert contract(CHECKER_CONTRACT)["protected_modules"] == ["constat.check"]
 

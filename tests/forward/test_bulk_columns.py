@@ -75,9 +75,9 @@ def test_parquet_files_hold_the_same(things: Path, tmp_path: Path, more: tuple[s
     found = {}
     for engine in ("reference", "forward"):
         target = tmp_path / f"{engine}.parquet"
-        where = ("--project", str(things), "--format", "parquet", "--output", str(target))
-        where += ("--check", "off")
-        assert run("query", THING, *where, "--engine", engine, *more).code == 0
+        where = ("--project", str(things), "--format", "parquet", "--check", "off")
+        more_of = ("--output", str(target), "--engine", engine, *more)
+        assert run("query", THING, *where, *more_of).code == 0
         with duckdb.connect() as connection:
             connection.execute("SET TimeZone = 'UTC'")
             named = connection.execute(f"DESCRIBE SELECT * FROM '{target}'").fetchall()
