@@ -22,9 +22,8 @@ from constat.logic import (
     Variable,
     is_never_negative,
 )
-from constat.recount.inputs import read
 from constat.recount.statements import RefusedError, RuleStatement, literal, select
-from constat.recount.tables import Tables
+from constat.recount.tables import Tables, read_input
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -176,7 +175,7 @@ class _Evaluation:
         self._refuse(below)
         for name in sorted(below & self.program.external):
             predicate = self.program.program.predicates[name]
-            self.found[name] = read(self.tables, predicate, self.externals.get(name))
+            self.found[name] = read_input(self.tables, predicate, self.externals.get(name))
         for component in self.program.components:
             if set(component.predicates) & below:
                 self._component(component)

@@ -1,4 +1,4 @@
-"""A fresh DuckDB that the check alone uses: its tables, its functions, and how rows come in.
+"""A fresh DuckDB that the check alone uses: its tables, its functions, and how inputs come in.
 
 The functions are those of the checker of certificates (`constat.check`), on the texts of values,
 so that what computes here is not what computed in the run. One that has no value there fails the
@@ -18,14 +18,16 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from constat.catalog.interruptible import Deadline
 from constat.check.functions import call, compare, operator_holds, round_to_places, signature_holds
 from constat.check.values import parse, spell
-from constat.logic import Kind
+from constat.evaluation import Demand, RelationPredicate
+from constat.logic import Kind, has_null_cells
 from constat.recount.statements import PLACES, Functions, RefusedError, fits, type_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from types import TracebackType
 
-    from constat.logic import Row, Value
+    from constat.evaluation import Answer, ExternalPredicate, Readable
+    from constat.logic import Predicate, Row, Value
 
 _NUMERIC: Final = frozenset({Kind.NUMBER, Kind.UNSIGNED, Kind.FLOAT, Kind.DECIMAL})
 _BATCH: Final = 20_000
@@ -251,3 +253,74 @@ def _rounded(exact: Fraction, kind: Kind) -> str | None:
         except OverflowError:
             return None
     return spell(kind.value, round_to_places(exact) if kind is Kind.DECIMAL else int(exact))
+
+
+# Whoever answers is asked for everything once more, in the read transaction of the run where there
+# is one. What is less than complete, assumed, possible, or holds cells without a value is refused:
+# the check has no clause for it yet, and says so.
+
+# What costs as much is paid for by the question: nobody asks it for everything.
+_DEAR: Final = 1_000
+_MOST_ROWS: Final = 2_000_000_000
+_EVERYTHING: Final = ((),)
+
+
+def read_input(tables: Tables, predicate: Predicate, external: ExternalPredicate | None) -> str:
+    """Give a table with all rows of a predicate, each once. Raises `RefusedError`."""
+    table = tables.empty(predicate.kinds)
+    if external is None:
+        raise RefusedError(f"nobody gives the rows of {predicate.name}")
+    if external.cost >= _DEAR:
+        raise RefusedError(f"{predicate.name} is not asked for everything")
+    demand = Demand(predicate, (), _EVERYTHING)
+    stream = None
+    if isinstance(external, RelationPredicate) and Kind.STRUCTURE not in predicate.kinds:
+        stream = external.as_relation(demand, _MOST_ROWS)
+    if stream is not None:
+        _streamed(tables, table, stream)
+    else:
+        tables.add_rows(table, _rows(external.answer(demand), predicate), predicate.kinds)
+    return _distinct(tables, table)
+
+
+def _streamed(tables: Tables, table: str, stream: Readable) -> None:
+    predicate = stream.predicate
+    if stream.openings or stream.nulls:
+        raise RefusedError(f"rows of {predicate.name} are not fully known")
+    if stream.evidence.confidence != 1:
+        raise RefusedError(f"the source of {predicate.name} has less than full confidence")
+    tables.add_stream(table, stream.stream(), predicate.kinds)
+    if stream.changed():
+        raise RefusedError(f"the source of {predicate.name} changed while it was read")
+    found = tables.count(table)
+    if found != stream.rows:
+        raise RefusedError(f"{predicate.name} has {found:,} rows, and {stream.rows:,} were told")
+
+
+def _rows(answer: Answer, predicate: Predicate) -> Iterator[Row]:
+    name = predicate.name
+    if _EVERYTHING[0] not in answer.answered:
+        raise RefusedError(f"not all rows of {name} were answered")
+    if answer.openings:
+        raise RefusedError(f"rows of {name} are not fully known")
+    said = [*answer.authorities, *(one.evidence for one in answer.portions)]
+    if any(one.confidence != 1 for one in said):
+        raise RefusedError(f"the source of {name} has less than full confidence")
+    for portion in answer.portions:
+        if portion.assumption is not None:
+            raise RefusedError(f"rows of {name} are assumed")
+        for row in portion.rows:
+            if has_null_cells(row):
+                raise RefusedError(f"rows of {name} are not fully known")
+            yield row
+
+
+def _distinct(tables: Tables, table: str) -> str:
+    """Give the table, or one with its rows each once."""
+    rows = tables.count(table)
+    each = tables.number("SELECT count(*) FROM (SELECT DISTINCT * FROM", table, ") AS each_one")
+    if each == rows:
+        return table
+    once = tables.fresh()
+    tables.run("CREATE TABLE", once, "AS SELECT DISTINCT * FROM", table)
+    return once
