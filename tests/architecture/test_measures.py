@@ -14,7 +14,7 @@ from tests.architecture.test_cycles import import_graph
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# What stood here when chapters took the place of satellites, and `recount`; to be lowered, not raised.
+# What stood here after the chapters, and `recount`; to be lowered, not raised.
 MOST_FILES = 518
 MOST_HEADER = 0.102
 MOST_WITH_ONE_IMPORTER = 0.25
