@@ -15,6 +15,8 @@ from constat.logic import (
     Positive,
     Variable,
     is_constructor,
+    is_wildcard,
+    null_policies,
 )
 from constat.syntax.printing import regrouped
 
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from constat.analysis import AnalysedProgram
-    from constat.logic import Literal, OpenRow, Rule, Term
+    from constat.logic import Literal, OpenRow, Program, Rule, Term
 
 # Every place belongs to one literal, in the order of the body, and the literals say what the body
 # says; a literal that was not opened is the body's own.
@@ -100,34 +102,51 @@ _MARK = ".some"
 
 def original_literal(program: AnalysedProgram, literal: Literal) -> Literal:
     """Return a literal as the rule has it; only negated atoms are projected."""
-    return written_literal(program.program.rules, literal)
+    return written_literal(program.program, literal)
 
 
-def written_literal(rules: Sequence[Rule], literal: Literal) -> Literal:
-    """Return a literal as the rule has it; ``rules`` has those of the projections."""
+def written_literal(program: Program, literal: Literal) -> Literal:
+    """Return a literal as the rule has it; the program has the rules of the projections.
+
+    A column that may hold null cells and is read has a name of its own.
+    """
     if not isinstance(literal, Negative) or _MARK not in literal.atom.predicate:
         return literal
-    inner, places = _projected(rules, literal.atom.predicate)
-    terms = tuple(
-        Variable(f"_{column + 1}") if place is None else literal.atom.terms[place]
-        for column, place in enumerate(places)
-    )
-    return Negative(Atom(inner, terms, literal.atom.span))
+    inner, terms = _projected(program.rules, literal.atom.predicate)
+    declared = program.predicates[inner]
+    policies = null_policies(declared)
+    written: list[Term] = []
+    for column, term in enumerate(terms):
+        if isinstance(term, int):
+            written.append(literal.atom.terms[term])
+        elif is_wildcard(term) or policies[column] is None:
+            written.append(Variable(f"_{column + 1}"))
+        else:
+            written.append(_own_name(declared.columns[column].name, literal.atom.terms))
+    return Negative(Atom(inner, tuple(written), literal.atom.span))
+
+
+def _own_name(column: str, terms: Sequence[Term]) -> Variable:
+    """Return a variable for a column that is read, and is none of those terms."""
+    found = Variable(f"_{column}")
+    while found in terms:
+        found = Variable(f"{found.name}_")
+    return found
 
 
 def original_row(program: AnalysedProgram, predicate: str, row: OpenRow) -> tuple[str, OpenRow]:
     """Return the predicate and shape that a row is about."""
     if _MARK not in predicate:
         return predicate, row
-    inner, places = _projected(program.program.rules, predicate)
-    return inner, tuple(OPEN if place is None else row[place] for place in places)
+    inner, terms = _projected(program.program.rules, predicate)
+    return inner, tuple(row[term] if isinstance(term, int) else OPEN for term in terms)
 
 
-def _projected(rules: Sequence[Rule], predicate: str) -> tuple[str, Sequence[int | None]]:
-    """Return what a predicate projects, and for each column of that its place here."""
+def _projected(rules: Sequence[Rule], predicate: str) -> tuple[str, Sequence[int | Term]]:
+    """Return what a predicate projects, and for each column of that its place here, or its term."""
     rule = next(rule for rule in rules if rule.head.predicate == predicate)
     (literal,) = rule.body
     if not isinstance(literal, Positive):
         raise TypeError(literal)
     kept = {term: place for place, term in enumerate(rule.head.terms)}
-    return literal.atom.predicate, [kept.get(term) for term in literal.atom.terms]
+    return literal.atom.predicate, [kept.get(term, term) for term in literal.atom.terms]

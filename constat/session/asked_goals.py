@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from constat.analysis import AnalysedProgram
-    from constat.logic import Literal, Term
+    from constat.logic import Literal, Program, Term
     from constat.session.bench import Bench
 
 ASKED: Final = "the.goal"
@@ -197,7 +197,7 @@ def with_asked(document: Mapping[str, Any], program: AnalysedProgram) -> Analyse
     base = program.program
     declared = {name: one for name, one in carried.program.predicates.items() if _is_asked(name)}
     try:
-        rules = [replace(one, body=_as_written(one.body, carried.rules)) for one in own]
+        rules = [replace(one, body=_as_written(one.body, carried.program)) for one in own]
     except (StopIteration, TypeError, ValueError):
         # A projection that nothing projects: no goal has such a rule.
         return program
@@ -205,18 +205,25 @@ def with_asked(document: Mapping[str, Any], program: AnalysedProgram) -> Analyse
     return analyse(joined, []) or program
 
 
-def _as_written(body: Sequence[Literal], rules: Sequence[Rule]) -> tuple[Literal, ...]:
+def _as_written(body: Sequence[Literal], program: Program) -> tuple[Literal, ...]:
     """Give a body as it was before its negated atoms were projected."""
-    number = sum(1 for literal in body for _ in literal_variables(literal))
+    variables = (one for literal in body for one in literal_variables(literal))
+    number = max((int(one.name[1:]) for one in variables if is_wildcard(one)), default=0)
     found: list[Literal] = []
     for literal in body:
-        written = written_literal(rules, literal)
+        written = written_literal(program, literal)
         if isinstance(written, Negative) and written is not literal:
-            # Numbered anew: the projection has numbered them by its columns.
+            # Numbered anew: the projection has numbered them by its columns. What is read there has
+            # a name that no text spells, since it stands in no other place.
             terms: list[Term] = []
             for term in written.atom.terms:
                 number += 1
-                terms.append(Variable(f"_{number}") if is_wildcard(term) else term)
+                if is_wildcard(term):
+                    terms.append(Variable(f"_{number}"))
+                elif isinstance(literal, Negative) and term not in literal.atom.terms:
+                    terms.append(Variable(f"_read.{number}"))
+                else:
+                    terms.append(term)
             written = Negative(replace(written.atom, terms=tuple(terms)))
         found.append(written)
     return tuple(found)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import random
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
 
 from constat import ConstatError, Session, Verdict
+from tests.session.test_unknown_values import shop as nullable_shop
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -137,3 +140,57 @@ def test_all_proofs_of_a_conjunction_are_given(session: Session) -> None:
     assert found.goal == goal
     assert results
     assert {one.verdict for one in results} == {Verdict.PROVED}
+
+
+# Random goals over columns that may be null: by place and by name, read, left out, or denied.
+
+_COLUMNS = {"orders": ("id", "due", "shipped", "region"), "late": ("o",), "beside": ("o", "p")}
+_VALUES = {"shipped": ("7", "3"), "region": ("north", "south"), "due": ("5", "9")}
+
+
+def drawn_atom(draw: random.Random, *, denied: bool) -> str:
+    """Draw an atom; what is denied is bound, or means any row."""
+    name = draw.choice(["orders", "orders", *_COLUMNS])
+    by_name = draw.random() < 0.5
+    found = []
+    for column in _COLUMNS[name]:
+        values = _VALUES.get(column, ("1", "2", "3", "77"))
+        variable = "?o" if column in {"id", "o", "p"} else f"?{column}"
+        wild = "_" if draw.random() < 0.6 else f"_{column}"
+        form = draw.choice([wild, wild, draw.choice(values), wild if denied else variable])
+        form = variable if denied and column in {"id", "o"} and draw.random() < 0.7 else form
+        if not by_name:
+            found.append(form)
+        elif draw.random() < 0.6:
+            found.append(f"{column} = {form}")
+    if by_name and not found:
+        found = [f"{_COLUMNS[name][0]} = ?o"]
+    return f"{name}({', '.join(found)})"
+
+
+def drawn_goal(draw: random.Random) -> str:
+    literals = ["orders(?o, ?d, _, _)"]
+    for _ in range(draw.randint(1, 3)):
+        denied = draw.random() < 0.6
+        literals.append(("!" if denied else "") + drawn_atom(draw, denied=denied))
+    return ", ".join(literals)
+
+
+@pytest.mark.parametrize("policy", ["none", "maybe", "unknown"])
+def test_what_prove_writes_verify_source_accepts(tmp_path: Path, policy: str) -> None:
+    verdicts = Counter[str]()
+    draw = random.Random(policy)
+    with Session(nullable_shop(tmp_path, policy, policy)) as session:
+        for _ in range(40):
+            goal = drawn_goal(draw)
+            try:
+                result = session.prove(goal)
+            except ConstatError:
+                verdicts["refused"] += 1
+                continue
+            report = session.verify_source(result.certificate)
+            assert report.exit_code == result.exit_code, (goal, report.reason, report.drift)
+            verdicts[result.verdict.value] += 1
+    assert verdicts["refused"] < 30
+    assert verdicts["PROVED"] > 4
+    assert verdicts["DISPROVED"] > 4
