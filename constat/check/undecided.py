@@ -3,7 +3,7 @@
 In: a certificate that has passed every other check.  Out: nothing, or ``Rejected``.  Invariant:
 rows are taken for true only as nodes are, and rows for false only as the closure says; so whoever
 empties the nodes of a decided goal does not hide the decision.  What is not shown stays the
-writer's word, and so does what takes more steps than a check may.  FORMAT.md, section 6.
+writer's word, and so does what takes more steps than this may.  FORMAT.md, section 6.
 
 Example: with the three shares in the facts, a sum that passes its bound needs no node to do so.
 """

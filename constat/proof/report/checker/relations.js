@@ -9,6 +9,7 @@
 
 const LEAST_STEPS = 5000000;
 const STEPS_PER_CLOSURE_ROW = 2000;
+const UNDECIDED_SHARE = 10;
 const INDEXED_COLUMNS = 30;
 const BUILT_ROWS_PER_STEP = 8;
 
@@ -18,9 +19,9 @@ class Budget {
     this.left = this.allowed;
   }
 
-  /** Allow as many steps again, for a check that is not one of form. */
+  /** Allow a share of the steps again, for a check that is not one of form. */
   renew() {
-    this.left = this.allowed;
+    this.left = Math.floor(this.allowed / UNDECIDED_SHARE);
   }
 
   charge(steps) {
