@@ -295,7 +295,7 @@ def _what_json(found: WhatIf) -> dict[str, object]:
 
 
 _DECLARE: Final = """\
-nothing that the goal rests on may be supposed; a predicate is made so by its declaration
+nothing that the goal rests on may be supposed, so no set was looked for; a declaration allows it
   @[abducible(cost = 2)] @[removable(cost = 1)] .decl ...
 or for once by --abducible NAME=COST and --removable NAME=COST"""
 
@@ -364,8 +364,8 @@ def missing_command(  # noqa: PLR0913  one argument for each option
       constat missing "is_vip(C002)" --abducible placed_order --format json
       constat missing "is_vip(C002)"        # exits with 5
 
-    Exit codes: 0 a set was found or the goal holds, 5 there is none,
-    4 none was found, but not everything was looked at, 2 bad usage.
+    Exit codes: 0 a set was found or the goal holds, 5 there is none and the goal does not hold,
+    4 the goal is open or not everything was looked at, 2 bad usage.
     """
     with Session(project) as session, asked(session, goal=goal):
         with watching() as observe:
@@ -390,6 +390,10 @@ def print_missing(found: MissingFacts) -> None:
     if found.holds:
         write("nothing is missing")
         return
+    if found.result.missing and not found.sets:
+        write("it is open; what is not known may decide it:")
+        for goal in found.result.missing:
+            write(f"  {goal}")
     if not found.abducible:
         write(_DECLARE)
         write(f"it rests on: {', '.join(found.candidates)}")

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from constat.proof.worlds import Worlds
 
 MOST_STATES: Final = 20_000
-_MOST_SUBSETS: Final = 5
+_MOST_SUBSETS: Final = 8
 
 
 @dataclass(frozen=True, slots=True)

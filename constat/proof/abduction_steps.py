@@ -14,23 +14,29 @@ from constat.logic import (
     OPEN,
     Aggregate,
     Apply,
+    Atom,
     Comparison,
     Constant,
     EvaluationError,
     Kind,
     Negative,
+    NullCell,
+    NullPolicy,
     Positive,
     Variable,
     implementation,
     is_constructor,
+    is_wildcard,
     literal_variables,
     local_names,
     term_variables,
 )
 from constat.proof.obstacles import substituted
 from constat.proof.suppositions import (
+    Demanded,
     Deny,
     Equate,
+    Grouped,
     Made,
     Show,
     State,
@@ -62,7 +68,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from constat.analysis import AnalysedProgram
-    from constat.logic import Atom, Column, Literal, OpenRow, Row, Rule, Structures, Term, Value
+    from constat.logic import Column, Literal, OpenRow, Row, Rule, Structures, Term, Value
     from constat.proof.suppositions import Abducibles, Conclusion
     from constat.proof.worlds import Worlds
 
@@ -98,7 +104,7 @@ def grouped(searching: Searching, literal: Aggregate, task: Show, state: State) 
     """Yield the states in which an aggregate has its value, now or with other rows."""
     group = _Group(searching, literal, task, state)
     if task.empty and group.now is None:
-        yield state
+        yield group.taken(state, 0)
     elif not task.empty:
         if not task.fresh:
             yield from group.as_it_is()
@@ -132,7 +138,8 @@ class _Group:
     def value(self, aggregate: Aggregate) -> Value | None:
         """Return the value in the state's world; ``None`` where there is none."""
         rows = self.searching.worlds.group(aggregate, self.kinds, self.state.delta)
-        return rows[0][0] if rows else None
+        known = rows and not isinstance(rows[0][0], NullCell)
+        return rows[0][0] if known else None
 
     def as_it_is(self) -> Iterator[State]:
         """Take the present value."""
@@ -141,7 +148,11 @@ class _Group:
                 self.state, (Hole(self.task.env[self.literal.result.name]),), (self.now,)
             )
             if found is not None:
-                yield found
+                yield self.taken(found, 0)
+
+    def taken(self, state: State, rows: int) -> State:
+        """Note that the value was taken, with so many supposed rows that take part."""
+        return replace(state, grouped=(*state.grouped, Grouped(self.ground, rows)))
 
     def with_rows(self) -> Iterator[State]:
         """Suppose rows that take part."""
@@ -172,7 +183,7 @@ class _Group:
                 if at != place
             ]
         tasks.append(self.result(env, count))
-        yield replace(state, tasks=(*tasks, *state.tasks))
+        yield self.taken(replace(state, tasks=(*tasks, *state.tasks)), count)
 
     def result(self, env: Mapping[str, int], count: int) -> Equate:
         """Say what the aggregate becomes."""
@@ -322,6 +333,8 @@ def matched(structure: Term, pattern: Apply, env: Mapping[str, int], state: Stat
     whole = evaluated(structure, env, state.binding)
     if whole is None:
         raise UnsolvedError("a structure before its variables are bound")
+    if isinstance(whole, NullCell):
+        return None
     if is_value(whole):
         return _taken_apart(str(whole), pattern, env, state)
     if not all(map(_is_known, _parts(pattern, env, state.binding))):
@@ -453,7 +466,7 @@ class Expander:
                 if task.fresh:
                     yield from self.anew(atom.predicate, cells, task, state)
                 else:
-                    yield from self.shown(atom.predicate, cells, task, state)
+                    yield from self.shown(atom, cells, task, state)
             case _:
                 assert_never(task.literal)
 
@@ -543,14 +556,18 @@ class Expander:
     # ------------------------------------------------------------------ atoms
 
     def shown(
-        self, name: str, cells: tuple[Cell, ...], task: Show, state: State
+        self, atom: Atom, cells: tuple[Cell, ...], task: Show, state: State
     ) -> Iterator[State]:
         """Take rows of the world, rows supposed before, a new row, or the rules."""
-        rows = self.worlds.rows(name, _shape(cells), state.delta)
+        name = atom.predicate
+        found = self.worlds.rows(name, _shape(cells), state.delta)
+        rows = [row for row in found if _is_read(atom, row)]
         if len(rows) > MOST_ROWS:
             self.unsolved.add(f"rows of {name} beyond the first {MOST_ROWS}")
         for row in rows[:MOST_ROWS]:
-            yield from _only(unified(state, cells, row))
+            taken = unified(state, cells, row)
+            if taken is not None:
+                yield self.demanding(taken, Positive, name, row)
         if rows and all(map(is_value, cells)):
             # It holds: nothing that shows it otherwise costs less.
             return
@@ -577,9 +594,11 @@ class Expander:
         if any(isinstance(cell, Linear) and not cell.plain for cell in cells):
             raise UnsolvedError("a supposed row with a value that is made of another")
         free = state.free | {cell.number for cell in cells if isinstance(cell, Hole)}
-        denied = self.in_its_way(name, cells, state)
+        filled = self.filling(name, cells, state)
+        denied = () if filled is not None else self.in_its_way(name, cells, state)
         if denied is None:
             return None
+        state = filled or state
         return replace(
             state,
             cost=state.cost + cost,
@@ -608,6 +627,25 @@ class Expander:
         if rows and name not in self.costs.removed:
             return None
         return tuple(Deny(name, row) for row in rows)
+
+    def filling(self, name: str, cells: tuple[Cell, ...], state: State) -> State | None:
+        """Let a supposed row fill the null cells of the one row of its key (semantics 26e).
+
+        ``None`` where there is no such row, or the two cannot be one.
+        """
+        key = self.worlds.key(name)
+        if key is None or not all(is_value(cells[place]) for place in key):
+            return None
+        shape = _shape(tuple(c if at in key else Hole(-1) for at, c in enumerate(cells)))
+        rows = self.worlds.told(name, shape, state.delta)
+        if len(rows) != 1 or not any(isinstance(cell, NullCell) for cell in rows[0]):
+            return None
+        (row,) = rows
+        is_none = (isinstance(one, NullCell) and one.policy is NullPolicy.NONE for one in row)
+        if any(is_none) or any((name, row) == one for one in state.removed):
+            return None
+        known = [at for at, cell in enumerate(row) if not isinstance(cell, NullCell)]
+        return unified(state, [cells[at] for at in known], [row[at] for at in known])
 
     def by_rules(
         self, name: str, cells: tuple[Cell, ...], task: Show, state: State
@@ -682,8 +720,8 @@ class Expander:
         """See to it that a row is absent."""
         cells = [evaluated(term, env, state.binding) for term in atom.terms]
         if not all(cell is not None and is_value(cell) for cell in cells):
-            # It depends on what is chosen: whether the choice is right shows when it is tried.
-            return state
+            # It depends on what is chosen: the choice is told with it as a condition.
+            return replace(state, demanded=(*state.demanded, Demanded(Negative(atom), env)))
         denied = Deny(atom.predicate, tuple(cells))  # type: ignore[arg-type]  # values only
         return replace(state, tasks=(denied, *state.tasks))
 
@@ -695,6 +733,25 @@ class Expander:
         strength = self.worlds.strength(atom.predicate, row, state.delta)  # type: ignore[arg-type]  # values only
         return strength not in {ABSENT, CONCEIVABLE}
 
+    def demanding(
+        self, state: State, literal: type[Positive | Negative], name: str, row: Row
+    ) -> State:
+        """Note that a row holds, or none does, where what may be supposed can turn it round."""
+        leaves = self.worlds.leaves(name)
+        signs = {leaf for leaf, more in leaves if more is (literal is Negative)}
+        if signs.isdisjoint(self.costs.added):
+            return state
+        kinds = self.worlds.program.program.predicates[name].kinds
+        terms = tuple(map(Constant, row, kinds))
+        demanded = Demanded(literal(Atom(name, terms)), {})
+        return replace(state, demanded=(*state.demanded, demanded))
+
+    def is_calculated(self, name: str) -> bool:
+        """Tell whether a conclusion has one derivation: what broke it is all that is to be said."""
+        numbers = self.worlds.program.rule_numbers(name)
+        bodies = [self.worlds.program.rules[number].body for number in numbers]
+        return len(bodies) == 1 and not any(isinstance(one, Positive) for one in bodies[0])
+
     def denied(self, task: Deny, state: State) -> Iterator[State]:
         """Take a row away, or one premise of its derivation, until nothing gives it."""
         name, row = task.predicate, task.row
@@ -702,7 +759,9 @@ class Expander:
         if (name, row) in delta.added:
             return
         if self.worlds.strength(name, row, delta) in {ABSENT, CONCEIVABLE}:
-            yield state
+            gone = (name, row) in state.removed
+            settled = gone or (task.late and self.is_calculated(name))
+            yield state if settled else self.demanding(state, Negative, name, row)
             return
         again = replace(state, tasks=(task, *state.tasks))
         derivation = self.worlds.derivation(name, row, delta)
@@ -765,6 +824,14 @@ class Expander:
         """Tell whether what may be supposed can change an aggregate."""
         names = {one.atom.predicate for one in literal.body if not isinstance(one, Comparison)}
         return bool(names & {*self.costs.added, *self.costs.removed, *self.relevant})
+
+
+def _is_read(atom: Atom, row: Row) -> bool:
+    """Tell whether an atom certainly reads a row: of a label, or no null cell (semantics 26)."""
+    return not any(
+        isinstance(cell, NullCell) and not cell.is_label and not is_wildcard(term)
+        for term, cell in zip(atom.terms, row, strict=True)
+    )
 
 
 def _late(state: State) -> State:

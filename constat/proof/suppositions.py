@@ -23,14 +23,14 @@ from constat.proof.symbolic import (
 from constat.proof.worlds import Delta
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from constat.analysis import AnalysedProgram
     from constat.logic import Atom, Literal, Row, Term, Value
 
 # Nothing is abducible unless somebody says so; costs are exact decimals above 0, so that a search
 # by cost ends.
-# What is named and derived stands for what it rests on: see `leaves_below`.
+# What is named and derived stands for what it rests on: see `leaves_below` of the worlds.
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,41 +56,6 @@ def abducibles(program: AnalysedProgram) -> Abducibles:
             if cost is not None:
                 costs[predicate.name] = cost
     return Abducibles(*found)
-
-
-def leaves_below(program: AnalysedProgram, name: str) -> tuple[tuple[str, bool], ...]:
-    """Name the predicates of outside that a conclusion rests on, however deep.
-
-    With each comes whether more of it can mean more conclusions; below an odd number of negations
-    it means fewer, and below an aggregate it is either.
-    """
-    found: dict[tuple[str, bool], None] = {}
-    seen = {(name, True)}
-    waiting = [(name, True)]
-    while waiting:
-        above, sign = waiting.pop(0)
-        for rule in program.program.rules_for(above):
-            for one, signs in _signed(rule.body):
-                for same in {sign is each for each in signs}:
-                    if one in program.external:
-                        found[one, same] = None
-                    if (one, same) not in seen:
-                        seen.add((one, same))
-                        waiting.append((one, same))
-    return tuple(sorted(found))
-
-
-def _signed(body: Iterable[Literal]) -> Iterator[tuple[str, tuple[bool, ...]]]:
-    for literal in body:
-        match literal:
-            case Positive(atom):
-                yield atom.predicate, (True,)
-            case Negative(atom):
-                yield atom.predicate, (False,)
-            case Aggregate(body=inner):
-                yield from ((one, (True, False)) for one, _ in _signed(inner))
-            case _:
-                pass
 
 
 # Conditions speak of values to be chosen that are not bound; binding such a value tests its
@@ -171,6 +136,25 @@ class Made:
 
 
 @dataclass(frozen=True, slots=True)
+class Demanded:
+    """A literal that was found to hold, with the holes of its variables.
+
+    Where values are still to be chosen it may hold for some of them only.
+    """
+
+    literal: Positive | Negative
+    env: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Grouped:
+    """An aggregate whose value was taken, with so many supposed rows that take part."""
+
+    literal: Aggregate
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
 class State:
     """What is left to show, and what was supposed to get there."""
 
@@ -183,6 +167,8 @@ class State:
     removed: frozenset[tuple[str, Row]] = frozenset()
     conditions: tuple[Condition, ...] = ()
     made: tuple[Made, ...] = ()
+    demanded: tuple[Demanded, ...] = ()
+    grouped: tuple[Grouped, ...] = ()
     binding: Binding = field(init=False)
 
     def __post_init__(self) -> None:

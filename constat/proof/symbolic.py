@@ -25,6 +25,7 @@ from constat.logic import (
     Constant,
     EvaluationError,
     Kind,
+    NullCell,
     Variable,
     comparison,
     implementation,
@@ -173,6 +174,8 @@ def _applied(
     known = [cell for cell in cells if cell is not None]
     if len(known) != len(cells):
         return None
+    if any(isinstance(cell, NullCell) for cell in known):
+        raise UnsolvedError(f"`{function}` of a value that nobody knows")
     if all(map(is_value, known)):
         try:
             result: Value = implementation(function, tuple(kinds[0]), kinds[1])(*known)
@@ -241,6 +244,11 @@ def condition(
     operator: str, left: Cell, right: Cell, kind: Kind, kinds: Mapping[int, Kind]
 ) -> Condition | bool:
     """Compare two cells: a truth where both are values, else a condition on the other one."""
+    if isinstance(left, NullCell) or isinstance(right, NullCell):
+        if is_value(left) and is_value(right):
+            # Of what nobody knows only that it is itself is certain (semantics 26a).
+            return left == right and operator in {"=", "<=", ">="}
+        raise UnsolvedError("a comparison with a value that nobody knows")
     if is_value(left) and is_value(right):
         try:
             return bool(comparison(operator, kind)(left, right))  # type: ignore[arg-type]  # values

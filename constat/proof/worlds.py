@@ -7,35 +7,49 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from constat.analysis import AnalysedProgram, Component
-from constat.evaluation import ACCEPTED, Demand
+from constat.evaluation import ABSENT, ACCEPTED, Demand, FillablePredicate, filled_externals
 from constat.logic import (
     NIL,
     OPEN,
+    Aggregate,
     Apply,
     Atom,
     Column,
     Constant,
     EvaluationError,
     Kind,
+    Negative,
+    NullCell,
+    Positive,
     Predicate,
     Rule,
     Variable,
     comparison,
     implementation,
+    literal_variables,
     read_as,
 )
 from constat.logic.structures import example_of
 from constat.proof.overlay import Overlay, Removal, overlaid
-from constat.proof.symbolic import Hole, Linear, UnsolvedError, choose, is_value, show_condition
-from constat.syntax import print_row, print_term
+from constat.proof.symbolic import (
+    Hole,
+    Linear,
+    UnsolvedError,
+    choose,
+    evaluated,
+    is_value,
+    show_condition,
+)
+from constat.proof.written import written_literal
+from constat.syntax import print_literal, print_row, print_term
 from constat.tiers import Chain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from constat.evaluation import Derivation, Engine, Externals, Limits, Outcome
-    from constat.logic import Aggregate, Literal, Open, OpenRow, Row, Value
-    from constat.proof.suppositions import Made, State, Supposed
+    from constat.logic import Literal, Open, OpenRow, Row, Term, Value
+    from constat.proof.suppositions import Demanded, Made, State, Supposed
     from constat.proof.symbolic import Cell, Condition
 
 # Every answer is the engine's or a source's own in that world; nothing is computed here.
@@ -52,8 +66,8 @@ class Delta:
 
     def overlay(self) -> Overlay:
         """Return it as an overlay."""
-        removals = sorted(self.removed, key=str)
-        return Overlay(tuple(sorted(self.added, key=str)), tuple(Removal(*one) for one in removals))
+        removals = [Removal(name, _pattern(row)) for name, row in sorted(self.removed, key=str)]
+        return Overlay(tuple(sorted(self.added, key=str)), tuple(removals))
 
 
 @dataclass(slots=True)
@@ -94,7 +108,10 @@ class Worlds:
 
     def strength(self, predicate: str, row: Row, delta: Delta) -> int:
         """Return how strongly a ground row holds."""
-        return self._outcome(predicate, row, delta).strength(self._atom(predicate, row))
+        outcome = self._outcome(predicate, row, delta)
+        if _pattern(row) != row:
+            return ACCEPTED if row in outcome.rows(predicate, ACCEPTED) else ABSENT
+        return outcome.strength(self._atom(predicate, row))
 
     def derivation(self, predicate: str, row: Row, delta: Delta) -> Derivation | None:
         """Return one derivation of a row that holds."""
@@ -107,6 +124,14 @@ class Worlds:
         """Tell whether a goal holds in a world, assumptions accepted."""
         outcome = self._evaluate(self.program, goal, delta)
         return outcome.strength(goal) >= ACCEPTED
+
+    def leaves(self, predicate: str) -> frozenset[tuple[str, bool]]:
+        """Name what comes from outside below a predicate, as `leaves_below` does."""
+        key = ("leaves", predicate)
+        if key not in self.known:
+            own = {(predicate, True)} if predicate in self.program.external else set()
+            self.known[key] = frozenset(own | {*leaves_below(self.program, predicate)})
+        return self.known[key]  # type: ignore[return-value]  # as it was put there
 
     def group(self, aggregate: Aggregate, kinds: dict[str, Kind], delta: Delta) -> list[Row]:
         """Return the value of an aggregate whose outer variables have been replaced by values."""
@@ -162,14 +187,19 @@ class Worlds:
     def _told(self, predicate: str, shape: OpenRow, delta: Delta) -> list[Row]:
         if predicate not in self.program.external:
             return []
-        columns = tuple(place for place, slot in enumerate(shape) if slot is not OPEN)
-        key: Row = tuple(shape[column] for column in columns)  # type: ignore[misc]  # ground
+        known = _pattern(shape)
+        columns = tuple(place for place, slot in enumerate(known) if slot is not OPEN)
+        key: Row = tuple(known[column] for column in columns)  # type: ignore[misc]  # ground
         declared = self.program.program.predicates[predicate]
         demand = Demand(declared, columns, (key,), self.limits.running())
-        answer = self._world(delta)[predicate].answer(demand)
+        external = self._world(delta)[predicate]
+        answer = external.answer(demand)
+        if isinstance(external, FillablePredicate) and external.may_fill:
+            answer = external.filled().answer(demand)
         if answer.conflicts and answer.openings:
             self.contradicted.add(predicate)
-        return [row for portion in answer.portions for row in demand.clock.over(portion.rows)]
+        rows = (row for portion in answer.portions for row in demand.clock.over(portion.rows))
+        return [row for row in rows if known == shape or _matches(row, shape)]
 
     def _concluded(self, predicate: str, shape: OpenRow, delta: Delta) -> list[Row]:
         outcome = self._outcome(predicate, shape, delta)
@@ -189,13 +219,19 @@ class Worlds:
             predicate,
             tuple(
                 Variable(f"c{place}") if slot is OPEN else Constant(slot, kind)
-                for place, (slot, kind) in enumerate(zip(shape, kinds, strict=True))
+                for place, (slot, kind) in enumerate(zip(_pattern(shape), kinds, strict=True))
             ),
         )
 
     def _evaluate(self, program: AnalysedProgram, goal: Atom, delta: Delta) -> Outcome:
         self.evaluations += 1
-        return self.engine.evaluate(program, goal, self._world(delta), self.limits)
+        world = self._world(delta)
+        outcome = self.engine.evaluate(program, goal, world, self.limits)
+        # What fills null cells counts for a goal that is open without it, as when it is decided.
+        filled = None if outcome.strength(goal) >= ACCEPTED else filled_externals(world)
+        if filled is None:
+            return outcome
+        return self.engine.evaluate(program, goal, filled, self.limits)
 
     def _world(self, delta: Delta) -> Externals:
         if not delta.added and not delta.removed:
@@ -204,6 +240,46 @@ class Worlds:
         if key not in self.known:
             self.known[key] = overlaid(self.externals, self.program, delta.overlay())
         return self.known[key]  # type: ignore[return-value]  # as it was put there
+
+
+def _pattern(shape: OpenRow) -> OpenRow:
+    """Return a row as it is asked for and hidden: with nothing said of its null cells."""
+    return tuple(OPEN if isinstance(slot, NullCell) else slot for slot in shape)
+
+
+def leaves_below(program: AnalysedProgram, name: str) -> tuple[tuple[str, bool], ...]:
+    """Name the predicates of outside that a conclusion rests on, however deep.
+
+    With each comes whether more of it can mean more conclusions; below an odd number of negations
+    it means fewer, and below an aggregate it is either.
+    """
+    found: dict[tuple[str, bool], None] = {}
+    seen = {(name, True)}
+    waiting = [(name, True)]
+    while waiting:
+        above, sign = waiting.pop(0)
+        for rule in program.program.rules_for(above):
+            for one, signs in _signed(rule.body):
+                for same in {sign is each for each in signs}:
+                    if one in program.external:
+                        found[one, same] = None
+                    if (one, same) not in seen:
+                        seen.add((one, same))
+                        waiting.append((one, same))
+    return tuple(sorted(found))
+
+
+def _signed(body: Iterable[Literal]) -> Iterator[tuple[str, tuple[bool, ...]]]:
+    for literal in body:
+        match literal:
+            case Positive(atom):
+                yield atom.predicate, (True,)
+            case Negative(atom):
+                yield atom.predicate, (False,)
+            case Aggregate(body=inner):
+                yield from ((one, (True, False)) for one, _ in _signed(inner))
+            case _:
+                pass
 
 
 def _matches(row: Row, shape: OpenRow) -> bool:
@@ -263,9 +339,13 @@ class _Choosing:
             raise UnsolvedError("a structure that is made of parts and given as a whole")
         rows = [self.row(one) for one in self.state.added]
         pairs = list(zip(self.state.added, rows, strict=True))
-        shown = dict.fromkeys(self.shown(one, row) for one, row in pairs)
+        demands = self.demands()
+        shown = dict.fromkeys(
+            self.shown(one, row, None if demands is None else demands.get(place, ()))
+            for place, (one, row) in enumerate(pairs)
+        )
         removed = tuple(
-            print_row(self.predicates[name], row)
+            print_row(self.predicates[name], _pattern(row))
             for name, row in sorted(self.state.removed, key=str)
         )
         delta = Delta(frozenset((one.predicate, row) for one, row in pairs), self.state.removed)
@@ -291,7 +371,7 @@ class _Choosing:
             conditions = self.conditions(hole)
             others = _examples(self.predicates[one.predicate].columns[place])
             taken = self.taken(one, place)
-            kind, is_free = self.state.kinds[hole], partial(self.is_free, one, place)
+            kind, is_free = self.state.kinds[hole], partial(self.is_free, one, place, hole)
             self.values[hole] = choose(kind, conditions, taken, others, is_free)
             self.names[hole] = self.name(self.predicates[one.predicate].columns[place].name)
         return self.values[hole]
@@ -339,10 +419,15 @@ class _Choosing:
         if all(slot is OPEN for slot in shape):
             return {_UNUSUAL, *chosen}
         rows = self.worlds.rows(one.predicate, shape, self.state.delta)
-        return {row[place] for row in rows} | chosen
+        return {row[place] for row in rows if not isinstance(row[place], NullCell)} | chosen
 
-    def is_free(self, one: Supposed, place: int, value: Value) -> bool:
-        """Tell whether no row has this value in its key, beside what is known of the key."""
+    def is_free(self, one: Supposed, place: int, hole: int, value: Value) -> bool:
+        """Tell whether nothing is against a value.
+
+        No row has it in its key, beside what is known of the key, and no literal forbids it.
+        """
+        if not all(self.allows(each, hole, value) for each in self.state.demanded):
+            return False
         key = self.worlds.key(one.predicate)
         if key is None or place not in key:
             return True
@@ -370,9 +455,128 @@ class _Choosing:
             name = f"{wanted}_{number}"
         return name
 
-    def shown(self, one: Supposed, row: Row) -> Shown:
-        """Write a fact with variables, its conditions, and as it is tried."""
+    def allows(self, one: Demanded, hole: int, value: Value) -> bool:
+        """Tell whether a denied literal lets a value be; one that rests on other choices does."""
+        atom = one.literal.atom
+        cells = [evaluated(term, one.env, self.state.binding) for term in atom.terms]
+        holes = {_hole(cell) for cell in cells if isinstance(cell, Hole | Linear)}
+        plain = all(not isinstance(cell, Linear) or cell.plain for cell in cells)
+        if hole not in holes or None in cells or not plain or isinstance(one.literal, Positive):
+            return True
+        values = {**self.values, hole: value}
+        if not holes <= values.keys():
+            return True
+        row = tuple(
+            values[_hole(cell)] if isinstance(cell, Hole | Linear) else cell for cell in cells
+        )
+        return self.worlds.strength(atom.predicate, row, self.state.delta) < ACCEPTED  # type: ignore[arg-type]  # values only
+
+    def demands(self) -> Mapping[int, list[str]] | None:
+        """Say what else has to hold of the values to be chosen, by the fact that has them.
+
+        ``None`` where that cannot be said: then only the values that were tried are told.
+        """
+        added = enumerate(self.state.added)
+        chosen = {place: one for place, one in added if OPEN in self.shape(one)}
+        names = {one.predicate for one in chosen.values()}
+        if not all(self.is_as_counted(one.literal, one.rows, chosen) for one in self.state.grouped):
+            return None
+        found: dict[int, list[str]] = {place: [] for place in chosen}
+        for one in self.state.demanded if chosen else ():
+            leaves = self.worlds.leaves(one.literal.atom.predicate)
+            # More rows of these make it fail.
+            signs = {leaf for leaf, more in leaves if more is isinstance(one.literal, Negative)}
+            holes = self.holes(
+                self.state.binding.follow(Hole(one.env[variable.name]))
+                for variable in literal_variables(one.literal)
+            )
+            cells = {place: self.holes(self.cells(each)) for place, each in chosen.items()}
+            about = [place for place in chosen if cells[place] & holes]
+            if not about and not holes:
+                about = [place for place, each in chosen.items() if each.predicate in signs]
+            if not about and not (names & signs or holes):
+                continue
+            text = self.written(one)
+            if text is None or not about:
+                return None
+            if text not in found[about[-1]]:
+                found[about[-1]].append(text)
+        return found
+
+    def is_as_counted(self, literal: Aggregate, rows: int, chosen: Mapping[int, Supposed]) -> bool:
+        """Tell whether an aggregate is made of the supposed rows that it was solved for."""
+        names = [one.atom.predicate for one in literal.body if isinstance(one, Positive | Negative)]
+        below = [{leaf for leaf, _ in self.worlds.leaves(name)} for name in names]
+        met = [[one.predicate in leaves for leaves in below] for one in chosen.values()]
+        readers = sum(map(any, zip(*met, strict=True)))
+        return sum(map(any, met)) == rows if readers == 1 else not any(map(any, met))
+
+    def cells(self, one: Supposed) -> Iterator[Cell]:
+        return map(self.state.binding.follow, one.cells)
+
+    def holes(self, cells: Iterable[Cell]) -> set[int]:
+        """Return what is chosen in cells, parts of structures included."""
+        found: set[int] = set()
+        waiting = [cell for cell in cells if not is_value(cell)]
+        while waiting:
+            cell = waiting.pop()
+            hole = cell.number if isinstance(cell, Hole) else cell.hole  # type: ignore[union-attr]  # no value
+            if hole not in found:
+                found.add(hole)
+                parts = self.made[hole].parts if hole in self.made else ()
+                followed = map(self.state.binding.follow, parts)
+                waiting += [part for part in followed if not is_value(part)]
+        return found
+
+    def written(self, one: Demanded) -> str | None:
+        """Write a literal with what its variables stand for; ``None`` where that has no name."""
+        atom = one.literal.atom
+        try:
+            terms = tuple(self.term(term, one.env) for term in atom.terms)
+        except UnsolvedError:
+            return None
+        rules = self.worlds.program.program.rules
+        literal = written_literal(rules, replace(one.literal, atom=replace(atom, terms=terms)))
+        if not isinstance(literal, Positive | Negative) or any(
+            isinstance(term, Apply) for term in literal.atom.terms
+        ):
+            return print_literal(literal, self.predicates)
+        # As facts are written, that stand beside it.
+        predicate = self.predicates[literal.atom.predicate]
+        columns = tuple(
+            replace(column, name=term.name) if isinstance(term, Variable) else column
+            for column, term in zip(predicate.columns, literal.atom.terms, strict=True)
+        )
+        row = (term.value if isinstance(term, Constant) else OPEN for term in literal.atom.terms)
+        text = print_row(replace(predicate, columns=columns), tuple(row))
+        return f"!{text}" if isinstance(literal, Negative) else text
+
+    def term(self, term: Term, env: Mapping[str, int]) -> Term:
+        match term:
+            case Variable(name=name):
+                cell = self.state.binding.follow(Hole(env[name]))
+                if isinstance(cell, NullCell):
+                    raise UnsolvedError("a literal about a value that nobody knows")
+                if is_value(cell):
+                    return Constant(cell, self.state.kinds[env[name]])  # type: ignore[arg-type]  # a value
+                if _hole(cell) not in self.names:
+                    raise UnsolvedError("a value that no fact shows")
+                return Variable(self.names[_hole(cell)])
+            case Constant(value=NullCell()):
+                raise UnsolvedError("a literal about a value that nobody knows")
+            case Apply():
+                return replace(term, arguments=tuple(self.term(one, env) for one in term.arguments))
+            case _:
+                return term
+
+    def shown(self, one: Supposed, row: Row, demands: Iterable[str] | None) -> Shown:
+        """Write a fact with variables, its conditions, and as it is tried.
+
+        Without what else it demands, only the values that were tried are told.
+        """
         predicate = self.predicates[one.predicate]
+        if demands is None:
+            return Shown(print_row(predicate, row), (), print_row(predicate, row))
         columns = list(predicate.columns)
         conditions: dict[str, None] = {}
         for place, cell in enumerate(one.cells):
@@ -382,6 +586,7 @@ class _Choosing:
             hole = _hole(followed)
             columns[place] = replace(columns[place], name=self.names[hole])
             conditions.update(dict.fromkeys(self.told(hole)))
+        conditions.update(dict.fromkeys(demands))
         named: Predicate = replace(predicate, columns=tuple(columns))
         return Shown(
             print_row(named, self.shape(one)), tuple(conditions), print_row(predicate, row)

@@ -17,8 +17,8 @@ from constat.proof.overlay import Overlay, dropped_rule, overlaid, supposed_abse
 from constat.proof.projection import with_projections
 from constat.proof.refutation import MOST, Reason, Refutation, principal_reasons, refute
 from constat.proof.refutation_text import render_refutation
-from constat.proof.suppositions import Abducibles, abducibles, leaves_below
-from constat.proof.worlds import Worlds
+from constat.proof.suppositions import Abducibles, abducibles
+from constat.proof.worlds import Worlds, leaves_below
 from constat.session.asked_goals import AskedGoal, asked_over
 from constat.session.result import Result, result_of
 from constat.session.suppositions import (
@@ -290,6 +290,7 @@ def _met(decision: Decision) -> Iterator[str]:
 
 
 _SHARE_TO_SEARCH: Final = 0.8
+_HOLDING: Final = frozenset({Verdict.PROVED, Verdict.PROVED_UNDER})
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,7 +343,7 @@ class MissingFacts:
     @property
     def holds(self) -> bool:
         """Whether the goal holds as it is."""
-        return self.result.verdict in {Verdict.PROVED, Verdict.PROVED_UNDER}
+        return self.result.verdict in _HOLDING
 
     @property
     def exhausted(self) -> bool:
@@ -351,10 +352,14 @@ class MissingFacts:
 
     @property
     def exit_code(self) -> int:
-        """0 where nothing is missing or a set was found, 5 where there is none, else 4."""
+        """0 where nothing is missing or a set was found, 5 where nothing can prove it, else 4.
+
+        What is open may still prove an open goal, so no search ends that with 5.
+        """
         if self.holds or self.sets:
             return 0
-        return 5 if self.exhausted else 4
+        is_open = self.result.verdict is Verdict.UNRESOLVED
+        return 5 if self.exhausted and not is_open else 4
 
 
 def missing_facts(
@@ -375,7 +380,9 @@ def missing_facts(
                 found = Abduction((), None, 0, ())
             else:
                 found = _searched(bench, tiers, atom, costs, asked)
-            sets = tuple(_decided(bench, tiers, atom, one) for one in found.found)
+            tried = tuple(_decided(bench, tiers, atom, one) for one in found.found)
+            sets = tuple(one for one in tried if one.verdict in _HOLDING)
+            found = replace(found, dropped=found.dropped + len(tried) - len(sets))
             result = result_of(decision, program, created)
             text = asked_goal.text
             return (result.asked_as(text) if text else result), found, sets

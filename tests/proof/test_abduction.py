@@ -210,3 +210,48 @@ good(?x) :- item(?x, _), !bad(?x).
     found = searched(rules, "good(a)", {"item": Table((("a", 1),))}, added="off")
     assert sets(found) == [([("off(a)", ())], ())]
     assert (found.bound, found.stopped) == (None, "")
+
+
+@pytest.mark.parametrize(
+    ("rules", "goal", "expected"),
+    [
+        # The denied row is about the value that is chosen.
+        ("ok(?x) :- item(?x, ?n), !taken(?n).", "ok(a)", ("item(a, ?n)", ("!taken(?n)",))),
+        # It is not, but what is supposed may give it.
+        (
+            "ok(?x) :- item(?x, ?n), ?n > 3, !big(?x).",
+            "ok(a)",
+            ("item(a, ?n)", ("?n > 3", "!big(a)")),
+        ),
+        # It lies below what is taken as it is.
+        (
+            "ok(?x) :- item(?x, ?n), ?n > 3, small(?x).",
+            "ok(a)",
+            ("item(a, ?n)", ("?n > 3", "small(a)")),
+        ),
+        # Another aggregate counts the same rows: only what was tried is known to do.
+        (
+            "ok(?x) :- item(?x, ?n), ?n > 3, ?s = sum ?m : { item(_y, ?m) }, ?s < 9.",
+            "ok(a)",
+            ("item(a, 4)", ()),
+        ),
+    ],
+)
+def test_what_a_rule_demands_besides_is_told(
+    rules: str, goal: str, expected: tuple[str, tuple[str, ...]]
+) -> None:
+    declared = """
+.decl taken(n: number)
+.input taken(source="s", query="q")
+.decl big(x: symbol)
+big(?x) :- item(?x, ?n), ?n > 5.
+.decl known(x: symbol)
+.input known(source="s", query="q")
+.decl small(x: symbol)
+small(?x) :- known(?x), !big(?x).
+.decl ok(x: symbol)
+"""
+    tables = {"taken": Table(((1,), (2,))), "known": Table((("a",),))}
+    found = searched(declared + rules, goal, tables, added="item")
+    assert sets(found) == [([expected], ())]
+    assert found.dropped == 0

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import shutil
+import sqlite3
 from typing import TYPE_CHECKING
 
 import pytest
@@ -415,3 +417,59 @@ def test_missing_looks_through_a_conclusion_that_is_named(
                 Verdict.PROVED,
                 Verdict.PROVED_UNDER,
             }
+
+
+NULLS = """\
+.pragma "constat" "0.1"
+@[key = "id"]
+.decl person(id: symbol, @[null = maybe] region: symbol, @[null = unknown] age: number)
+.input person(source = "shop", query = "SELECT id, region, age FROM people")
+.decl trip(id: symbol, @[null = unknown] days: number)
+.input trip(source = "shop", query = "SELECT id, days FROM trips")
+.decl adult(id: symbol)
+adult(?p) :- person(?p, _, ?a), ?a >= 18.
+.decl traveller(id: symbol)
+traveller(?p) :- trip(?p, ?d), ?d > 7.
+.decl together(a: symbol, b: symbol)
+together(?a, ?b) :- person(?a, ?r, _), person(?b, ?r, _), ?a != ?b.
+"""
+
+
+@pytest.mark.parametrize(
+    ("goal", "allowed", "facts", "code"),
+    [
+        # What is known of the row stays, and what nobody knows is filled.
+        ("adult(p1)", "person", ["person(p1, ?region, ?age)"], 0),
+        ("adult(p2)", "person", ["person(p2, south, ?age)"], 0),
+        ("together(p2, p3)", "person", ["person(p3, south, 40)"], 0),
+        ("traveller(p1)", "trip", ["trip(p1, ?days)"], 0),
+        # A known cell is not another one, so none is offered; that is no proof of anything open.
+        ("person(p2, north, 20)", "person", [], 5),
+        ("adult(p1)", "trip", [], 4),
+        ("adult(p1)", "", [], 4),
+        ("adult(p4)", "", [], 5),
+    ],
+)
+def test_what_nobody_knows_of_a_row_may_be_supposed(
+    tmp_path: Path, goal: str, allowed: str, facts: list[str], code: int
+) -> None:
+    (tmp_path / "rules.dl").write_text(NULLS)
+    (tmp_path / "constat.yaml").write_text(
+        "project: people\nrules: [rules.dl]\ndatabases: {shop: 'sqlite:///shop.sqlite'}\n"
+    )
+    with contextlib.closing(sqlite3.connect(tmp_path / "shop.sqlite")) as shop:
+        shop.executescript(
+            "CREATE TABLE people (id TEXT NOT NULL, region TEXT, age INTEGER);"
+            "CREATE TABLE trips (id TEXT NOT NULL, days INTEGER);"
+            "INSERT INTO people VALUES ('p1', NULL, NULL), ('p2', 'south', NULL),"
+            " ('p3', NULL, 40), ('p4', 'south', 9);"
+            "INSERT INTO trips VALUES ('p1', NULL), ('p1', 2);"
+        )
+    with Session(tmp_path) as session:
+        abducible = {allowed: "1"} if allowed else {}
+        found = session.missing_facts(goal, abducible=abducible)
+        assert [[fact.fact for fact in one.add] for one in found.sets] == [[f] for f in facts]
+        assert found.exit_code == code
+        for one in found.sets:
+            tried = [fact.tried for fact in one.add]
+            assert session.what_if(goal, add=tried).verdict is Verdict.PROVED_UNDER
