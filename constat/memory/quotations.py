@@ -371,6 +371,17 @@ _END: Final = re.compile(
     r"^\s*\W*(?:END|End|end|EOF|/)(?:\b|(?=\w))(?:\s+(?:of|OF|Of)\b)?[^.!?\n]{0,60}$"
     r"|^\s*\[/?(?:end|/quote|/email|/mail|/document|/page)\b[^\]\n]{0,60}\]\s*$"
 )
+_FRAME_WORDS: Final = re.compile(
+    r"\b(?:begin(?:ning|s)?|start|end(?:e|ing|s)?|eof|of|the|here)\b|\b(?:begin|end)(?=\w)"
+)
+_BLOCK_WORDS: Final = frozenset({"compacted", "context", "facts", "from", "block", "summary"})
+# What is shown has a shape of its own, and ends with it; a mail may have a table in it.
+_SHAPED: Final = re.compile(
+    r"\b(?:logs?|logfile|output|results?|response|errors?|traces?|traceback|stack ?trace|dump|json"
+    r"|xml|html|yaml|csv|table|config|code|data|listing|snippet|transcripts?|chats?|files?|calls?"
+    r"|rows?)\b",
+    re.IGNORECASE,
+)
 # What programs write above a page, a ticket or a report. No heading ends it: it could have one.
 _SECTION: Final = re.compile(
     r"^\s*(?:[A-Z][A-Z ]{0,20}\s)?(?:ISSUE|REPORT|TICKET|REVIEW|COMMENT|POST|ANSWER|REPLY)"
@@ -417,7 +428,10 @@ _DOCUMENT: Final = re.compile(
     r"(?:\s[^<>\n]{0,300})?>.*?(?:</(?P=name)>|\Z)",
     re.IGNORECASE | re.DOTALL,
 )
-_COMMENT: Final = re.compile(r"<!--.*?(?:-->|\Z)|/\*.*?(?:\*/|\Z)", re.DOTALL)
+# To its last end before another begins: an end in what is quoted is no end of it.
+_COMMENT: Final = re.compile(
+    r"<!--(?:(?:(?!<!--).)*-->|.*\Z)|/\*(?:(?:(?!/\*).)*\*/|.*\Z)", re.DOTALL
+)
 _BULLET: Final = re.compile(r"^\s*(?:[-*+\u2022]|[0-9]{1,3}[.)]|[a-z][.)])\s")
 _INDENTED: Final = re.compile(r"^(?: {4,}|\t)\s*\S")
 _PAIRS: Final = (
@@ -521,7 +535,10 @@ class _Scan:
         """Mark compacted text: all from its first to its last line, and what is joined to it."""
         found = [at for at, line in enumerate(self._lines) if _is_of_block(line)]
         if found:
-            self._mark_lines(found[0], self._paragraph_end(found[-1]))
+            # No block has a line that closes it: who wrote one wrote what is behind it, too.
+            is_forged = any(map(_closes_block, self._lines[found[0] :]))
+            end = len(self._lines) if is_forged else self._paragraph_end(found[-1])
+            self._mark_lines(found[0], end)
         summary = next((at for at, line in enumerate(self._lines) if _SUMMARIES.search(line)), None)
         if summary is not None:
             self._mark_lines(summary, len(self._lines))
@@ -577,10 +594,10 @@ class _Scan:
             mark = fence["fence"]
             if mark in line[fence.end() :]:
                 return at
-            return self._after(at, lambda one: one.strip().strip(">").strip().startswith(mark))
+            return self._closed(at, lambda one: one.strip().strip(">").strip().startswith(mark))
         if here := _HERE.search(line):
             word = here["word"]
-            return self._after(at, lambda one: one.strip() == word)
+            return self._after(at, lambda one: one.strip() == word, _HERE.search)
         if _BEGIN.match(line):
             return at + 1 if _END.match(line) else self._until_end(at)
         if ruler := _RULER.match(line):
@@ -593,7 +610,9 @@ class _Scan:
                 and len(above) < len(line) + 40
             ):
                 return at  # what underlines a heading quotes nothing
-            return self._after(at, lambda one: bool((r := _RULER.match(one)) and r["mark"] == mark))
+            return self._closed(
+                at, lambda one: bool((r := _RULER.match(one)) and r["mark"] == mark)
+            )
         return at
 
     def _mail(self, at: int, line: str) -> int:
@@ -637,7 +656,9 @@ class _Scan:
             after = next(
                 (n for n in range(at + 1, len(self._lines)) if self._lines[n].strip()), None
             )
-            if after is None or self._is_marked(after) or _opens(self._lines[after]):
+            if after is None or _opens(self._lines[after]):
+                return at + 1
+            if self._is_marked(after) and _SHAPED.search(shown[:colon]):
                 return at + 1
             end = self._until_end(after)
             self._mark_lines(after, end)
@@ -733,13 +754,50 @@ class _Scan:
         return len(said.split()) >= _LEAST_WORDS or bool(_DEMAND.search(said))
 
     def _until_end(self, at: int) -> int:
-        """Return where a paste ends: behind its last closing line, or at the end of the text."""
-        ends = [n for n in range(at + 1, len(self._lines)) if _END.match(self._lines[n])]
-        return ends[-1] + 1 if ends else len(self._lines)
+        """Return where a paste ends: where a frame around it does, or at the end of the text.
 
-    def _after(self, at: int, closes: Callable[[str], bool]) -> int:
-        found = (n for n in range(at + 1, len(self._lines)) if closes(self._lines[n]))
-        return next(found, len(self._lines) - 1) + 1
+        A line alone that says "end of mail" ends nothing: it may be one of the mail.
+        """
+        return next((end for start, end in self._frames() if start <= at < end), len(self._lines))
+
+    def _frames(self) -> Iterator[tuple[int, int]]:
+        """Yield what stands between a line that begins it and the last one that ends the same."""
+        at = 0
+        while at < len(self._lines):
+            line = self._lines[at]
+            if not _BEGIN.match(line) or _END.match(line) or _MAIL.match(line):
+                at += 1
+                continue
+            named = _frame_words(line)
+            ends = [
+                n
+                for n in range(at + 1, len(self._lines))
+                if _END.match(self._lines[n]) and _frame_words(self._lines[n]) <= named
+            ]
+            end = ends[-1] + 1 if ends else len(self._lines)
+            yield at, end
+            at = end
+
+    def _closed(self, at: int, closes: Callable[[str], bool]) -> int:
+        """Say where something ends whose first line looks like its last one.
+
+        Where one of these lines is left over, it may stand in what is quoted: then the last one
+        ends it.
+        """
+        found = [n for n in range(at + 1, len(self._lines)) if closes(self._lines[n])]
+        if not found:
+            return len(self._lines)
+        return (found[0] if len(found) % 2 else found[-1]) + 1
+
+    def _after(self, at: int, closes: Callable[[str], bool], opens: Callable[[str], object]) -> int:
+        """Say where something ends: with the last closing line before another one opens."""
+        last = len(self._lines)
+        for n in range(at + 1, len(self._lines)):
+            if opens(self._lines[n]):
+                break
+            if closes(self._lines[n]):
+                last = n + 1
+        return last
 
     def _paragraph_end(self, at: int) -> int:
         end = at + 1
@@ -763,6 +821,17 @@ def _is_of_block(line: str) -> bool:
     if MARKER.casefold() in line.casefold() or _HEADS.match(line):
         return True
     return "@" in line and bool(_ENDS.search(line) or len(_PLACES.findall(line)) > 1)
+
+
+def _closes_block(line: str) -> bool:
+    words = _frame_words(line) if _END.match(line) else frozenset()
+    return bool(words) and words <= _BLOCK_WORDS
+
+
+def _frame_words(line: str) -> frozenset[str]:
+    """Return what a line that begins or ends something calls it."""
+    words = re.sub(r"[\W_]+", " ", line.casefold())
+    return frozenset(_FRAME_WORDS.sub(" ", words).split())
 
 
 def _json_line(line: str) -> bool:
