@@ -535,8 +535,8 @@ class _Choosing:
             terms = tuple(self.term(term, one.env) for term in atom.terms)
         except UnsolvedError:
             return None
-        rules = self.worlds.program.program.rules
-        literal = written_literal(rules, replace(one.literal, atom=replace(atom, terms=terms)))
+        program = self.worlds.program.program
+        literal = written_literal(program, replace(one.literal, atom=replace(atom, terms=terms)))
         if not isinstance(literal, Positive | Negative) or any(
             isinstance(term, Apply) for term in literal.atom.terms
         ):
