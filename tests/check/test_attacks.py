@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import json
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from constat.check import check_certificate
+from constat.check import check_certificate, checking
 from constat.engine import LazyEngine
 from constat.evaluation import Limits, Verdict
 from constat.logic import OPEN
@@ -139,6 +140,24 @@ def test_what_all_rows_of_a_goal_show_needs_no_node(
 ) -> None:
     tree = unresolved(rules, goal, tables)
     assert rejected(second, tree) == ("verdict", "what is shown makes the goal true")
+
+
+def test_a_hidden_decision_is_looked_for_within_a_tenth_of_the_steps(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    data = seal(unresolved(REACH, "reach(A, ?b)", reach_tables()))
+    monkeypatch.setattr(checking, "STEPS_PER_CLOSURE_ROW", 0)
+
+    def code(steps: int) -> str | None:
+        monkeypatch.setattr(checking, "LEAST_STEPS", steps)
+        return check_certificate(data).code
+
+    found = bisect_left(range(100_000), 1, key=lambda steps: int(code(steps) == "verdict"))
+    # Below it the form is in order, and what decides the goal is not come to.
+    assert code(found - 1) is None
+    assert found % checking.UNDECIDED_SHARE == 0
+    # The second checker counts in its own way, and takes the same share.
+    assert f"UNDECIDED_SHARE = {checking.UNDECIDED_SHARE};" in checker_source()
 
 
 def test_what_is_not_shown_stays_the_writers_word(second: SecondChecker | None) -> None:
