@@ -26,6 +26,7 @@ from constat.proof.missing import (
     Budget,
     Gap,
     Replay,
+    deciding_cells,
     find_gaps,
     minimal_reading,
     unknown_rows,
@@ -444,14 +445,15 @@ def _unresolved(deciding: _Deciding, limit: str = "") -> Decision:
         return _undecided(outcome, _nothing_claimed(outcome), limit=_NOT_SHOWN)
     gaps, left = find_gaps(replay, proof)
     if not gaps:
-        gaps, left = _of_unknown_cells(outcome, proof)
+        gaps, left = _of_unknown_cells(replay, proof)
     return replace(_undecided(outcome, proof, gaps=gaps, limit=limit), gaps_left=left)
 
 
-def _of_unknown_cells(outcome: Outcome, proof: Proof) -> tuple[tuple[Gap, ...], int]:
-    """Name the rows of which the proof reads what nobody knows, where no row is open."""
+def _of_unknown_cells(replay: Replay, proof: Proof) -> tuple[tuple[Gap, ...], int]:
+    """Name the cells that nobody knows and that would decide the goal, where no row is open."""
     covered = proof.slice.outside.usage.covered
-    rows = [one for one in unknown_rows(outcome) if one.is_among(covered)]
+    rows = [one for one in unknown_rows(replay.outcome) if one.is_among(covered)]
+    rows = list(deciding_cells(replay, rows))
     gaps = tuple(
         Gap(one.predicate.name, one.pattern, one.reason, one.tier) for one in rows[:_MOST_CELLS]
     )

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from decimal import Decimal
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
 
 from constat.evaluation import (
     ABSENT,
@@ -22,10 +25,12 @@ from constat.logic import (
     OPEN,
     Aggregate,
     Constant,
+    Kind,
     Negative,
     NullCell,
     NullPolicy,
     Positive,
+    Value,
     is_wildcard,
     row_order,
 )
@@ -36,6 +41,7 @@ from constat.proof.sentences import show_value, words
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
+    from constat.analysis import AnalysedProgram
     from constat.evaluation import (
         Assumption,
         Call,
@@ -61,6 +67,8 @@ class UnknownRow:
     row: Row
     columns: tuple[int, ...]
     tier: str
+    any_of: int = 0
+    """Of how many cells any one may decide the goal; 0 where all that are named are needed."""
 
     @property
     def pattern(self) -> OpenRow:
@@ -81,32 +89,34 @@ class UnknownRow:
     def reason(self) -> str:
         """What is not known: `the region of order 7 is not known`."""
         names = [words(self.predicate.columns[column].name) for column in self.columns]
-        listed = " and ".join(f"the {name}" for name in names)
-        is_known = "is not known" if len(names) == 1 else "are not known"
-        return f"{listed} of {_subject(self.predicate, self.row)} {is_known}"
+        listed = (" or " if self.any_of else " and ").join(f"the {name}" for name in names)
+        is_known = "is not known" if len(names) == 1 or self.any_of else "are not known"
+        others = self.any_of > len(names)
+        choice = f"; any one of {self.any_of} such cells may decide it" if others else ""
+        return f"{listed} of {_subject(self.predicate, self.row)} {is_known}{choice}"
 
 
 def unknown_rows(outcome: Outcome) -> tuple[UnknownRow, ...]:
     """Give the rows that a goal met, and of which it reads what nobody knows."""
-    readings = _readings(outcome)
+    readings = atoms_read(outcome.program, outcome.goal)
     found: dict[tuple[str, Row], UnknownRow] = {}
     for call in outcome.calls:
         predicate = call.demand.predicate
         atoms = readings.get(predicate.name, ())
         for portion in call.answer.portions if atoms else ():
             for row in portion.rows:
-                columns = _unknown(row, atoms)
+                columns = unknown_columns(row, atoms)
                 if columns:
                     tier = portion.evidence.tier
                     found[predicate.name, row] = UnknownRow(predicate, row, columns, tier)
     return tuple(sorted(found.values(), key=lambda one: (one.predicate.name, row_order(one.row))))
 
 
-def _readings(outcome: Outcome) -> dict[str, list[Atom]]:
+def atoms_read(program: AnalysedProgram, goal: Atom) -> dict[str, list[Atom]]:
     """Give the atoms that read external predicates, of the goal and of the rules below it."""
-    program, seen = outcome.program, {outcome.goal.predicate}
-    found: dict[str, list[Atom]] = {outcome.goal.predicate: [outcome.goal]}
-    waiting = [outcome.goal.predicate]
+    seen = {goal.predicate}
+    found: dict[str, list[Atom]] = {goal.predicate: [goal]}
+    waiting = [goal.predicate]
     while waiting:
         name = waiting.pop()
         for number in program.rule_numbers(name):
@@ -126,7 +136,7 @@ def _atoms(body: tuple[Literal, ...]) -> Iterator[Atom]:
             yield literal.atom
 
 
-def _unknown(row: Row, atoms: Sequence[Atom]) -> tuple[int, ...]:
+def unknown_columns(row: Row, atoms: Sequence[Atom]) -> tuple[int, ...]:
     """Give the columns of a row that some atom reads, that it may match, and that are not known."""
     found: dict[int, None] = {}
     cells: OpenRow = row
@@ -174,12 +184,14 @@ class Supposition:
     """What a replay takes for granted besides the recorded answers.
 
     ``accepted`` are the accepted assumptions; openings in ``closed`` are left out (nothing of that
-    shape exists), and the ground ones in ``present`` are facts instead.
+    shape exists), and the ground ones in ``present`` are facts instead.  ``known`` are predicates,
+    rows, and what these are where nobody knows all their cells.
     """
 
     accepted: frozenset[Assumption] = frozenset()
     closed: frozenset[OpenGap] = frozenset()
     present: frozenset[OpenGap] = frozenset()
+    known: frozenset[tuple[str, Row, Row]] = frozenset()
 
 
 class RecordedExternals(dict[str, "ExternalPredicate"]):
@@ -214,6 +226,7 @@ class _Replay:
         self._plain: dict[Row, Evidence] = {}
         self._closed = supposition.closed
         self._present = supposition.present
+        self._known = {row: new for name, row, new in supposition.known if name == predicate}
         self._sort_rows()
         self._sort_openings()
         self._suppose()
@@ -227,7 +240,7 @@ class _Replay:
         for row, grounds in self._answers.rows.items():
             held = next((one for one in grounds if self._holds(one.assumption)), None)
             if held is not None:
-                self._plain[row] = held.evidence
+                self._plain[self._known.get(row, row)] = held.evidence
             elif grounds[0].evidence.fills is not None:
                 told = grounds[0].filled(row).held(self._holds)
                 self._plain[told.row] = told.evidence
@@ -496,3 +509,122 @@ def _word(strength: int | None) -> str:
             return "disproved"
         case _:
             return "open"
+
+
+# What nobody knows is tried with values: all cells at once, then fewer as long as the goal stays
+# decided.  So a cell that is named matters; that another value of it may leave more open is so for
+# every gap.
+
+Cell = tuple[int, int]
+"""The place of an unknown row among those that may matter, and a column."""
+_MOST_TRIED: Final = 400
+_MOST_CHOICES: Final = 20
+_MOST_CONSTANTS: Final = 4
+# Values that nothing has, below and above all others.
+_FAR: Final[Mapping[Kind, tuple[Value, Value]]] = MappingProxyType(
+    {
+        Kind.NUMBER: (-(10**9) - 7, 10**9 + 7),
+        Kind.UNSIGNED: (0, 10**9 + 7),
+        Kind.FLOAT: (-1e9 - 7, 1e9 + 7),
+        Kind.DECIMAL: (Decimal(-(10**9) - 7), Decimal(10**9 + 7)),
+        Kind.SYMBOL: ("\x02 nothing is called so", "\uffee nothing is called so"),
+        Kind.DATE: ("0001-01-01", "9999-12-31"),
+        Kind.TIMESTAMP: ("0001-01-01T00:00:00.000000Z", "9999-12-31T00:00:00.000000Z"),
+        Kind.BOOL: ("false", "true"),
+    }
+)
+
+
+def deciding_cells(replay: Replay, rows: Sequence[UnknownRow]) -> tuple[UnknownRow, ...]:
+    """Leave of unknown rows the cells whose values would decide the goal: none could be left out.
+
+    All of them where no values that are tried decide it, or the budget is spent first.
+    """
+    if sum(len(one.columns) for one in rows) > _MOST_TRIED:
+        return tuple(rows)
+    search = _CellSearch(replay, rows)
+    best: list[Cell] = []
+    values: Mapping[Kind, Value] = {}
+    for tried in search.values():
+        found = search.smallest(tried)
+        if found and (not best or len(found) < len(best)):
+            best, values = found, tried
+        if len(best) == 1:
+            break
+    if len(best) == 1:
+        choices = [one for one in search.cells[:_MOST_CHOICES] if search.decides([one], values)]
+        if len(choices) > 1:
+            return tuple(_named(rows, choices, len(choices)))
+    return tuple(_named(rows, best, 0)) if best else tuple(rows)
+
+
+def _named(rows: Sequence[UnknownRow], cells: Sequence[Cell], any_of: int) -> Iterator[UnknownRow]:
+    for place, row in enumerate(rows):
+        columns = tuple(column for at, column in cells if at == place)
+        if columns:
+            yield replace(row, columns=columns, any_of=any_of)
+
+
+class _CellSearch:
+    """Tries values for unknown cells on the record."""
+
+    def __init__(self, replay: Replay, rows: Sequence[UnknownRow]) -> None:
+        self.replay = replay
+        self.rows = rows
+        self.cells: list[Cell] = [
+            (place, column) for place, row in enumerate(rows) for column in row.columns
+        ]
+        outcome = replay.outcome
+        self.accepted = frozenset(assumptions_met(outcome.program, outcome.calls))
+
+    def values(self) -> Iterator[Mapping[Kind, Value]]:
+        """Yield values to try, one for each kind: far ones, then those that the rules name."""
+        program, goal = self.replay.outcome.program, self.replay.outcome.goal
+        named: dict[Kind, dict[Value, None]] = {}
+        for atoms in atoms_read(program, goal).values():
+            for term in (term for atom in atoms for term in atom.terms):
+                if isinstance(term, Constant):
+                    named.setdefault(term.kind, {})[term.value] = None
+        for far in zip(*_FAR.values(), strict=True):
+            yield dict(zip(_FAR, far, strict=True))
+        for number in range(min(_MOST_CONSTANTS, max(map(len, named.values()), default=0))):
+            said = {kind: list(one)[number] for kind, one in named.items() if len(one) > number}
+            for far in zip(*_FAR.values(), strict=True):
+                yield {**dict(zip(_FAR, far, strict=True)), **said}
+
+    def decides(self, cells: Sequence[Cell], values: Mapping[Kind, Value]) -> bool:
+        """Tell whether the goal is decided where these cells have such values."""
+        if not self.replay.budget.spend():
+            return False
+        told: dict[int, dict[int, Value]] = {}
+        for place, column in cells:
+            kind = self.rows[place].predicate.columns[column].kind
+            if kind in values:
+                told.setdefault(place, {})[column] = values[kind]
+        known = frozenset(
+            (
+                self.rows[place].predicate.name,
+                self.rows[place].row,
+                tuple(new.get(at, cell) for at, cell in enumerate(self.rows[place].row)),
+            )
+            for place, new in told.items()
+        )
+        outcome = self.replay.evaluate(Supposition(self.accepted, known=known))
+        return outcome.strength(self.replay.outcome.goal) in {CERTAIN, ABSENT}
+
+    def smallest(self, values: Mapping[Kind, Value]) -> list[Cell]:
+        """Drop cells in halving chunks as long as the rest decides; none where all do not."""
+        if not self.decides(self.cells, values):
+            return []
+        kept, size = list(self.cells), max(1, len(self.cells) // 2)
+        while True:
+            at = 0
+            while at < len(kept):
+                rest = kept[:at] + kept[at + size :]
+                if rest and self.decides(rest, values):
+                    kept = rest
+                else:
+                    at += size
+            if size == 1:
+                return kept
+            size = max(1, size // 2)

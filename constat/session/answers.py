@@ -21,11 +21,21 @@ from dataclasses import dataclass, field
 from enum import Enum
 from itertools import islice
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Protocol, overload
+from typing import TYPE_CHECKING, Final, Protocol, overload
 
 from constat.engine.state import MAX_FAILURES
-from constat.evaluation import Verdict, conflicts_met, snapshot_met
-from constat.logic import OPEN, NullCell, NullPolicy, display_value, null_policies
+from constat.evaluation import POSSIBLE, Verdict, conflicts_met, snapshot_met
+from constat.logic import (
+    OPEN,
+    Aggregate,
+    NullCell,
+    NullPolicy,
+    Variable,
+    display_value,
+    null_cells,
+    null_policies,
+)
+from constat.proof.missing import atoms_read, unknown_columns
 from constat.session.rows import StoredRows, data_frame
 from constat.syntax import print_row
 
@@ -35,10 +45,11 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from constat.analysis import AnalysedProgram
     from constat.evaluation import Assumption, Call, Outcome
     from constat.forward import Results
     from constat.forward.erring import Erring
-    from constat.logic import Kind, OpenRow, Predicate, Row, Value
+    from constat.logic import Atom, Kind, OpenRow, Predicate, Row, Value
     from constat.model import Usage
     from constat.recount import Recount
 
@@ -380,11 +391,16 @@ class Rows:
 # pasted back.
 
 _Group = tuple[str, str, str]
+_MOST_GROUPS: Final = 10_000
 
 
 def open_reasons(outcome: Outcome) -> tuple[OpenReason, ...]:
     """Group what was left open while a goal was evaluated."""
-    seen = _gaps_of(outcome.calls)
+    program, below = outcome.program, atoms_read(outcome.program, outcome.goal)
+    seen = _gaps_of(outcome.calls, below)
+    for name in below:
+        if _folded_columns(program, name):
+            _add_groups(seen, program, name, outcome.rows(name, POSSIBLE))
     for failure in outcome.failures:
         rule = outcome.program.rules[failure.rule]
         group = (rule.head.predicate, f"rule {rule.id}: {failure.reason}", "")
@@ -402,7 +418,15 @@ def reasons_in_bulk(results: Results) -> tuple[OpenReason, ...]:
     All that the sources below the goal left open is named, also what no question by key would have
     met; of the instances that err so many as the reference engine keeps. What is loose is named.
     """
-    seen = _gaps_of(results.calls)
+    atoms: dict[str, list[Atom]] = {}
+    for goal in results.wanted:
+        for name, found_atoms in atoms_read(results.plan.program, goal).items():
+            atoms.setdefault(name, []).extend(found_atoms)
+    seen = _gaps_of(results.calls, atoms)
+    for place, goal in enumerate(results.wanted):
+        if results.is_in_bulk(place) and _folded_columns(results.plan.program, goal.predicate):
+            shapes = (row for row, strength in results.weak_rows(place) if strength == POSSIBLE)
+            _add_groups(seen, results.plan.program, goal.predicate, shapes)
     for relation, erring in results.erring.items():
         rule = erring.rule
         for bindings, reason in islice(_instances(results, relation, erring), MAX_FAILURES):
@@ -417,6 +441,33 @@ def reasons_in_bulk(results: Results) -> tuple[OpenReason, ...]:
     return _sorted(found)
 
 
+def _folded_columns(program: AnalysedProgram, name: str) -> dict[int, str]:
+    """Give the columns of a predicate that an aggregate gives, each with what it is called."""
+    found: dict[int, str] = {}
+    for rule in program.program.rules_for(name):
+        folded = {one.result: one.function for one in rule.body if isinstance(one, Aggregate)}
+        for place, term in enumerate(rule.head.terms):
+            if isinstance(term, Variable) and term in folded:
+                found[place] = folded[term]
+    return found
+
+
+def _add_groups(
+    seen: dict[_Group, dict[str, None]],
+    program: AnalysedProgram,
+    name: str,
+    rows: Iterable[OpenRow],
+) -> None:
+    """Name the groups whose total nobody knows, so many as can be looked at."""
+    folded, predicate = _folded_columns(program, name), program.program.predicates[name]
+    for row in islice(rows, _MOST_GROUPS):
+        opened = [place for place, cell in enumerate(row) if cell is OPEN]
+        if opened and all(place in folded for place in opened) and len(opened) < len(row):
+            words = " and ".join(f"the {folded[place]} of this group" for place in opened)
+            group = (name, f"{words} is not known", "")
+            seen.setdefault(group, {}).setdefault(print_row(predicate, row))
+
+
 def _instances(results: Results, relation: str, erring: Erring) -> Iterator[tuple[str, str]]:
     """Yield the instances that err, as bindings, each with the reason."""
     columns = results.plan.program.program.predicates[relation].columns
@@ -429,11 +480,14 @@ def _instances(results: Results, relation: str, erring: Erring) -> Iterator[tupl
             yield ", ".join(told), erring.rows[values]
 
 
-def _gaps_of(calls: Iterable[Call]) -> dict[_Group, dict[str, None]]:
+def _gaps_of(
+    calls: Iterable[Call], atoms: Mapping[str, Sequence[Atom]]
+) -> dict[_Group, dict[str, None]]:
+    """Group what calls left open; of null cells those that one of these atoms reads."""
     seen: dict[_Group, dict[str, None]] = {}
     for call in calls:
         predicate = call.demand.predicate
-        for group, row in _gaps(call):
+        for group, row in _gaps(call, atoms.get(predicate.name, ())):
             seen.setdefault(group, {}).setdefault(print_row(predicate, row))
     return seen
 
@@ -449,7 +503,7 @@ def _sorted(found: list[OpenReason]) -> tuple[OpenReason, ...]:
     return tuple(sorted(found, key=lambda one: (-one.count, one.predicate, one.reason)))
 
 
-def _gaps(call: Call) -> Iterator[tuple[_Group, OpenRow]]:
+def _gaps(call: Call, atoms: Sequence[Atom]) -> Iterator[tuple[_Group, OpenRow]]:
     predicate = call.demand.predicate
     told = set()
     for opening in call.answer.openings:
@@ -458,27 +512,25 @@ def _gaps(call: Call) -> Iterator[tuple[_Group, OpenRow]]:
             yield (predicate.name, opening.reason, opening.tier), opening.row
     if (OPEN,) * predicate.arity in told:
         return  # that is told of every key
-    yield from _nulls(call)
+    yield from _nulls(call, atoms)
     for key in call.demand.keys:
         row = _pattern(predicate, dict(zip(call.demand.columns, key, strict=True)))
         if key not in call.answer.answered and row not in told:
             yield (predicate.name, "no tier answered", ""), row
 
 
-def _nulls(call: Call) -> Iterator[tuple[_Group, OpenRow]]:
-    """Yield the certain rows of which a cell may hold a value that nobody knows."""
+def _nulls(call: Call, atoms: Sequence[Atom]) -> Iterator[tuple[_Group, OpenRow]]:
+    """Yield the certain rows of which a cell that is read may hold a value that nobody knows."""
     predicate = call.demand.predicate
     if not {NullPolicy.MAYBE, NullPolicy.UNKNOWN} & {*null_policies(predicate)}:
         return
     for portion in call.answer.portions:
         for row in portion.rows if portion.assumption is None else ():
-            every: tuple[object, ...] = row
-            cells = [one for one in every if isinstance(one, NullCell)]
-            missing = [one for one in cells if one.policy is not NullPolicy.NONE]
+            missing = unknown_columns(row, atoms)
             if missing:
-                names = ", ".join(predicate.columns[one.column].name for one in missing)
+                names = ", ".join(predicate.columns[column].name for column in missing)
                 reason = f"{names} is NULL in {portion.evidence.source}"
-                null = {one.column for one in cells}
+                null = {cell.column for cell in null_cells(row)}
                 known = tuple(OPEN if n in null else one for n, one in enumerate(row))
                 yield (predicate.name, reason, portion.evidence.tier), known
 

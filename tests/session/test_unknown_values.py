@@ -167,3 +167,71 @@ def test_what_if_fills_as_facts_do(tmp_path: Path) -> None:
         assert found.after.verdict is Verdict.PROVED_UNDER
         found = session.what_if("late(3)", add=["orders(3, 5, 1, south)"])
         assert found.after.verdict is FALSE
+
+
+# What is said to be missing: the cells that would decide the goal, and no others.
+
+MATTERS = """
+.decl both(o: number)
+both(?o) :- late(?o), in_region(?o, "north").
+.decl shipped_far(n: number)
+shipped_far(?n) :- ?n = count : { orders(_o, _, ?s, "south"), ?s > 10 }.
+.decl total(r: symbol, t: number)
+total(?r, ?t) :- in_region(_, ?r), ?t = sum ?s : { orders(_o, _, ?s, ?r) }.
+.decl some_late(d: number)
+some_late(?d) :- orders(_, ?d, _, _), orders(_o, ?d, ?s, _), ?s > 100.
+"""
+
+
+@pytest.fixture
+def many_nulls(tmp_path: Path) -> Path:
+    folder = shop(tmp_path)
+    (folder / "rules.dl").write_text(RULES.format("maybe", "maybe") + MATTERS, encoding="utf-8")
+    with closing(sqlite3.connect(folder / "shop.sqlite")) as connection, connection:
+        rows = [(8, 5, None, None), (10, 6, None, "west"), (11, 6, None, "west")]
+        connection.executemany("INSERT INTO o VALUES (?, ?, ?, ?)", rows)
+    return folder
+
+
+def missing(folder: Path, goal: str) -> list[str]:
+    with Session(folder) as session:
+        result = session.prove(goal)
+        assert result.verdict is OPEN, goal
+        assert check_certificate(result.certificate).accepted
+        return [gap.reason for gap in result.tree.gaps]
+
+
+def test_only_cells_are_named_that_would_decide_the_goal(many_nulls: Path) -> None:
+    # Whatever the region of order 2 is, it was shipped before day 10; order 8 may count twice over.
+    assert missing(many_nulls, "shipped_far(0)") == [
+        "the shipped of orders 3 is not known",
+        "the region of orders 8 is not known",
+    ]
+    assert missing(many_nulls, "late(8)") == ["the shipped of orders 8 is not known"]
+
+
+def test_of_several_cells_that_decide_alone_any_one_is_enough(many_nulls: Path) -> None:
+    assert missing(many_nulls, "both(8)") == ["the shipped or the region of orders 8 is not known"]
+    assert missing(many_nulls, "some_late(6)") == [
+        f"the shipped of orders {number} is not known; any one of 2 such cells may decide it"
+        for number in (10, 11)
+    ]
+
+
+def test_what_is_named_decides_once_it_is_stated(many_nulls: Path) -> None:
+    with Session(many_nulls) as session:
+        session.facts.add("orders(id = 3, shipped = 8)", author="alice")
+        session.facts.add("orders(id = 8, region = west)", author="alice")
+        assert session.prove("shipped_far(0)").verdict is Verdict.PROVED_UNDER
+
+
+def test_a_query_names_null_cells_that_it_reads_and_groups_without_a_total(
+    many_nulls: Path,
+) -> None:
+    with Session(many_nulls) as session:
+        answers = session.query("in_region(?o, ?r)", engine="reference")
+        assert {one.reason for one in answers.reasons} == {"region is NULL in shop"}
+        for engine in ("reference", "forward"):
+            totals = session.query("total(?r, ?t)", engine=engine)
+            told = {one.reason: one.count for one in totals.reasons if one.predicate == "total"}
+            assert told == {"the sum of this group is not known": 3}, engine
