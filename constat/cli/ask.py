@@ -20,7 +20,7 @@ from constat.cli.tables import Table
 from constat.diagnostics import to_json
 from constat.proof import tree_to_json
 from constat.session import Session
-from constat.session.asking import Answered, Listed
+from constat.session.result import Answered, Listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -23,11 +23,10 @@ if TYPE_CHECKING:
         SecondRows,
         Settled,
     )
-    from constat.session.asking import Answered
     from constat.session.hypotheses import MissingFacts, WhatIf, WhyNotResult
     from constat.session.leaves import Leaf, LeafReport
     from constat.session.options import LogAs
-    from constat.session.result import Result
+    from constat.session.result import Answered, Result
     from constat.session.session import Session
     from constat.session.stated import StatedFacts
 
@@ -52,7 +51,7 @@ __all__ = [
 ]
 
 _OTHER_HOMES: Final = (
-    ("Answered", "asking"),
+    ("Answered", "result"),
     ("Leaf", "leaves"),
     ("LeafReport", "leaves"),
     ("LogAs", "options"),

@@ -8,13 +8,12 @@ next step is taken. Example: `session.ask("Is customer C001 a VIP?").result.verd
 
 from __future__ import annotations
 
-import importlib
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from constat.evaluation import Verdict
+from constat.session.result import Wish
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,95 +23,13 @@ if TYPE_CHECKING:
     from constat.diagnostics import Diagnostic
     from constat.evaluation import Observer
     from constat.library.reviewing.confirmations import Confirmations
-    from constat.model import Client, Usage
+    from constat.model import Client
     from constat.project import Project
     from constat.proof.translation import Translation
-    from constat.session.answers import Answers, RowVerdict, Settled
+    from constat.session.answers import Answers
     from constat.session.options import LogAs
-    from constat.session.result import Result
-    from constat.store.drafts import Draft
-
-
-@dataclass(frozen=True, slots=True)
-class Wish:
-    """How a question is to be answered.
-
-    With `require_approved` no draft is used. `by` is who asks. `conversation` is the one that the
-    question goes on with; without a name it begins one of its own. `accept_goal` is the goal that
-    is meant, in the word of `by`: another one is not proved. With `require_confirmed` nothing is
-    settled before somebody has confirmed the goal. The rest is as in `prove`.
-    """
-
-    require_approved: bool = False
-    by: str = ""
-    minimal: str | None = None
-    as_of: str | None = None
-    log: LogAs | None = None
-    conversation: str = ""
-    accept_goal: str = ""
-    require_confirmed: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Listed:
-    """The answers of a goal with variables: its columns, the first rows as texts with verdicts.
-
-    `total` counts all rows; `settled` tells whether there can be others.
-    """
-
-    columns: tuple[str, ...]
-    rows: tuple[tuple[tuple[str, ...], RowVerdict], ...]
-    total: int
-    settled: Settled
-
-
-@dataclass(frozen=True, slots=True)
-class Answered:
-    """A question with its answer.
-
-    `goal` is how a model read the question. `reused` are predicates of the project; `draft` is
-    what was drafted besides, and `drafted` its rules one by one; `invented` are constants of it
-    that were neither asked for nor looked up. `listed` has the answers where the goal has
-    variables; the result then tells that there is one. `usage` is that of the whole question:
-    drafting, sub-plans, and facts that models told; its cost is in `currency`. `remarks` are
-    warnings about goal and draft. `model` is who answered; `replayed` says that a tape did, `note`
-    in which words to say so. `transcript` is the record's id.
-    """
-
-    question: str
-    goal: str
-    result: Result
-    reused: tuple[str, ...]
-    draft: Draft | None
-    drafted: tuple[str, ...]
-    invented: tuple[str, ...]
-    remarks: tuple[Diagnostic, ...]
-    rounds: int
-    usage: Usage
-    model: str
-    replayed: bool
-    note: str
-    transcript: str
-    record: dict[str, Any]
-    listed: Listed | None = None
-    currency: str = ""
-
-    @property
-    def verdict(self) -> Verdict:
-        """The verdict about the goal."""
-        return self.result.verdict
-
-    @property
-    def translation(self) -> Translation:
-        """The goal in words, and whether a person has confirmed that it is what was asked."""
-        if self.result.translation is None:
-            raise TypeError("an answer to a question has no translation")
-        return self.result.translation
-
-    @property
-    def exit_code(self) -> int:
-        """The exit code: the verdict's, unless nobody has confirmed that this was asked."""
-        return self.result.exit_code
+    from constat.session.result import Answered, Result
+    from constat.session.session import Session
 
 
 class Translated(Protocol):
@@ -161,6 +78,11 @@ class Asking(ABC):
 
     @property
     @abstractmethod
+    def _whole(self) -> Session:
+        """The session that this is a part of."""
+
+    @property
+    @abstractmethod
     def project(self) -> Project:
         """The project."""
 
@@ -200,17 +122,19 @@ class Asking(ABC):
         4. Raises `ConstatError` where no proposal passes the checks, where another goal than
         the accepted one comes out, and as `prove` does.
         """
-        answering = importlib.import_module("constat.session.asking_steps")
+        from constat.session import asking_steps  # noqa: PLC0415  loaded when it is used
+
         wish = Wish(
             *(require_approved, by, minimal, as_of, log, conversation),
             *(accept_goal, require_confirmed),
         )
-        over = partial(answering.DraftedSession, self, cache=self._serve, locale=self._locale)
+        over = partial(
+            asking_steps.drafted_session, self._whole, cache=self._serve, locale=self._locale
+        )
         with self.observing(observe):
-            found: Answered = answering.answer(
-                self, question, wish, over=over, client=client, observe=observe
+            return asking_steps.answer(
+                self._whole, question, wish, over=over, client=client, observe=observe
             )
-        return found
 
     def confirm(self, answer: Translated, *, by: str) -> Translation:
         """Keep a person's word that the goal holds exactly when the answer to the question is yes.
@@ -229,37 +153,37 @@ class Asking(ABC):
         Nothing where the draft was written for no question, or has no goal any more. Raises
         `ConstatError` where `accept_goal` is another goal, or there is no such draft.
         """
-        answering = importlib.import_module("constat.session.asking_steps")
-        found: Translation | None = answering.translation_of_draft(self, identity, accept_goal)
-        return found
+        from constat.session.asking_steps import translation_of_draft  # noqa: PLC0415  loaded when it is used
+
+        return translation_of_draft(self._whole, identity, accept_goal)
 
     def prove_draft(self, identity: str, *, observe: Observer | None = None) -> Result:
         """Prove the goal of a draft's question anew, such as after a fact for it was stated.
 
         Raises `ConstatError` where the draft has no goal, and as `prove` does.
         """
-        answering = importlib.import_module("constat.session.asking_steps")
-        found: Result = answering.prove_draft(self, identity, observe)
-        return found
+        from constat.session.asking_steps import prove_draft  # noqa: PLC0415  loaded when it is used
+
+        return prove_draft(self._whole, identity, observe)
 
     @property
     def confirmations(self) -> Confirmations:
         """Who has confirmed which goal for which question; they can be withdrawn."""
-        keeping = importlib.import_module("constat.library.reviewing.confirmations")
-        found: Confirmations = keeping.Confirmations(self.project.state)
-        return found
+        from constat.library.reviewing.confirmations import Confirmations  # noqa: PLC0415  loaded when it is used
+
+        return Confirmations(self.project.state)
 
     def transcripts(self) -> tuple[str, ...]:
         """Name the records of questions that were asked."""
-        keeping = importlib.import_module("constat.store.replacing")
-        names: tuple[str, ...] = keeping.Transcripts(self.project.state).identities()
-        return names
+        from constat.store.replacing import Transcripts  # noqa: PLC0415  loaded when it is used
+
+        return Transcripts(self.project.state).identities()
 
     def transcript(self, identity: str) -> dict[str, Any]:
         """Give the record of a question. Raises `ConstatError` where there is none."""
-        keeping = importlib.import_module("constat.store.replacing")
-        record: dict[str, Any] = keeping.Transcripts(self.project.state).read(identity)
-        return record
+        from constat.store.replacing import Transcripts  # noqa: PLC0415  loaded when it is used
+
+        return Transcripts(self.project.state).read(identity)
 
     def _sub_planned(
         self, result: Result, prove: Callable[[Proving], Result], observe: Observer | None
@@ -270,7 +194,7 @@ class Asking(ABC):
         """
         if result.verdict is not Verdict.UNRESOLVED:
             return result
-        found: Result = self._planned(result, prove, "lacking", observe)
+        found: Result = self._planned(result, prove, observe, of_rows=False)
         return found
 
     def _sub_planned_rows(
@@ -279,23 +203,26 @@ class Asking(ABC):
         """Have what leaves the answers of a query open planned, as for a goal."""
         if answers.exit_code != Verdict.UNRESOLVED.exit_code:
             return answers
-        found: Answers = self._planned(answers, query, "lacking_rows", observe)
+        found: Answers = self._planned(answers, query, observe, of_rows=True)
         return found
 
     def _planned(
         self,
         first: Any,  # noqa: ANN401  a result or answers
         again: Callable[[Proving], Any],
-        lacks: str,
         observe: Observer | None,
+        *,
+        of_rows: bool,
     ) -> Any:  # noqa: ANN401  what was given, or what came instead
         self._plan_remarks = ()
         if not (self.planning and self.project.sub_plans.predicates):
             return first
-        # Most projects plan nothing: they start without what drafts.
-        planning = importlib.import_module("constat.session.asking_steps")
-        how = {"cache": self._serve, "locale": self._locale}
+        from constat.session import asking_steps  # noqa: PLC0415  loaded when it is used
+
+        lacking = asking_steps.lacking_rows if of_rows else asking_steps.lacking
         with self.observing(observe):
-            planned = planning.with_sub_plans(self, first, again, getattr(planning, lacks), **how)
+            planned = asking_steps.with_sub_plans(
+                *(self._whole, first, again, lacking), cache=self._serve, locale=self._locale
+            )
         self._plan_remarks = planned.remarks
         return planned.result

@@ -16,14 +16,12 @@ from constat.authoring.prompts import PromptBuilder
 from constat.catalog import SourceFailureError, open_connection
 from constat.diagnostics import ConstatError, Diagnostic, Severity, to_json
 from constat.evaluation import Verdict
-from constat.library.reviewing.drafts import JoinedProgram as DraftsJoinedProgram
 from constat.library.reviewing.drafts import join_drafts as drafts_join_drafts
 from constat.logic import Variable, display_value
 from constat.model import ModelError, Task
 from constat.model.tapes import MISSING
 from constat.project import LogSetting, SubPlanSetting, suggestion
 from constat.session.answers import Settled
-from constat.session.asking import Answered, Listed
 from constat.session.confirmation import Reading, require_goal, translate
 from constat.session.conversing import (
     MOST_ROWS,
@@ -38,11 +36,11 @@ from constat.session.conversing import (
 from constat.session.drafted import (
     PLAN_OF,
     JoinedProgram,
-    OtherSession,
     approved_only,
     join_drafts,
     unused,
 )
+from constat.session.result import Answered, Listed
 from constat.session.spelling import shown_goal
 from constat.store.clock import now
 from constat.store.drafts import Draft, DraftStore, NewDraft
@@ -61,26 +59,22 @@ if TYPE_CHECKING:
     from constat.project import Project
     from constat.proof.translation import Translation
     from constat.session.answers import Answers
-    from constat.session.asking import Wish
-    from constat.session.result import Result
+    from constat.session.result import Result, Wish
     from constat.session.session import Session
 
-Over = Callable[[JoinedProgram], OtherSession]
-"""Gives a session over another program, with the same settings."""
+    Over = Callable[[JoinedProgram], Session]
+    """Gives a session over another program, with the same settings."""
 
 _MOST_REJECTED: Final = 5
 _MOST_LISTED: Final = 1_000
 _OPENING_SECONDS: Final = 5.0
 
 
-class DraftedSession(OtherSession):
-    """A session that a draft has joined; what it asks of models counts for the same question."""
-
-    def __init__(
-        self, base: Session, joined: JoinedProgram, *, cache: bool, locale: str | None
-    ) -> None:
-        super().__init__(base, joined, cache=cache, locale=locale)
-        self._models = base.models
+def drafted_session(
+    session: Session, joined: JoinedProgram, *, cache: bool, locale: str | None
+) -> Session:
+    """Give a session that a draft joined; what it asks of models counts for the same question."""
+    return session.over(joined, cache=cache, locale=locale, models=session.models)
 
 
 def answer(
@@ -468,14 +462,12 @@ class Planned(Generic[Found]):
     remarks: tuple[Diagnostic, ...] = ()
 
 
-class PlannedSession(DraftedSession):
-    """A session that plans have joined: it plans nothing more, and leaves the log to the first."""
-
-    def __init__(
-        self, base: Session, joined: DraftsJoinedProgram, *, cache: bool, locale: str | None
-    ) -> None:
-        super().__init__(base, joined, cache=cache, locale=locale)
-        self._project = replace(base.project, log=LogSetting(), sub_plans=SubPlanSetting())
+def _planned_session(
+    session: Session, joined: JoinedProgram, *, cache: bool, locale: str | None
+) -> Session:
+    # Plans have joined it: it plans nothing more, and leaves the log to the first.
+    project = replace(session.project, log=LogSetting(), sub_plans=SubPlanSetting())
+    return session.over(joined, cache=cache, locale=locale, project=project, models=session.models)
 
 
 def lacking(result: Result) -> tuple[str, ...]:
@@ -508,7 +500,7 @@ def with_sub_plans(
             names = lacks(result)
             if not names or not list(planning.plan(names)):
                 break
-            with PlannedSession(session, planning.joined(), cache=cache, locale=locale) as other:
+            with _planned_session(session, planning.joined(), cache=cache, locale=locale) as other:
                 result = ask(other)
     return Planned(result, tuple(planning.drafts.values()), tuple(planning.remarks))
 
@@ -610,10 +602,10 @@ class _Planning:
             f" derive {name} itself from other predicates; the goal is {name} with variables."
         )
 
-    def joined(self) -> DraftsJoinedProgram:
+    def joined(self) -> JoinedProgram:
         return self.join(list(self.drafts.values()))
 
-    def join(self, drafts: list[Draft]) -> DraftsJoinedProgram:
+    def join(self, drafts: list[Draft]) -> JoinedProgram:
         """Put plans into the program; the planned predicates stay open to what people state."""
         base = self.session.program
         predicates = {

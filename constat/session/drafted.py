@@ -21,7 +21,6 @@ from constat.library.reviewing.drafts import JoinedProgram, join_drafts
 from constat.logic import OPEN, Atom, Column, Constant, Kind, Positive, Predicate
 from constat.proof.overlay import UNAPPROVED, Overlay, overlaid
 from constat.session.leaves import JoinedDraft
-from constat.session.session import Session
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -36,7 +35,6 @@ if TYPE_CHECKING:
 __all__ = [
     "PLAN_OF",
     "JoinedProgram",
-    "OtherSession",
     "approved_only",
     "drafts_of",
     "join_drafts",
@@ -44,6 +42,8 @@ __all__ = [
     "unused",
     "was_unused",
     "with_drafts",
+    "with_joined",
+    "without_plans",
 ]
 
 PLAN_OF: Final = "sub-plan of "
@@ -163,58 +163,15 @@ class Reviewed(Protocol):
         ...
 
 
-class Based(Protocol):
-    """What another session is made of: a project and the texts of its rules."""
-
-    @property
-    def project(self) -> Project:
-        """The project."""
-        ...
-
-    @property
-    def rule_warnings(self) -> tuple[Diagnostic, ...]:
-        """What is wrong with its rules and no error."""
-        ...
-
-    @property
-    def texts(self) -> Mapping[str, str]:
-        """The rule files by name."""
-        ...
+def with_joined(tiers: Tiers, program: AnalysedProgram, joined: JoinedProgram) -> Tiers:
+    """Give the tiers of a program that drafts have joined."""
+    externals = overlaid(tiers.externals, program, Overlay(dropped=joined.dropped))
+    if UNAPPROVED in program.external:
+        externals = {**externals, UNAPPROVED: _Unapproved()}
+    return replace(tiers, externals=externals)
 
 
-class OtherSession(Session):
-    """A session over another program of the same project; `joined` tells what was joined."""
-
-    joined: JoinedProgram
-
-    def __init__(
-        self,
-        base: Based,
-        joined: JoinedProgram,
-        *,
-        cache: bool = True,
-        locale: str | None = None,
-    ) -> None:
-        super().__init__(base.project.folder, cache=cache, locale=locale)
-        self._project = _without_plans(base.project, joined)
-        self._program = joined.program
-        self._texts = {**base.texts, **joined.texts}
-        self._rule_warnings = list(base.rule_warnings)
-        self.joined = joined
-
-    def _opened(self) -> Tiers:
-        if self._tiers is None:
-            tiers = super()._opened()
-            externals = overlaid(
-                tiers.externals, self.program, Overlay(dropped=self.joined.dropped)
-            )
-            if UNAPPROVED in self.program.external:
-                externals = {**externals, UNAPPROVED: _Unapproved()}
-            self._tiers = replace(tiers, externals=externals)
-        return self._tiers
-
-
-def _without_plans(project: Project, joined: JoinedProgram) -> Project:
+def without_plans(project: Project, joined: JoinedProgram) -> Project:
     """Give a project that plans nothing for what a draft in the program derives already."""
     own = frozenset(joined.rules)
     derived = {rule.head.predicate for rule in joined.program.rules if rule.id in own}

@@ -16,11 +16,10 @@ from constat.diagnostics import ConstatError, Diagnostic
 from constat.explore.answered import Explored
 from constat.explore.sandbox.databases import table_of_cells
 from constat.logic import Constant
-from constat.session.asking import Answered
 from constat.session.conversing import PROVE, Conversation, Done, Exchange, new_name, verdict_json
-from constat.session.drafted import JoinedProgram, OtherSession
+from constat.session.drafted import JoinedProgram
 from constat.session.query_text import parse_query
-from constat.session.result import Result
+from constat.session.result import Answered, Result
 from constat.session.suppositions import Suppositions, read_suppositions, suppose_rules
 from constat.store.scratch import Scratch
 from constat.store.table_columns import Offered
@@ -206,7 +205,7 @@ class Notebook:
         self.conversation = new_name("repl")
         self._state = _State()
         self._undo: list[tuple[str, Callable[[], object]]] = []
-        self._other: OtherSession | None = None
+        self._other: Session | None = None
         self._folder = Scratch()
 
     @property
@@ -244,7 +243,7 @@ class Notebook:
         rules = (*self._state.rules, text.strip())
         other = self._joined(rules)
         self._take(replace(self._state, rules=rules), "typed rules", other)
-        return other.joined.rules
+        return () if other.joined is None else other.joined.rules
 
     def check(self, supposed: Suppositions) -> None:
         """Raise `ConstatError` where these cannot be supposed."""
@@ -436,7 +435,7 @@ class Notebook:
         supposed = self._state.supposed
         return bool(supposed.add or supposed.remove or supposed.settings)
 
-    def _take(self, state: _State, what: str, other: OtherSession | None) -> None:
+    def _take(self, state: _State, what: str, other: Session | None) -> None:
         before = self._state
         self._state = state
         self._leave(other)
@@ -447,12 +446,12 @@ class Notebook:
 
         self.undone_by(what, back)
 
-    def _leave(self, other: OtherSession | None) -> None:
+    def _leave(self, other: Session | None) -> None:
         old, self._other = self._other, other
         if old is not None and old is not other:
             old.close()
 
-    def _joined(self, rules: tuple[str, ...]) -> OtherSession:
+    def _joined(self, rules: tuple[str, ...]) -> Session:
         file = self._folder.path / TYPED
         file.write_text("".join(f"{one}\n\n" for one in rules), encoding="utf-8")
         texts: dict[str, str] = {}
@@ -461,7 +460,7 @@ class Notebook:
         joined = JoinedProgram(
             changed.program, changed.supposed, dropped=changed.dropped, texts=texts
         )
-        return OtherSession(self.base, joined)
+        return self.base.over(joined)
 
 
 def refuse_fact(text: str) -> ConstatError:

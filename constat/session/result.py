@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from constat import __version__
 from constat.evaluation import Origin, Verdict
@@ -26,9 +26,13 @@ if TYPE_CHECKING:
 
     from constat.analysis import AnalysedProgram
     from constat.check import Report
+    from constat.diagnostics import Diagnostic
     from constat.evaluation import Assumption, Call
     from constat.model import Usage
     from constat.proof import Decision, Tree
+    from constat.session.answers import RowVerdict, Settled
+    from constat.session.options import LogAs
+    from constat.store.drafts import Draft
 
 # Tiers never see the checker; it is handed in where both are known.
 
@@ -189,3 +193,85 @@ def _made(decision: Decision, program: AnalysedProgram, created: str, speech: Sp
         speech=speech,
         translation=Translation(goal, goal_words(predicate, decision.goal, speech)),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """How a question is to be answered.
+
+    With `require_approved` no draft is used. `by` is who asks. `conversation` is the one that the
+    question goes on with; without a name it begins one of its own. `accept_goal` is the goal that
+    is meant, in the word of `by`: another one is not proved. With `require_confirmed` nothing is
+    settled before somebody has confirmed the goal. The rest is as in `prove`.
+    """
+
+    require_approved: bool = False
+    by: str = ""
+    minimal: str | None = None
+    as_of: str | None = None
+    log: LogAs | None = None
+    conversation: str = ""
+    accept_goal: str = ""
+    require_confirmed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """The answers of a goal with variables: its columns, the first rows as texts with verdicts.
+
+    `total` counts all rows; `settled` tells whether there can be others.
+    """
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[tuple[str, ...], RowVerdict], ...]
+    total: int
+    settled: Settled
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A question with its answer.
+
+    `goal` is how a model read the question. `reused` are predicates of the project; `draft` is
+    what was drafted besides, and `drafted` its rules one by one; `invented` are constants of it
+    that were neither asked for nor looked up. `listed` has the answers where the goal has
+    variables; the result then tells that there is one. `usage` is that of the whole question:
+    drafting, sub-plans, and facts that models told; its cost is in `currency`. `remarks` are
+    warnings about goal and draft. `model` is who answered; `replayed` says that a tape did, `note`
+    in which words to say so. `transcript` is the record's id.
+    """
+
+    question: str
+    goal: str
+    result: Result
+    reused: tuple[str, ...]
+    draft: Draft | None
+    drafted: tuple[str, ...]
+    invented: tuple[str, ...]
+    remarks: tuple[Diagnostic, ...]
+    rounds: int
+    usage: Usage
+    model: str
+    replayed: bool
+    note: str
+    transcript: str
+    record: dict[str, Any]
+    listed: Listed | None = None
+    currency: str = ""
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict about the goal."""
+        return self.result.verdict
+
+    @property
+    def translation(self) -> Translation:
+        """The goal in words, and whether a person has confirmed that it is what was asked."""
+        if self.result.translation is None:
+            raise TypeError("an answer to a question has no translation")
+        return self.result.translation
+
+    @property
+    def exit_code(self) -> int:
+        """The exit code: the verdict's, unless nobody has confirmed that this was asked."""
+        return self.result.exit_code

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from constat.analysis import analyse
 from constat.diagnostics import ConstatError, Diagnostic
@@ -36,7 +36,6 @@ from constat.library.reviewing.placement import (
 from constat.logic import Comparison, Constant, Kind
 from constat.model import ModelError
 from constat.session.cases import checked_verdict
-from constat.session.drafted import Based, OtherSession
 from constat.session.models import Models
 from constat.session.reviewing_library import (
     Approver,
@@ -62,25 +61,12 @@ if TYPE_CHECKING:
     from constat.proof.signing import SigningKey
     from constat.session.reviewing_library import Numbers
     from constat.session.reviewing_report import Effect
-    from constat.store.drafts import Draft, DraftStore
-    from constat.tiers import Tiers
+    from constat.session.session import Session
+    from constat.store.drafts import Draft
 
 # Nothing is written, and no rule of a draft counts anywhere but in its review.
 
 _LINES_AROUND = 3
-
-
-class Reviewable(Based, Protocol):
-    """A session, as far as reviews need one."""
-
-    @property
-    def drafts(self) -> DraftStore:
-        """The quarantine."""
-        ...
-
-    def reload_rules(self) -> None:
-        """Read the rules anew at the next question."""
-        ...
 
 
 class _NoModels(Models):
@@ -91,36 +77,15 @@ class _NoModels(Models):
         raise ModelError("C0821", f"a review asks no model for `{task.value}`")
 
 
-class _Unasking(OtherSession):
-    """A session in which looking at effects costs nothing."""
-
-    @property
-    def models(self) -> Models:
-        """The models, without a client."""
-        if self._models is None:
-            self._models = _NoModels(self.project)
-        return self._models
-
-    def beside(self, program: AnalysedProgram) -> _Beside:
-        """Give a session over a part of the program, that reads the very same answers."""
-        return _Beside(self, JoinedProgram(program), self._opened())
-
-
-class _Beside(OtherSession):
-    """A session that shares what was read, so that both sides of a comparison see one state."""
-
-    def __init__(self, base: OtherSession, joined: JoinedProgram, tiers: Tiers) -> None:
-        super().__init__(base, joined)
-        self._shared = tiers
-
-    def _opened(self) -> Tiers:
-        return self._shared
+def _unasking(session: Session, program: AnalysedProgram) -> Session:
+    """Give a session in which looking at effects costs nothing."""
+    return session.over(JoinedProgram(program), models=_NoModels(session.project))
 
 
 class Views:
     """Makes lists and reviews."""
 
-    def __init__(self, session: Reviewable, library: ReviewedLibrary) -> None:
+    def __init__(self, session: Session, library: ReviewedLibrary) -> None:
         self.session = session
         self.library = library
 
@@ -226,7 +191,7 @@ class Views:
         heads: Mapping[str, None],
         seconds: float,
     ) -> tuple[Effect, ...]:
-        with _Unasking(self.session, JoinedProgram(after)) as new:
+        with _unasking(self.session, after) as new:
             return effects(new.beside(before), new, heads, seconds=seconds)
 
     # ------------------------------------------------------------------ rules of files
@@ -332,7 +297,7 @@ class _Word:
 class Reviews:
     """The reviews of one session's project."""
 
-    def __init__(self, session: Reviewable) -> None:
+    def __init__(self, session: Session) -> None:
         self._session = session
 
     def items(self, status: str | None = OPEN) -> tuple[Item, ...]:

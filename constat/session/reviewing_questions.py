@@ -7,10 +7,9 @@ stored facts. Each is loaded when it is first asked. Example:
 
 from __future__ import annotations
 
-import importlib
 from abc import ABC, abstractmethod
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -18,40 +17,11 @@ if TYPE_CHECKING:
     from constat.analysis import AnalysedProgram
     from constat.library.reviewing.drafts import JoinedProgram
     from constat.project import Project
-    from constat.proof.signing import SigningKey
     from constat.session.facts_of_text import Told
     from constat.session.leaves import JoinedDraft
-    from constat.session.reviewing_report import Decided, Item, Review
+    from constat.session.reviewing import Reviews
+    from constat.session.session import Session
     from constat.store.drafts import DraftStore
-
-
-class Reviews(Protocol):
-    """Reviews of drafts and of rules that models wrote into files."""
-
-    def items(self, status: str | None = "proposed") -> tuple[Item, ...]:
-        """List them, of one status or all."""
-        ...
-
-    def review(self, name: str, *, seconds: float = 30.0) -> Review:
-        """Find out what one would change. Raises `ConstatError`."""
-        ...
-
-    def approve(
-        self,
-        name: str,
-        *,
-        reason: str,
-        by: str = "",
-        key: SigningKey | None = None,
-        into: str = "",
-        rule_id: str = "",
-    ) -> Decided:
-        """Let one in. Raises `ConstatError`."""
-        ...
-
-    def reject(self, name: str, *, by: str, reason: str) -> Decided:
-        """Refuse one, with a reason that later drafts are told. Raises `ConstatError`."""
-        ...
 
 
 class Reviewing(ABC):
@@ -66,6 +36,11 @@ class Reviewing(ABC):
 
     @property
     @abstractmethod
+    def _whole(self) -> Session:
+        """Give the session that this is a part of."""
+
+    @property
+    @abstractmethod
     def project(self) -> Project:
         """Give the project."""
 
@@ -77,46 +52,47 @@ class Reviewing(ABC):
     @property
     def drafts(self) -> DraftStore:
         """The quarantine: what was drafted, and what became of it."""
-        keeping = importlib.import_module("constat.store.drafts")
-        found: DraftStore = keeping.DraftStore(self.project.state)
-        return found
+        from constat.store.drafts import DraftStore  # noqa: PLC0415  loaded when it is used
+
+        return DraftStore(self.project.state)
 
     @property
     def reviews(self) -> Reviews:
         """Reviews of drafts and proposed rules: what they would change; approve and reject."""
-        reviewing = importlib.import_module("constat.session.reviewing")
-        found: Reviews = reviewing.Reviews(self)
-        return found
+        from constat.session import reviewing  # noqa: PLC0415  loaded when it is used
 
-    def with_drafts(self, identities: Sequence[str]) -> Self:
+        return reviewing.Reviews(self._whole)
+
+    def with_drafts(self, identities: Sequence[str]) -> Session:
         """Give a session in which drafts are proposed rules, also where they amend what is there.
 
         Raises `ConstatError` for a draft that is unknown or does not fit.
         """
-        drafted = importlib.import_module("constat.session.drafted")
+        from constat.session import drafted  # noqa: PLC0415  loaded when it is used
+
         drafts = [self.drafts.get(one) for one in identities]
         joined = drafted.join_named(self.program, drafts)
-        found: Self = drafted.OtherSession(self, joined, cache=self._serve, locale=self._locale)
-        return found
+        return self._whole.over(joined, cache=self._serve, locale=self._locale)
 
     @contextmanager
     def _beside_drafts(
         self, document: Mapping[str, Any], named: Sequence[str] | None
-    ) -> Iterator[tuple[Self, tuple[JoinedDraft, ...]]]:
+    ) -> Iterator[tuple[Session, tuple[JoinedDraft, ...]]]:
         """Give the session in which a certificate can be asked about, and the drafts that joined.
 
         These are the `named` ones, or else those whose rules the certificate has.
         """
-        drafted = importlib.import_module("constat.session.drafted")
-        found: tuple[JoinedDraft, ...] = drafted.drafts_of(document, self, named)
+        from constat.session import drafted  # noqa: PLC0415  loaded when it is used
+
+        found: tuple[JoinedDraft, ...] = drafted.drafts_of(document, self._whole, named)
         here = [self.drafts.get(one.identity) for one in found if one.status]
         if not here:
-            yield self, found
+            yield self._whole, found
             return
         joined = drafted.join_named(self.program, here)
         if drafted.was_unused(document):
             joined = drafted.unused(joined)
-        other = drafted.OtherSession(self, joined, cache=self._serve, locale=self._locale)
+        other = self._whole.over(joined, cache=self._serve, locale=self._locale)
         try:
             yield other, found
         finally:
@@ -132,18 +108,18 @@ class Reviewing(ABC):
     def close(self) -> None:
         """Close all connections."""
 
-    def approved_only(self) -> Self:
+    def approved_only(self) -> Session:
         """Give a session in which proposed rules give nothing that anybody could accept.
 
         What needs one is UNRESOLVED there.
         """
-        drafted = importlib.import_module("constat.session.drafted")
+        from constat.session import drafted  # noqa: PLC0415  loaded when it is used
+
         joined = drafted.JoinedProgram(drafted.approved_only(self.program))
-        other = drafted.OtherSession(self, joined, cache=self._serve, locale=self._locale)
+        other = self._whole.over(joined, cache=self._serve, locale=self._locale)
         # A sub-plan that is drafted now would be approved by nobody either.
         other.planning = False
-        found: Self = other
-        return found
+        return other
 
     def provide_facts(
         self, text: str, *, author: str, goal: str = "", atoms: Sequence[str] = ()
@@ -153,6 +129,6 @@ class Reviewing(ABC):
         A model finds them, or `atoms` names them; each has to stand in the words. `Told.retry`
         proves `goal` again. Raises `ConstatError` where no model is configured.
         """
-        telling = importlib.import_module("constat.session.facts_of_text")
-        found: Told = telling.tell(self, text, author=author, goal=goal, atoms=atoms)
-        return found
+        from constat.session.facts_of_text import tell  # noqa: PLC0415  loaded when it is used
+
+        return tell(self._whole, text, author=author, goal=goal, atoms=atoms)

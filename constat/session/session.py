@@ -24,7 +24,7 @@ from constat.engine import LazyEngine
 from constat.evaluation import Limits
 from constat.library import check_rules, load_rules
 from constat.logic import Negative, Positive
-from constat.project import find_project, load_project
+from constat.project import Project, find_project, load_project
 from constat.proof import decide
 from constat.proof.sentences import speech_in
 from constat.proof.topk import Ranking
@@ -51,12 +51,13 @@ if TYPE_CHECKING:
     from constat.analysis import AnalysedProgram
     from constat.evaluation import Externals, Observer
     from constat.library import Checked
+    from constat.library.reviewing.drafts import JoinedProgram
     from constat.logic import Atom, Value
-    from constat.project import Project
     from constat.proof.sentences import Speech
     from constat.pydatalog import AnswerSet
     from constat.session.answers import Answers, Rows, SecondRows
     from constat.session.asked_goals import AskedGoal
+    from constat.session.models import Models
     from constat.session.plan_explaining import ExplainedPlan, PlanQuestion
     from constat.session.querying import Compiled
     from constat.session.stored_answers import KeptAnswers, MaterializedResults
@@ -87,21 +88,65 @@ class Session(
     """
 
     def __init__(
-        self, project: Path | str | None = None, *, cache: bool = True, locale: str | None = None
+        self,
+        project: Project | Path | str | None = None,
+        *,
+        cache: bool = True,
+        locale: str | None = None,
     ) -> None:
         super().__init__()
-        self._start = None if project is None else Path(project)
+        self._project: Project | None = None
+        self._start: Path | None = None
+        if isinstance(project, Project):
+            self._project = project
+        elif project is not None:
+            self._start = Path(project)
         self._engine = LazyEngine()
         self._texts: dict[str, str] = {}
         self._rule_warnings: list[Diagnostic] = []
-        self._project: Project | None = None
         self._program: AnalysedProgram | None = None
         self._tiers: Tiers | None = None
+        self._shared: Tiers | None = None
         self._store: FactStore | None = None
         self._serve = cache
         self._locale = locale
         self._said: set[Value] = set()
         self.facts = StatedFacts(lambda: self.program, self._facts, self._evaluating)
+
+    def over(
+        self,
+        joined: JoinedProgram,
+        *,
+        cache: bool = True,
+        locale: str | None = None,
+        project: Project | None = None,
+        models: Models | None = None,
+        tiers: Tiers | None = None,
+    ) -> Session:
+        """Give a session over another program of the same project; `joined` tells what joined it.
+
+        With `tiers` it reads the very answers that this session has read, with `models` it asks
+        and counts the same ones; `project` may have other settings.
+        """
+        from constat.session.drafted import without_plans  # noqa: PLC0415  loaded when it is used
+
+        other = Session(without_plans(project or self.project, joined), cache=cache, locale=locale)
+        other._program = joined.program
+        other._texts = {**self.texts, **joined.texts}
+        other._rule_warnings = list(self.rule_warnings)
+        other._models, other._shared = models, tiers
+        other.joined = joined
+        return other
+
+    def beside(self, program: AnalysedProgram) -> Session:
+        """Give a session over a part of the program, that reads the very same answers."""
+        from constat.session.drafted import JoinedProgram  # noqa: PLC0415  loaded when it is used
+
+        return self.over(JoinedProgram(program), tiers=self._opened())
+
+    @property
+    def _whole(self) -> Session:
+        return self
 
     @property
     def project(self) -> Project:
@@ -495,8 +540,10 @@ class Session(
         return self._store
 
     def _opened(self) -> Tiers:
+        if self._shared is not None:
+            return self._shared
         if self._tiers is None:
-            self._tiers = build_externals(
+            tiers = build_externals(
                 self.project,
                 self.program,
                 self._facts(),
@@ -506,6 +553,11 @@ class Session(
                 models=lambda: self.models,
                 said=self._spoken,
             )
+            if self.joined is not None:
+                from constat.session.drafted import with_joined  # noqa: PLC0415  loaded when it is used
+
+                tiers = with_joined(tiers, self.program, self.joined)
+            self._tiers = tiers
         return self._tiers
 
     def _spoken(self) -> set[Value]:

@@ -355,14 +355,6 @@ class Started:
     variables: tuple[str, ...]
 
 
-class _Known(Session):
-    """A session over a project whose secrets are not in the environment yet."""
-
-    def __init__(self, project: Project) -> None:
-        super().__init__(project.folder)
-        self._project = project
-
-
 def start(
     address: str, folder: Path, here: Path, *, name: str = "", tables: Sequence[str] = ()
 ) -> Started:
@@ -504,7 +496,7 @@ def _first(rule: FirstRule) -> exp.Select:
 
 
 def _tried(project: Project, rule: FirstRule, value: Slot) -> tuple[str, Result]:
-    with _Known(project) as session:
+    with Session(project) as session:
         goal = print_row(session.program.program.predicates[rule.name], (value,))
         return goal, session.prove(goal)
 

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import ast
+import re
 import subprocess
 import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.architecture.sources import HEAVY, folders, imports, shown, sources_in
+from tests.architecture.sources import HEAVY, folders, imports, shown, sources, sources_in
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 HEAVY_REASON = "heavy library, loaded on first use"
 OWN_REASON = "loaded when it is used"
+# Commands, public names, and the checker, which runs under any name.
+TABLES_OF_NAMES = {"constat.cli.groups", "constat.session", "constat.check.__main__"}
 
 
 @pytest.mark.parametrize("folder", folders(), ids=shown)
@@ -36,6 +40,18 @@ def test_what_is_imported_inside_functions_is_heavy_or_ours_and_says_so(folder: 
         for imported in late:
             reason = OWN_REASON if imported.top == "constat" else HEAVY_REASON
             assert reason in lines[imported.line - 1]
+
+
+def test_our_modules_are_named_in_strings_by_tables_of_names_only() -> None:
+    found = {
+        source.name
+        for source in sources()
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.Call)
+        and ast.unparse(node.func).rpartition(".")[2] in {"import_module", "__import__"}
+        and re.search(r"['\"{](constat\b|__name__|_package\(\))", ast.unparse(node.args[0]))
+    }
+    assert found == TABLES_OF_NAMES
 
 
 def test_the_command_line_starts_without_a_heavy_library() -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from constat.session.asking import Answered
+    from constat.session.result import Answered
 
 FENCED = "shut_as_queried"
 

@@ -15,7 +15,7 @@ from constat.evaluation import Verdict
 from constat.library.reviewing.drafts import join_drafts
 from constat.project.project import ModelSetting
 from constat.session import Session
-from constat.session.asking_steps import DraftedSession, ground_of
+from constat.session.asking_steps import drafted_session, ground_of
 from tests.authoring.live import ENVIRONMENT, KEY
 from tests.authoring.score import WRITTEN, main, score, served
 from tests.authoring.scripted import kept
@@ -45,7 +45,7 @@ def verdict(session: Session, question: Question) -> Verdict:
         return session.prove(reference.goal).verdict
     draft = kept(checked.text)
     joined = join_drafts(session.program, [draft])
-    with DraftedSession(session, joined, cache=False, locale=None) as other:
+    with drafted_session(session, joined, cache=False, locale=None) as other:
         return other.prove(reference.goal).verdict
 
 

@@ -13,7 +13,7 @@ from constat.diagnostics import ConstatError
 from constat.evaluation import Verdict
 from constat.library.reviewing.drafts import join_drafts
 from constat.session import Session, Settled
-from constat.session.asking_steps import DraftedSession, ground_of
+from constat.session.asking_steps import drafted_session, ground_of
 from tests.authoring.scripted import kept
 
 if TYPE_CHECKING:
@@ -63,11 +63,11 @@ def drafts(draw: st.DrawFn) -> str:
     return TEXT.format(draw(bodies()), draw(bodies(("one(?c)",))), draw(bodies(("one(?c)",))))
 
 
-def joined(session: Session, rules: str) -> DraftedSession:
+def joined(session: Session, rules: str) -> Session:
     checked = check_proposal(Proposal("two(?c)", rules), ground_of(session), ["gold"])
     assert checked.errors == ()
     program = join_drafts(session.program, [kept(checked.text)])
-    return DraftedSession(session, program, cache=False, locale=None)
+    return drafted_session(session, program, cache=False, locale=None)
 
 
 def proved(session: Session, rules: str, goal: str) -> Result:

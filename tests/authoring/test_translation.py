@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from constat.session.asking import Answered
+    from constat.session.result import Answered
 
 VIP = "Is customer C001 a VIP?"
 NOT = "Is customer C002 a VIP?"
