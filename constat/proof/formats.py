@@ -82,31 +82,31 @@ def _xlsx(certificate: bytes) -> str | bytes:
 
 
 def _prov_json(certificate: bytes) -> str | bytes:
-    from constat.proof.export.prov_notations import to_prov_json  # noqa: PLC0415  loaded when it is used
+    from constat.proof.export.prov import to_prov_json  # noqa: PLC0415  loaded when it is used
 
     return to_prov_json(certificate)
 
 
 def _prov_n(certificate: bytes) -> str | bytes:
-    from constat.proof.export.prov_notations import to_prov_n  # noqa: PLC0415  loaded when it is used
+    from constat.proof.export.prov import to_prov_n  # noqa: PLC0415  loaded when it is used
 
     return to_prov_n(certificate)
 
 
 def _turtle(certificate: bytes) -> str | bytes:
-    from constat.proof.export.prov_notations import to_turtle  # noqa: PLC0415  loaded when it is used
+    from constat.proof.export.prov import to_turtle  # noqa: PLC0415  loaded when it is used
 
     return to_turtle(certificate)
 
 
 def _trig(certificate: bytes) -> str | bytes:
-    from constat.proof.export.prov_notations import to_trig  # noqa: PLC0415  loaded when it is used
+    from constat.proof.export.prov import to_trig  # noqa: PLC0415  loaded when it is used
 
     return to_trig(certificate)
 
 
 def _nquads(certificate: bytes) -> str | bytes:
-    from constat.proof.export.prov_notations import to_nquads  # noqa: PLC0415  loaded when it is used
+    from constat.proof.export.prov import to_nquads  # noqa: PLC0415  loaded when it is used
 
     return to_nquads(certificate)
 

@@ -1,33 +1,142 @@
-"""The relations of a program that is run as a whole, by one engine or the other.
-
-In: a program and the rows or files of its given predicates. Out: a `Relations`: counts and rows.
-Invariant: a relation is whole and certain, or `ConstatError` says which rule could not be
-evaluated with which values; both engines give the same rows in the same order. Example: rows come
-sorted by their values, numbers as numbers and texts by code points.
-"""
+"""The relations of a whole program, computed in bulk or goal by goal, and their lines."""
 
 from __future__ import annotations
 
 import tempfile
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
 from constat.catalog.fact_files import STDIN, FactFile, read_rows, row_pieces
-from constat.evaluation import ResourceError, Resources
+from constat.engine import LazyEngine
+from constat.evaluation import (
+    Answer,
+    Evidence,
+    Limits,
+    Origin,
+    Portion,
+    QueryRun,
+    ResourceError,
+    Resources,
+)
 from constat.logic import Atom, Kind, Variable
 from constat.session.run_outcomes import stopped, whole
+from constat.sql import trees
+from constat.sql.relations import spelled_rows
+from constat.tiers.memory import Remembered
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from sqlglot import exp
 
     from constat.analysis import AnalysedProgram
     from constat.catalog.fact_ports import OutputFile
-    from constat.evaluation import Observer
+    from constat.evaluation import Demand, Observer
     from constat.forward import Files, Results, Rows
-    from constat.logic import Row
+    from constat.logic import Predicate, Row
     from constat.plan.forward import Strategy
+
+# The lines and their order are those that `fact_writing` and `sorted` would give; so only kinds
+# whose text DuckDB writes in the same way may come here, and it compares texts by code points.
+
+_AT_ONCE: Final = 10_000
+
+
+def sorted_lines(results: Results, place: int, delimiter: str) -> Iterator[str]:
+    """Yield the lines of a closed relation in pieces of many lines each."""
+    database, name = results.database, results.relation(place)
+    relation = database.relation(name)
+    if not relation.arity:
+        yield from ["()\n"] * database.count(name)
+        return
+    database.make_distinct(name)
+    rows = spelled_rows(database.stored(name).table, relation.encoded)
+    columns = [trees.column("q", f"c{number}") for number in range(relation.arity)]
+    cells: list[exp.Expr] = []
+    for column in columns:
+        cells.extend([trees.text(delimiter), trees.cast(column.copy(), trees.typed("VARCHAR"))])
+    line = trees.call("concat", *cells[1:])
+    query = trees.select([("line", line)], source=trees.nested(rows, "q"))
+    query = query.order_by(*columns, copy=False)
+    for batch in database.connection.stream(query, _AT_ONCE):
+        yield "".join([f"{found[0]}\n" for found in batch])
+
+
+# A file is read when it is first asked for, and once.
+
+
+class ReferenceRelations:
+    """Relations of the reference engine, one evaluation for each."""
+
+    def __init__(self, computation: Computation) -> None:
+        self._computation = computation
+        predicates = computation.program.program.predicates
+        self._externals = {
+            name: _Given(predicates[name], files, computation.observe)
+            for name, files in computation.given.items()
+        }
+        self._found = {name: self._evaluated(name) for name in computation.wanted}
+
+    def count(self, predicate: str) -> int:
+        """How many rows a relation has."""
+        return len(self._found[predicate])
+
+    def lines(self, output: OutputFile) -> Iterator[str]:
+        """Yield the rows of a relation as pieces of text, sorted by their values."""
+        return row_pieces(output, self._found[output.predicate.name])
+
+    def _evaluated(self, predicate: str) -> list[Row]:
+        resources = self._computation.resources
+        limits = Limits(
+            seconds=resources.seconds,
+            rows=1 << 40,
+            rounds=1 << 40,
+            calls=1 << 40,
+            memory=resources.memory or Limits().memory,
+        )
+        outcome = LazyEngine().evaluate(
+            self._computation.program,
+            self._computation.goal(predicate),
+            self._externals,
+            limits,
+            exhaust=True,
+            observe=self._computation.observe,
+        )
+        return whole(outcome, predicate)
+
+
+class _Given:
+    """A predicate whose rows are in files, read when they are first asked for."""
+
+    cost = 1
+
+    def __init__(self, predicate: Predicate, files: Iterable[FactFile], observe: Observer) -> None:
+        self._predicate = predicate
+        self._files = tuple(files)
+        self._observe = observe
+
+    def answer(self, demand: Demand) -> Answer:
+        """Answer every key: the files are all there is."""
+        portions, _ = self._known.select(demand.columns, demand.keys)
+        return Answer(tuple(portions), (), frozenset(demand.keys), self._known.answer.authorities)
+
+    @cached_property
+    def _known(self) -> Remembered:
+        rows: dict[Row, None] = {}
+        for one in self._files:
+            self._observe(QueryRun(one.shown, "", 0, 0, 0.0))
+            rows.update(dict.fromkeys(read_rows(one)))
+        names = ", ".join(one.shown for one in self._files)
+        evidence = Evidence("files", Origin.DATABASE, names, "", row_count=len(rows))
+        portions = (Portion(tuple(rows), evidence),) if rows else ()
+        return Remembered(Answer(portions, (), frozenset(((),)), (evidence,)))
+
+
+# A relation is whole and certain, or `ConstatError` says which rule could not be evaluated with
+# which values; both engines give the same rows in the same order.
 
 ENGINES: Final = ("forward", "reference")
 # Loaded where they are needed: neither does for the other engine.
@@ -69,8 +178,6 @@ class Computation:
 def computed(computation: Computation, engine: str) -> Iterator[Relations]:
     """Compute the wanted relations; they are there until the block ends."""
     if engine == "reference":
-        from constat.session.run_reference import ReferenceRelations  # noqa: PLC0415  loaded when it is used
-
         yield ReferenceRelations(computation)
         return
     from constat import forward  # noqa: PLC0415  loaded when it is used
@@ -125,8 +232,6 @@ class _Forward:
             return row_pieces(output, self._outcomes[predicate])
         place = self._places[predicate]
         if not output.quoted and _PLAIN.issuperset(output.predicate.kinds):
-            from constat.session.run_lines import sorted_lines  # noqa: PLC0415  loaded when it is used
-
             lines: Iterator[str] = sorted_lines(self._results, place, output.delimiter)
             return lines
         rows = sorted(row for batch in self._results.batches(place) for row in batch)

@@ -9,8 +9,7 @@ import gzip
 import random
 from typing import TYPE_CHECKING, Final
 
-from constat.proof.export.layout import layered
-from constat.proof.export.pictures import BOX, MOST_DRAWN, to_svg
+from constat.proof.export.pictures import BOX, MOST_DRAWN, layered, to_svg
 from constat.proof.report.page import to_html
 from constat.proof.report.pdf import to_pdf
 from tests.bench.measuring import Figure, figure, several

@@ -20,8 +20,7 @@ from constat import Session
 from constat.cli.exploration import plan_file
 from constat.cli.repl.commands import enter
 from constat.cli.repl.desk import Desk
-from constat.cli.repl.prompt import coloured, constants, offers
-from constat.cli.repl.starting import entries
+from constat.cli.repl.starting import coloured, constants, entries, offers
 from constat.session import repl
 from constat.session.repl import Kind, Notebook, is_complete, kind_of
 from constat.session.result import Result

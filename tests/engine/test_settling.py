@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from constat.engine.evaluation import matches
+from constat.engine.goal_engine import matches
 from constat.evaluation import (
     ABSENT,
     ACCEPTED,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from prov.model import ProvDocument
 
-from constat.proof.export.prov_notations import to_prov_json, to_prov_n
+from constat.proof.export.prov import to_prov_json, to_prov_n
 from tests.check.catalog import good, small
 from tests.export.worlds import WORLDS, hostile, hostile_fields, vip
 

@@ -9,7 +9,7 @@ import pytest
 from pyoxigraph import QuerySolutions, RdfFormat, Store
 
 from constat.proof.decoding import Members, read_members
-from constat.proof.export.prov_notations import to_nquads, to_trig, to_turtle
+from constat.proof.export.prov import to_nquads, to_trig, to_turtle
 from tests.export.questions import PREFIXES, QUESTIONS, Answer, everything, supporting
 from tests.export.worlds import WORLDS
 

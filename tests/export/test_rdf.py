@@ -9,7 +9,7 @@ import pytest
 from pyoxigraph import Literal, NamedNode, RdfFormat, parse
 
 from constat.diagnostics import ConstatError
-from constat.proof.export.prov_notations import to_nquads, to_trig, to_turtle
+from constat.proof.export.prov import to_nquads, to_trig, to_turtle
 from tests.export.worlds import WORLDS, hostile, hostile_fields, vip
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 PACKAGE: Final = constat.engine.__name__
 CORE: Final = (
     *("relation", "joins", "steps", "component"),
-    *("state", "batch", "evaluation", "goal_engine"),
+    *("state", "batch", "goal_engine"),
 )
 STAGES: Final = ("corpus", "tests", "more")
 TESTS: Final = Path(__file__).parents[1] / "engine"
@@ -42,7 +42,6 @@ _TESTS_OF: Final = MappingProxyType(
     {
         "batch": "test_firing",
         "component": "test_recursion",
-        "evaluation": "test_settling",
         "goal_engine": "test_derivations",
     }
     | {name: f"test_{name}" for name in ("relation", "joins", "steps", "state")}

@@ -14,7 +14,7 @@ from constat.logic import OPEN
 from constat.proof import proof_tree, render_tree
 from constat.proof.derivations import Open, Waiting
 from constat.proof.export.graph import to_graphml
-from constat.proof.export.prov_notations import to_prov_json
+from constat.proof.export.prov import to_prov_json
 from constat.proof.slices import Summand
 from tests.proof.asking import Table, analysed, ask, certificate, checked
 

@@ -16,7 +16,7 @@ import pytest
 from constat.evaluation import Limits
 from constat.logic import Kind
 from constat.pydatalog import PyDatalogEngine
-from constat.pydatalog.process import NoAnswerError, Worker
+from constat.pydatalog.answering import NoAnswerError, Worker
 from constat.pydatalog.translation import Clause, Premise, Question
 from constat.pydatalog.wire import read_answer, write_question
 from tests.architecture.sources import ROOT
@@ -196,7 +196,7 @@ def test_the_child_does_not_take_modules_from_the_folder_somebody_stands_in(
 
 PARENT = """
 import sys
-from constat.pydatalog.process import NoAnswerError, Worker
+from constat.pydatalog.answering import NoAnswerError, Worker
 from tests.pydatalog.test_process import HANGING, MEMORY, SMALL, write_question
 with Worker(MEMORY) as worker:
     worker.exchange(write_question(SMALL), 20.0)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from constat.proof.export.layout import Box, layered, ordered, placed
+from constat.proof.export.pictures import Box, layered, ordered, placed
 
 BOX = Box(width=100, height=40, beside=10, between=30)
 

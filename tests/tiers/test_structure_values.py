@@ -17,8 +17,8 @@ from constat.logic import OPEN, Column, Kind, Predicate, Source, has_null_cells
 from constat.model.replies import arguments_of
 from constat.project import load_project
 from constat.tiers import TierAnswer, TierSettings
+from constat.tiers.building import _row as row_of_certificate
 from constat.tiers.cache import answer_text, concerns, read_answer
-from constat.tiers.certificates import _row as row_of_certificate
 from constat.tiers.model import facts_prompt, tell_tool, tellings
 from tests.structures import EXPRESSION, LIST, TYPES, structure, structures
 from tests.tiers.building import configured, declare, open_rows, reasons, rows, setting

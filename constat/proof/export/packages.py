@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from constat.proof.export.document import Document
 from constat.proof.export.libraries import zipped
-from constat.proof.export.prov_notations import to_prov_json
+from constat.proof.export.prov import to_prov_json
 from constat.proof.export.tables import to_csv
 from constat.proof.render import printable
 
