@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 # What stood here after the chapters, and `recount`; to be lowered, not raised.
-MOST_FILES = 518
+MOST_FILES = 509
 MOST_HEADER = 0.102
 MOST_WITH_ONE_IMPORTER = 0.25
 MOST_SMALL_WITH_ONE_IMPORTER = 12
