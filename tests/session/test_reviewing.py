@@ -22,7 +22,7 @@ from constat.cli.completion import offers
 from constat.diagnostics import ConstatError
 from constat.library import check_rules
 from constat.library.reviewing import placement as writing
-from constat.proof.export.prov_notations import to_prov_json
+from constat.proof.export.prov import to_prov_json
 from constat.proof.report.page import to_html
 from constat.proof.signing import write_public_key
 from constat.session.cases import run_cases
