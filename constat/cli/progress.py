@@ -1,8 +1,8 @@
 """A line that moves while a long evaluation runs, on terminals only.
 
 In: the events of engine, tiers and models. Out: one line on stderr that is rewritten at most five
-times a second and removed at the end; while a model is awaited it counts the seconds. Invariant:
-nothing is written where stderr is no terminal, nor in the first second.
+times a second and removed at the end; while nothing happens, as in one long statement, it counts
+the seconds. Invariant: nothing is written where stderr is no terminal, nor in the first second.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from constat.evaluation import (
@@ -27,7 +28,7 @@ from constat.evaluation import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from constat.evaluation import Observer
 
@@ -57,10 +58,14 @@ class _Line:
         self._calls = 0
         self._rows = 0
         self._doing = ""
+        self._since = time.monotonic()
+        self._drawing = threading.Lock()
         self._waiting: _Waiting | None = None
+        self._idle = _Waiting(self._count_idle)
 
     def tell(self, event: Event) -> None:
         """Take one event."""
+        self._since = time.monotonic()
         match event:
             case CallStarted(predicate=predicate, keys=keys):
                 self._doing = f"asking {predicate} for {keys:,} keys"
@@ -73,9 +78,9 @@ class _Line:
                 self._doing = f"reading {source}"
             case StageFinished(number=number, of=of, predicates=predicates, rows=rows):
                 self._doing = f"stage {number + 1} of {of}: {predicates[0]}, {rows:,} rows"
-            case ModelAwaited():
+            case ModelAwaited(model=model, task=task):
                 self._wait_no_longer()
-                self._waiting = _Waiting(self, event)
+                self._waiting = _Waiting(partial(self._wait_on, f"waiting for {model} ({task})"))
             case ModelReplied(model=model, failed=failed):
                 self._wait_no_longer()
                 self._doing = f"{model} {'gave no reply' if failed else 'replied'}"
@@ -87,15 +92,24 @@ class _Line:
     def remove(self) -> None:
         """Clear the line."""
         self._wait_no_longer()
+        self._idle.end()
         if self._shown:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()
 
-    def wait_on(self, doing: str) -> None:
+    def _wait_on(self, awaited: str, seconds: float) -> None:
         """Draw the line for a wait, once the first second is over."""
-        self._doing = doing
+        self._doing = f"{awaited}, {seconds:.0f} s"
         if time.monotonic() >= self._due:
             self._draw()
+
+    def _count_idle(self, seconds: float) -> None:
+        """Draw the line where nothing has happened for a second: what was last, and since when."""
+        del seconds
+        silent = time.monotonic() - self._since
+        if self._waiting is None and silent >= _PATIENCE:
+            last = f"{self._doing}; {silent:.0f} s since" if self._doing else f"{silent:.0f} s"
+            self._write(last)
 
     def _wait_no_longer(self) -> None:
         waiting, self._waiting = self._waiting, None
@@ -104,20 +118,23 @@ class _Line:
 
     def _draw(self) -> None:
         self._due = time.monotonic() + _PAUSE
-        self._shown = True
+        self._write(self._doing)
+
+    def _write(self, doing: str) -> None:
         # Before anything was asked outside a model is all that there is to wait for.
         asked = self._calls or self._waiting is None
         told = f"{self._calls:,} calls, {self._rows:,} rows; " if asked else ""
-        sys.stderr.write(f"\r\x1b[K{told}{self._doing}")
-        sys.stderr.flush()
+        with self._drawing:
+            self._shown = True
+            sys.stderr.write(f"\r\x1b[K{told}{doing}")
+            sys.stderr.flush()
 
 
 class _Waiting:
-    """Keeps the line moving while nothing happens but that a model is awaited."""
+    """Keeps the line moving while nothing happens: a thread that tells the seconds of a wait."""
 
-    def __init__(self, line: _Line, awaited: ModelAwaited) -> None:
-        self._line = line
-        self._told = f"waiting for {awaited.model} ({awaited.task})"
+    def __init__(self, tell: Callable[[float], None]) -> None:
+        self._tell = tell
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._run, args=(time.monotonic(),), daemon=True)
         self._thread.start()
@@ -129,4 +146,4 @@ class _Waiting:
 
     def _run(self, since: float) -> None:
         while not self._over.wait(_PAUSE):
-            self._line.wait_on(f"{self._told}, {time.monotonic() - since:.0f} s")
+            self._tell(time.monotonic() - since)

@@ -80,6 +80,33 @@ def test_a_long_one_says_what_it_does_and_tidies_up(clock: Clock) -> None:
     assert shown().endswith("\r\x1b[K")
 
 
+def test_while_one_long_statement_runs_the_line_counts_the_seconds(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("constat.cli.progress._PAUSE", 0.001)
+    drawn = threading.Event()
+
+    class Telling(Terminal):
+        def write(self, text: str) -> int:
+            if "since" in text:
+                drawn.set()
+            return super().write(text)
+
+    terminal = Telling()
+    with redirect_stderr(terminal), watching() as observe:
+        observe(CallStarted("p", ("x",), 3))
+        clock.now = 0.9
+        assert not drawn.wait(0.02), "nothing in the first second"
+        clock.now = 7.0
+        assert drawn.wait(30)
+        shown = terminal.getvalue()
+        drawn.clear()
+        observe(QueryRun("sales", "SELECT 1", 0, 1, 7.0))
+        assert not drawn.wait(0.02), "something has happened"
+    assert shown.endswith("\x1b[K0 calls, 0 rows; asking p for 3 keys; 7 s since")
+    assert terminal.getvalue().endswith("\r\x1b[K")
+
+
 def test_without_a_terminal_nothing_is_observed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stderr", io.StringIO())
     with watching() as observe:
