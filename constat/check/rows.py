@@ -234,8 +234,9 @@ class Rows:
                 part.columns_of_none.update(c for c, cell in enumerate(row) if cell == NONE)
             part.rows.append(Entry(shown.row))
             if shown.row is not row:
-                # What the row matched before is decided by whoever filled it.
-                accepted = set(shown.rests_on) - set(group.rests_on)
+                # What the row matched before is decided by whoever filled it, though the group may
+                # rest on that word as well.
+                accepted = shown.rests_on[len(group.rests_on) :]
                 part.rows.append(Entry(row, tuple(sorted(accepted))))
             if self.under.issuperset(shown.rests_on):
                 self._add_certain((group.predicate, shown.row), shown)
