@@ -113,7 +113,7 @@ class RuleStatement:
     outer: frozenset[str] = frozenset()
     used: int = 0
 
-    def text(self) -> str:
+    def text(self, *, distinct: bool = True) -> str:
         """Give the query. Its columns are `c0`, `c1` and so on; one that is 0 without columns."""
         self.outer = frozenset(outer_names(self.rule))
         body = _Body(self, {})
@@ -121,8 +121,9 @@ class RuleStatement:
         outputs = [
             f"{body.term(term)} AS c{place}" for place, term in enumerate(self.rule.head.terms)
         ]
-        chosen = ["DISTINCT " + (outputs[0] if outputs else "CAST(0 AS BIGINT) AS c0")]
-        return select([*chosen, *outputs[1:]], body.sources, body.conditions)
+        outputs = outputs or ["CAST(0 AS BIGINT) AS c0"]
+        first = f"DISTINCT {outputs[0]}" if distinct else outputs[0]
+        return select([first, *outputs[1:]], body.sources, body.conditions)
 
     def alias(self) -> str:
         """Give a name that no other table of the statement has."""
