@@ -11,7 +11,7 @@ from constat.cli.groups import PlainCommand, format_option
 from constat.cli.options import project_option
 from constat.cli.output import GREEN, RED, YELLOW, counted, write, write_heading, write_json
 from constat.session.diagnosis import ERROR, NOTE, OK, WARNING, diagnose
-from constat.session.starting import start
+from constat.session.starting import EXAMPLES, FIRST_GOALS, start, start_example
 
 if TYPE_CHECKING:
     from constat.session.diagnosis import Finding
@@ -19,32 +19,68 @@ if TYPE_CHECKING:
 
 
 @click.command(name="init", cls=PlainCommand)
-@click.argument("path", metavar="DATABASE")
+@click.argument("path", metavar="[DATABASE]", default="")
 @click.option("--directory", metavar="DIR", default=".", help="The project's folder; made if new.")
 @click.option("--name", default="", help="The project's name; by default that of its folder.")
-@click.option("--tables", metavar="A,B,...", help="Draft these tables, rather than all.")
+@click.option(
+    "--tables", metavar="A,B,...", help="Draft these tables, or views, rather than all tables."
+)
+@click.option("--example", metavar="NAME", help=f"Begin with made-up data: {', '.join(EXAMPLES)}.")
 @format_option
-def init_command(path: str, *, directory: str, name: str, tables: str | None, form: str) -> None:
+def init_command(
+    path: str, *, directory: str, name: str, tables: str | None, example: str | None, form: str
+) -> None:
     """Begin a project with DATABASE: an address, a file, or a folder of files.
 
-    Writes constat.yaml, sources.dl with a .decl and an .input for each table (30 at most; the most
-    related ones come first), and rules/first.dl with a first rule; then proves a first goal, and
-    says how. A password in the address is not written: an environment variable takes its place.
-    No file is overwritten.
+    Writes constat.yaml; rules/sources.dl with a .decl and an .input for each table (30 at most; the
+    most related ones come first); rules/first.dl with first rules, one of which counts; a case that
+    tries them and a plan that uses them. Then it proves a first goal, and says how. A password in
+    the address is not written: a variable of the environment, or of a file .env in the project,
+    takes its place. No file is overwritten. With --example no database is needed: an example of
+    Constat's own is copied, with its rules.
 
     Examples:
+      constat init --example vip --directory my-first
       constat init examples/vip/data/shop.sqlite --directory shop
       constat init sqlite:///examples/vip/data/shop.sqlite --directory shop2 --format json
 
     Exit codes: 0 begun, 2 bad usage, a project or file that is there already, or a database that
     cannot be read.
     """
+    if example is not None:
+        if path or tables or name:
+            raise click.UsageError("--example takes no DATABASE, no --name and no --tables")
+        _begin_example(example, directory, form)
+        return
+    if not path:
+        message = (
+            "name a DATABASE: an address, a file or a folder of files; without one: --example vip"
+        )
+        raise click.UsageError(message)
     chosen = [part.strip() for part in (tables or "").split(",") if part.strip()]
     found = start(path, Path(directory), Path.cwd(), name=name, tables=chosen)
     if form == "json":
         write_json(_json(found))
     else:
         _write(found, directory)
+
+
+def _begin_example(example: str, directory: str, form: str) -> None:
+    files = start_example(example, Path(directory))
+    goal = FIRST_GOALS[example]
+    if form == "json":
+        write_json({"folder": directory, "files": list(files), "example": example, "goal": goal})
+        return
+    write(f"written: {counted(len(files), 'file')} of the example {example}")
+    _write_next(goal, directory, cases=any("cases" in one for one in files))
+
+
+def _write_next(goal: str, directory: str, *, cases: bool) -> None:
+    place = "" if Path(directory) == Path() else f" --project {directory}"
+    write(f'next: constat prove "{goal}"{place}')
+    if cases:
+        write(f"      constat rules test{place}")
+    write("      constat help language")
 
 
 def _write(found: Started, directory: str) -> None:
@@ -55,10 +91,12 @@ def _write(found: Started, directory: str) -> None:
         text += f"; {found.left_out:,} more are left to `constat catalog draft`"
     write(text)
     for variable in found.variables:
-        write(f"set {variable} to the password, as it stood in the address: it is in no file")
-    place = "" if Path(directory) == Path() else f" --project {directory}"
+        write(
+            f"the password is in no file: write `{variable}=...` into {Path(directory) / '.env'},"
+            " which git ignores, or export it"
+        )
     write(f"{found.result.verdict.label}: {found.goal}")
-    write(f'next: constat prove "{found.goal}"{place}')
+    _write_next(found.goal, directory, cases=True)
 
 
 def _json(found: Started) -> dict[str, object]:

@@ -32,6 +32,7 @@ from constat.library import check_rules, rule_files
 from constat.library.cases import to_junit
 from constat.library.listing import Rewritten, declared_near, list_rules, read_listing, rewrite
 from constat.library.pydatalog_rules import WRITTEN, import_rules
+from constat.project import find_project, load_project
 from constat.session import Session
 from constat.session.cases import run_cases
 from constat.store.drafts import mentioned
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from constat.library.cases import CasesRun
     from constat.library.listing import ListedPredicate, ListedRule, Listing
     from constat.library.pydatalog_rules import Imported
+    from constat.project import Project
     from constat.proof.signing import SigningKey
     from constat.proof.translation import Translation
     from constat.session.reviewing_report import Decided, Item
@@ -183,13 +185,14 @@ def _table(titles: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> Iterator
 
 
 @click.command(name="check", cls=PlainCommand)
-@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@click.argument("paths", nargs=-1, metavar="[PATH...]")
 @click.option(
     "--portable", is_flag=True, help="Also say what stock Souffle 2.5 would make of the rules."
 )
 @format_option
-def check_command(paths: tuple[str, ...], *, portable: bool, form: str) -> int:
-    """Check rule files, and folders of them, as one program.
+@project_option
+def check_command(paths: tuple[str, ...], *, portable: bool, form: str, project: str | None) -> int:
+    """Check rule files, and folders of them, as one program; those of the project without PATH.
 
     The cases of libraries are left out: `constat rules test` runs them. With --portable every
     construct is named that stock Souffle 2.5 would not load, or would answer differently, with what
@@ -197,6 +200,7 @@ def check_command(paths: tuple[str, ...], *, portable: bool, form: str) -> int:
     `@[says]` that leaves out a column, or a value that its rule compares.
 
     Examples:
+      constat rules check
       constat rules check rules/customer-value
       constat rules check rules/customer-value examples/vip --format json
       constat rules check --portable rules/customer-value  # exits with 1
@@ -204,7 +208,11 @@ def check_command(paths: tuple[str, ...], *, portable: bool, form: str) -> int:
     Exit codes: 0 no errors, 1 a sentence leaves out a value, or not portable (with --portable),
     2 errors, 78 all errors are constructs refused on purpose.
     """
-    checked = check_rules([Path(path) for path in paths], portable=portable)
+    if paths:
+        checked = check_rules([Path(path) for path in paths], portable=portable)
+    else:
+        own = _project(project)
+        checked = check_rules(own.rules, own.rule_roots, portable=portable)
     if form == "json":
         write_json(_check_json(checked))
     else:
@@ -252,17 +260,26 @@ _WORDS: Final = ("error", "changed", "unchanged")
 
 
 @click.command(name="fmt", cls=PlainCommand)
-@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@click.argument("paths", nargs=-1, metavar="[PATH...]")
 @click.option("--check", is_flag=True, help="Write nothing; exit with 1 if a file would change.")
 @click.option("--diff", is_flag=True, help="Write nothing; print what would change.")
 @click.option(
     "--positional", is_flag=True, help="Write no names of columns, as stock Souffle wants it."
 )
 @format_option
+@project_option
 def fmt_command(
-    paths: tuple[str, ...], *, check: bool, diff: bool, positional: bool, form: str
+    paths: tuple[str, ...],
+    *,
+    check: bool,
+    diff: bool,
+    positional: bool,
+    form: str,
+    project: str | None,
 ) -> int:
     """Write rule files, and folders of them, in the canonical layout; `-` is stdin to stdout.
+
+    Without PATH those that lie in the project, with their cases.
 
     Comments stay where they are, and what the rules say never changes. A rule that fits into 100
     columns stands on one line, another one has one literal per line; of blank lines in a row one
@@ -287,7 +304,8 @@ def fmt_command(
     if _STDIN in paths:
         return _filter(paths, style, check=check, diff=diff, form=form)
     found: list[Diagnostic] = []
-    files = rule_files([Path(path) for path in paths], found, with_cases=True)
+    named = [Path(path) for path in paths] or _own_places(_project(project))
+    files = rule_files(named, found, with_cases=True)
     if found:
         raise ConstatError(found)
     known = declared_near(files)
@@ -305,6 +323,17 @@ def fmt_command(
     else:
         _tell(rewritten, diff=diff, check=check)
     return code
+
+
+def _project(project: str | None) -> Project:
+    return load_project(find_project(None if project is None else Path(project)))
+
+
+def _own_places(project: Project) -> list[Path]:
+    """Name the folders and files of rules that lie in the project, and not in a library."""
+    folders = list(project.rule_folders)
+    files = [one for one in project.rules if one.parent not in folders]
+    return [one for one in (*folders, *files) if one.is_relative_to(project.folder)]
 
 
 def _filter(

@@ -578,6 +578,8 @@ _DATABASE_KEYS: Final = (
 _TIER_KEYS: Final = ("factory", "after", "cost", "predicates", "options")
 _BOUNDS: Final = Bounds()
 _RULE_SUFFIX: Final = ".dl"
+ENVIRONMENT: Final = ".env"
+_SETTING: Final = re.compile(r"(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=(.*)\Z")
 
 
 def load_project(
@@ -594,13 +596,35 @@ def load_project(
     document = read_document(_content(Path(folder)), CONFIGURATION, diagnostics)
     if document is None:
         raise ConstatError(diagnostics)
-    variables = os.environ if environment is None else environment
+    variables = environment_of(folder) if environment is None else environment
     project = _Loading(Path(folder).resolve(), Sections(diagnostics), variables).project(
         document, tuple(libraries)
     )
     if diagnostics:
         raise ConstatError(diagnostics)
     return project
+
+
+def environment_of(folder: Path) -> Mapping[str, str]:
+    """Give the environment, and below it the variables of the project's `.env`, if there is one.
+
+    Lines are `NAME=value`; quotes around a value and `export` before a name are taken away. The
+    file is only ever read, and what the environment says itself counts first.
+    """
+    try:
+        with (Path(folder) / ENVIRONMENT).open("rb") as file:
+            text = file.read(MAX_BYTES).decode("utf-8")
+    except (OSError, ValueError):
+        # Without the file, or without the right to read it, a variable that is needed is missing.
+        return os.environ
+    found: dict[str, str] = {}
+    for line in text.splitlines():
+        match = _SETTING.match(line.strip())
+        if match:
+            value = match[2].strip()
+            quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "'\""
+            found[match[1]] = value[1:-1] if quoted else value
+    return {**found, **os.environ}
 
 
 def _content(folder: Path) -> bytes:

@@ -45,7 +45,8 @@ def find_project(start: Path | None = None) -> Path:
             Diagnostic(
                 "C0500",
                 f"no {CONFIGURATION} in this folder or above it",
-                help=f"write a {CONFIGURATION} with a line such as `rules: [rules/vip.dl]`",
+                help="begin one: `constat init FILE_OR_ADDRESS`, or with made-up data"
+                " `constat init --example vip`",
             )
         ]
     )

@@ -21,6 +21,7 @@ from constat.explore.sandbox.levels import STRONG, remark, unavailable
 from constat.explore.sandbox.step import Level
 from constat.library.loading import Reading, read_rules
 from constat.project import find_project, load_project
+from constat.project.loading import environment_of
 from constat.project.project import ANTHROPIC, REPLAY, TASKS, WEAK
 from constat.tiers.database import check_columns
 from constat.tiers.declarations import check_declarations
@@ -382,7 +383,7 @@ def _findings(start: Path | None) -> Iterator[Finding]:
     yield from database_findings(project, analysed[0] if analysed else None)
     yield from state_findings(project)
     yield from key_findings(project)
-    yield from model_findings(project, os.environ)
+    yield from model_findings(project, environment_of(project.folder))
     yield from sandbox_findings(project)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from threading import Lock
@@ -16,6 +15,7 @@ from constat.model.asking import AskingClient, Surroundings
 from constat.model.ledger import Ledger, Spending
 from constat.model.openai_client import OpenAIProvider
 from constat.model.tapes import WRITTEN, Tape
+from constat.project.loading import environment_of
 from constat.project.project import ANTHROPIC, RECORD, REPLAY
 from constat.store.model_answers import ModelAnswerError, ModelAnswers
 
@@ -59,7 +59,7 @@ class Models:
         observe: Observer = ignore_event,
     ) -> None:
         self._setting = project.models
-        self._environment = os.environ if environment is None else environment
+        self._environment = environment_of(project.folder) if environment is None else environment
         self._lock = Lock()
         self._providers: dict[str, AnthropicProvider | OpenAIProvider] = {}
         self._troubles: dict[tuple[str, str], None] = {}

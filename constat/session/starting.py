@@ -5,9 +5,13 @@ from __future__ import annotations
 import json
 import os
 import re
-from contextlib import closing
+import runpy
+import sys
+from contextlib import closing, contextmanager, redirect_stdout
 from dataclasses import dataclass, field
+from io import StringIO
 from pathlib import Path
+from time import monotonic
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
@@ -20,12 +24,20 @@ from constat.catalog import (
 )
 from constat.catalog.alchemy import sql_of
 from constat.catalog.duck_session import DuckSession
-from constat.catalog.schema.drafting import draft_text, drafted, identifier
+from constat.catalog.opening import open_connection
+from constat.catalog.schema.drafting import (
+    draft_text,
+    drafted,
+    identifier,
+    noun_of,
+    null_word,
+    plural_of,
+)
 from constat.catalog.schema.introspection import reading
 from constat.catalog.schema.samples import as_text, ask, column_of, source_of
 from constat.catalog.schema.words import words_of
-from constat.diagnostics import ConstatError, Diagnostic
-from constat.logic import OPEN
+from constat.diagnostics import ConstatError, Diagnostic, nearest
+from constat.logic import OPEN, Kind
 from constat.project import CONFIGURATION, Database, Project, load_project
 from constat.project.project import ENDINGS
 from constat.project.sections import expand
@@ -35,9 +47,10 @@ from constat.store.catalog import CatalogIndex
 from constat.store.replacing import replaced
 from constat.syntax import print_row
 from constat.syntax.formatting import format_text
+from constat.syntax.printing import print_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from sqlglot import exp
 
@@ -92,7 +105,7 @@ def _from_path(path: Path, folder: Path) -> Beginning:
             raise _refused(f"`{path.name}` holds no file that can be read")
         return _from_data(found, path.name or "files", folder)
     if not path.is_file():
-        raise _refused(f"there is no file `{path.name}`")
+        raise _refused(f"there is no file `{path.name}`", _near(path))
     if _is_data(path):
         return _from_data([path], path.stem, folder)
     kind = _kind_of(path)
@@ -136,7 +149,7 @@ def _is_data(path: Path) -> bool:
 
 def _from_file(kind: str, path: Path, folder: Path) -> Beginning:
     if not path.is_file():
-        raise _refused(f"there is no file `{path.name}`")
+        raise _refused(f"there is no file `{path.name}`", _near(path))
     return Beginning(_name(path.stem), f"{kind}:///{_escaped(_within(path, folder))}")
 
 
@@ -145,7 +158,9 @@ def _from_data(paths: list[Path], name: str, folder: Path) -> Beginning:
     for path in paths:
         relative = _within(path, folder)
         if Path(relative).is_absolute():
-            raise _refused(f"`{path.name}` lies outside the project; data files lie in its folder")
+            message = f"`{path.name}` lies outside the project; data files lie in its folder"
+            hint = "copy the file, or its folder, into the project's folder and name it there"
+            raise _refused(message, hint)
         files[_other(_name(path.stem), files)] = relative
     return Beginning(_name(name), files=files)
 
@@ -196,17 +211,27 @@ def _escaped(path: str) -> str:
     return path.replace("${", "$${")
 
 
-def _refused(message: str) -> ConstatError:
-    hint = (
+def _near(path: Path) -> str:
+    """Name the file beside it whose name is nearest, if there is one."""
+    folder = path.parent
+    names = [one.name for one in folder.iterdir() if one.is_file()] if folder.is_dir() else []
+    near = nearest(path.name, names)
+    return f"write `{near}`" if near else ""
+
+
+def _refused(message: str, hint: str = "") -> ConstatError:
+    hint = hint or (
         "name a file such as `shop.sqlite`, `shop.duckdb` or `orders.csv`, or an address such as"
         " `postgresql://reader:PASSWORD@host/name`"
     )
     return ConstatError([Diagnostic("C0852", message, help=hint)])
 
 
-SOURCES: Final = "sources.dl"
+SOURCES: Final = "rules/sources.dl"
 FIRST: Final = "rules/first.dl"
-IGNORED: Final = ".constat/\n"
+CASE: Final = "rules/cases/first.dl"
+PLAN: Final = "plans/first.yaml"
+IGNORED: Final = ".constat/\n.env\n"
 _CONFIGURATION: Final = """\
 # Begun by `constat init`. `constat doctor` looks at everything that this project needs.
 project: {project}
@@ -215,8 +240,8 @@ databases:
   {name}:
 {database}
 
+# All rule files of this folder. `cases` in it has small worlds that `constat rules test` runs.
 rules:
-  - {sources}
   - rules
 
 # Values of rows are shown, and sent to a model, only where `samples` names them:
@@ -226,27 +251,54 @@ rules:
 _RULES: Final = """\
 .pragma "constat" "0.1"
 .include "constat/prelude.dl"
-.include "../{sources}"
+.include "sources.dl"
 .once
 
-// The first rule of this project, to begin with: change it, or take it away.
+// The first rules of this project, to begin with. Who takes them away takes away `cases/first.dl`
+// with them, which tries them{and_plan}.
 
-{declared}
-{rule}
+{items}
+"""
+_CASE: Final = """\
+.pragma "constat" "0.1"
+.include "constat/prelude.dl"
+
+// A small world for the rules of `first.dl`; what it does not state is not so.
+// `constat rules test` runs it.
+
+{facts}
+
+@[expect(proved = {proved})]
+@[expect(disproved = {disproved})]
+.output {name}
+"""
+_PLAN: Final = """\
+# {about}: `constat solve --plan {path}` runs it.
+question: {about}?
+title: {title}
+steps:
+  - name: {name}
+    goal: {about}
+    inputs: [{counted}]
+    outputs: {outputs}
+    rules: |
+      {name}({variables}) :- {counted}({variables}), ?{number} > 0.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class FirstRule:
-    """The first rule: its predicate, and the column of a table whose values it is about.
+    """The first rules: the predicate of the first goal, and the column whose values it is about.
 
-    With `pointing` it is about values that this column of another table points to.
+    With `pointing` they are about values that this column of another table points to. `counted` is
+    the predicate that counts the rows, `name` says that there are some.
     """
 
     name: str
     text: str
     subject: tuple[DraftedPredicate, DraftedColumn]
     pointing: tuple[DraftedPredicate, DraftedColumn] | None = None
+    counted: str = ""
 
 
 def configuration(project: str, beginning: Beginning) -> str:
@@ -262,36 +314,41 @@ def configuration(project: str, beginning: Beginning) -> str:
         project=json.dumps(project, ensure_ascii=False),
         name=beginning.name,
         database="\n".join(lines),
-        sources=SOURCES,
     )
 
 
-def first_rule(predicates: Sequence[DraftedPredicate]) -> FirstRule:
-    """Choose what the first rule is about: a relationship where there is one, else a table."""
+def first_rules(predicates: Sequence[DraftedPredicate]) -> Iterator[FirstRule]:
+    """Propose what the first rules are about, the best first: relationships, then single tables."""
     by_label = {one.table.label: one for one in predicates}
     found = []
     for one in predicates:
         for relationship in one.table.relationships:
             target = by_label.get(relationship.target)
             pair = _pair(one, target, relationship) if target is not None else None
-            if target is not None and pair is not None:
-                # The larger table says more: orders of customers rather than their titles.
-                worth = (relationship.declared, one.table.rows or 0)
-                found.append((worth, one, pair[0], target, pair[1]))
-    if not found:
-        return _listed(predicates[0], predicates)
-    _, one, column, target, key = max(found, key=lambda each: each[0])
-    return _related((one, column), (target, key), predicates)
+            if target is not None and pair is not None and one.table.rows:
+                # Wide tables are what a business is about: orders of customers, not of countries.
+                wide = len(target.columns) > _NARROW
+                worth = (relationship.declared, wide, one.table.rows)
+                found.append((worth, (one, pair[0]), (target, pair[1])))
+    found.sort(key=lambda each: each[0], reverse=True)
+    for _, pointing, subject in found:
+        yield _related(pointing, subject, predicates)
+    filled = [one for one in predicates if one.table.rows]
+    for one in filled or predicates[:1]:
+        yield _listed(one, predicates)
 
 
 def _pair(
     one: DraftedPredicate, target: DraftedPredicate, relationship: Relationship
 ) -> tuple[DraftedColumn, DraftedColumn] | None:
+    """Give both columns, where rows of one can be counted for each of the other for certain."""
     if len(relationship.columns) != 1 or one is target:
         return None
     first = _column(one, relationship.columns[0])
     second = _column(target, relationship.target_columns[0])
-    return (first, second) if first and second else None
+    if first is None or second is None or null_word(one, first) or null_word(target, second):
+        return None
+    return first, second
 
 
 def _column(predicate: DraftedPredicate, name: str) -> DraftedColumn | None:
@@ -303,41 +360,124 @@ def _related(
     subject: tuple[DraftedPredicate, DraftedColumn],
     predicates: Sequence[DraftedPredicate],
 ) -> FirstRule:
+    """Count the rows that point to a value, and say that there are some."""
     (one, column), (target, key) = pointing, subject
-    name = identifier(f"has {one.name}", [other.name for other in predicates], "has")
-    says = f"{{{key.name}}} of {_spoken(target)} has {_spoken(one)}"
-    body = f"{_atom(target, key, key.name)}, {_atom(one, column, key.name)}"
-    text = _text(name, key, says, body, f"a row of {_spoken(one)} points to {{{key.name}}}")
-    return FirstRule(name, text, subject, pointing)
+    taken = [other.name for other in predicates]
+    several, noun = plural_of(one), noun_of(target)
+    name = identifier(f"has {one.name}", taken, "has")
+    counted = identifier(f"{several} of {noun}", [*taken, name], "counted")
+    number = identifier(several, [key.name, *(f"_{each}" for each in one.key)], "rows")
+    holder = f"{noun} {{{key.name}}}"
+    rows = ", ".join(
+        f"{each.name} = {f'?{key.name}' if each is column else f'_{each.name}'}"
+        for each in one.columns
+        if each is column or each.name in one.key
+    )
+    whole = f"{target.name}({key.name} = ?{key.name})"
+    declared = f"{key.name}: {key.kind.value}"
+    items = (
+        f'@[says = "{holder} has {several}: {{{number}}}"]\n'
+        f".decl {counted}({declared}, {number}: number)\n"
+        "@[id = FIRST1]\n"
+        f"{counted}(?{key.name}, ?{number}) :- {whole},"
+        f" ?{number} = count : {{ {one.name}({rows}) }}.\n\n"
+        f'@[says = "{holder} has {several}"]\n@[says_not = "{holder} has no {several}"]\n'
+        f".decl {name}({declared})\n"
+        f'@[id = FIRST2]\n@[says = "{holder} has {{{number}}} {several}, more than 0"]\n'
+        f"{name}(?{key.name}) :- {counted}(?{key.name}, ?{number}), ?{number} > 0."
+    )
+    return FirstRule(
+        name, _text(items, f", and `{PLAN}`, which uses them"), subject, pointing, counted
+    )
 
 
 def _listed(one: DraftedPredicate, predicates: Sequence[DraftedPredicate]) -> FirstRule:
+    """Say of a table that stands alone that a value is in it."""
     named = one.key[0] if one.key else one.columns[0].name
     column = next(each for each in one.columns if each.name == named)
     name = identifier(f"is in {one.name}", [other.name for other in predicates], "is")
-    says = f"{{{named}}} is in {_spoken(one)}"
-    text = _text(name, column, says, _atom(one, column, named), f"{_spoken(one)} has {{{named}}}")
-    return FirstRule(name, text, (one, column))
+    spoken = one.name.rstrip("_").replace("_", " ")
+    items = (
+        f'@[says = "{{{named}}} is in {spoken}"]\n.decl {name}({named}: {column.kind.value})\n'
+        f'@[id = FIRST1]\n@[says = "{spoken} has {{{named}}}"]\n'
+        f"{name}(?{named}) :- {one.name}({named} = ?{named})."
+    )
+    return FirstRule(name, _text(items), (one, column))
 
 
-def _text(name: str, column: DraftedColumn, says: str, body: str, reason: str) -> str:
-    declared = f'@[says = "{says}"]\n.decl {name}({column.name}: {column.kind.value})'
-    rule = f'@[id = FIRST1]\n@[says = "{reason}"]\n{name}(?{column.name}) :- {body}.'
-    written = _RULES.format(sources=SOURCES, declared=declared, rule=rule)
+def _text(items: str, plan: str = "") -> str:
+    written = _RULES.format(items=items, and_plan=plan)
     return format_text(written, "<draft>", []) or written
 
 
-def _atom(predicate: DraftedPredicate, column: DraftedColumn, variable: str) -> str:
-    terms = (f"?{variable}" if one is column else "_" for one in predicate.columns)
-    return f"{predicate.name}({', '.join(terms)})"
+def first_case(rule: FirstRule) -> str:
+    """Write a case: one value that has what the rule asks for, and one that has not."""
+    target, key = rule.subject
+    held, free = _example(key, 1), _example(key, 2)
+    facts = [_fact(target, {key.name: held})]
+    if rule.pointing is not None:
+        one, column = rule.pointing
+        facts.append(_fact(target, {key.name: free}))
+        facts += [_fact(one, {column.name: held}, number) for number in (1, 2)]
+    text = _CASE.format(
+        facts="\n".join(facts),
+        name=rule.name,
+        proved=print_text(f"{rule.name}({held})"),
+        disproved=print_text(f"{rule.name}({free})"),
+    )
+    return format_text(text, "<draft>", []) or text
 
 
-def _spoken(predicate: DraftedPredicate) -> str:
-    return predicate.name.rstrip("_").replace("_", " ")
+def _fact(one: DraftedPredicate, chosen: Mapping[str, str], number: int = 1) -> str:
+    cells = (
+        f"{each.name} = {chosen.get(each.name) or _example(each, number)}" for each in one.columns
+    )
+    return f"{one.name}({', '.join(cells)})."
+
+
+def _example(column: DraftedColumn, number: int) -> str:
+    """Write a constant of the column's kind that nobody takes for data."""
+    match column.kind:
+        case Kind.DATE:
+            return f'"2001-01-0{number}"'
+        case Kind.TIMESTAMP:
+            return f'"2001-01-0{number}T00:00:00Z"'
+        case Kind.BOOL:
+            return '"true"' if number == 1 else '"false"'
+        case Kind.DECIMAL | Kind.FLOAT:
+            return f"{number}.0"
+        case Kind.NUMBER | Kind.UNSIGNED:
+            return str(number)
+        case _:
+            return f'"{"xy"[number - 1]}"'
+
+
+def first_plan(rule: FirstRule) -> str:
+    """Write a plan of one step over the rule that counts; nothing where none does."""
+    if rule.pointing is None:
+        return ""
+    (one, _), (target, key) = rule.pointing, rule.subject
+    several, noun = plural_of(one), noun_of(target)
+    number = identifier(several, [key.name, *(f"_{each}" for each in one.key)], "rows")
+    name = identifier(f"{noun} with {several}", [rule.name, rule.counted], "found")
+    columns = f"{name}({key.name}: {key.kind.value}, {number}: number)"
+    return _PLAN.format(
+        about=f"How many {several} has each {noun} that has any",
+        path=PLAN,
+        title=f"{several} of each {noun}",
+        name=name,
+        counted=rule.counted,
+        outputs=json.dumps(columns),
+        variables=f"?{key.name}, ?{number}",
+        number=number,
+    )
 
 
 MOST_TABLES: Final = 30
 _SECONDS: Final = 5.0
+_MOST_ROWS: Final = 1_000
+"""How many rows the first proof counts at most."""
+_NARROW: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -377,16 +517,16 @@ def start(
     try:
         chosen, left_out = _chosen(catalog, begun, tables)
         predicates = drafted(chosen, (), {})
-        rule = first_rule(predicates)
-        sources = draft_text(predicates, begun.name, dialect_of(project, begun.name))
+        rule, value = _with_value(project, first_rules(predicates))
         texts = {
-            SOURCES: sources,
+            SOURCES: draft_text(predicates, begun.name, dialect_of(project, begun.name)),
             FIRST: rule.text,
+            CASE: first_case(rule),
+            PLAN: first_plan(rule),
             ".gitignore": IGNORED,
             CONFIGURATION: configuration(project.name, begun),
         }
-        files = _write(folder, texts)
-        value = _value(project, rule)
+        files = _write(folder, {name: text for name, text in texts.items() if text})
     finally:
         catalog.close()
     goal, result = _tried(load_project(folder, environment=environment), rule, value)
@@ -396,7 +536,7 @@ def start(
         begun.name,
         tuple(one.table.path for one in predicates),
         left_out,
-        (*map(signature_of, predicates), _signature(rule)),
+        (*map(signature_of, predicates), *_signatures(rule)),
         goal,
         result,
         tuple(begun.secrets),
@@ -422,7 +562,7 @@ def _chosen(
     """Look at the tables, those first that are related to most others."""
     (found,) = catalog.databases()
     if found.failure:
-        raise _starting_refused(f"the database could not be read: {found.failure}")
+        raise _unreadable(catalog.project, found.failure)
     named = list(wanted) or _by_links(catalog)
     checked = [catalog.check(name, thorough=False) for name in named[:MOST_TABLES]]
     usable = [one for one in checked if any(column.kind for column in one.columns)]
@@ -466,33 +606,48 @@ def _write(folder: Path, texts: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(written)
 
 
-def _value(project: Project, rule: FirstRule) -> Slot:
-    """Find a value that the first goal can be about; a variable where there is none."""
-    _, column = rule.subject
+def _with_value(project: Project, rules: Iterator[FirstRule]) -> tuple[FirstRule, Slot]:
+    """Choose the first rules that a value has few rows for; a variable where none is found."""
     (database,) = project.databases.values()
-    try:
-        with reading(database, project) as connection:
-            rows = ask(connection, _first(rule), _SECONDS)
-        return read_cell(rows[0][0], column.kind) if rows else OPEN
-    except (SourceFailureError, QueryMistakeError, ValueError):
-        # The goal is asked with a variable: slower, and as good.
-        return OPEN
+    first: FirstRule | None = None
+    deadline = monotonic() + _SECONDS
+    for rule in rules:
+        first = first or rule
+        try:
+            with reading(database, project) as connection:
+                rows = ask(connection, _first(rule), max(deadline - monotonic(), 0.5))
+            if rows and (rule.pointing is None or int(str(rows[0][1])) <= _MOST_ROWS):
+                return rule, read_cell(rows[0][0], rule.subject[1].kind)
+        except (SourceFailureError, QueryMistakeError, ValueError):
+            # Then the goal is about another table, or has a variable: slower, and as good.
+            continue
+    if first is None:
+        raise _starting_refused("there is no table to write a rule about")
+    return first, OPEN
 
 
 def _first(rule: FirstRule) -> exp.Select:
+    """Ask for a value; of a relationship for the one with the fewest rows, and their number."""
     from sqlglot import exp  # noqa: PLC0415  heavy library, loaded on first use
 
     predicate, column = rule.subject
     key = column_of(column.decided.column.name, "t")
     chosen = as_text(key) if column.cast else key
     source = source_of(predicate.table).as_("t", quoted=True)
-    query = exp.select(chosen).from_(source).where(key.copy().is_(exp.null()).not_()).limit(1)
     if rule.pointing is None:
-        return query
+        return exp.select(chosen).from_(source).where(key.copy().is_(exp.null()).not_()).limit(1)
     other, pointing = rule.pointing
-    joined = source_of(other.table).as_("u", quoted=True)
-    on = exp.EQ(this=key.copy(), expression=column_of(pointing.decided.column.name, "u"))
-    return query.join(joined, on=on)
+    pointer = column_of(pointing.decided.column.name, "u")
+    number = exp.Count(this=exp.Star())
+    groups = (
+        exp.select(exp.alias_(pointer, "k"), exp.alias_(number, "n"))
+        .from_(source_of(other.table).as_("u", quoted=True))
+        .group_by(pointer.copy())
+        .subquery("g")
+    )
+    joined = exp.EQ(this=key.copy(), expression=exp.column("k", "g"))
+    query = exp.select(chosen, exp.column("n", "g")).from_(source).join(groups, on=joined)
+    return query.order_by(exp.column("n", "g"), key.copy()).limit(1)
 
 
 def _tried(project: Project, rule: FirstRule, value: Slot) -> tuple[str, Result]:
@@ -501,11 +656,101 @@ def _tried(project: Project, rule: FirstRule, value: Slot) -> tuple[str, Result]
         return goal, session.prove(goal)
 
 
-def _signature(rule: FirstRule) -> str:
+def _signatures(rule: FirstRule) -> Iterator[str]:
     column = rule.subject[1]
-    return f"{rule.name}({column.name}: {column.kind.value})"
+    declared = f"{column.name}: {column.kind.value}"
+    if rule.counted:
+        yield f"{rule.counted}({declared}, number)"
+    yield f"{rule.name}({declared})"
 
 
-def _starting_refused(message: str) -> ConstatError:
-    hint = "mend the address, or name another database"
+def _unreadable(project: Project, failure: str) -> ConstatError:
+    """Say why a database was not read, with the edit that whoever refused it names."""
+    (database,) = project.databases.values()
+    try:
+        open_connection(database, project.folder, _SECONDS).close()
+    except ConstatError as problem:
+        return problem
+    except SourceFailureError:
+        hint = (
+            "look whether the server runs, and whether host, port, name, account and password in"
+            " the address are right; then begin again"
+        )
+        return _starting_refused(f"the database could not be read: {failure}", hint)
+    return _starting_refused(f"the database could not be read: {failure}")
+
+
+def _starting_refused(
+    message: str, hint: str = "mend the address, or name another database"
+) -> ConstatError:
     return ConstatError([Diagnostic("C0852", message, help=hint)])
+
+
+EXAMPLES: Final = ("access", "grants", "ownership", "vip")
+"""The examples that `init` can begin a project with, by the names of their folders."""
+_LIBRARIES: Final = "../../rules/"
+_OWN_LIBRARIES: Final = "rules/"
+_KINDS_COPIED: Final = frozenset({".dl", ".yaml", ".py", ".md", ".json", ".jsonl"})
+FIRST_GOALS: Final = MappingProxyType(
+    {
+        "access": "permitted(chen, approve, payment)",
+        "grants": "granted(anna, heating)",
+        "ownership": "ultimate_controller(Cedar, ?who)",
+        "vip": "is_vip(C001)",
+    }
+)
+
+
+def start_example(name: str, folder: Path) -> tuple[str, ...]:
+    """Copy an example with its library into a folder and make its database; name the files.
+
+    Raises `ConstatError` (C0853) for a name that is none, C0851 where a project is there already.
+    """
+    home = examples_folder()
+    if name not in EXAMPLES or home is None:
+        raise ConstatError([_no_example(name, home)])
+    _require_new(folder)
+    texts: dict[str, str] = {}
+    for path in sorted((home / "examples" / name).rglob("*")):
+        if path.is_file() and path.suffix in _KINDS_COPIED:
+            texts[str(path.relative_to(home / "examples" / name))] = path.read_text("utf-8")
+    written = texts[CONFIGURATION]
+    for library in sorted((home / "rules").iterdir()):
+        if f"{_LIBRARIES}{library.name}" in written:
+            for path in sorted(library.rglob("*.*")):
+                if path.is_file() and path.suffix in _KINDS_COPIED:
+                    texts[str(path.relative_to(home))] = path.read_text("utf-8")
+    texts[CONFIGURATION] = written.replace(_LIBRARIES, _OWN_LIBRARIES)
+    # The configuration comes last: without it there is no project yet.
+    ordered = {one: text for one, text in texts.items() if one != CONFIGURATION}
+    files = _write(folder, {**ordered, ".gitignore": IGNORED, CONFIGURATION: texts[CONFIGURATION]})
+    maker = folder / "make_data.py"
+    if maker.is_file():
+        with redirect_stdout(StringIO()), _arguments(str(maker)):
+            runpy.run_path(str(maker), run_name="__main__")
+    return files
+
+
+def examples_folder(package: Path = Path(__file__).parents[1]) -> Path | None:
+    """Return the folder with `examples` and `rules`, of an installed package or a checkout."""
+    homes = (package / "shipped", package.parent)
+    return next((one for one in homes if (one / "examples" / "vip").is_dir()), None)
+
+
+@contextmanager
+def _arguments(program: str) -> Iterator[None]:
+    before, sys.argv = sys.argv, [program]
+    try:
+        yield
+    finally:
+        sys.argv = before
+
+
+def _no_example(name: str, home: Path | None) -> Diagnostic:
+    if home is None:
+        message, hint = "the examples are missing", "install Constat again; the wheel has them"
+    else:
+        near = nearest(name, EXAMPLES)
+        message = f"there is no example `{name[:80]}`"
+        hint = f"write `{near}`" if near else "write one of " + ", ".join(EXAMPLES)
+    return Diagnostic("C0853", message, help=hint)

@@ -22,7 +22,7 @@ def test_foreign_keys_are_drafted_where_nothing_may_be_missing(tmp_path: Path) -
         )
     folder = tmp_path / "shop"
     assert run("init", tmp_path / "shop.db", "--directory", folder).code == 0
-    written = (folder / "sources.dl").read_text()
+    written = (folder / "rules" / "sources.dl").read_text()
     assert ".constraint orders_c: orders(c = ?c) => customers(c = ?c).\n" in written
     assert "orders_other" not in written
     ran = run("check-data", "orders_c", "--project", folder)

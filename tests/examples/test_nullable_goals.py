@@ -70,7 +70,7 @@ def project(data_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
     shutil.copy(data_folder / "chinook.sqlite", folder)
     start("chinook.sqlite", folder, folder)
     goals = dict.fromkeys((one.declared, one.rules) for one in (*UNREAD, *READ) if one.declared)
-    lines = ['.pragma "constat" "0.1"', '.include "../sources.dl"', ".once"]
+    lines = ['.pragma "constat" "0.1"', '.include "sources.dl"', ".once"]
     lines += [f".decl {declared}\n{rules}" for declared, rules in goals]
     (folder / "rules" / "questions.dl").write_text("\n".join(lines) + "\n", encoding="utf-8")
     return folder

@@ -13,6 +13,7 @@ from constat.library import check_rules
 from constat.library.listing import rewrite
 from constat.project import load_project
 from constat.session import starting
+from constat.session.cases import run_cases
 from constat.session.starting import beginning, start
 from constat.store.replacing import replaced
 from tests.catalog.schema_worlds import SHOP, duckdb_file, sqlite_file
@@ -24,10 +25,12 @@ if TYPE_CHECKING:
 
 def sound(found: Started) -> None:
     """The project is one, its rules are right and laid out, and its first goal runs as told."""
-    rules = [found.folder / "sources.dl", found.folder / "rules" / "first.dl"]
-    checked = check_rules(rules)
+    rules = [found.folder / "rules" / name for name in ("sources.dl", "first.dl")]
+    rules.append(found.folder / "rules" / "cases" / "first.dl")
+    checked = check_rules(rules[:2])
     assert (checked.diagnostics, checked.incomplete) == ((), ())
     assert all(rewrite(path.read_bytes(), path.name).status == "unchanged" for path in rules)
+    assert run_cases(project=found.folder).failures == ()
     with Session(found.folder) as session:
         assert session.prove(found.goal).verdict is found.result.verdict
 
@@ -40,7 +43,8 @@ def test_a_project_begins_with_the_largest_relationship(tmp_path: Path) -> None:
     assert (found.database, found.left_out) == ("shop", 0)
     text = (tmp_path / "p" / "constat.yaml").read_text(encoding="utf-8")
     assert 'uri: "sqlite:///shop.sqlite"' in text
-    assert set(found.files) == {"sources.dl", "rules/first.dl", ".gitignore", "constat.yaml"}
+    rules = {"rules/sources.dl", "rules/first.dl", "rules/cases/first.dl"}
+    assert set(found.files) == {*rules, "plans/first.yaml", ".gitignore", "constat.yaml"}
 
 
 @pytest.mark.parametrize("address", ["../data/shop.sqlite", "sqlite:///../data/shop.sqlite"])
@@ -110,8 +114,8 @@ def test_nothing_is_overwritten_and_an_interrupted_beginning_goes_on(
             start("shop.sqlite", tmp_path, tmp_path)
     assert not (tmp_path / "constat.yaml").exists()
     assert start("shop.sqlite", tmp_path, tmp_path).files == ("constat.yaml",)
-    for change in ("constat.yaml", "sources.dl"):
-        if change == "sources.dl":
+    for change in ("constat.yaml", "rules/sources.dl"):
+        if change != "constat.yaml":
             (tmp_path / "constat.yaml").unlink()
             (tmp_path / change).write_text("// mine\n")
         before = (tmp_path / change).read_bytes()
@@ -170,7 +174,7 @@ def test_the_command_says_what_to_do_next(tmp_path: Path) -> None:
     file = sqlite_file(tmp_path / "shop.sqlite")
     ran = run("init", file, "--directory", tmp_path / "p", "--name", "corner shop")
     assert (ran.code, ran.err) == (0, "")
-    *_, verdict, following = ran.out.splitlines()
+    verdict, following, *_ = ran.out.splitlines()[-4:]
     assert verdict == "PROVED: has_orders(C001)"
     assert following.startswith('next: constat prove "has_orders(C001)" --project ')
     assert load_project(tmp_path / "p").name == "corner shop"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
@@ -69,6 +69,8 @@ def decide(column: ColumnSchema, cells: Sequence[Cell], *, typed: bool) -> Decid
         wrong = min(_unreadable(values, kind) for kind in likely if kind is not Kind.SYMBOL)
     for kind in _candidates(column, likely, values):
         if _unreadable(values, kind) == 0:
+            if kind is Kind.TIMESTAMP and values and _unreadable(values, Kind.DATE) == 0:
+                kind = Kind.DATE  # noqa: PLW2901  what has no time of day is a day
             return Decided(column, kind, nulls=nulls, seen=len(values), wrong=wrong)
     return Decided(column, Kind.SYMBOL, cast=True, nulls=nulls, seen=len(values), wrong=wrong)
 
@@ -195,6 +197,9 @@ class _Checking:
     def checked(self, targets: Mapping[str, TableSchema], *, thorough: bool) -> Checked:
         """Look at columns first, then at keys and relationships."""
         decided, rows = self._decide()
+        every = rows < _ROWS
+        if not every:
+            decided = tuple(map(self._day_or_moment, decided))
         self._tell_of_types(decided)
         if thorough or self._connection.dialect not in _ENFORCING:
             for key in dict.fromkeys((self._table.key, *self._table.unique)):
@@ -206,7 +211,39 @@ class _Checking:
         repeated = self._repeats(decided)
         tops = frozenset(self._tops(decided))
         findings = tuple(self._findings)
-        return Checked(self._table, decided, rows, rows < _ROWS, repeated, findings, tops)
+        table = self._counted(rows, every=every)
+        return Checked(table, decided, rows, every, repeated, findings, tops)
+
+    def _counted(self, rows: int, *, every: bool) -> TableSchema:
+        """Give the table with its exact number of rows, where counting them is quick."""
+        from sqlglot import exp  # noqa: PLC0415  heavy library, loaded on first use
+
+        if self._table.counted:
+            return self._table
+        if not every:
+            query = exp.select(exp.Count(this=exp.Star())).from_(source_of(self._table))
+            try:
+                rows = count(self._connection, query, self._seconds)
+            except (SourceFailureError, QueryMistakeError):
+                # What the source guesses is said to be a guess.
+                return self._table
+        return replace(self._table, rows=rows, counted=True)
+
+    def _day_or_moment(self, one: Decided) -> Decided:
+        """Keep a declared moment a day only where every cell is a midnight, looked at or not."""
+        from sqlglot import exp  # noqa: PLC0415  heavy library, loaded on first use
+
+        declared = kinds_of(one.column.declared)[:1] == (Kind.TIMESTAMP,)
+        if one.kind is not Kind.DATE or not declared:
+            return one
+        text = as_text(column_of(one.column.name))
+        midnight = exp.Like(this=text, expression=exp.Literal.string("%00:00:00"))
+        query = exp.select(exp.Count(this=exp.Star())).from_(source_of(self._table))
+        try:
+            others = count(self._connection, query.where(exp.not_(midnight)), self._seconds)
+        except (SourceFailureError, QueryMistakeError):
+            others = 1
+        return replace(one, kind=Kind.TIMESTAMP) if others else one
 
     def _decide(self) -> tuple[tuple[Decided, ...], int]:
         readable = [one for one in self._columns if not is_bytes(one.declared)]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from constat.catalog.schema.checking import row_keys
 from constat.catalog.schema.samples import as_text, column_of, source_of, written
-from constat.catalog.schema.words import words_of
+from constat.catalog.schema.words import singular, words_of
 from constat.diagnostics import ConstatError
 from constat.logic import Kind, NullPolicy
 from constat.syntax.formatting import format_text
@@ -16,7 +16,7 @@ from constat.syntax.printing import print_text
 from constat.syntax.words import BASE_TYPES, DIRECTIVES, RESERVED
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from sqlglot import exp
 
@@ -100,6 +100,9 @@ RESERVED_SQL: Final = frozenset(
 MOST_COLUMNS: Final = 40
 _LONGEST_NAME: Final = 40
 _LONGEST_COMMENT: Final = 160
+_NAMING: Final = ("id", "ids", "key", "no", "nr", "number", "code", "zip")
+_HISSING: Final = ("s", "x", "ch", "sh")
+_WHOLE: Final = frozenset({Kind.NUMBER, Kind.UNSIGNED})
 _PLAIN: Final = re.compile(r"[a-z_][a-z0-9_]*\Z")
 _HEADER: Final = """\
 .pragma "constat" "0.1"
@@ -202,7 +205,7 @@ def _pairs(
     for own, other in zip(link.columns, link.target_columns, strict=False):
         if own not in here or other not in there or here[own].kind is not there[other].kind:
             return []
-        if _null_word(one, here[own]) not in {"", NullPolicy.NONE.value}:
+        if null_word(one, here[own]) not in {"", NullPolicy.NONE.value}:
             return []
         found.append((here[own].name, there[other].name))
     return found
@@ -320,13 +323,17 @@ def _block(one: DraftedPredicate, dialect: str) -> Iterator[str]:
     for finding in one.checked.findings:
         yield f"// {finding.code}: {_comment(finding.message)}."
     for column in one.columns:
-        if _null_word(one, column) == NullPolicy.NONE.value:
+        if null_word(one, column) == NullPolicy.NONE.value:
             name = f"`{column.name}`"
             yield f"// {name} is none where nothing is above: every row leads to one without."
     yield f"@[says = {print_text(_sentence(one))}]"
     if one.key:
         yield f"@[key = {one.key[0] if len(one.key) == 1 else print_text(', '.join(one.key))}]"
-    columns = (_column(column, _null_word(one, column)) for column in one.columns)
+    naming = {*one.key, *_pointing(one)}
+    columns = (
+        _column(column, null_word(one, column), names=column.name in naming)
+        for column in one.columns
+    )
     yield f".decl {one.name}({', '.join(columns)})"
     yield _input(one, dialect)
 
@@ -334,23 +341,67 @@ def _block(one: DraftedPredicate, dialect: str) -> Iterator[str]:
 def _about(one: DraftedPredicate) -> str:
     table = one.table
     rows = "" if table.rows is None else f", {'' if table.counted else 'about '}{table.rows:,} rows"
-    looked = "all rows" if one.checked.every else f"{one.checked.rows:,} rows"
+    if rows and not table.counted:
+        rows += " as the source guesses"
+    looked = "all" if one.checked.every else f"the first {one.checked.rows:,}"
     comment = f" {_comment(table.comment)}" if table.comment else ""
     return f"The {table.kind} {_comment(table.path)}{rows}; {looked} were looked at.{comment}"
 
 
+def noun_of(one: DraftedPredicate) -> str:
+    """Name one row of a table: `order line` for the table `order_lines`."""
+    return " ".join(singular(words_of(one.name.rstrip("_")))) or one.name
+
+
+def plural_of(one: DraftedPredicate) -> str:
+    """Name several rows of a table: `order lines`, also where the table is called `OrderLine`."""
+    *first, last = words_of(one.name.rstrip("_")) or (one.name,)
+    if singular((last,)) == (last,):
+        consonant = last.endswith("y") and last[-2:-1] not in {"a", "e", "i", "o", "u"}
+        ending = "ies" if consonant else "es" if last.endswith(_HISSING) else "s"
+        last = (last[:-1] if consonant else last) + ending
+    return " ".join([*first, last])
+
+
 def _sentence(one: DraftedPredicate) -> str:
-    """Say every column once: the key as the subject, where there is one."""
+    """Say every column once: the key as the subject, then what it belongs to, then the rest."""
     subject = one.key or tuple(column.name for column in one.columns[:1])
-    rest = [column.name for column in one.columns if column.name not in subject]
-    noun = one.name.rstrip("_").replace("_", " ")
-    text = f"{noun} {' '.join(f'{{{name}}}' for name in subject)}"
+    pointing = _pointing(one)
+    owners = [name for name in pointing if name not in subject and not _may_lack(one, name)]
+    rest = [each.name for each in one.columns if each.name not in {*subject, *owners}]
+    alone = len(subject) == 1 and subject[0] not in pointing
+    text = noun_of(one)
+    text += f" {{{subject[0]}}}" if alone else " of " + _listed(map(_worded, subject))
+    if owners:
+        text += (" of " if alone else ", of ") + _listed(map(_worded, owners))
     if not rest:
         return text
     return f"{text}: " + ", ".join(f"{name.replace('_', ' ').strip()} {{{name}}}" for name in rest)
 
 
-def _null_word(predicate: DraftedPredicate, column: DraftedColumn) -> str:
+def _worded(name: str) -> str:
+    """Put a column's name, without `id`, before its value."""
+    words = words_of(name)
+    kept = words[:-1] if len(words) > 1 and words[-1] in _NAMING else words
+    return f"{' '.join(kept) or name} {{{name}}}"
+
+
+def _listed(parts: Iterable[str]) -> str:
+    *first, last = parts
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def _pointing(one: DraftedPredicate) -> list[str]:
+    """Name the columns that point to another table, in the predicate's own names."""
+    single = {link.columns[0] for link in one.table.relationships if len(link.columns) == 1}
+    return [each.name for each in one.columns if each.decided.column.name in single]
+
+
+def _may_lack(one: DraftedPredicate, name: str) -> bool:
+    return any(null_word(one, each) for each in one.columns if each.name == name)
+
+
+def null_word(predicate: DraftedPredicate, column: DraftedColumn) -> str:
     """Give the word for nulls: what the rows show, else what says least."""
     decided, checked = column.decided, predicate.checked
     if decided.column.name in checked.tops:
@@ -363,9 +414,16 @@ def _null_word(predicate: DraftedPredicate, column: DraftedColumn) -> str:
     return NullPolicy.MAYBE.value if decided.nulls or possible else ""
 
 
-def _column(column: DraftedColumn, policy: str) -> str:
-    said = f"@[null = {policy}] " if policy else ""
+def _column(column: DraftedColumn, policy: str, *, names: bool) -> str:
+    """Write a column; with `names` its numbers name something and are never written in groups."""
+    said = "@[id] " if names and column.kind in _WHOLE and _is_bare(column.name) else ""
+    said += f"@[null = {policy}] " if policy else ""
     return f"{said}{column.name}: {column.kind.value}"
+
+
+def _is_bare(name: str) -> bool:
+    """Whether the name itself does not say that its numbers name something."""
+    return words_of(name)[-1:] not in {(word,) for word in (*_NAMING, "year")}
 
 
 def _input(one: DraftedPredicate, dialect: str) -> str:

@@ -1,0 +1,189 @@
+"""Ask the goals on projects as `constat init` leaves them, and hold the answers against SQL.
+
+`python -m tests.outside` prints the figures. A goal is *decided* when its verdict, or the set of
+its rows, is settled; *right* when that is what SQL says. One that is marked `unknown` rests on a
+NULL: it is right when it stays open, and what is certain of it is in SQL's answer.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Final, TypeAlias
+
+import yaml
+
+from constat import Session
+from constat.diagnostics import ConstatError
+from constat.session.answers import Settled
+
+HERE: Final = Path(__file__).parent
+HEADER: Final = '.pragma "constat" "0.1"\n.include "constat/prelude.dl"\n'
+VERDICTS: Final = {"PROVED": True, "DISPROVED": False}
+
+Row: TypeAlias = tuple[object, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """A goal: rules beside the draft, what is asked, and SQL for what should come out."""
+
+    name: str
+    rules: str
+    asked: str
+    many: bool
+    sql: str
+    unknown: bool
+    blind: bool
+    places: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a goal. `mistake` is the first line of an error."""
+
+    goal: Goal
+    decided: bool
+    right: bool
+    seconds: float
+    mistake: str = ""
+
+
+def goals(name: str) -> list[Goal]:
+    """Read the goals about a database."""
+    return [_goal(one) for one in yaml.safe_load((HERE / f"{name}.yaml").read_text("utf-8"))]
+
+
+def _goal(written: Mapping[str, object]) -> Goal:
+    many = "query" in written
+    places = written.get("places")
+    return Goal(
+        name=str(written["name"]),
+        rules=str(written.get("rules", "")),
+        asked=str(written["query" if many else "prove"]),
+        many=many,
+        sql=str(written["sql"]),
+        unknown="unknown" in written,
+        blind=bool(written.get("blind", False)),
+        places=None if places is None else int(str(places)),
+    )
+
+
+def begin(database: Path, folder: Path) -> float:
+    """Begin a project with a database in its folder, by the command; return the seconds it took."""
+    copied = folder / database.name
+    if copied != database:
+        shutil.copy(database, copied)
+    started = time.perf_counter()
+    run(folder, "init", database.name)
+    return time.perf_counter() - started
+
+
+def run(folder: Path, *arguments: str, codes: tuple[int, ...] = (0,)) -> str:
+    """Run a command of Constat in a folder; raise `AssertionError` where it ends otherwise."""
+    command = [sys.executable, "-m", "constat", *arguments]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode not in codes:
+        message = f"constat {' '.join(arguments)} ended with {done.returncode}: {done.stderr}"
+        raise AssertionError(message)
+    return done.stdout
+
+
+def ask(folder: Path, database: Path, goal: Goal) -> Outcome:
+    """Ask one goal, with its rules in a file of their own."""
+    own = folder / "rules" / "own.dl"
+    own.write_text(HEADER + goal.rules, encoding="utf-8")
+    expected = expected_rows(database, goal)
+    started = time.perf_counter()
+    try:
+        with Session(folder) as session:
+            decided, certain = _rows(session, goal) if goal.many else _verdict(session, goal)
+    except ConstatError as mistake:
+        seconds = time.perf_counter() - started
+        first = mistake.diagnostics[0]
+        return Outcome(
+            goal, decided=False, right=False, seconds=seconds, mistake=str(first.message)
+        )
+    finally:
+        own.unlink()
+    seconds = time.perf_counter() - started
+    right = certain <= expected and not decided if goal.unknown else decided and certain == expected
+    return Outcome(goal, decided, right, seconds)
+
+
+def _verdict(session: Session, goal: Goal) -> tuple[bool, set[Row]]:
+    label = session.prove(goal.asked).verdict.label
+    return label in VERDICTS, {()} if VERDICTS.get(label) else set()
+
+
+def _rows(session: Session, goal: Goal) -> tuple[bool, set[Row]]:
+    answers = session.query(goal.asked)
+    return answers.settled is Settled.FOR_CERTAIN, {_plain(row, goal) for row in answers.sure}
+
+
+def expected_rows(database: Path, goal: Goal) -> set[Row]:
+    """Run the SQL. Of a goal that is proved, one empty row says that it holds."""
+    with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as connection:
+        found = connection.execute(goal.sql).fetchall()
+    if not goal.many:
+        return {()} if found and found[0][0] else set()
+    return {_plain(row, goal) for row in found}
+
+
+def _plain(row: Row, goal: Goal) -> Row:
+    return tuple(_cell(cell, goal.places) for cell in row)
+
+
+def _cell(cell: object, places: int | None) -> object:
+    if isinstance(cell, int | float | Decimal) and not isinstance(cell, bool):
+        number = Decimal(str(cell))
+        return number if places is None else round(number, places)
+    return str(cell)
+
+
+def first_hour(database: Path, folder: Path, goal: Goal) -> tuple[int, float]:
+    """Go from an empty folder to an own rule whose proof the checker accepts by its sources.
+
+    Gives how many commands that took, and the seconds in which somebody waits for them.
+    """
+    folder.mkdir()
+    shutil.copy(database, folder)
+    commands: list[tuple[str, ...]] = [
+        ("init", database.name),
+        ("rules", "check"),
+        ("rules", "test"),
+        ("prove", goal.asked, "--certificate", "own.json"),
+        ("verify", "own.json", "--source"),
+    ]
+    started = time.perf_counter()
+    for number, command in enumerate(commands):
+        run(folder, *command)
+        if number == 0:
+            (folder / "rules" / "own.dl").write_text(HEADER + goal.rules, encoding="utf-8")
+    return len(commands), time.perf_counter() - started
+
+
+def table(name: str, outcomes: list[Outcome]) -> Iterator[str]:
+    """Write the figures of one database, and each goal that did not come out."""
+    total = len(outcomes)
+    decided = sum(one.decided for one in outcomes)
+    right = sum(one.right for one in outcomes)
+    blind = [one for one in outcomes if one.goal.blind]
+    slowest = max(one.seconds for one in outcomes)
+    yield (
+        f"{name}: {total} goals, {decided} decided, {right} right; of {len(blind)} written blind"
+        f" {sum(one.right for one in blind)}; errors {sum(bool(one.mistake) for one in outcomes)};"
+        f" lines of the draft edited: 0; slowest {slowest:.1f} s"
+    )
+    for one in outcomes:
+        if not one.right:
+            why = one.mistake or ("another answer" if one.decided else "open")
+            yield f"  {one.goal.name}: {why} ({one.seconds:.1f} s)"
