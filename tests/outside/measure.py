@@ -23,10 +23,12 @@ import yaml
 
 from constat import Session
 from constat.diagnostics import ConstatError
-from constat.session.answers import Settled
+from constat.evaluation import Verdict
+from constat.session.answers import Computed, Settled
 
 HERE: Final = Path(__file__).parent
 HEADER: Final = '.pragma "constat" "0.1"\n.include "constat/prelude.dl"\n'
+CERTAIN: Final = frozenset({Verdict.PROVED, Computed.CERTAIN})
 VERDICTS: Final = {"PROVED": True, "DISPROVED": False}
 
 Row: TypeAlias = tuple[object, ...]
@@ -126,7 +128,9 @@ def _verdict(session: Session, goal: Goal) -> tuple[bool, set[Row]]:
 
 def _rows(session: Session, goal: Goal) -> tuple[bool, set[Row]]:
     answers = session.query(goal.asked)
-    return answers.settled is Settled.FOR_CERTAIN, {_plain(row, goal) for row in answers.sure}
+    return answers.settled is Settled.FOR_CERTAIN, {
+        _plain(row.values, goal) for row in answers.rows if row.verdict in CERTAIN
+    }
 
 
 def expected_rows(database: Path, goal: Goal) -> set[Row]:
