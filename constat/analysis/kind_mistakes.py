@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from itertools import islice
 from types import MappingProxyType
@@ -367,6 +368,10 @@ _EXAMPLES = MappingProxyType(
         Kind.BOOL: '"true"',
     }
 )
+_MOMENT = re.compile(
+    r"([0-9]{4})[-/.]([0-9]{1,2})[-/.]([0-9]{1,2})"
+    r"(?:[T ]([0-9]{1,2}):([0-9]{2})(?::([0-9]{2})(?:[.]0+)?)?)?(?:Z|[+]00:?00)?"
+)
 _HABITS = MappingProxyType(
     {
         **dict.fromkeys(("len", "length", "size"), "strlen"),
@@ -448,6 +453,12 @@ def conflict(
         help=_conflict_help(kinds, first, second, predicates),
         related=tuple(related),
     )
+
+
+def between_days(term: Apply) -> str:
+    """Say what gives the days between two dates, which are not subtracted."""
+    later, earlier = (print_term(one) for one in (term.arguments[0], term.arguments[-1]))
+    return f"write `days_between({earlier}, {later})`, which gives a number of days"
 
 
 def _conflict_code(kinds: tuple[Kind, Kind], first: Origin | None, second: Origin | None) -> str:
@@ -590,9 +601,24 @@ def _bad_spelling(constant: Constant, kind: Kind, origin: Origin | None) -> Diag
         constant.span or (None if origin is None else origin.used),
         label=f"this is no {kind.value}",
         note=f"a {kind.value} is written as {_EXAMPLES[kind]}",
-        help=f"write `{_EXAMPLES[kind]}`",
+        help=f"write `{_mended(str(constant.value), kind)}`",
         related=places((origin, kind)),
     )
+
+
+def _mended(text: str, kind: Kind) -> str:
+    """Give the literal that a misspelt date or time is meant to be, else an example."""
+    found = _MOMENT.fullmatch(text.strip())
+    if found is None or kind not in {Kind.DATE, Kind.TIMESTAMP}:
+        return _EXAMPLES[kind]
+    day = f"{found[1]}-{int(found[2]):02}-{int(found[3]):02}"
+    time = f"{int(found[4] or 0):02}:{found[5] or '00'}:{found[6] or '00'}"
+    mended = day if kind is Kind.DATE else f"{day}T{time}Z"
+    try:
+        parse_value(mended, kind)
+    except ValueError:
+        return _EXAMPLES[kind]
+    return f'"{mended}"'
 
 
 def mixed_constants(first: Constant, second: Constant) -> Diagnostic:
@@ -651,7 +677,8 @@ def unknown_function(term: Apply) -> Diagnostic:
         term.span,
         label="only predicates can be declared, functions are built in",
         note="the functions are " + ", ".join(sorted(named)),
-        help=_known_edit(term, _HABITS.get(term.function) or nearest(term.function, named)),
+        help=_told_otherwise(term)
+        or _known_edit(term, _HABITS.get(term.function) or nearest(term.function, named)),
     )
 
 
@@ -662,8 +689,31 @@ def _known_edit(term: Apply, near: str | None) -> str:
     inner = ", ".join(map(print_term, term.arguments))
     if near:
         return f"write `{near}({inner})`"
-    separator = ", " if inner else ""
-    return f"bind a variable by an atom: `{term.function}({inner}{separator}?value)`"
+    return "see `constat help functions`; what is not there the source can compute, in its query"
+
+
+def _told_otherwise(term: Apply) -> str:
+    """Say how to do without what other languages have a function for."""
+    shown = [print_term(one) for one in term.arguments] or ["?x"]
+    first = shown[0]
+    name = term.function.casefold()
+    if name == "abs":
+        return f"write `max({first}, -{first})`"
+    if name in {"round", "floor", "ceil", "ceiling", "trunc", "truncate"}:
+        return (
+            "decimals stay exact, and are rounded by whoever reads them; without its fraction the"
+            f" number is `to_number({first})`"
+        )
+    if name in {"lower", "upper", "trim", "lcase", "ucase", "ltrim", "rtrim"}:
+        return (
+            "texts are compared as the source has them; have the source do it, in the `query` of"
+            f" `.input`: `SELECT {name}(...) ...`"
+        )
+    if name in {"now", "today", "current_date", "getdate"}:
+        return "a day is a fact: declare `.decl today(day: Date)` and give it a value in `facts:`"
+    if name in {"coalesce", "ifnull", "nvl", "isnull"}:
+        return "write two rules, one for each case; `constat help nulls` says what NULL means"
+    return ""
 
 
 def misplaced_range(term: Apply) -> Diagnostic:

@@ -399,6 +399,9 @@ def infer_rule(draft: Draft, rule: Rule) -> tuple[Rule, Mapping[str, Kind]]:
     return inference.typed(rule), inference.variable_kinds()
 
 
+_DAYS = frozenset({Kind.DATE, Kind.TIMESTAMP})
+
+
 class _Inference:
     """Classes of one rule while its terms are walked; `cells` are the classes in that order."""
 
@@ -573,6 +576,9 @@ class _Inference:
             found = kind_mistakes.two_types(types, first, second)
         else:
             found = mistakes.conflict(kinds, first, second, self.predicates)
+            between = [one.term for one in self.calls if one.term.function == "-"]
+            if between and any(one in _DAYS for one in kinds):
+                found = replace(found, help=mistakes.between_days(between[0]))
         self.diagnostics.append(found)
 
     def report_mixed(self, first: Constant, second: Constant) -> None:

@@ -67,18 +67,16 @@ def in_head(draft: Draft, rule: Rule, variable: Variable) -> Diagnostic:
         label="used only here" if _uses(rule, variable) == 1 else "no positive atom binds it",
         note="every head variable must occur in a positive body atom, or get its value from `=` "
         "or an aggregate",
-        help=f"bind it, for example with `{_binder(draft, rule, variable)}`",
+        help=_binder(draft, rule, variable),
     )
 
 
-def in_negation(draft: Draft, rule: Rule, variable: Variable, atom: Atom) -> Diagnostic:
+def in_negation(rule: Rule, variable: Variable, atom: Atom) -> Diagnostic:
     """Report a variable that occurs only under negation."""
     shown = print_term(variable)
-    if _uses(rule, variable) == 1:
-        edit = f"write `{print_literal(Negative(_without(atom, variable)))}` if any value counts, "
-        edit += f"or bind it with `{_binder(draft, rule, variable)}`"
-    else:
-        edit = f"bind it, for example with `{_binder(draft, rule, variable)}`"
+    edit = f"write `{print_literal(Negative(_without(atom, variable)))}` if any value counts"
+    if _uses(rule, variable) > 1:
+        edit = f"deny a predicate of its own: `{_denied_rule(rule, variable, atom)}`"
     return Diagnostic(
         "C0204",
         f"variable `{shown}` under `!` is never bound",
@@ -87,6 +85,25 @@ def in_negation(draft: Draft, rule: Rule, variable: Variable, atom: Atom) -> Dia
         note="a variable of a negated atom occurs in a positive atom too; `_` stands for any value",
         help=edit,
     )
+
+
+def _denied_rule(rule: Rule, variable: Variable, atom: Atom) -> str:
+    """Write a rule for what is denied, with the comparisons that the variable stands in."""
+    compared = [
+        one
+        for one in rule.body
+        if isinstance(one, Comparison) and variable in set(literal_variables(one))
+    ]
+    outside = {
+        term.name for one in _positive(rule) for term in one.terms if isinstance(term, Variable)
+    }
+    kept = tuple(
+        dict.fromkeys(
+            term for term in atom.terms if isinstance(term, Variable) and term.name in outside
+        )
+    )
+    head = Atom(f"such_{atom.predicate}", kept)
+    return _one_line(replace(rule, head=head, body=(Positive(atom), *compared), attributes={}))
 
 
 def in_comparison(
@@ -99,7 +116,7 @@ def in_comparison(
         variable.span or comparison.span,
         label="nothing gives it a value",
         note="a comparison tests values; only `=` with a known other side binds a variable",
-        help=f"bind it, for example with `{_binder(draft, rule, variable)}`",
+        help=_binder(draft, rule, variable),
     )
 
 
@@ -204,22 +221,63 @@ def _one_line(rule: Rule) -> str:
 
 
 def _binder(draft: Draft, rule: Rule, variable: Variable) -> str:
-    """Give an atom that could bind the variable, by a column's name, else by its type."""
+    """Say what could bind a variable: one that is used once in its place, or a column of the body.
+
+    An atom of a predicate that the rule says nothing of would bind it too, to rows that have
+    nothing to do with the others: following that gave wrong answers.
+    """
+    lonely = _lonely(rule, variable)
+    if lonely is not None:
+        shown, other = print_term(variable), print_term(lonely)
+        return f"write `{other}` if that is meant, or bind `{shown}` in an atom of the body"
+    for atom in _positive(rule):
+        predicate = draft.predicates.get(atom.predicate)
+        for term, column in zip(atom.terms, predicate.columns if predicate else (), strict=False):
+            if is_wildcard(term) and column.name == variable.name.strip("_"):
+                return f"read it from `{atom.predicate}`: `{column.name} = {print_term(variable)}`"
+    for atom in _positive(rule):
+        predicate = draft.predicates.get(atom.predicate)
+        wanted = _head_type(draft, rule, variable)
+        for term, column in zip(atom.terms, predicate.columns if predicate else (), strict=False):
+            if is_wildcard(term) and column.type_name == wanted:
+                edit = f"`{column.name} = {print_term(variable)}`"
+                return f"read it from a column of the body, such as {edit} in `{atom.predicate}`"
+    joined = _joined(draft, rule, variable)
+    return f"bind it, for example with `{joined}`"
+
+
+def _joined(draft: Draft, rule: Rule, variable: Variable) -> str:
+    """Give an atom with a column of the variable's name that shares a variable with the body."""
     known = {one.name for one in occurrences(rule)}
-    used_by = rule.head.predicate
-    predicates = [
-        one for one in islice(draft.predicates.values(), _LOOKED_AT) if one.name != used_by
-    ]
-    for predicate in predicates:
-        for place, column in enumerate(predicate.columns):
-            if column.name == variable.name:
-                return _atom_with(predicate, place, variable, known)
-    wanted = _head_type(draft, rule, variable)
-    for predicate in predicates:
-        for place, column in enumerate(predicate.columns):
-            if column.type_name == wanted:
-                return _atom_with(predicate, place, variable, known)
+    for predicate in islice(draft.predicates.values(), _LOOKED_AT):
+        names = [column.name for column in predicate.columns]
+        shared = known & set(names) - {variable.name}
+        if predicate.name != rule.head.predicate and variable.name in names and shared:
+            terms: list[Term] = [
+                Variable(name if name in shared or name == variable.name else "_1")
+                for name in names
+            ]
+            return print_atom(Atom(predicate.name, tuple(terms)))
     return print_atom(Atom(f"known_{variable.name.strip('_')}", (variable,)))
+
+
+def _positive(rule: Rule) -> list[Atom]:
+    return [literal.atom for literal in rule.body if isinstance(literal, Positive)]
+
+
+def _lonely(rule: Rule, variable: Variable) -> Variable | None:
+    """Give the only variable of the positive atoms that nothing else uses."""
+    found = [
+        term
+        for atom in _positive(rule)
+        for term in atom.terms
+        if isinstance(term, Variable)
+        and not is_wildcard(term)
+        and not term.name.startswith("_")
+        and term.name != variable.name
+        and _uses(rule, term) == 1
+    ]
+    return found[0] if len(found) == 1 else None
 
 
 def _head_type(draft: Draft, rule: Rule, variable: Variable) -> str:
@@ -229,18 +287,6 @@ def _head_type(draft: Draft, rule: Rule, variable: Variable) -> str:
             if term == variable:
                 return column.type_name
     return ""
-
-
-def _atom_with(predicate: Predicate, place: int, variable: Variable, known: set[str]) -> str:
-    terms: list[Term] = []
-    for other, column in enumerate(predicate.columns):
-        if other == place:
-            terms.append(variable)
-        elif column.name in known:
-            terms.append(Variable(column.name))
-        else:
-            terms.append(Variable("_1"))
-    return print_atom(Atom(predicate.name, tuple(terms)))
 
 
 # Afterwards a rule without a diagnostic is safe as `constat/check/FORMAT.md`, section 4 has it,
@@ -315,7 +361,7 @@ def _unbound(draft: Draft, rule: Rule, name: str) -> Diagnostic:
     for literal in rule.body:
         match literal:
             case Negative(atom) if name in names_in(atom.terms):
-                return in_negation(draft, rule, _occurrence(rule, name), atom)
+                return in_negation(rule, _occurrence(rule, name), atom)
             case Positive(atom) if name in names_in(atom.terms):
                 return in_function(_occurrence(rule, name), atom)
             case Comparison() if name in names_in((literal.left, literal.right)):

@@ -358,11 +358,24 @@ def _with_kinds(draft: Draft, predicate: Predicate) -> Predicate:
     return replace(predicate, columns=tuple(columns))
 
 
+TYPE_HABITS = MappingProxyType(
+    {
+        **dict.fromkeys(("int", "integer", "bigint", "long", "smallint", "int64"), "number"),
+        **dict.fromkeys(("string", "str", "text", "varchar", "char"), "symbol"),
+        **dict.fromkeys(("numeric", "money", "dec", "currency"), "Decimal"),
+        **dict.fromkeys(("double", "real", "float64"), "float"),
+        **dict.fromkeys(("datetime", "time", "timestamptz"), "Timestamp"),
+        "boolean": "Bool",
+    }
+)
+"""What other languages call the built-in types, in lower case."""
+
+
 def _unknown(draft: Draft, name: str, place: Span | None) -> Diagnostic:
     plain = name.removesuffix("_")
     if draft.mode is Mode.SOUFFLE and plain in STAND_INS:
         return _of_constat_only(plain, place)
-    near = nearest(name, [*BASE_KINDS, *draft.program.types])
+    near = TYPE_HABITS.get(name.casefold()) or nearest(name, [*BASE_KINDS, *draft.program.types])
     edit = f"write `{near}`" if near else f"declare it: `.type {name} <: symbol`"
     return Diagnostic(
         "C0212",

@@ -303,20 +303,15 @@ def fmt_command(
     style = ArgumentStyle.POSITIONAL if positional else ArgumentStyle.WIDE_NAMED
     if _STDIN in paths:
         return _filter(paths, style, check=check, diff=diff, form=form)
-    found: list[Diagnostic] = []
-    named = [Path(path) for path in paths] or _own_places(_project(project))
-    files = rule_files(named, found, with_cases=True)
-    if found:
-        raise ConstatError(found)
+    files = _files_to_lay_out([Path(path) for path in paths], project)
     known = declared_near(files)
     rewritten = [
         rewrite(read_file(str(path), MAX_FILE), _shown(path), known=known, style=style)
         for path in files
     ]
-    if not check and not diff:
-        for path, one in zip(files, rewritten, strict=True):
-            if one.changed and one.after is not None:
-                write_file(str(path), one.after)
+    for path, one in zip(files, rewritten, strict=True):
+        if not check and not diff and one.changed and one.after is not None:
+            write_file(str(path), one.after)
     code = _exit_code(rewritten, check=check)
     if form == "json":
         write_json(_fmt_json(rewritten, code, diff=diff))
@@ -327,6 +322,14 @@ def fmt_command(
 
 def _project(project: str | None) -> Project:
     return load_project(find_project(None if project is None else Path(project)))
+
+
+def _files_to_lay_out(named: list[Path], project: str | None) -> tuple[Path, ...]:
+    found: list[Diagnostic] = []
+    files = rule_files(named or _own_places(_project(project)), found, with_cases=True)
+    if found:
+        raise ConstatError(found)
+    return files
 
 
 def _own_places(project: Project) -> list[Path]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Final, assert_never
+from typing import Final, NoReturn, assert_never
 
 from constat.diagnostics import Span
 from constat.logic import NIL, Constant, Kind
@@ -21,6 +21,7 @@ from constat.syntax.words import (
     INFIX,
     NEGATIONS,
     PREFIX_WORDS,
+    SQL_WORDS,
 )
 
 # `!` is left at atoms only, so what follows knows nothing of denied groups.
@@ -269,17 +270,102 @@ class BodyParser(TermParser):
     def _comparison(self) -> Compared:
         start = self.position
         left = self.term()
+        if not self.souffle and self.kind == "name" and self._at_sql_word():
+            return self._sql_comparison(start, left)
         operator = self._comparison_sign()
         if not operator:
             if self.kind == "open text":
                 raise ResyncError
-            self.fail(structure.no_literal(self.since(start), ""))
+            self._no_literal(start, left)
         right = self.term()
         compared = Compared(operator, left, right, self.since(start))
         ends = self.kind == "=>" and self.constraining
         if not ends and (self.kind in COMPARISON_SIGNS or self.kind in COMPARISON_HABITS):
             self.fail(structure.comparison_chain(self.here))
         return compared
+
+    def _at_sql_word(self) -> bool:
+        """Whether `in`, `between`, `like`, one of them denied, or `is null` stands here."""
+        denied = self.word if self.word == "not" else ""
+        after = self.tokens.word(self.position + 1) if self.ahead() == "name" else ""
+        if self.word == "is":
+            second = self.tokens.word(self.position + 2) if after == "not" else after
+            return second.casefold() == "null"
+        return (after if denied else self.word).casefold() in SQL_WORDS
+
+    def _sql_comparison(self, start: int, left: SurfaceTerm) -> Compared:
+        """Report `in`, `between`, `like` and `is null` with what says the same, and read past."""
+        place, shown, first = self.here, self._spelled(start, self.position - 1), self.position
+        denied = self.word == "not"
+        self.position += denied
+        word = self.word.casefold()
+        self.advance()
+        edit = ""
+        if word == "in" and self.kind == "(":
+            closer = self.tokens.closer(self.position)
+            opener = self.advance()
+            terms, _ = self.arguments(opener)
+            edit = structure.one_of(shown, self._texts_between(opener + 1, closer), denied=denied)
+            if not terms:
+                self.fail(structure.sql_habit(place, word, ""))
+        elif word == "between":
+            low = self._read_operand()
+            if self.kind == "name" and self.word == "and":
+                self.advance()
+                edit = structure.within(shown, low, self._read_operand(), denied=denied)
+        elif word == "like" and self.kind == "text":
+            edit = structure.alike(shown, self._read_operand(), denied=denied)
+        elif word == "is":
+            self.position += self.word == "not"
+            self.advance()
+        self.report(structure.sql_habit(place, word, edit))
+        if self.position <= first:
+            raise ResyncError
+        return Compared("=", left, left, self.since(start))
+
+    def _read_operand(self) -> str:
+        start = self.position
+        self.term()
+        return self._spelled(start, self.position - 1)
+
+    def _texts_between(self, first: int, closer: int | None) -> list[str]:
+        """Give the texts between the commas of a list that ends at a bracket."""
+        parts, start, depth = [], first, 0
+        for place in range(first, closer or first):
+            kind = self.kinds[place]
+            depth += (kind in {"(", "["}) - (kind in {")", "]"})
+            if kind == "," and not depth:
+                parts.append(self._spelled(start, place - 1))
+                start = place + 1
+        return [*parts, self._spelled(start, (closer or first) - 1)]
+
+    def _spelled(self, first: int, last: int) -> str:
+        """Give the text of tokens as it was written."""
+        return self.tokens.text[self.tokens.starts[first] : self.tokens.ends[last]]
+
+    def _no_literal(self, start: int, left: SurfaceTerm) -> NoReturn:
+        """Say what is wrong with a term that stands alone."""
+        place = self.since(start)
+        if isinstance(left, Constant) and left.kind is Kind.SYMBOL and self.kind == "(":
+            self.fail(structure.quoted_predicate(place, str(left.value)))
+        whole = self._with_separators(start)
+        if whole:
+            self.fail(structure.separators(place, whole))
+        self.fail(structure.no_literal(place, ""))
+
+    def _with_separators(self, start: int) -> str:
+        """Give the number that `1,000` is meant to be; nothing where it is no such number."""
+        first = start
+        while (
+            first > 1
+            and self.kinds[first - 1] == ","
+            and self.kinds[first - 2] == "number"
+            and self._spelled(first - 2, first).count(" ") == 0
+        ):
+            first -= 2
+        spelled = self._spelled(first, start)
+        found = first < start and structure.GROUPED.fullmatch(spelled)
+        return spelled.replace(",", "") if found else ""
 
     def _comparison_sign(self) -> str:
         kind = self.kind
@@ -312,7 +398,11 @@ class BodyParser(TermParser):
         if self.accept(")"):
             return (), ()
         while True:
-            if self.kind == "name" and self.ahead() == "=":
+            if (
+                self.kind == "name"
+                and self.ahead() in {"=", "=="}
+                and not (self.souffle and self.ahead() == "==")
+            ):
                 names[len(terms)] = self._argument_name()
             terms.append(self._argument_term())
             if self.accept(","):
@@ -331,6 +421,8 @@ class BodyParser(TermParser):
         """Step over `column =`; Souffle knows no such form."""
         start, name = self.position, self.word
         self.advance()
+        if self.kind == "==":
+            self.report(structure.comparison_habit(self.here, "==", "="))
         self.advance()
         span = self.since(start)
         if self.souffle:

@@ -5,13 +5,23 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import Final, NoReturn
 
-from constat.diagnostics import Diagnostic
-from constat.logic import NIL, RECORD, Constant, Kind, Variable, canonical_float, is_constructor
+from constat.diagnostics import Diagnostic, Span
+from constat.logic import (
+    FUNCTIONS,
+    NIL,
+    RECORD,
+    Constant,
+    Kind,
+    Variable,
+    canonical_float,
+    is_constructor,
+)
 from constat.syntax.cursor import Cursor, Mode, ResyncError, read_number, read_text
 from constat.syntax.lexer import Tokens
 from constat.syntax.mistakes import records, refusals, spelling, structure
 from constat.syntax.surface import AggregateTerm, Call, SurfaceLiteral, SurfaceTerm, Wildcard
 from constat.syntax.words import (
+    AGGREGATE_HABITS,
     AGGREGATE_WORDS,
     COMPARISON_HABITS,
     COMPARISON_SIGNS,
@@ -427,6 +437,9 @@ class TermParser(StructureParser):
         span, word = self.here, self.word
         if self._at_aggregate():
             return self.aggregate()
+        target = self.ahead() == "variable"
+        if not self.souffle and target and (word in AGGREGATE_HABITS or word in FUNCTIONS):
+            return self._habit(span, word)
         if self.souffle:
             if word in self.reserved:
                 self.fail(structure.reserved_word(span, word, "variable"))
@@ -436,6 +449,15 @@ class TermParser(StructureParser):
         if word.isascii():
             self.report(structure.bare_name(span, word))
         return Constant(word, Kind.SYMBOL, span)
+
+    def _habit(self, span: Span, word: str) -> SurfaceTerm:
+        """Report `avg ?x : { ... }` and `year ?x`, and read past."""
+        if word in AGGREGATE_HABITS:
+            self.report(structure.aggregate_habit(span, word, AGGREGATE_HABITS[word]))
+            return self.aggregate()
+        self.advance()
+        self.report(structure.call_habit(span, word, self.word))
+        return self._variable()
 
     def _refused_leaf(self, kind: str) -> NoReturn:
         """User functors stand where a term may stand, and what others write for records."""
@@ -448,7 +470,7 @@ class TermParser(StructureParser):
 
     def aggregate(self) -> AggregateTerm:
         """Read `sum ?x : { ... }`."""
-        start, function = self.position, self.word
+        start, function = self.position, AGGREGATE_HABITS.get(self.word, self.word)
         # The only place where reading a term recurses: refusing a second level bounds it.
         if self.in_aggregate:
             self.fail(refusals.refused("nested aggregate", self.here))
@@ -465,14 +487,14 @@ class TermParser(StructureParser):
         target: SurfaceTerm | None = None
         if self.kind not in {":", "{"}:
             place = self.here
+            distinct = self.kind == "name" and self.word.casefold() == "distinct"
+            self.position += distinct
+            start = self.position
             target = self.term()
-            if function == "count":
-                self.report(
-                    structure.odd_aggregate(
-                        place, function, "`count` counts rows and has no target"
-                    )
-                )
-                target = None
+            if function == "count" or distinct:
+                shown = self.tokens.word(start) if self.kinds[start] == "variable" else ""
+                self.report(structure.distinct_habit(place, function, shown))
+                target = None if function == "count" else target
         elif function != "count":
             self.report(
                 structure.odd_aggregate(

@@ -94,6 +94,12 @@ COMPARISON_SIGNS: Final = frozenset(COMPARISONS) - {
     sign for word in CONSTRAINT_WORDS for sign in (word, f"!{word}")
 }
 # What people of other languages write for a comparison, and what it is here.
+SQL_WORDS: Final = frozenset({"in", "between", "like"})
+"""What stands between two terms in SQL and is no comparison here."""
+AGGREGATE_HABITS: Final = MappingProxyType(
+    {"avg": "mean", "average": "mean", "total": "sum", "minimum": "min", "maximum": "max"}
+)
+
 COMPARISON_HABITS: Final = MappingProxyType(
     {
         "==": "=",

@@ -67,8 +67,13 @@ def test_one_cause_is_reported_and_not_its_consequences() -> None:
 
 
 def test_the_help_offers_a_predicate_with_a_column_of_that_name() -> None:
+    joined = the("paid(?c, ?amount) :- tier(?c, _).", "C0203")
+    assert "`order(_, ?c, ?amount, _)`" in joined.help
+
+
+def test_the_help_never_offers_rows_that_have_nothing_to_do_with_the_body() -> None:
     one = the("amount_of(?amount) :- customer(_, _).", "C0203")
-    assert "`order(_, _, ?amount, _)`" in one.help
+    assert one.help == "bind it, for example with `known_amount(?amount)`"
 
 
 def test_the_group_only_inside_is_shown_with_the_grounding_atom() -> None:

@@ -138,7 +138,7 @@ def test_fmt_reads_stdin_and_writes_stdout() -> None:
 def test_fmt_says_what_it_cannot_find_or_read(tmp_path: Path) -> None:
     missing = run("rules", "fmt", tmp_path / "nothing.dl")
     assert (missing.code, "C0405" in missing.err) == (2, True)
-    assert run("rules", "fmt").code == 2
+    assert run("rules", "fmt", "--project", tmp_path).code == 2
 
 
 def test_fmt_as_json(file: Path) -> None:

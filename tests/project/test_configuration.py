@@ -287,7 +287,7 @@ def test_another_tools_pyproject_does_not_stop_the_search(tmp_path: Path, broken
 def test_no_project_is_an_error_with_a_way_out(tmp_path: Path) -> None:
     with pytest.raises(ConstatError, match="C0500") as caught:
         find_project(tmp_path)
-    assert "constat.yaml" in caught.value.diagnostics[0].help
+    assert "`constat init FILE_OR_ADDRESS`" in caught.value.diagnostics[0].help
 
 
 def test_a_folder_without_a_configuration_cannot_be_loaded(tmp_path: Path) -> None:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 from constat.diagnostics import Diagnostic, Related, Span
 from constat.syntax.mistakes.spelling import quoted, shown
 
 MAX_DEPTH = 200
 MAX_ALTERNATIVES = 256
+
+
+GROUPED = re.compile(r"[0-9]{1,3}(,[0-9]{3})+([.][0-9]+)?")
+_WILD = re.compile("[%_]")
 
 
 def bare_name(span: Span, name: str) -> Diagnostic:
@@ -40,6 +46,105 @@ def comparison_habit(span: Span, spelling: str, right: str) -> Diagnostic:
         span,
         note="the comparisons are `=`, `!=`, `<`, `<=`, `>` and `>=`; `=` also binds a variable",
         help=f"write `{right}`",
+    )
+
+
+def sql_habit(span: Span, word: str, edit: str) -> Diagnostic:
+    """`?x in ("a", "b")`, `?x between 1 and 5`, `?x like "a%"`, `?x is null`."""
+    note = "the comparisons are `=`, `!=`, `<`, `<=`, `>` and `>=`, `match` and `contains`"
+    advice = f"write `{edit}`" if edit else f"compare with one of these in place of `{word}`"
+    if word == "is":
+        note = "no value is NULL: a column that a rule reads has a value, or is not known"
+        advice = "delete it; `constat help nulls` says how a rule asks for what is missing"
+    return Diagnostic("C0118", f"`{shown(word)}` is not a comparison", span, note=note, help=advice)
+
+
+def one_of(left: str, values: list[str], *, denied: bool) -> str:
+    """Write `in` as alternatives, `not in` as a conjunction."""
+    if denied:
+        return ", ".join(f"{left} != {one}" for one in values)
+    return "(" + "; ".join(f"{left} = {one}" for one in values) + ")"
+
+
+def within(left: str, low: str, high: str, *, denied: bool) -> str:
+    """Write `between` as two comparisons."""
+    if denied:
+        return f"({left} < {low}; {left} > {high})"
+    return f"{left} >= {low}, {left} <= {high}"
+
+
+def alike(left: str, pattern: str, *, denied: bool) -> str:
+    """Write `like` as `contains` or `match`."""
+    sign, inner = "!" if denied else "", pattern[1:-1]
+    plain = inner.strip("%")
+    if inner == f"%{plain}%" and not _WILD.search(plain):
+        return f'{sign}contains("{plain}", {left})'
+    parts = ({"%": ".*", "_": "."}.get(one) or _escaped(one) for one in inner)
+    return f'{sign}match("{"".join(parts)}", {left})'
+
+
+def _escaped(letter: str) -> str:
+    return f"[{letter}]" if letter in "$()*+.?[]{|}" else letter
+
+
+def quoted_predicate(span: Span, name: str) -> Diagnostic:
+    """`"Orders"(?x)`."""
+    plain = "".join(one if one.isalnum() and one.isascii() else "_" for one in name) or "p"
+    return Diagnostic(
+        "C0136",
+        "the name of a predicate is not quoted",
+        span,
+        note="a predicate has the name of its declaration, `constat rules list` lists them; the "
+        "name of the table stands in the query of its `.input`",
+        help=f"write `{shown(plain)}(...)`",
+    )
+
+
+def separators(span: Span, whole: str) -> Diagnostic:
+    """`1,000`."""
+    return Diagnostic(
+        "C0112",
+        "a number has no separators between thousands",
+        span,
+        note="a comma separates arguments and literals",
+        help=f"write `{whole}`",
+    )
+
+
+def aggregate_habit(span: Span, word: str, right: str) -> Diagnostic:
+    """`avg ?x : { ... }`."""
+    return Diagnostic(
+        "C0133",
+        f"there is no aggregate `{word}`",
+        span,
+        note="the aggregates are `count`, `sum`, `min`, `max` and `mean`",
+        help=f"write `{right}`",
+    )
+
+
+def distinct_habit(span: Span, function: str, target: str) -> Diagnostic:
+    """`count distinct ?x : { ... }`, `count ?x : { ... }`."""
+    name = target.removeprefix("?") or "x"
+    return Diagnostic(
+        "C0133",
+        f"`{function}` has no `distinct`"
+        if function != "count"
+        else "`count` counts rows and has no target",
+        span,
+        note="rows are counted; a relation holds each value once",
+        help=f"to count rows, write `{function} : {{ ... }}`; to count different values, give them "
+        f"a relation, `different(?{name}) :- ...`, and write `count : {{ different(?{name}) }}`",
+    )
+
+
+def call_habit(span: Span, name: str, argument: str) -> Diagnostic:
+    """`year ?d`."""
+    return Diagnostic(
+        "C0116",
+        f"the argument of `{name}` stands in parentheses",
+        span,
+        note="a function is written `name(argument)`",
+        help=f"write `{name}({argument})`",
     )
 
 

@@ -1,0 +1,104 @@
+"""What comes from SQL and from other languages: the edit of the message does what was meant.
+
+Each case is a wrong rule, what stands wrong in it, the edit that the message offers, and the rows
+that the writer meant. The message has the edit; with it in place the rule gives these rows.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from constat import Session
+from constat.diagnostics import ConstatError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+WORLD = """.pragma "constat" "0.1"
+.include "constat/prelude.dl"
+.decl sale(id: number, who: symbol, amount: Decimal, n: number, first: Date, last: Date)
+.decl at(id: number, time: Timestamp)
+sale(1, "ann", 5.5, 1500, "2025-01-01", "2025-01-11").
+sale(2, "bob", 7.0, 900, "2025-02-01", "2025-02-02").
+sale(3, "c.d", -9.0, 1000, "2025-03-01", "2025-03-01").
+at(1, "2025-01-31T00:00:00Z").
+at(2, "2025-01-31T10:30:00Z").
+"""
+IDS = ".decl got(id: number)\n"
+CASES = [
+    (IDS, 'got(?i) :- sale(id = ?i, who = ?w), ?w in ("ann", "bob").', '?w in ("ann", "bob")',
+     '(?w = "ann"; ?w = "bob")', {(1,), (2,)}),
+    (IDS, 'got(?i) :- sale(id = ?i, who = ?w), ?w not in ("ann", "bob").',
+     '?w not in ("ann", "bob")', '?w != "ann", ?w != "bob"', {(3,)}),
+    (IDS, "got(?i) :- sale(id = ?i, amount = ?a), ?a between 5.5 and 6.0.",
+     "?a between 5.5 and 6.0", "?a >= 5.5, ?a <= 6.0", {(1,)}),
+    (IDS, 'got(?i) :- sale(id = ?i, who = ?w), ?w like "a%".', '?w like "a%"',
+     'match("a.*", ?w)', {(1,)}),
+    (IDS, 'got(?i) :- sale(id = ?i, who = ?w), ?w like "c._".', '?w like "c._"',
+     'match("c[.].", ?w)', {(3,)}),
+    (IDS, 'got(?i) :- sale(id = ?i, who = ?w), ?w like "%o%".', '?w like "%o%"',
+     'contains("o", ?w)', {(2,)}),
+    (IDS, 'got(?i) :- sale(id = ?i, who = ?w), ?w not like "%o%".', '?w not like "%o%"',
+     '!contains("o", ?w)', {(1,), (3,)}),
+    (IDS, "got(?i) :- sale(id = ?i, n = ?n), ?n > 1,000.", "1,000", "1000", {(1,)}),
+    (IDS, 'got(?i) :- "sale"(id = ?i).', '"sale"(', "sale(", {(1,), (2,), (3,)}),
+    (IDS, 'got(?i) :- sale(id = ?i, who == "ann").', "==", "=", {(1,)}),
+    (IDS, "got(?i) :- sale(id = ?i, amount = ?a), abs(?a) > 6.0.", "abs(?a)", "max(?a, -?a)",
+     {(2,), (3,)}),
+    (IDS, 'got(?i) :- at(id = ?i, time = ?t), ?t > "2025-01-31".', '"2025-01-31"',
+     '"2025-01-31T00:00:00Z"', {(2,)}),
+    (IDS, 'got(?i) :- at(id = ?i, time = ?t), ?t >= "2025/1/31 10:30".', '"2025/1/31 10:30"',
+     '"2025-01-31T10:30:00Z"', {(2,)}),
+    (IDS, 'got(?i) :- sale(id = ?i, first = ?d), ?d > "2025-01-31T00:00:00Z".',
+     '"2025-01-31T00:00:00Z"', '"2025-01-31"', {(2,), (3,)}),
+    (IDS, "got(?i) :- sale(id = ?i, n = ?n, amount = ?a), ?a * ?n > 8000.0.", "?a * ?n",
+     "as(?n, Decimal)", None),
+    (IDS, "got(?x) :- sale(id = ?i).", "got(?x)", "?i", None),
+    (".decl got(n: number)\n", "got(?n) :- sale(first = ?a, last = ?b), ?n = ?b - ?a.", "?b - ?a", "days_between(?a, ?b)", {(10,), (1,), (0,)}),
+    (".decl got(m: Decimal)\n", "got(?m) :- ?m = avg ?n : { sale(amount = ?n), ?n > 0.0 }.",
+     "avg", "mean", {("6.25",)}),
+    (".decl got(i: int)\n", "got(?i) :- sale(id = ?i).", ": int)", "number", None),
+    (".decl got(w: string)\n", "got(?w) :- sale(who = ?w).", ": string)", "symbol", None),
+    (".decl got(y: number)\n", "got(?y) :- sale(first = ?d), ?y = year ?d.", "year ?d",
+     "year(?d)", {(2025,)}),
+    (IDS, "got(?i) :- at(id = ?i), !sale(id = ?i, amount = ?a), ?a > 6.0.", "!sale",
+     "such_sale(?i) :- sale(?i, _, ?a, _, _, _), ?a > 6.0.", None),
+    (".decl got(n: number)\n", "got(?n) :- ?n = count distinct ?w : { sale(who = ?w) }.",
+     "distinct", "count : { different(?w) }", None),
+]  # fmt: skip
+
+
+def answers(folder: Path, text: str) -> set[tuple[str, ...]]:
+    folder.mkdir(exist_ok=True)
+    (folder / "constat.yaml").write_text("rules: [rules.dl]\n")
+    (folder / "rules.dl").write_text(text)
+    with Session(folder) as session:
+        return {tuple(map(str, row.values)) for row in session.query("got(?x)").rows}
+
+
+@pytest.mark.parametrize(("declared", "rule", "wrong", "edit", "rows"), CASES)
+def test_the_edit_of_the_message_does_what_was_meant(
+    tmp_path: Path,
+    declared: str,
+    rule: str,
+    wrong: str,
+    edit: str,
+    rows: set[tuple[object, ...]] | None,
+) -> None:
+    with pytest.raises(ConstatError) as caught:
+        answers(tmp_path / "wrong", f"{WORLD}{declared}{rule}\n")
+    assert edit.removesuffix("(") in caught.value.diagnostics[0].help
+    assert caught.value.exit_code == 2
+    if rows is not None:
+        mended = rule.replace(wrong, edit)
+        found = answers(tmp_path / "right", f"{WORLD}{declared}{mended}\n")
+        assert found == {tuple(map(str, row)) for row in rows}
+
+
+def test_a_null_is_no_comparison(tmp_path: Path) -> None:
+    for condition in ("?w is null", "?w is not null"):
+        with pytest.raises(ConstatError) as caught:
+            answers(tmp_path / "p", f"{WORLD}{IDS}got(?i) :- sale(id = ?i, who = ?w), {condition}.")
+        assert "`constat help nulls`" in caught.value.diagnostics[0].help
