@@ -67,7 +67,7 @@ def test_one_cause_is_reported_and_not_its_consequences() -> None:
 
 
 def test_the_help_offers_a_predicate_with_a_column_of_that_name() -> None:
-    joined = the("paid(?c, ?amount) :- tier(?c, _).", "C0203")
+    joined = the("amount_of(?amount) :- tier(?c, _), level(?c, _).", "C0203")
     assert "`order(_, ?c, ?amount, _)`" in joined.help
 
 
