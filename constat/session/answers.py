@@ -398,9 +398,10 @@ def open_reasons(outcome: Outcome) -> tuple[OpenReason, ...]:
     """Group what was left open while a goal was evaluated."""
     program, below = outcome.program, atoms_read(outcome.program, outcome.goal)
     seen = _gaps_of(outcome.calls, below)
-    for name in below:
-        if _folded_columns(program, name):
-            _add_groups(seen, program, name, outcome.rows(name, POSSIBLE))
+    # Of what was asked for only: in bulk nobody lists the groups of what lies below.
+    if _folded_columns(program, outcome.goal.predicate):
+        name = outcome.goal.predicate
+        _add_groups(seen, program, name, outcome.rows(name, POSSIBLE))
     for failure in outcome.failures:
         rule = outcome.program.rules[failure.rule]
         group = (rule.head.predicate, f"rule {rule.id}: {failure.reason}", "")
@@ -412,7 +413,7 @@ def open_reasons(outcome: Outcome) -> tuple[OpenReason, ...]:
     return _sorted(found)
 
 
-def reasons_in_bulk(results: Results) -> tuple[OpenReason, ...]:
+def reasons_in_bulk(results: Results, program: AnalysedProgram) -> tuple[OpenReason, ...]:
     """Group what was left open where whole relations were computed.
 
     All that the sources below the goal left open is named, also what no question by key would have
@@ -420,7 +421,8 @@ def reasons_in_bulk(results: Results) -> tuple[OpenReason, ...]:
     """
     atoms: dict[str, list[Atom]] = {}
     for goal in results.wanted:
-        for name, found_atoms in atoms_read(results.plan.program, goal).items():
+        # The program as it was asked: in the plan literals read views of what holds null cells.
+        for name, found_atoms in atoms_read(program, goal).items():
             atoms.setdefault(name, []).extend(found_atoms)
     seen = _gaps_of(results.calls, atoms)
     for place, goal in enumerate(results.wanted):

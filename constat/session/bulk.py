@@ -526,7 +526,7 @@ def _graded(asked: Asked, results: Results, observe: Observer) -> Answers:
         _answers(asked, results, found.listed),
         settled=settled,
         assumptions=rests.assumptions,
-        reasons=reasons_in_bulk(results) if is_open else (),
+        reasons=reasons_in_bulk(results, asked.compiled.program) if is_open else (),
         open_shapes=found.shapes.get(POSSIBLE, 0),
         excluded=found.excluded + found.shapes.get(CONCEIVABLE, 0),
         weak=found.verdicts,
