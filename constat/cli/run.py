@@ -15,6 +15,7 @@ from constat.cli.progress import watching
 from constat.diagnostics import ConstatError, render, to_json
 from constat.evaluation import Resources
 from constat.plan.forward import Strategy
+from constat.session.options import ALWAYS, OFF
 from constat.session.run_relations import ENGINES
 from constat.session.running import RunOptions, RunSummary, run_program
 from constat.syntax import Mode
@@ -97,6 +98,13 @@ _FOREVER: Final = 1e9
     type=click.Choice([one.value for one in Strategy]),
     help="Compute so wherever it is right; `constat explain-plan` shows the choice.",
 )
+@click.option(
+    "--check",
+    type=click.Choice((ALWAYS, OFF)),
+    default=OFF,
+    show_default=True,
+    help="Count what was computed in bulk again from the rules, by another way, before writing.",
+)
 @click.option("--no-warn", "-w", "silent", is_flag=True, help="Do not print warnings.")
 @format_option
 def command(program: Path, *, silent: bool, form: str, **given: object) -> int:
@@ -123,8 +131,8 @@ def command(program: Path, *, silent: bool, form: str, **given: object) -> int:
       constat run examples/reach/reach.dl -F examples/reach/facts -D- --threads 1 --memory 500MB
       constat run examples/reach/reach.dl -F examples/reach/facts -D- --format json
 
-    Exit codes: 0 all results are written, 2 a mistake in program, facts or usage, 70 internal
-    error, 78 a construct that is not supported, 130 interrupted.
+    Exit codes: 0 all results are written, 2 a mistake in program, facts or usage, 7 --check found
+    a difference, 70 internal error, 78 a construct that is not supported, 130 interrupted.
     """
     as_json = form == "json"
     printed: list[str] = []
@@ -141,6 +149,10 @@ def command(program: Path, *, silent: bool, form: str, **given: object) -> int:
         write_json(_json(summary, printed))
     elif summary.warnings and not silent:
         note(render(summary.warnings, texts, colour=False).rstrip("\n"))
+    if not as_json:
+        for name, found in summary.checks:
+            told = "counted again from the rules, it is the same" if found.passed else found.why
+            note(f"{name}: {told if found.passed else f'not checked: {told}'}")
     return 0
 
 
@@ -156,6 +168,7 @@ def _options(  # noqa: PLR0913  one argument for each option
     threads: int | None,
     memory: int | None,
     strategy: str | None,
+    check: str,
 ) -> RunOptions:
     seconds = _FOREVER if timeout is None else timeout
     return RunOptions(
@@ -167,6 +180,7 @@ def _options(  # noqa: PLR0913  one argument for each option
         tuple(map(Path, include)),
         Resources(seconds=seconds, memory=memory or 0, threads=threads or 0),
         None if strategy is None else Strategy(strategy),
+        check == ALWAYS,
     )
 
 
@@ -187,6 +201,10 @@ def _json(summary: RunSummary, printed: Iterable[str]) -> dict[str, object]:
             for one in summary.written
         ],
         "printed": "".join(printed),
+        "checks": [
+            {"relation": name, "state": found.state.value, "why": found.why}
+            for name, found in summary.checks
+        ],
         "seconds": round(summary.seconds, 3),
         "warnings": to_json(summary.warnings),
     }

@@ -32,6 +32,6 @@ recursive thresholds that are not whole numbers, Decimals that do not fit 38 dig
 
 from __future__ import annotations
 
-from constat.recount.recounting import Bounds, Claim, Recount, State, recount
+from constat.recount.recounting import Bounds, Claim, Recount, State, recount, recount_all
 
-__all__ = ["Bounds", "Claim", "Recount", "State", "recount"]
+__all__ = ["Bounds", "Claim", "Recount", "State", "recount", "recount_all"]

@@ -26,7 +26,7 @@ from constat.recount.statements import RefusedError, RuleStatement, literal, sel
 from constat.recount.tables import Tables, read_input
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from constat.analysis import AnalysedProgram, Component
     from constat.evaluation import Externals
@@ -101,27 +101,39 @@ def recount(
     program: AnalysedProgram, claim: Claim, externals: Externals, bounds: Bounds = _DEFAULT
 ) -> Recount:
     """Check the answers of a run. What cannot be checked is said, and is no mistake of the run."""
+    return recount_all(program, [claim], externals, bounds)[0]
+
+
+def recount_all(
+    program: AnalysedProgram,
+    claims: Sequence[Claim],
+    externals: Externals,
+    bounds: Bounds = _DEFAULT,
+) -> list[Recount]:
+    """Check several answers of one run; what they share is computed once."""
+    found: list[Recount] = []
     begun = time.monotonic()
-    try:
-        with Tables(bounds.seconds, bounds.memory, bounds.threads) as tables:
-            found = _checked(tables, program, claim, externals)
-    except RefusedError as refused:
-        found = Recount(State.NOT_CHECKED, str(refused))
-    except Exception as problem:  # noqa: BLE001  a check that fails costs no answer
-        why = f"the check itself failed ({type(problem).__name__})"
-        found = Recount(State.NOT_CHECKED, why)
-    return replace(found, seconds=time.monotonic() - begun)
+    with Tables(bounds.seconds, bounds.memory, bounds.threads) as tables:
+        evaluation = _Evaluation(tables, program, externals)
+        for claim in claims:
+            try:
+                one = _checked(evaluation, claim)
+            except RefusedError as refused:
+                one = Recount(State.NOT_CHECKED, str(refused))
+            except Exception as problem:  # noqa: BLE001  a check that fails costs no answer
+                why = f"the check itself failed ({type(problem).__name__})"
+                one = Recount(State.NOT_CHECKED, why)
+            found.append(replace(one, seconds=time.monotonic() - begun))
+    return found
 
 
-def _checked(
-    tables: Tables, program: AnalysedProgram, claim: Claim, externals: Externals
-) -> Recount:
+def _checked(evaluation: _Evaluation, claim: Claim) -> Recount:
     import duckdb  # noqa: PLC0415  heavy library, loaded on first use
 
     try:
-        evaluation = _Evaluation(tables, program, externals)
         expected = evaluation.answers(claim)
-        return _compared(tables, expected, evaluation.claimed(claim), len(claim.places))
+        claimed = evaluation.claimed(claim)
+        return _compared(evaluation.tables, expected, claimed, len(claim.places))
     except duckdb.InterruptException:
         check_interrupted()
         raise RefusedError("the time for it was up") from None
@@ -172,17 +184,19 @@ class _Evaluation:
     program: AnalysedProgram
     externals: Externals
     found: dict[str, str] = field(default_factory=dict)
+    done: set[str] = field(default_factory=set)
 
     def answers(self, claim: Claim) -> str:
         """Give a table of the rows that follow and match an atom."""
         below = _below(self.program, claim.atom.predicate)
         self._refuse(below)
-        for name in sorted(below & self.program.external):
+        for name in sorted((below & self.program.external) - self.found.keys()):
             predicate = self.program.program.predicates[name]
             self.found[name] = read_input(self.tables, predicate, self.externals.get(name))
         for component in self.program.components:
-            if set(component.predicates) & below:
+            if set(component.predicates) & below - self.done:
                 self._component(component)
+                self.done |= set(component.predicates)
         found = self.found[claim.atom.predicate]
         if claim.places == tuple(range(len(claim.atom.terms))) and _is_free(claim.atom):
             return found

@@ -5,11 +5,12 @@ from __future__ import annotations
 import tempfile
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
 from constat.catalog.fact_files import STDIN, FactFile, read_rows, row_pieces
+from constat.diagnostics import ConstatError, Diagnostic
 from constat.engine import LazyEngine
 from constat.evaluation import (
     Answer,
@@ -20,6 +21,7 @@ from constat.evaluation import (
     QueryRun,
     ResourceError,
     Resources,
+    ignore_event,
 )
 from constat.logic import Atom, Kind, Variable
 from constat.session.run_outcomes import stopped, whole
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
     from constat.forward import Files, Results, Rows
     from constat.logic import Predicate, Row
     from constat.plan.forward import Strategy
+    from constat.recount import Recount
 
 # The lines and their order are those that `fact_writing` and `sorted` would give; so only kinds
 # whose text DuckDB writes in the same way may come here, and it compares texts by code points.
@@ -70,6 +73,8 @@ def sorted_lines(results: Results, place: int, delimiter: str) -> Iterator[str]:
 
 class ReferenceRelations:
     """Relations of the reference engine, one evaluation for each."""
+
+    checks: tuple[tuple[str, Recount], ...] = ()
 
     def __init__(self, computation: Computation) -> None:
         self._computation = computation
@@ -141,6 +146,8 @@ class _Given:
 ENGINES: Final = ("forward", "reference")
 # Loaded where they are needed: neither does for the other engine.
 UNBOUNDED: Final = Resources(seconds=1e9)
+_LONGEST: Final = 3600.0
+_DIFFERENT: Final = 7
 # Of these DuckDB makes the same text as we do.
 _PLAIN: Final = frozenset(set(Kind) - {Kind.FLOAT, Kind.DECIMAL, Kind.STRUCTURE})
 
@@ -156,6 +163,11 @@ class Relations(Protocol):
         """Yield the rows of a relation as pieces of text, sorted by their values."""
         ...
 
+    @property
+    def checks(self) -> tuple[tuple[str, Recount], ...]:
+        """What checking the relations as wholes came to, where that was wished for."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Computation:
@@ -167,6 +179,7 @@ class Computation:
     observe: Observer
     resources: Resources = UNBOUNDED
     strategy: Strategy | None = None
+    check: bool = False
 
     def goal(self, predicate: str) -> Atom:
         """Give the goal of all rows of a predicate."""
@@ -220,6 +233,7 @@ class _Forward:
         for name, place in self._places.items():
             if not results.is_closed(place):
                 self._outcomes[name] = whole(results.outcome(place), name)
+        self.checks = _checks(computation, results) if computation.check else ()
 
     def count(self, predicate: str) -> int:
         if predicate in self._outcomes:
@@ -236,3 +250,45 @@ class _Forward:
             return lines
         rows = sorted(row for batch in self._results.batches(place) for row in batch)
         return row_pieces(output, rows)
+
+
+# What was computed is counted again over rows that are read from the files anew, by the reader of
+# the other engine. A relation that differs is a mistake of ours, and nothing is written.
+
+
+def _checks(computation: Computation, results: Results) -> tuple[tuple[str, Recount], ...]:
+    """Check every relation that was computed in bulk. Raises `ConstatError` where one differs."""
+    from constat.recount import Bounds, Claim, recount_all  # noqa: PLC0415  loaded when it is used
+
+    closed = [name for place, name in enumerate(computation.wanted) if results.is_closed(place)]
+    claims = [
+        Claim(
+            computation.goal(name),
+            tuple(range(len(computation.goal(name).terms))),
+            stream=partial(results.select, computation.wanted.index(name)),
+        )
+        for name in closed
+    ]
+    predicates = computation.program.program.predicates
+    # What came by the standard input cannot be read again: then nobody gives these rows.
+    externals = {
+        name: _Given(predicates[name], files, ignore_event)
+        for name, files in computation.given.items()
+        if all(one.path != STDIN for one in files)
+    }
+    left = computation.resources.running().left
+    bounds = Bounds(min(left, _LONGEST), computation.resources.memory)
+    found = recount_all(computation.program, claims, externals, bounds)
+    wrong = [(name, one) for name, one in zip(closed, found, strict=True) if one.differs]
+    if wrong:
+        raise ConstatError([_differing(*one) for one in wrong], exit_code=_DIFFERENT)
+    return tuple(zip(closed, found, strict=True))
+
+
+def _differing(name: str, found: Recount) -> Diagnostic:
+    return Diagnostic(
+        "C0616",
+        f"`{name}` was computed, and counted again from the rules {found.why}",
+        note="all files are what they were before",
+        help="run it with `--engine reference`, and report the program: this is a mistake of ours",
+    )

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from constat.evaluation import Observer
     from constat.logic import Literal
     from constat.plan.forward import Strategy
+    from constat.recount import Recount
     from constat.session.run_relations import Relations
     from constat.syntax import Port
 
@@ -223,7 +224,8 @@ class RunOptions:
     Without an `output` folder everything goes to the standard output. Without a `mode` the file's
     pragma decides. `word_size` is the width of integers in souffle mode, 32 or 64. `include` are
     the folders besides its own that the program may include files from. `resources` bound the
-    work, `strategy` is taken in bulk wherever it gives the right answer.
+    work, `strategy` is taken in bulk wherever it gives the right answer. With `check` what is
+    computed in bulk is counted again from the rules, by another way.
     """
 
     facts: Path
@@ -234,6 +236,7 @@ class RunOptions:
     include: tuple[Path, ...] = ()
     resources: Resources = UNBOUNDED
     strategy: Strategy | None = None
+    check: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,6 +260,7 @@ class RunSummary:
     written: tuple[Written, ...]
     seconds: float
     warnings: tuple[Diagnostic, ...]
+    checks: tuple[tuple[str, Recount], ...] = ()
 
 
 def run_program(
@@ -276,12 +280,19 @@ def run_program(
     outputs = _outputs(program, options.output)
     wanted = tuple(dict.fromkeys([*(one.name for one in program.outputs), *_sizes(program)]))
     computation = Computation(
-        program.analysed, wanted, given, observe, options.resources, options.strategy
+        program.analysed,
+        wanted,
+        given,
+        observe,
+        options.resources,
+        options.strategy,
+        options.check,
     )
     with Replacements() as files:
         with computed(computation, options.engine) as relations:
             written = [_write(one, relations, show, files) for one in outputs]
             written += [_print_size(name, relations, show) for name in _sizes(program)]
+            checks = relations.checks
         _commit(files, outputs)
     return RunSummary(
         program.mode.value,
@@ -291,6 +302,7 @@ def run_program(
         tuple(written),
         time.monotonic() - started,
         (*program.warnings, *([] if wanted else [_nothing_wanted()])),
+        checks,
     )
 
 

@@ -289,6 +289,14 @@ def test_a_goal_without_variables_is_not_called_decided(project: Path) -> None:
     assert said("p(6)") == "DISPROVED: p(6)"
 
 
+@pytest.mark.usefixtures("wrong")
+def test_what_differs_is_not_kept(project: Path) -> None:
+    where = ("--project", str(project))
+    ran = run("materialize", "p(?x)", *where)
+    assert (ran.code, "counted again, 1 rows do not follow" in ran.err) == (2, True)
+    assert run("query", "p(15)", "--materialized", *where).code == 2
+
+
 def test_what_was_kept_is_computed_too(project: Path) -> None:
     where = ("--project", str(project))
     assert run("materialize", "p(?x)", *where).code == 0

@@ -654,6 +654,16 @@ class RunOutput(TypedDict):
     file: Annotated[str | None, "Its file in the folder of results."]
 
 
+class RunCheck(TypedDict):
+    """What came of counting a relation again from the rules."""
+
+    relation: Annotated[str, "The relation."]
+    state: Annotated[
+        Literal["passed", "not checked"], "A difference ends the run, with nothing written."
+    ]
+    why: Annotated[str, "Why it was not checked; empty where it passed."]
+
+
 class RunResult(TypedDict):
     """What a run read, computed and wrote."""
 
@@ -669,6 +679,7 @@ class RunResult(TypedDict):
         "One object for each output, then one for each size, in the order of the text.",
     ]
     printed: Annotated[str, "What the program printed on the standard output, sizes included."]
+    checks: Annotated[list[RunCheck], "One object for each relation; empty without --check."]
     seconds: Annotated[Quantity, "How long it took."]
     warnings: Annotated[
         list[dict[str, object]],
