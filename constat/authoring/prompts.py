@@ -14,7 +14,7 @@ from constat.logic import null_policies, null_words
 from constat.logic.structures import types_text
 from constat.memory.tokens import estimate
 from constat.model.prompts import Tool, plain
-from constat.project.project import BARE
+from constat.project.settings import BARE
 from constat.syntax import missing_note, print_rule, print_signature
 
 if TYPE_CHECKING:

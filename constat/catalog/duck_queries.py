@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, assert_never
 
-from constat.catalog.alchemy_reading import Family, typed_pushes, typed_question, typed_whole
 from constat.catalog.connection import QueryMistakeError, SourceFailureError, Stream
 from constat.catalog.keyed import query_prefix
+from constat.catalog.server_reading import Family, typed_pushes, typed_question, typed_whole
 from constat.logic import Kind, NullPolicy
 
 if TYPE_CHECKING:

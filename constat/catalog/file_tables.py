@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 from constat.catalog.connection import SourceFailureError
 from constat.project import inside
-from constat.project.project import split_sheet
+from constat.project.settings import split_sheet
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

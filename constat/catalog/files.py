@@ -25,7 +25,7 @@ from constat.catalog.duck_queries import DuckReading
 from constat.catalog.duck_session import DuckSession, named, quoted
 from constat.catalog.file_tables import FileTable, find_table, find_tables, state_name
 from constat.catalog.guard import guard
-from constat.project.project import split_sheet
+from constat.project.settings import split_sheet
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping, Sequence

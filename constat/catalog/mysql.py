@@ -17,14 +17,6 @@ from pymysql import converters
 from pymysql.constants import CR, ER, FIELD_TYPE
 from pymysql.cursors import Cursor, SSCursor
 
-from constat.catalog.alchemy_reading import (
-    Family,
-    ServerConnection,
-    Trouble,
-    driver_text,
-    typed_question,
-    typed_whole,
-)
 from constat.catalog.connection import (
     QueryMistakeError,
     Single,
@@ -34,13 +26,21 @@ from constat.catalog.connection import (
     Spelled,
 )
 from constat.catalog.keyed import Comparand
+from constat.catalog.server_reading import (
+    Family,
+    ServerConnection,
+    Trouble,
+    driver_text,
+    typed_question,
+    typed_whole,
+)
 from constat.store.clock import now
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 
-    from constat.catalog.alchemy import Target
     from constat.catalog.connection import Question, RawRow, ReadBounds
+    from constat.catalog.drivers import Target
     from constat.catalog.guard import Guarded
     from constat.catalog.keyed import Push
     from constat.logic import Row

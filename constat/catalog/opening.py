@@ -49,9 +49,9 @@ def open_connection(database: Database, folder: Path, seconds: float) -> Connect
         from constat.catalog import duck  # noqa: PLC0415  loaded when it is used
 
         return duck.connect(database, _path(uri.removeprefix(_DUCKDB), database, folder))
-    from constat.catalog import alchemy  # noqa: PLC0415  loaded when it is used
+    from constat.catalog import drivers  # noqa: PLC0415  loaded when it is used
 
-    return alchemy.connect(database, seconds)
+    return drivers.connect(database, seconds)
 
 
 def _path(written: str, database: Database, folder: Path) -> Path:

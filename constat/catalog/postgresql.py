@@ -18,7 +18,6 @@ from psycopg import capabilities
 from psycopg.adapt import Loader
 from psycopg.types.string import TextLoader
 
-from constat.catalog.alchemy_reading import Family, ServerConnection, Trouble, driver_text
 from constat.catalog.connection import (
     QueryMistakeError,
     Single,
@@ -27,14 +26,15 @@ from constat.catalog.connection import (
     SourceTable,
     Spelled,
 )
+from constat.catalog.server_reading import Family, ServerConnection, Trouble, driver_text
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Mapping, Sequence
 
     from psycopg.abc import Buffer
 
-    from constat.catalog.alchemy import Target
     from constat.catalog.connection import Parameter, Question, RawRow, ReadBounds
+    from constat.catalog.drivers import Target
 
 _BOOL, _BYTEA, _INT8, _INT2, _INT4, _FLOAT4, _FLOAT8, _NUMERIC = 16, 17, 20, 21, 23, 700, 701, 1700
 _CHAR, _NAME, _TEXT, _BPCHAR, _VARCHAR, _UUID = 18, 19, 25, 1042, 1043, 2950

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from constat.analysis import AnalysedProgram
     from constat.logic import Program
     from constat.project import Project
-    from constat.project.project import Cell, FactTable
+    from constat.project.settings import Cell, FactTable
 
 # A column is a number, a Decimal, a Date, a Timestamp, a Bool or a text; digits that no number is
 # written with, such as `007`, are a text.

@@ -24,7 +24,7 @@ from constat.model.prompts import (
     request_of,
     since,
 )
-from constat.model.replies import arguments_of
+from constat.model.retrying import arguments_of
 
 __all__ = [
     "Client",

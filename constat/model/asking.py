@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from constat.evaluation import ModelAwaited, ModelReplied, ignore_event
 from constat.model.ledger import priced, worst_case
 from constat.model.prompts import ModelError, Reply, Usage, answered_of, hash_of, request_of, since
-from constat.model.replies import (
+from constat.model.retrying import (
     BrokenReplyError,
     Clock,
     MisfitReplyError,
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from constat.evaluation import Observer
     from constat.model.ledger import Ledger, Reservation
     from constat.model.prompts import Answered, Prompt, Request
-    from constat.model.replies import Provider
+    from constat.model.retrying import Provider
     from constat.project import ModelSetting
     from constat.store.model_answers import Flight
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from constat.project import ModelSetting
-    from constat.project.project import Budget, Prices
+    from constat.project.settings import Budget, Prices
 
 OVERSPENT: Final = "C0823"
 _MILLION: Final = 1_000_000

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from constat.model.http_bounds import bounded_client
 from constat.model.prompts import Answered, ModelError, RawCall, Usage, plain
-from constat.model.replies import UNREACHED, BrokenReplyError, failure_of
+from constat.model.retrying import UNREACHED, BrokenReplyError, failure_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

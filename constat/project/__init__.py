@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from constat.project.places import CONFIGURATION, find_project, inside
-from constat.project.project import (
+from constat.project.reading import Expanded, suggestion
+from constat.project.settings import (
     APPROVER,
     BUILT_IN_TIERS,
     KEPT,
@@ -29,7 +30,6 @@ from constat.project.project import (
     ReviewSetting,
     SubPlanSetting,
 )
-from constat.project.sections import Expanded, suggestion
 
 if TYPE_CHECKING:
     from constat.project.loading import load_project

@@ -14,7 +14,8 @@ from constat.diagnostics import ConstatError, Diagnostic
 from constat.logic import LOCALES, find_locale
 from constat.project.document import MAX_BYTES, Node, Table, Text, printable, read_document
 from constat.project.places import CONFIGURATION, files_at, folder_at, inside
-from constat.project.project import (
+from constat.project.reading import Expanded, Sections, expand, suggestion
+from constat.project.settings import (
     ANTHROPIC,
     APPROVER,
     BUILT_IN_TIERS,
@@ -54,7 +55,6 @@ from constat.project.project import (
     read_memory,
     read_record,
 )
-from constat.project.sections import Expanded, Sections, expand, suggestion
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from constat.analysis import check_goal
 from constat.authoring.discovery import DiscoveryTools, quoted
 from constat.catalog import QueryMistakeError, SchemaManager, guard
-from constat.catalog.alchemy import sql_of
+from constat.catalog.drivers import sql_of
 from constat.catalog.schema.catalogue import RULES
 from constat.catalog.schema.drafting import draft_text, drafted
 from constat.catalog.schema.words import words_of

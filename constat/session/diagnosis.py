@@ -22,7 +22,7 @@ from constat.explore.sandbox.step import Level
 from constat.library.loading import Reading, read_rules
 from constat.project import find_project, load_project
 from constat.project.loading import environment_of
-from constat.project.project import ANTHROPIC, REPLAY, TASKS, WEAK
+from constat.project.settings import ANTHROPIC, REPLAY, TASKS, WEAK
 from constat.tiers.database import check_columns
 from constat.tiers.declarations import check_declarations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from constat.diagnostics import Diagnostic
     from constat.logic import Predicate
     from constat.project import Database, KeySetting, Project
-    from constat.project.project import ModelSetting, ModelsSetting
+    from constat.project.settings import ModelSetting, ModelsSetting
 
 # A finding that is an error or a warning says what to do.
 

@@ -16,7 +16,7 @@ from constat.model.ledger import Ledger, Spending
 from constat.model.openai_client import OpenAIProvider
 from constat.model.tapes import WRITTEN, Tape
 from constat.project.loading import environment_of
-from constat.project.project import ANTHROPIC, RECORD, REPLAY
+from constat.project.settings import ANTHROPIC, RECORD, REPLAY
 from constat.store.model_answers import ModelAnswerError, ModelAnswers
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from constat.evaluation import Observer
     from constat.model import Usage
     from constat.project import ModelSetting, Project
-    from constat.project.project import Budget, ModelsSetting
+    from constat.project.settings import Budget, ModelsSetting
 
 _UNSET: Final = "C0821"
 _KEYLESS: Final = "C0822"

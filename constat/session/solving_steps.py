@@ -20,7 +20,7 @@ from constat.explore.runs import DATABASE, CodeResult
 from constat.explore.tables import RESULT, fit_table
 from constat.logic.structures import types_form
 from constat.plan.compilation import predicates_of, rules_by_head
-from constat.project.project import WEAK
+from constat.project.settings import WEAK
 from constat.proof import decide
 from constat.session.answers import Settled
 from constat.session.bulk import Asked, answer_in_bulk

@@ -22,7 +22,7 @@ from constat.catalog import (
     SqliteConnection,
     read_cell,
 )
-from constat.catalog.alchemy import sql_of
+from constat.catalog.drivers import sql_of
 from constat.catalog.duck_session import DuckSession
 from constat.catalog.opening import open_connection
 from constat.catalog.schema.drafting import (
@@ -39,8 +39,8 @@ from constat.catalog.schema.words import words_of
 from constat.diagnostics import ConstatError, Diagnostic, nearest
 from constat.logic import OPEN, Kind
 from constat.project import CONFIGURATION, Database, Project, load_project
-from constat.project.project import ENDINGS
-from constat.project.sections import expand
+from constat.project.reading import expand
+from constat.project.settings import ENDINGS
 from constat.session.catalog import dialect_of, signature_of
 from constat.session.session import Session
 from constat.store.catalog import CatalogIndex

@@ -9,7 +9,7 @@ from typing import Final, NoReturn, assert_never
 from constat.diagnostics import Span
 from constat.logic import NIL, Constant, Kind
 from constat.syntax.cursor import ResyncError
-from constat.syntax.mistakes import structure
+from constat.syntax.mistakes import habits
 from constat.syntax.surface import Choice, Compared, SignedAtom, SurfaceLiteral, SurfaceTerm
 from constat.syntax.terms import TermParser
 from constat.syntax.words import (
@@ -94,8 +94,8 @@ class BodyParser(TermParser):
         while True:
             denied = self._denials()
             while self.kind == "(" and self._opens_group():
-                if len(stack) >= structure.MAX_DEPTH:
-                    self.fail(structure.too_deep(self.here))
+                if len(stack) >= habits.MAX_DEPTH:
+                    self.fail(habits.too_deep(self.here))
                 stack.append(_Group(branches, self.advance(), denied=denied))
                 branches = [[]]
                 denied = self._denials()
@@ -119,7 +119,7 @@ class BodyParser(TermParser):
         """
         denied = False
         while self.souffle and self.kind == "!" and not self._denies_atom():
-            self.report(structure.odd_negation(self.here))
+            self.report(habits.odd_negation(self.here))
             self.advance()
             denied = not denied
         return denied
@@ -172,7 +172,7 @@ class BodyParser(TermParser):
         spelled = self.word if kind == "name" else kind
         if spelled in CONNECTIVE_HABITS:
             right = CONNECTIVE_HABITS[spelled]
-            self.report(structure.connective_habit(self.here, spelled, right))
+            self.report(habits.connective_habit(self.here, spelled, right))
             self.advance()
             return right
         if kind not in _STARTS:
@@ -181,7 +181,7 @@ class BodyParser(TermParser):
         inside = grouped or self.in_aggregate
         if not inside and self.begins_statement(self.position):
             return ""
-        self.report(structure.missing_comma(self.tokens.after(self.position - 1)))
+        self.report(habits.missing_comma(self.tokens.after(self.position - 1)))
         return ","
 
     def literal(self) -> SurfaceLiteral:
@@ -214,25 +214,21 @@ class BodyParser(TermParser):
         place, spelled = self.here, self.word
         self.advance()
         if self.kind == "(" and self.ahead() == "name" and self.ahead(2) == "(":
-            self.report(
-                structure.negation_habit(place, spelled, self.tokens.word(self.position + 1))
-            )
+            self.report(habits.negation_habit(place, spelled, self.tokens.word(self.position + 1)))
             opener = self.advance()
             negated = self._negated()
             self.close(opener, ")")
             return negated
-        self.report(
-            structure.negation_habit(place, spelled, self.word if self.kind == "name" else "")
-        )
+        self.report(habits.negation_habit(place, spelled, self.word if self.kind == "name" else ""))
         return self._negated()
 
     def _negated(self) -> SurfaceLiteral:
         if self.kind != "name":
-            self.fail(structure.odd_negation(self.here))
+            self.fail(habits.odd_negation(self.here))
         if self.word in CONSTRAINT_WORDS and self.ahead() == "(":
             return self._constraint("!")
         if self._is_comparison():
-            self.fail(structure.odd_negation(self.here))
+            self.fail(habits.odd_negation(self.here))
         return self.atom(negative=True)
 
     def _named(self) -> SurfaceLiteral:
@@ -258,7 +254,7 @@ class BodyParser(TermParser):
         terms, names = self.arguments(self.advance())
         if len(terms) != 2 or names:  # noqa: PLR2004  a pattern and a text
             self.fail(
-                structure.unexpected(
+                habits.unexpected(
                     self.since(start),
                     name,
                     f"two arguments of `{name}`",
@@ -281,7 +277,7 @@ class BodyParser(TermParser):
         compared = Compared(operator, left, right, self.since(start))
         ends = self.kind == "=>" and self.constraining
         if not ends and (self.kind in COMPARISON_SIGNS or self.kind in COMPARISON_HABITS):
-            self.fail(structure.comparison_chain(self.here))
+            self.fail(habits.comparison_chain(self.here))
         return compared
 
     def _at_sql_word(self) -> bool:
@@ -305,20 +301,20 @@ class BodyParser(TermParser):
             closer = self.tokens.closer(self.position)
             opener = self.advance()
             terms, _ = self.arguments(opener)
-            edit = structure.one_of(shown, self._texts_between(opener + 1, closer), denied=denied)
+            edit = habits.one_of(shown, self._texts_between(opener + 1, closer), denied=denied)
             if not terms:
-                self.fail(structure.sql_habit(place, word, ""))
+                self.fail(habits.sql_habit(place, word, ""))
         elif word == "between":
             low = self._read_operand()
             if self.kind == "name" and self.word == "and":
                 self.advance()
-                edit = structure.within(shown, low, self._read_operand(), denied=denied)
+                edit = habits.within(shown, low, self._read_operand(), denied=denied)
         elif word == "like" and self.kind == "text":
-            edit = structure.alike(shown, self._read_operand(), denied=denied)
+            edit = habits.alike(shown, self._read_operand(), denied=denied)
         elif word == "is":
             self.position += self.word == "not"
             self.advance()
-        self.report(structure.sql_habit(place, word, edit))
+        self.report(habits.sql_habit(place, word, edit))
         if self.position <= first:
             raise ResyncError
         return Compared("=", left, left, self.since(start))
@@ -347,11 +343,11 @@ class BodyParser(TermParser):
         """Say what is wrong with a term that stands alone."""
         place = self.since(start)
         if isinstance(left, Constant) and left.kind is Kind.SYMBOL and self.kind == "(":
-            self.fail(structure.quoted_predicate(place, str(left.value)))
+            self.fail(habits.quoted_predicate(place, str(left.value)))
         whole = self._with_separators(start)
         if whole:
-            self.fail(structure.separators(place, whole))
-        self.fail(structure.no_literal(place, ""))
+            self.fail(habits.separators(place, whole))
+        self.fail(habits.no_literal(place, ""))
 
     def _with_separators(self, start: int) -> str:
         """Give the number that `1,000` is meant to be; nothing where it is no such number."""
@@ -364,7 +360,7 @@ class BodyParser(TermParser):
         ):
             first -= 2
         spelled = self._spelled(first, start)
-        found = first < start and structure.GROUPED.fullmatch(spelled)
+        found = first < start and habits.GROUPED.fullmatch(spelled)
         return spelled.replace(",", "") if found else ""
 
     def _comparison_sign(self) -> str:
@@ -375,7 +371,7 @@ class BodyParser(TermParser):
         spelled = self.word if kind == "name" else kind
         right = COMPARISON_HABITS.get(spelled, "")
         if right:
-            self.report(structure.comparison_habit(self.here, spelled, right))
+            self.report(habits.comparison_habit(self.here, spelled, right))
             self.advance()
         return right
 
@@ -384,9 +380,9 @@ class BodyParser(TermParser):
         start, name = self.position, self.word
         self.refuse_qualified()
         if self.ahead() != "(":
-            self.fail(structure.no_literal(self.here, "" if name == NIL else name))
+            self.fail(habits.no_literal(self.here, "" if name == NIL else name))
         if name in self.reserved:
-            self.report(structure.reserved_word(self.here, name, "predicate"))
+            self.report(habits.reserved_word(self.here, name, "predicate"))
         self.advance()
         terms, names = self.arguments(self.advance())
         return SignedAtom(name, terms, self.since(start), negative, names)
@@ -415,18 +411,18 @@ class BodyParser(TermParser):
                 or self.begins_statement(self.position)
             ):
                 self.close(opener, ")")
-            self.report(structure.missing_comma(self.tokens.after(self.position - 1)))
+            self.report(habits.missing_comma(self.tokens.after(self.position - 1)))
 
     def _argument_name(self) -> Name:
         """Step over `column =`; Souffle knows no such form."""
         start, name = self.position, self.word
         self.advance()
         if self.kind == "==":
-            self.report(structure.comparison_habit(self.here, "==", "="))
+            self.report(habits.comparison_habit(self.here, "==", "="))
         self.advance()
         span = self.since(start)
         if self.souffle:
-            self.report(structure.named_argument(span, name))
+            self.report(habits.named_argument(span, name))
         return name, self.tokens.span(start, start)
 
     def _names_of(self, terms: list[SurfaceTerm], names: dict[int, Name]) -> tuple[Name, ...]:
@@ -454,6 +450,6 @@ class BodyParser(TermParser):
         self.close(opener, "}")
         choices = (one for branch in branches for one in branch if isinstance(one, Choice))
         if len(branches) > 1 or next(choices, None) is not None:
-            self.report(structure.alternatives_in_aggregate(self.since(opener)))
+            self.report(habits.alternatives_in_aggregate(self.since(opener)))
             return ()
         return branches[0]

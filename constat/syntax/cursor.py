@@ -11,7 +11,7 @@ from typing import Final, NoReturn
 from constat.diagnostics import Diagnostic, Severity, Span
 from constat.logic import Kind, Value, canonical_decimal, canonical_float, check_integer
 from constat.syntax.lexer import Tokens, lex
-from constat.syntax.mistakes import structure
+from constat.syntax.mistakes import habits
 from constat.syntax.words import RESERVED
 
 # A number with a point is a `Decimal` where 38 digits hold it, and a float only with an exponent
@@ -215,8 +215,8 @@ class Cursor:
             # The lexer has said what is wrong; a second message would hide it.
             raise ResyncError
         if self.kind in {")", "]", "}"}:
-            self.fail(structure.stray_bracket(self.here, self.kind))
-        self.fail(structure.unexpected(self.here, self.word, expected, edit))
+            self.fail(habits.stray_bracket(self.here, self.kind))
+        self.fail(habits.unexpected(self.here, self.word, expected, edit))
 
     def close(self, opener: int, closer: str) -> None:
         """Step over a closing bracket, or say which bracket is open."""
@@ -230,7 +230,7 @@ class Cursor:
             )
         bracket = self.tokens.word(opener)
         place = self.tokens.after(max(0, self.position - 1))
-        self.fail(structure.open_bracket(place, self.tokens.span(opener, opener), bracket, closer))
+        self.fail(habits.open_bracket(place, self.tokens.span(opener, opener), bracket, closer))
 
     def begins_statement(self, position: int) -> bool:
         """Whether a token looks like the start of the next rule.

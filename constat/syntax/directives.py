@@ -11,7 +11,7 @@ from constat.logic import RECORD, Branch, Column, Kind, TypeDefinition
 from constat.syntax.bodies import BodyParser
 from constat.syntax.cursor import Mode, ResyncError, read_text
 from constat.syntax.lexer import Tokens
-from constat.syntax.mistakes import declarations, records, refusals, spelling, structure
+from constat.syntax.mistakes import declarations, habits, records, refusals, spelling
 from constat.syntax.surface import Attribute, Declaration, Include, Notes, Port, Pragma, SurfaceItem
 from constat.syntax.words import BASE_TYPES, HINTS, LEGACY_TAGS, REFUSED_DIRECTIVES, STAND_INS
 
@@ -47,7 +47,7 @@ class NoteParser(BodyParser):
             if place == self.position:
                 lines.append(line)
             else:
-                self.report(structure.misplaced_description(self.tokens.stretch(start, end)))
+                self.report(habits.misplaced_description(self.tokens.stretch(start, end)))
         return lines
 
     def forget_descriptions(self) -> None:
@@ -176,14 +176,12 @@ class TypeParser(NoteParser):
         if self.kind == "variable" and not self.souffle:
             bare = self.word.lstrip("?_") or "x"
             self.report(
-                structure.unexpected(
-                    self.here, self.word, f"the name of a {what}", f"write `{bare}`"
-                )
+                habits.unexpected(self.here, self.word, f"the name of a {what}", f"write `{bare}`")
             )
         elif self.kind not in _NAMES:
             self.unexpected(f"the name of a {what}", f"write the name of the {what} here")
         elif self.word in self.reserved:
-            self.report(structure.reserved_word(self.here, self.word, what))
+            self.report(habits.reserved_word(self.here, self.word, what))
         self.refuse_qualified()
         name, span = self.word.removeprefix("?"), self.here
         self.advance()
@@ -213,7 +211,7 @@ class TypeParser(NoteParser):
             )
         name, span = self.own_type(self.word), self.here
         if name in self.reserved:
-            self.report(structure.reserved_word(span, name, "type"))
+            self.report(habits.reserved_word(span, name, "type"))
         self.refuse_qualified()
         self.advance()
         parts = self._defined(start)
@@ -352,10 +350,10 @@ class TypeParser(NoteParser):
             if self.kind == "|":
                 place, bracket = self.tokens.after(self.position - 1), self.tokens.word(opener)
                 span = self.tokens.span(opener, opener)
-                self.fail(structure.open_bracket(place, span, bracket, closer))
+                self.fail(habits.open_bracket(place, span, bracket, closer))
             if self.kind not in _NAMES or self.begins_statement(self.position):
                 self.close(opener, closer)
-            self.report(structure.missing_comma(self.tokens.after(self.position - 1)))
+            self.report(habits.missing_comma(self.tokens.after(self.position - 1)))
 
     def _field(self) -> Column:
         if self.kind in {"@[", "@!["}:
@@ -413,7 +411,7 @@ class DirectiveParser(TypeParser):
             case _:
                 self._refused(word, notes)
         if self.kind == "." and not self.begins_statement(self.position):
-            self.report(structure.stray_dot(self.here))
+            self.report(habits.stray_dot(self.here))
             self.advance()
 
     def _refused(self, word: str, notes: Notes) -> None:
@@ -473,7 +471,7 @@ class DirectiveParser(TypeParser):
                 return tuple(columns.values())
             if self.kind not in {"name", "@[", "@!["} or self.begins_statement(self.position):
                 self.close(opener, ")")
-            self.report(structure.missing_comma(self.tokens.after(self.position - 1)))
+            self.report(habits.missing_comma(self.tokens.after(self.position - 1)))
 
     def _column(self) -> Column:
         attributes: list[Attribute] = []

@@ -30,7 +30,7 @@ from constat.logic import (
     parse_decimal,
 )
 from constat.syntax.cursor import Mode, softened
-from constat.syntax.mistakes import declarations, goals, structure
+from constat.syntax.mistakes import declarations, goals, habits
 from constat.syntax.printing import UNDECLARED, Predicates, print_term
 from constat.syntax.surface import (
     AggregateTerm,
@@ -286,7 +286,7 @@ class _RuleLowering:
 
     def misplaced(self, term: AggregateTerm) -> Variable:
         """Report an aggregate as an argument; in souffle mode its literal stands before."""
-        mistake = structure.misplaced_aggregate(term.span, term.function)
+        mistake = habits.misplaced_aggregate(term.span, term.function)
         self.diagnostics.append(softened(mistake, self.mode))
         result = self.fresh(term)
         if self.mode is Mode.SOUFFLE:
@@ -486,9 +486,9 @@ class _Lowering:
             )
 
     def add_rules(self, item: RuleText) -> None:
-        limit = structure.MAX_ALTERNATIVES
+        limit = habits.MAX_ALTERNATIVES
         if count_alternatives(item.branches, limit) * len(item.heads) > limit:
-            self.diagnostics.append(structure.too_many_alternatives(item.span))
+            self.diagnostics.append(habits.too_many_alternatives(item.span))
             return
         bodies = list(conjunctions(item.branches))
         confidence = self.confidence(item.notes)

@@ -12,7 +12,7 @@ from constat.diagnostics import Diagnostic, Severity
 from constat.syntax.cursor import Mode, ResyncError
 from constat.syntax.directives import DirectiveParser
 from constat.syntax.lexer import MAX_ERRORS, Tokens, lex
-from constat.syntax.mistakes import declarations, refusals, spelling, structure
+from constat.syntax.mistakes import declarations, habits, refusals, spelling
 from constat.syntax.surface import (
     Attribute,
     Choice,
@@ -91,16 +91,16 @@ class Parser(DirectiveParser):
         named = self.kind == "name" and self.ahead() == ":"
         name, span = self.plain_name("constraint") if named else ("", self.here)
         if not self.accept(":"):
-            self.fail(structure.odd_constraint(span, "has no name", named=False))
+            self.fail(habits.odd_constraint(span, "has no name", named=False))
         self.constraining = True
         try:
             branches = self.body()
         finally:
             self.constraining = False
         if len(branches) > 1 or any(isinstance(one, Choice) for one in branches[0]):
-            self.fail(structure.odd_constraint(self.since(start), "has alternatives"))
+            self.fail(habits.odd_constraint(self.since(start), "has alternatives"))
         if not self.accept("=>"):
-            self.fail(structure.odd_constraint(self.here, "has no `=>`"))
+            self.fail(habits.odd_constraint(self.here, "has no `=>`"))
         denied = None
         if self.kind == "name" and self.word == "false":
             self.advance()
@@ -147,7 +147,7 @@ class Parser(DirectiveParser):
             return True
         if self.kind == "<" and self.ahead() == "-" and self.tokens.adjacent(self.position + 1):
             self.report(
-                structure.arrow_habit(self.tokens.span(self.position, self.position + 1), "<-")
+                habits.arrow_habit(self.tokens.span(self.position, self.position + 1), "<-")
             )
             self.position += 2
             return True
@@ -156,7 +156,7 @@ class Parser(DirectiveParser):
         if spelled == "<=" and again == heads[0].predicate:
             self.fail(refusals.refused("subsumption", self.here))
         if spelled in ARROW_HABITS:
-            self.report(structure.arrow_habit(self.here, spelled))
+            self.report(habits.arrow_habit(self.here, spelled))
             self.advance()
             return True
         return False
@@ -167,7 +167,7 @@ class Parser(DirectiveParser):
             return
         fact = not has_body and self.kind == "name" and self.ahead() == "("
         if fact or self.begins_statement(self.position):
-            self.report(structure.missing_dot(self.tokens.after(self.position - 1)))
+            self.report(habits.missing_dot(self.tokens.after(self.position - 1)))
             return
         self.unexpected("`.` or `,`", "end the rule with `.`, or join the next literal with `,`")
 

@@ -18,7 +18,7 @@ from constat.logic import (
 )
 from constat.syntax.cursor import Cursor, Mode, ResyncError, read_number, read_text
 from constat.syntax.lexer import Tokens
-from constat.syntax.mistakes import records, refusals, spelling, structure
+from constat.syntax.mistakes import habits, records, refusals, spelling
 from constat.syntax.surface import AggregateTerm, Call, SurfaceLiteral, SurfaceTerm, Wildcard
 from constat.syntax.words import (
     AGGREGATE_HABITS,
@@ -64,7 +64,7 @@ class StructureParser(Cursor):
             self.fail(records.no_branch(self.since(start)))
         name = self.word.removeprefix("?")
         if name in self.reserved:
-            self.report(structure.reserved_word(self.here, name, "branch"))
+            self.report(habits.reserved_word(self.here, name, "branch"))
         self.refuse_qualified()
         self.advance()
         if self.kind in {"{", "["}:
@@ -105,7 +105,7 @@ class StructureParser(Cursor):
             closer = self.tokens.closer(opener) or opener
             self.fail(records.tuple_habit(self.tokens.span(opener, closer)))
         place = self.tokens.after(self.position - 1)
-        self.fail(structure.open_bracket(place, self.tokens.span(opener, opener), "(", ")"))
+        self.fail(habits.open_bracket(place, self.tokens.span(opener, opener), "(", ")"))
 
     def _is_balanced(self, opener: int) -> bool:
         """Whether all brackets up to here are closed: else it is one of those that is meant."""
@@ -188,7 +188,7 @@ class TermParser(StructureParser):
             elif kind == "name" and self.word in PREFIX_WORDS:
                 frames[-1].operators.append((PREFIX_POWER, self.word, self.advance()))
             elif kind == "~":
-                self.report(structure.operator_habit(self.here, "~", "bnot"))
+                self.report(habits.operator_habit(self.here, "~", "bnot"))
                 frames[-1].operators.append((PREFIX_POWER, "bnot", self.advance()))
             elif kind in _CALLERS and self._begins_call(kind):
                 self._open_call(frames) if kind == "name" else self._open_structure(frames)
@@ -198,8 +198,8 @@ class TermParser(StructureParser):
                 start = self.position
                 frames[-1].operands.append((self._leaf(), 0, start))
                 return
-            if len(frames[-1].operators) > structure.MAX_DEPTH:
-                self.fail(structure.too_deep(self.here))
+            if len(frames[-1].operators) > habits.MAX_DEPTH:
+                self.fail(habits.too_deep(self.here))
 
     def _begins_call(self, kind: str) -> bool:
         """Whether a function or a structure with arguments begins here."""
@@ -208,8 +208,8 @@ class TermParser(StructureParser):
         return kind == "[" or (kind == "$" and self.has_fields())
 
     def _open(self, frames: list[_Frame], function: str, start: int) -> None:
-        if len(frames) > structure.MAX_DEPTH:
-            self.fail(structure.too_deep(self.here))
+        if len(frames) > habits.MAX_DEPTH:
+            self.fail(habits.too_deep(self.here))
         frames.append(_Frame(function, start))
 
     def _open_call(self, frames: list[_Frame]) -> None:
@@ -253,7 +253,7 @@ class TermParser(StructureParser):
                     self._next_field(frame)
                 return True
             if frame.function and kind in _LEAVES and not self.begins_statement(self.position):
-                self.report(structure.missing_comma(self.tokens.after(self.position - 1)))
+                self.report(habits.missing_comma(self.tokens.after(self.position - 1)))
                 self._reduce(frame, 0)
                 self._take_argument(frame)
                 return True
@@ -271,7 +271,7 @@ class TermParser(StructureParser):
             return spelled
         right = SIGN_HABITS.get(kind) or (WORD_HABITS.get(spelled, "") if kind == "name" else "")
         if right and self._continues_arithmetic(grouped=grouped or kind == "name"):
-            self.report(structure.operator_habit(self.here, spelled, right))
+            self.report(habits.operator_habit(self.here, spelled, right))
             self.advance()
             return right
         return ""
@@ -286,7 +286,7 @@ class TermParser(StructureParser):
             right = "bshru"
         span = self.since(first)
         spelled = kind * (self.position - first)
-        self.report(structure.operator_habit(span, spelled, right))
+        self.report(habits.operator_habit(span, spelled, right))
         return right
 
     def _continues_arithmetic(self, *, grouped: bool) -> bool:
@@ -347,8 +347,8 @@ class TermParser(StructureParser):
 
     def _push(self, frame: _Frame, term: SurfaceTerm, depth: int, start: int) -> None:
         # Also chains such as 1 + 1 + ... are deep trees: whoever walks them later may recurse.
-        if depth > structure.MAX_DEPTH:
-            self.fail(structure.too_deep(self.since(start)))
+        if depth > habits.MAX_DEPTH:
+            self.fail(habits.too_deep(self.since(start)))
         frame.operands.append((term, depth, start))
 
     def _reduce(self, frame: _Frame, power: int) -> None:
@@ -394,7 +394,7 @@ class TermParser(StructureParser):
             # `_1` names a `_` in the logic; no other spelling gives two underscores and a digit.
             name = f"__{name}"
         if self.souffle and self.spelled.setdefault(name, word) != word:
-            self.fail(structure.bare_name(span, name))
+            self.fail(habits.bare_name(span, name))
         self.advance()
         return Variable(name, span)
 
@@ -417,7 +417,7 @@ class TermParser(StructureParser):
         span, word = self.here, self.word
         self.advance()
         if kind == "date":
-            self.report(structure.bare_date(span, word))
+            self.report(habits.bare_date(span, word))
             return Constant(word, Kind.SYMBOL, span)
         text, wrong = read_text(word)
         if wrong is not None:
@@ -442,21 +442,21 @@ class TermParser(StructureParser):
             return self._habit(span, word)
         if self.souffle:
             if word in self.reserved:
-                self.fail(structure.reserved_word(span, word, "variable"))
-            self.report(structure.bare_name(span, word))
+                self.fail(habits.reserved_word(span, word, "variable"))
+            self.report(habits.bare_name(span, word))
             return self._variable()
         self.advance()
         if word.isascii():
-            self.report(structure.bare_name(span, word))
+            self.report(habits.bare_name(span, word))
         return Constant(word, Kind.SYMBOL, span)
 
     def _habit(self, span: Span, word: str) -> SurfaceTerm:
         """Report `avg ?x : { ... }` and `year ?x`, and read past."""
         if word in AGGREGATE_HABITS:
-            self.report(structure.aggregate_habit(span, word, AGGREGATE_HABITS[word]))
+            self.report(habits.aggregate_habit(span, word, AGGREGATE_HABITS[word]))
             return self.aggregate()
         self.advance()
-        self.report(structure.call_habit(span, word, self.word))
+        self.report(habits.call_habit(span, word, self.word))
         return self._variable()
 
     def _refused_leaf(self, kind: str) -> NoReturn:
@@ -493,11 +493,11 @@ class TermParser(StructureParser):
             target = self.term()
             if function == "count" or distinct:
                 shown = self.tokens.word(start) if self.kinds[start] == "variable" else ""
-                self.report(structure.distinct_habit(place, function, shown))
+                self.report(habits.distinct_habit(place, function, shown))
                 target = None if function == "count" else target
         elif function != "count":
             self.report(
-                structure.odd_aggregate(
+                habits.odd_aggregate(
                     self.here, function, f"`{function}` needs a target before the colon"
                 )
             )
@@ -505,7 +505,7 @@ class TermParser(StructureParser):
             if self.kind == "open text":
                 raise ResyncError
             self.fail(
-                structure.odd_aggregate(
+                habits.odd_aggregate(
                     self.here, function, "an aggregate has a colon before its body"
                 )
             )

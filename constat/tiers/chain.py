@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from constat.evaluation import Answer, Demand, Opening
 from constat.logic import OPEN, Row, has_null_cells, null_policies
-from constat.project.project import PREFER_SOURCE
+from constat.project.settings import PREFER_SOURCE
 from constat.tiers.asking import Asked, Asking, Contribution
 from constat.tiers.cache_age import CACHE
 from constat.tiers.database import DatabaseTier

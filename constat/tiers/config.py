@@ -16,7 +16,7 @@ from constat.evaluation import Demand, Evidence, Opening, Origin, Portion
 from constat.logic import OPEN, RECORD, read_as
 from constat.logic.structures import construct
 from constat.project import suggestion
-from constat.project.project import joined_cells
+from constat.project.settings import joined_cells
 from constat.store.clock import now
 from constat.tiers.tier import TierAnswer, content_hash, failed, matched_keys, rows_for
 

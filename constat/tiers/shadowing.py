@@ -18,7 +18,7 @@ from constat.evaluation import (
     with_cells,
 )
 from constat.logic import OPEN, NullCell, has_null_cells, may_agree, null_cells, null_policies
-from constat.project.project import PREFER_USER, UNRESOLVED
+from constat.project.settings import PREFER_USER, UNRESOLVED
 from constat.tiers.tier import (
     fallen_through,
     filled_in,

@@ -27,7 +27,7 @@ from constat.evaluation import Verdict
 from constat.model import Usage
 from constat.project import Expanded, Project
 from constat.project.loading import load_project
-from constat.project.project import (
+from constat.project.settings import (
     ANTHROPIC,
     OPENAI,
     SPELLINGS,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from constat.authoring.prompts import predicates_text, system_prompt
-from constat.project.project import AuthoringSetting
+from constat.project.settings import AuthoringSetting
 from constat.syntax import print_signature
 from tests.proof.asking import analysed
 

@@ -13,7 +13,7 @@ import pytest
 from constat.authoring.checking import Proposal, check_proposal
 from constat.evaluation import Verdict
 from constat.library.reviewing.drafts import join_drafts
-from constat.project.project import ModelSetting
+from constat.project.settings import ModelSetting
 from constat.session import Session
 from constat.session.asking_steps import drafted_session, ground_of
 from tests.authoring.live import ENVIRONMENT, KEY

@@ -11,7 +11,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Final
 
-from constat.project.project import BARE, STRICT
+from constat.project.settings import BARE, STRICT
 from tests.loopback.server import Raw, Written
 
 if TYPE_CHECKING:

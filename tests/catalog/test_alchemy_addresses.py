@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from constat.catalog import Question, guard
-from constat.catalog.alchemy import target
-from constat.catalog.alchemy_reading import driver_text
 from constat.catalog.connection import QueryMistakeError
+from constat.catalog.drivers import target
+from constat.catalog.server_reading import driver_text
 from constat.diagnostics import ConstatError
 from constat.project import Database, Expanded
 

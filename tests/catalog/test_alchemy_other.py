@@ -13,7 +13,7 @@ from sqlalchemy.engine import Inspector
 from sqlalchemy.exc import NoSuchModuleError, OperationalError
 
 from constat.catalog import QueryMistakeError, Question, ReadBounds, SourceFailureError, guard
-from constat.catalog.alchemy import connect
+from constat.catalog.drivers import connect
 from constat.catalog.schema.introspection import look_at
 from constat.project import Database, Expanded, load_project
 from tests.catalog.schema_worlds import managed, sqlite_file

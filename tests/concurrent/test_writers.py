@@ -10,7 +10,7 @@ import pymysql
 import pytest
 
 from constat.catalog import Question, SourceFailureError, guard
-from constat.catalog.alchemy import connect
+from constat.catalog.drivers import connect
 from constat.logic import Kind
 from constat.project import Database, Expanded
 from constat.session import Session

@@ -22,8 +22,8 @@ from constat.diagnostics import ConstatError
 from constat.diagnostics.catalogue import FOLDER
 from constat.logic.functors import signatures
 from constat.logic.vocabulary import AGGREGATES, COMPARISONS, FUNCTIONS, Word
-from constat.project import load_project, project
-from constat.project.sections import Sections
+from constat.project import load_project, settings
+from constat.project.reading import Sections
 from constat.syntax import words
 from tests.examples.shop import ROOT
 
@@ -135,21 +135,21 @@ explore: {}
 memory: {}
 """
 _SETTINGS: Final = {
-    "database `shop`": project.Database,
-    "tier `crm`": project.CustomTier,
-    "`limits`": project.Bounds,
-    "key `ada`": project.KeySetting,
-    "`log`": project.LogSetting,
-    "`models`": project.ModelsSetting,
-    "model `m`": project.ModelSetting,
-    "`prices`": project.Prices,
-    "`tape`": project.TapeSetting,
-    "`authoring`": project.AuthoringSetting,
-    "`sub_plans`": project.SubPlanSetting,
-    "`review`": project.ReviewSetting,
-    "`catalog`": project.CatalogSetting,
-    "`explore`": project.ExploreSetting,
-    "`memory`": project.MemorySetting,
+    "database `shop`": settings.Database,
+    "tier `crm`": settings.CustomTier,
+    "`limits`": settings.Bounds,
+    "key `ada`": settings.KeySetting,
+    "`log`": settings.LogSetting,
+    "`models`": settings.ModelsSetting,
+    "model `m`": settings.ModelSetting,
+    "`prices`": settings.Prices,
+    "`tape`": settings.TapeSetting,
+    "`authoring`": settings.AuthoringSetting,
+    "`sub_plans`": settings.SubPlanSetting,
+    "`review`": settings.ReviewSetting,
+    "`catalog`": settings.CatalogSetting,
+    "`explore`": settings.ExploreSetting,
+    "`memory`": settings.MemorySetting,
 }
 
 

@@ -26,7 +26,7 @@ from constat.cli.entry import main as constat
 from constat.model.tapes import Tape
 from constat.project import Expanded, Project, find_project
 from constat.project.loading import load_project
-from constat.project.project import OPENAI, RECORD, ModelSetting, TapeSetting
+from constat.project.settings import OPENAI, RECORD, ModelSetting, TapeSetting
 from tests.loopback.server import WRITTEN_MODEL, ModelServer
 from tests.loopback.written import written_answers
 

@@ -15,10 +15,10 @@ from constat.model.asking import AskingClient, Surroundings
 from constat.model.ledger import Ledger
 from constat.model.openai_client import OpenAIProvider
 from constat.model.prompts import Answered, RawCall
-from constat.model.replies import Clock
+from constat.model.retrying import Clock
 from constat.model.tapes import Tape
 from constat.project import ModelSetting
-from constat.project.project import Budget, Prices
+from constat.project.settings import Budget, Prices
 from constat.store.model_answers import ModelAnswers
 from tests.loopback.server import WRITTEN_MODEL, Answer, ModelServer, Written
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from constat.evaluation import Observer
     from constat.model.prompts import Request
-    from constat.model.replies import Provider
+    from constat.model.retrying import Provider
     from tests.loopback.server import Asked
 
 KEY = "sk-planted-0123456789"

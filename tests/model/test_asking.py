@@ -12,8 +12,8 @@ import pytest
 
 from constat.model import ModelError, Turn, Usage
 from constat.model.prompts import RawCall, hash_of, request_of
-from constat.model.replies import BrokenReplyError
-from constat.project.project import Budget
+from constat.model.retrying import BrokenReplyError
+from constat.project.settings import Budget
 from constat.store.model_answers import FILE_NAME
 from tests.model.speaking import KEY, SETTING, Scripted, around, prompt, said
 

@@ -10,7 +10,7 @@ import pytest
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.diagnostics.catalogue import Entry, chapter
 from constat.project import ModelsSetting, load_project
-from constat.project.project import Budget, Prices, TapeSetting
+from constat.project.settings import Budget, Prices, TapeSetting
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,7 +11,7 @@ import pytest
 from constat.evaluation import ModelAwaited, ModelReplied
 from constat.model import ModelError
 from constat.model.prompts import request_of
-from constat.project.project import Budget
+from constat.project.settings import Budget
 from constat.store.model_answers import FOLDER_NAME, in_flight
 from tests.model.speaking import SETTING, Scripted, around, prompt, said
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from constat.model import ModelError, Task, Usage
 from constat.model.ledger import Ledger, Reservation
-from constat.project.project import TASKS, Budget
+from constat.project.settings import TASKS, Budget
 
 SHARE = ("draft", "m")
 USED = st.integers(0, 60)

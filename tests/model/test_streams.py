@@ -12,7 +12,7 @@ from constat.model import ModelError, ToolCall
 from constat.model.anthropic_client import Accumulating as Events
 from constat.model.openai_client import Accumulating as Chunks
 from constat.model.prompts import answered_of, request_of
-from constat.model.replies import BrokenReplyError, checked_calls
+from constat.model.retrying import BrokenReplyError, checked_calls
 from tests.model.speaking import prompt
 
 ODD: st.SearchStrategy[Any] = st.none() | st.booleans() | st.integers(-2, 3) | st.text(max_size=4)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from constat.model import Tool
-from constat.model.replies import arguments_of
+from constat.model.retrying import arguments_of
 
 SCALARS: st.SearchStrategy[Any] = (
     st.none()

@@ -9,7 +9,7 @@ import pytest
 from constat.diagnostics import ConstatError
 from constat.diagnostics.catalogue import catalogue
 from constat.project import load_project
-from constat.project.project import CatalogSetting
+from constat.project.settings import CatalogSetting
 
 
 def setting(folder: Path, text: str) -> CatalogSetting:

@@ -21,7 +21,7 @@ from constat.diagnostics import ConstatError
 from constat.engine import LazyEngine
 from constat.evaluation import Limits, Verdict
 from constat.project import Project
-from constat.project.project import RecordSetting
+from constat.project.settings import RecordSetting
 from constat.proof import decide
 from constat.session.recording import as_of_externals, parse_moment, record
 from constat.store import FactStore

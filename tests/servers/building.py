@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from constat.catalog import ReadBounds
-from constat.catalog.alchemy import connect
+from constat.catalog.drivers import connect
 from constat.project import Database, Expanded
 from tests.tiers.building import configured
 

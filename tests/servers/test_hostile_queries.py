@@ -118,7 +118,7 @@ def test_ctrl_c_ends_the_command_and_the_query_on_the_server(
 def test_long_values_are_counted_and_not_collected(
     source: ServedDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("constat.catalog.alchemy_reading._MOST_LETTERS", 4_000_000)
+    monkeypatch.setattr("constat.catalog.server_reading._MOST_LETTERS", 4_000_000)
     source.run("CREATE TABLE t (filling TEXT)")
     source.insert("t", [("x" * 5_000,)] * 2_000)
     connection = opened(source)
@@ -134,7 +134,7 @@ def test_long_values_are_counted_and_not_collected(
 def test_what_one_batch_takes_is_bounded(
     postgresql: ServedDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("constat.catalog.alchemy_reading._ROOM", 64 << 20)
+    monkeypatch.setattr("constat.catalog.server_reading._ROOM", 64 << 20)
     connection = opened(postgresql)
     connection.begin()
     huge = f"SELECT replace({grown(3)}, 'a', 'aaa')"

@@ -281,7 +281,7 @@ def test_a_server_that_hears_nothing_is_hung_up_on(postgresql: ServedDatabase) -
 def test_a_server_that_never_says_hello_is_not_waited_for() -> None:
     import socket
 
-    from constat.catalog.alchemy import connect
+    from constat.catalog.drivers import connect
     from constat.project import Database, Expanded
 
     with socket.create_server(("127.0.0.1", 0)) as silent:

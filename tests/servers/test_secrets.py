@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from constat.catalog import Question, SourceFailureError
-from constat.catalog.alchemy import connect, target
+from constat.catalog.drivers import connect, target
 from constat.diagnostics import ConstatError
 from constat.project import Database, Expanded
 from tests.servers.building import opened, read, served

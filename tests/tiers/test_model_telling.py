@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from constat.logic import Kind
-from constat.model.replies import arguments_of
+from constat.model.retrying import arguments_of
 from constat.tiers.model import facts_prompt, tell_tool, tellings
 from tests.tiers.building import declare
 

@@ -14,7 +14,7 @@ from constat.catalog.connection import Spelled
 from constat.diagnostics import ConstatError
 from constat.evaluation import Answer, Demand, Evidence, Opening, Origin, Portion
 from constat.logic import OPEN, Column, Kind, Predicate, Source, has_null_cells
-from constat.model.replies import arguments_of
+from constat.model.retrying import arguments_of
 from constat.project import load_project
 from constat.tiers import TierAnswer, TierSettings
 from constat.tiers.building import _row as row_of_certificate

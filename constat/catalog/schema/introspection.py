@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from constat.catalog.connection import Connection
     from constat.catalog.schema.described import ColumnSchema, SourceSchema, TableSchema
     from constat.project import Database, Project
-    from constat.project.project import CatalogSetting
+    from constat.project.settings import CatalogSetting
 
 _MOST_WORDS: Final = 6
 _MOST_TARGETS: Final = 3

@@ -13,7 +13,7 @@ from constat.catalog.file_tables import find_tables, state_name
 from constat.catalog.files import header_of, load_arrow, rows_of, sheet_rows
 from constat.catalog.schema.assembling import Assembly
 from constat.catalog.schema.described import ColumnSchema, SourceSchema, column_of
-from constat.project.project import split_sheet
+from constat.project.settings import split_sheet
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from sqlalchemy.engine import Inspector
     from sqlalchemy.types import TypeEngine
 
-    from constat.catalog.alchemy_other import OtherConnection
-    from constat.catalog.alchemy_reading import ServerConnection
+    from constat.catalog.other_database import OtherConnection
     from constat.catalog.schema.described import SourceSchema
+    from constat.catalog.server_reading import ServerConnection
 
 
 def introspect(connection: OtherConnection, database: str, seconds: float) -> SourceSchema:

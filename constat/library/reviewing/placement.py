@@ -23,7 +23,7 @@ from constat.library.cases.cases import Library as CaseLibrary
 from constat.library.cases.running import run_library
 from constat.library.files import CASES, SUFFIX
 from constat.logic import Program
-from constat.project.sections import suggestion
+from constat.project.reading import suggestion
 from constat.store.drafts import mentioned
 from constat.store.replacing import replaced
 from constat.store.scratch import Scratch

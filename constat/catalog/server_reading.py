@@ -16,8 +16,8 @@ from constat.logic import Kind
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 
-    from constat.catalog.alchemy import Target
     from constat.catalog.connection import Parameter, RawRow, ReadBounds, SourceTable
+    from constat.catalog.drivers import Target
     from constat.catalog.guard import Guarded
     from constat.evaluation import Demand
     from constat.logic import Row, Value

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Final
 from constat.diagnostics import ConstatError, Diagnostic, Span
 from constat.project.document import Listing, Node, Table, Text, printable
 from constat.project.places import inside
-from constat.project.sections import expand, suggestion
+from constat.project.reading import expand, suggestion
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from constat.project.sections import Expanded, Sections
+    from constat.project.reading import Expanded, Sections
 
 # Without a word of the project no predicate is planned by a model, and every bound is finite.
 

@@ -13,21 +13,21 @@ import sqlite3
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from constat.catalog.alchemy_reading import Family, ServerConnection, Trouble, driver_text
 from constat.catalog.connection import (
     QueryMistakeError,
     SourceColumn,
     SourceFailureError,
     SourceTable,
 )
+from constat.catalog.server_reading import Family, ServerConnection, Trouble, driver_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping
 
     from sqlalchemy.engine import Inspector
 
-    from constat.catalog.alchemy import Target
     from constat.catalog.connection import Question, RawRow, ReadBounds
+    from constat.catalog.drivers import Target
 
 _BATCH: Final = 1_000
 _STYLES: Final = frozenset({"qmark", "format", "pyformat"})

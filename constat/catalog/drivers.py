@@ -167,6 +167,6 @@ def connect(database: Database, seconds: float) -> Connection:
 
             return mysql.connect(found, seconds)
         case _:
-            from constat.catalog import alchemy_other  # noqa: PLC0415  loaded when it is used
+            from constat.catalog import other_database  # noqa: PLC0415  loaded when it is used
 
-            return alchemy_other.connect(found, seconds)
+            return other_database.connect(found, seconds)
