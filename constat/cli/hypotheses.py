@@ -241,6 +241,9 @@ def print_both(found: WhatIf, *, depth: int | None, quiet: bool) -> None:
 
 
 def _print_changes(found: WhatIf) -> None:
+    if found.stopped and not found.changes:
+        write(f"conclusions were not compared: {found.stopped}")
+        return
     if not found.changes:
         write("no conclusion differs")
     else:
@@ -290,6 +293,7 @@ def _what_json(found: WhatIf) -> dict[str, object]:
             for one in found.changes
         ],
         "uncompared": found.uncompared,
+        "stopped": found.stopped,
         "proof": json.loads(tree_to_json(after.tree)),
     }
 

@@ -12,6 +12,7 @@ from constat.logic import OPEN, Kind, canonical_bytes, canonical_lines, format_v
 from constat.proof.encoding import (
     Notation,
     canonical,
+    canonical_within,
     clean,
     encode_program,
     object_form,
@@ -19,15 +20,16 @@ from constat.proof.encoding import (
     sorted_rows,
 )
 from constat.proof.instances import AggregateCode
+from constat.proof.lateness import timely
 from constat.proof.levels import Completeness, millionths, spell
 from constat.proof.proofs import FactNode
 from constat.proof.shown import Outsides
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from constat.evaluation import Evidence
-    from constat.logic import Slot, Value
+    from constat.logic import OpenRow, Slot, Value
     from constat.proof.decide import Decision
     from constat.proof.encoding import EncodedProgram, Json, TextRow
     from constat.proof.groups import Exact
@@ -187,7 +189,9 @@ def build_certificate(
 
     ``supersedes`` is the identity of the proof that this one takes the place of, ``as_of`` the time
     at which the facts had been recorded. Unless it `shares`, every structure is written out.
+    Raises ``LateError`` where the time for writing it is up.
     """
+    clock = decision.writing
     writer = _Writer(decision, supersedes, as_of, shares=shares)
     members = writer.members()
     members["record"] = {
@@ -197,7 +201,7 @@ def build_certificate(
         "host": None,
         "signatures": [],
     }
-    parts = {name: canonical(value) for name, value in members.items()}
+    parts = {name: canonical_within(clock, value) for name, value in members.items()}
     writer.outside.nested.check()
     parts["proofs"] = writer.outside.nested.text()
     parts["identity"] = canonical(sha256(object_form(parts, frozenset({"proofs", "record"}))))
@@ -209,8 +213,14 @@ class _Writer:
     """Encodes one decision; indices are given out as members are made."""
 
     def __init__(
-        self, decision: Decision, supersedes: str | None, as_of: str | None, *, shares: bool
+        self,
+        decision: Decision,
+        supersedes: str | None,
+        as_of: str | None,
+        *,
+        shares: bool,
     ) -> None:
+        self.clock = decision.writing
         self.decision = decision
         self.shares = shares
         self.supersedes = supersedes
@@ -218,7 +228,7 @@ class _Writer:
         self.proof: Proof = decision.proof
         self.program = decision.reading.program
         self.encoded: EncodedProgram = encode_program(self.program, decision.goal.predicate)
-        self.outside = Outsides(self.proof, self.encoded.assumptions)
+        self.outside = Outsides(self.proof, self.encoded.assumptions, self.clock)
         self.notation = Notation()
         self.spellers: dict[str, Callable[[Sequence[object]], TextRow]] = {}
         self.place_of_node = {fact: place for place, fact in enumerate(self.proof.nodes)}
@@ -243,7 +253,7 @@ class _Writer:
             "facts": facts,
             "open": opened,
             "coverage": coverage,
-            "nodes": [self.node(node) for node in self.proof.nodes.values()],
+            "nodes": [self.node(node) for node in timely(self.clock, self.proof.nodes.values())],
             "closure": self.closure(),
             "summaries": summaries,
             "missing": self.missing(),
@@ -353,6 +363,10 @@ class _Writer:
             ]
         return found
 
+    def timed(self, rows: Iterable[OpenRow]) -> Iterator[OpenRow]:
+        """Yield rows as long as the clock allows."""
+        return timely(self.clock, rows)
+
     def premise(self, fact: Fact | None) -> int | None:
         """Encode a premise."""
         return None if fact is None else self.place_of_node[fact]
@@ -376,11 +390,13 @@ class _Writer:
                     "predicate": predicate,
                     "columns": list(columns),
                     "orders": [[place, list(order)] for place, order in orders],
-                    "keys": [list(key) for key in sorted_rows(map(spelled, entry.keys))],
+                    "keys": [
+                        list(key) for key in sorted_rows(map(spelled, self.timed(entry.keys)))
+                    ],
                 }
             )
         rows: list[Json] = [
-            [name, [list(row) for row in sorted_rows(map(self.spellers[name], shown))]]
+            [name, [list(row) for row in sorted_rows(map(self.spellers[name], self.timed(shown)))]]
             for name, shown in sorted(inside.shown_rows().items())
         ]
         return {"entries": entries, "rows": rows}

@@ -15,16 +15,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from constat.evaluation import ACCEPTED, POSSIBLE
-from constat.logic import OPEN
+from constat.evaluation import ACCEPTED, POSSIBLE, UNTIMED
+from constat.logic import OPEN, row_order
 from constat.proof.sentences import value_column
 from constat.syntax import print_row
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from constat.evaluation import DemandEntry, Outcome
-    from constat.logic import OpenRow, Predicate, Row
+    from constat.evaluation import Clock, DemandEntry, Outcome
+    from constat.logic import Predicate, Row
 
 _HOLDS, _UNKNOWN, _FAILS = "holds", "unknown", "does not hold"
 
@@ -64,13 +64,17 @@ class World:
 
 
 def compare(
-    before: World, after: World, predicates: Mapping[str, Predicate], names: tuple[str, ...]
+    before: World,
+    after: World,
+    predicates: Mapping[str, Predicate],
+    names: tuple[str, ...],
+    clock: Clock = UNTIMED,
 ) -> Changes:
-    """Compare what two worlds conclude about predicates."""
+    """Compare what two worlds conclude about predicates, as long as the clock allows."""
     found: list[Change] = []
     uncompared = 0
     for name in names:
-        comparison = _Comparison(before, after, predicates[name])
+        comparison = _Comparison(before, after, predicates[name], clock)
         found += comparison.changes()
         uncompared += comparison.uncompared
     return Changes(tuple(found), uncompared)
@@ -79,7 +83,8 @@ def compare(
 class _Comparison:
     """Compares one predicate."""
 
-    def __init__(self, before: World, after: World, predicate: Predicate) -> None:
+    def __init__(self, before: World, after: World, predicate: Predicate, clock: Clock) -> None:
+        self.clock = clock
         self.before = _Side(before, predicate.name)
         self.after = _Side(after, predicate.name)
         self.predicate = predicate
@@ -87,12 +92,15 @@ class _Comparison:
 
     def changes(self) -> list[Change]:
         """Give the changes, in the order of rows."""
+        rows = {
+            row
+            for row in self.before.rows.keys() | self.after.rows.keys()
+            if self.before.rows.get(row) != self.after.rows.get(row)
+        }
         differing = [
             (row, was, now)
-            for row in sorted(self.before.rows.keys() | self.after.rows.keys(), key=_sort_key)
-            if self.before.rows.get(row) != self.after.rows.get(row)
-            and (states := self.states(row)) is not None
-            and (was := states[0]) != (now := states[1])
+            for row in sorted(rows, key=row_order)
+            if (states := self.states(row)) is not None and (was := states[0]) != (now := states[1])
         ]
         gone = {row for row, was, now in differing if (was, now) == (_HOLDS, _FAILS)}
         new = {row for row, was, now in differing if (was, now) == (_FAILS, _HOLDS)}
@@ -104,6 +112,9 @@ class _Comparison:
         ]
 
     def states(self, row: Row) -> tuple[str, str] | None:
+        if not self.clock.left:
+            self.uncompared += 1
+            return None
         was, now = self.before.state(row), self.after.state(row)
         if was is None or now is None:
             self.uncompared += 1
@@ -203,7 +214,3 @@ def _by_key(rows: set[Row], columns: tuple[int, ...]) -> dict[Row, list[Row]]:
     for row in rows:
         found.setdefault(tuple(row[column] for column in columns), []).append(row)
     return found
-
-
-def _sort_key(row: OpenRow) -> tuple[tuple[str, object], ...]:
-    return tuple((type(slot).__name__, slot) for slot in row)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
@@ -12,6 +12,7 @@ from constat.evaluation import (
     CERTAIN,
     CONCEIVABLE,
     POSSIBLE,
+    UNTIMED,
     DemandEntry,
     Verdict,
     conflicts_met,
@@ -190,7 +191,8 @@ class Decision:
     can be left out.  ``gaps`` say what would decide an unresolved goal.  ``answers`` are the
     certain rows of the goal.  ``limit`` says why a goal that evaluation decides is left open: what
     shows it is too large to write down and to check.  ``recorded_conflicts`` are those of a
-    certificate that is made again.  ``gaps_left`` counts gaps that are not listed.
+    certificate that is made again.  ``gaps_left`` counts gaps that are not listed.  The clock
+    ``writing`` bounds how long its certificate may take, until it is released.
     """
 
     goal: Atom
@@ -205,6 +207,7 @@ class Decision:
     limit: str = ""
     recorded_conflicts: tuple[str, ...] = ()
     gaps_left: int = 0
+    writing: Clock = field(default=UNTIMED, compare=False, repr=False)
 
     @property
     def conflicts(self) -> tuple[str, ...]:
@@ -279,8 +282,10 @@ def _once(  # noqa: PLR0913, PLR0917  as above
     strength = outcome.strength(goal)
     try:
         if strength != POSSIBLE and outcome.stopped not in {"", "settled"}:
-            return _short(_decided_or_open(deciding, strength))
-        return _short(_shown_or_open(deciding, strength))
+            decided = _short(_decided_or_open(deciding, strength))
+        else:
+            decided = _short(_shown_or_open(deciding, strength))
+        return replace(decided, writing=proving.later(0))
     except LateError as late:
         return _undecided(outcome, _nothing_claimed(outcome), limit=str(late))
     except TooLargeError:
@@ -471,10 +476,13 @@ def _nothing_claimed(outcome: Outcome) -> Proof:
     return proof
 
 
-def withheld(decision: Decision) -> Decision:
-    """Leave a goal open without a claim, where what was shown for that would decide it."""
+def withheld(decision: Decision, limit: str = "") -> Decision:
+    """Leave a goal open without a claim.
+
+    Either a limit was reached before the claim was written, or what was shown would decide it.
+    """
     outcome = decision.outcome
-    return _undecided(outcome, _nothing_claimed(outcome), limit=_WITHHELD)
+    return _undecided(outcome, _nothing_claimed(outcome), limit=limit or _WITHHELD)
 
 
 def _undecided(

@@ -30,6 +30,7 @@ from constat.logic import (
     unread_variables,
 )
 from constat.logic.values import STRING, constructor_and_fields
+from constat.proof.lateness import look_at
 from constat.proof.levels import millionths, spell
 from constat.proof.proofs import RuleNode
 from constat.proof.reading import rule_assumption
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
     from constat.analysis import AnalysedProgram
-    from constat.evaluation import Assumption
+    from constat.evaluation import Assumption, Clock
     from constat.logic import Atom, Column, Literal, OpenRow, Predicate, Rule, Slot, Term
     from constat.proof.proofs import Proof
 
@@ -52,6 +53,7 @@ TextRow: TypeAlias = "tuple[Cell, ...]"
 """A row in a certificate: texts, places of shared structures, null cells, ``None`` for ⋆."""
 
 _TEXTS = frozenset({Kind.SYMBOL, Kind.DATE, Kind.TIMESTAMP, Kind.BOOL, Kind.STRUCTURE})
+_ROWS: Final = 4_096
 _FORMS = ("none", "maybe", "unknown")
 _ENCODER = json.JSONEncoder(ensure_ascii=True, sort_keys=True, separators=(",", ":"))
 
@@ -59,6 +61,19 @@ _ENCODER = json.JSONEncoder(ensure_ascii=True, sort_keys=True, separators=(",", 
 def canonical(value: object) -> str:
     """Return the canonical form, without a newline at the end."""
     return _ENCODER.encode(value)
+
+
+def canonical_within(clock: Clock, value: object) -> str:
+    """Return the canonical form; of a long list with a look at the clock now and then."""
+    if not isinstance(value, list):
+        look_at(clock)
+        return canonical(value)
+    blocks = (value[at : at + _ROWS] for at in range(0, len(value), _ROWS))
+    parts = []
+    for block in blocks:
+        look_at(clock)
+        parts.append(canonical(block)[1:-1])
+    return f"[{','.join(parts)}]"
 
 
 def sha256(text: str) -> str:

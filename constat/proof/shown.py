@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from constat.diagnostics import ConstatError, Diagnostic
-from constat.evaluation import Assumption
+from constat.evaluation import UNTIMED, Assumption
 from constat.logic import OPEN, NullPolicy, null_cells
 from constat.proof.encoding import (
     Notation,
@@ -21,13 +21,14 @@ from constat.proof.encoding import (
     sorted_rows,
     speller,
 )
+from constat.proof.lateness import timely
 from constat.proof.levels import millionths, spell
 from constat.proof.outside import Grounds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from constat.evaluation import Attestation, Evidence, FilledRow, Word
+    from constat.evaluation import Attestation, Clock, Evidence, FilledRow, Word
     from constat.logic import OpenRow, Row
     from constat.proof.encoding import Json, TextRow
     from constat.proof.outside import Covered
@@ -182,7 +183,10 @@ def sources_shown(grounds: Grounds) -> tuple[SourceShown, ...]:
 class Outsides:
     """Collects what a certificate shows and numbers it; the numbers are final after ``collect``."""
 
-    def __init__(self, proof: Proof, rule_assumptions: Iterable[Assumption]) -> None:
+    def __init__(
+        self, proof: Proof, rule_assumptions: Iterable[Assumption], clock: Clock = UNTIMED
+    ) -> None:
+        self._clock = clock
         self._proof = proof
         self._outside = proof.slice.outside
         self._program = proof.reading.program.program
@@ -288,7 +292,7 @@ class Outsides:
         predicate, columns, key = covered
         side = self._outside.side(predicate)
         for relation in (side.rows, side.closed):
-            for row in relation.matching(columns, key):
+            for row in timely(self._clock, relation.matching(columns, key)):
                 if row in side.given:
                     self._show(predicate, row)  # type: ignore[arg-type]  # answered rows are ground
                 if row in side.fillings:
@@ -314,7 +318,7 @@ class Outsides:
             for one in grounds.evidence.proved.assumptions:
                 self.assumption(one)
             self.nested.add(grounds.evidence.proved.certificate)
-        pairs = ((spell_row(row), row) for row in self._rows[shown])
+        pairs = ((spell_row(row), row) for row in timely(self._clock, self._rows[shown]))
         spelled = sorted(pairs, key=lambda pair: sort_key(pair[0]))
         for place, (_, row) in enumerate(spelled):
             self._places[predicate, row] = (len(self._groups), place)

@@ -115,7 +115,8 @@ class WhatIf:
 
     `before` is the answer of the real world, `after` that of the supposed one. `supposed` lists the
     suppositions, `without_effect` those that nothing asked about, or that hide no row. `changes`
-    are the conclusions that differ; of `uncompared` more one world was not asked.
+    are the conclusions that differ; of `uncompared` more one world was not asked. `stopped` says
+    why one world was not evaluated to its end, so that others may differ.
     """
 
     supposed: tuple[str, ...]
@@ -124,6 +125,7 @@ class WhatIf:
     after: Result
     changes: tuple[Change, ...]
     uncompared: int
+    stopped: str = ""
 
     @property
     def goal(self) -> str:
@@ -173,7 +175,8 @@ def what_if(
             after = _Side(bench, other, overlaid(tiers.externals, other.program, overlay))
             predicates = other.program.program.predicates
             worlds = before.world(), after.world()
-            return before, after, compare(*worlds, predicates, _compared(before, after))
+            names, clock = _compared(before, after), bench.limits.running()
+            return before, after, compare(*worlds, predicates, names, clock)
 
     before, after, found = bench.evaluated(observe, both)
     asked = tuple(_texts(overlay, changed))
@@ -185,6 +188,7 @@ def what_if(
         after.result,
         found.listed,
         found.uncompared,
+        next((why for one in (before, after) if (why := one.stopped)), ""),
     )
 
 
@@ -208,6 +212,7 @@ class _Side:
         self.bench = bench
         self.program = program = asked.program
         self.externals = externals
+        self.stopped = ""
         created = now()
         self.decision = decide(
             bench.engine, program, asked.atom, externals, bench.limits, observe=bench.observe
@@ -217,7 +222,9 @@ class _Side:
 
     def world(self) -> World:
         """Give what is compared: all that the goal needs, not only until it is settled."""
-        return World(self.outcome(), self.asker())
+        outcome = self.outcome()
+        self.stopped = outcome.stopped
+        return World(outcome, self.asker())
 
     def outcome(self) -> Outcome:
         found = self.decision.outcome

@@ -390,7 +390,11 @@ class ModelAsking(ABC):
         used = self._used
         if used is None:
             return result
-        return replace(result, usage=used if before is None else used - before)
+        found = replace(result, usage=used if before is None else used - before)
+        if "certificate" in vars(result):
+            # It says nothing of models, and may have taken long to write.
+            vars(found)["certificate"] = vars(result)["certificate"]
+        return found
 
     @property
     def _model_warnings(self) -> tuple[Diagnostic, ...]:

@@ -447,7 +447,7 @@ def decide_as_of(  # noqa: PLR0913  what a decision takes, handed through
         for name in damaged
     )
     result = result_of(decision, bench.program, created, speech)
-    return replace(result, as_of=moment), troubles
+    return result.altered(as_of=moment), troubles
 
 
 def record_result(bench: Bench, result: Result, *, every: bool) -> tuple[Diagnostic, ...]:

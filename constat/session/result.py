@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final
 
 from constat import __version__
@@ -12,6 +13,7 @@ from constat.evaluation import Origin, Verdict
 from constat.proof import build_certificate, proof_tree
 from constat.proof.decide import withheld
 from constat.proof.formats import proof_as_graph
+from constat.proof.lateness import LateError
 from constat.proof.overlay import UNAPPROVED
 from constat.proof.sentences import PLAIN, Speech
 from constat.proof.translation import Translation, goal_words
@@ -50,6 +52,8 @@ def checked(certificate: bytes, pin: str | None, trusted: Sequence[str]) -> Repo
 
 # Open goals with longer certificates are given out unchecked: checking them would take seconds.
 _MOST_CHECKED: Final = 1 << 20
+# Certificates of more rows take long to write.
+_MANY: Final = 4_096
 
 
 @dataclass(frozen=True)
@@ -85,20 +89,25 @@ class Result:
 
     def logged_as(self, number: int) -> Result:
         """Give this result with its number in the log, and the very certificate that is there."""
-        found = replace(self, logged=number)
+        found = self.altered(logged=number)
         vars(found)["certificate"] = self.certificate
+        return found
+
+    def altered(self, **changes: Any) -> Result:  # noqa: ANN401  members of the result
+        """Give this result with other members, and the certificate that is written already."""
+        found = replace(self, **changes)
+        if (found.supersedes, found.as_of) == (self.supersedes, self.as_of):
+            made = vars(self).items()
+            vars(found).update({name: one for name, one in made if name in {"certificate", "tree"}})
         return found
 
     def asked_as(self, text: str) -> Result:
         """Give this result as that of a goal that was typed as more than one atom."""
-        return replace(self, goal=text, translation=Translation(text, text))
+        return self.altered(goal=text, translation=Translation(text, text))
 
     def translated(self, translation: Translation) -> Result:
         """Give this result as the answer to a question that was read as its goal."""
-        found = replace(self, translation=translation)
-        made = {name: one for name, one in vars(self).items() if name in {"certificate", "tree"}}
-        vars(found).update(made)
-        return found
+        return self.altered(translation=translation)
 
     @property
     def exit_code(self) -> int:
@@ -161,9 +170,18 @@ def result_of(
     """Make the result of a decision about a goal of a program.
 
     A goal is open only where what is shown leaves it open, which is what the checker says: where
-    it sees more than the engine does, nothing is shown.
+    it sees more than the engine does, nothing is shown. A long certificate is written at once:
+    what takes longer than the limit to write is open, too.
     """
     result = _made(decision, program, created, speech)
+    try:
+        if _is_long(decision):
+            vars(result)["certificate"] = result.certificate
+    except LateError as late:
+        decision = withheld(decision, str(late))
+        result = _made(decision, program, created, speech)
+    finally:
+        decision.writing.release()
     if decision.verdict is not Verdict.UNRESOLVED:
         return result
     if len(result.certificate) > _MOST_CHECKED:
@@ -172,6 +190,12 @@ def result_of(
     if report.accepted or report.place != "header.verdict":
         return result
     return _made(withheld(decision), program, created, speech)
+
+
+def _is_long(decision: Decision) -> bool:
+    calls = decision.proof.reading.calls
+    rows = (len(portion.rows) for call in calls for portion in call.answer.portions)
+    return len(decision.proof.nodes) > _MANY or any(count > _MANY for count in accumulate(rows))
 
 
 def _made(decision: Decision, program: AnalysedProgram, created: str, speech: Speech) -> Result:
