@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
-from constat.evaluation import CONFLICT
+from constat.evaluation import CONFLICT, UNTIMED
 from constat.logic import OPEN, Kind, canonical_bytes, canonical_lines, format_value
 from constat.proof.encoding import (
     Notation,
@@ -28,7 +28,7 @@ from constat.proof.shown import Outsides
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from constat.evaluation import Evidence
+    from constat.evaluation import Clock, Evidence
     from constat.logic import OpenRow, Slot, Value
     from constat.proof.decide import Decision
     from constat.proof.encoding import EncodedProgram, Json, TextRow
@@ -176,7 +176,7 @@ FORMAT = "constat-cert/2"
 MOST_CONFLICTS = 100
 
 
-def build_certificate(
+def build_certificate(  # noqa: PLR0913  # what is said besides the decision
     decision: Decision,
     *,
     created: str,
@@ -184,15 +184,15 @@ def build_certificate(
     supersedes: str | None = None,
     as_of: str | None = None,
     shares: bool = True,
+    clock: Clock = UNTIMED,
 ) -> bytes:
     """Write the certificate of a decision; ``created`` is a UTC time in ``Timestamp`` spelling.
 
     ``supersedes`` is the identity of the proof that this one takes the place of, ``as_of`` the time
     at which the facts had been recorded. Unless it `shares`, every structure is written out.
-    Raises ``LateError`` where the time for writing it is up.
+    Raises ``LateError`` where the clock's time is up.
     """
-    clock = decision.writing
-    writer = _Writer(decision, supersedes, as_of, shares=shares)
+    writer = _Writer(decision, clock, supersedes, as_of, shares=shares)
     members = writer.members()
     members["record"] = {
         "created": created,
@@ -215,12 +215,13 @@ class _Writer:
     def __init__(
         self,
         decision: Decision,
+        clock: Clock,
         supersedes: str | None,
         as_of: str | None,
         *,
         shares: bool,
     ) -> None:
-        self.clock = decision.writing
+        self.clock = clock
         self.decision = decision
         self.shares = shares
         self.supersedes = supersedes

@@ -65,14 +65,12 @@ def canonical(value: object) -> str:
 
 def canonical_within(clock: Clock, value: object) -> str:
     """Return the canonical form; of a long list with a look at the clock now and then."""
-    if not isinstance(value, list):
-        look_at(clock)
+    if not isinstance(value, list) or len(value) <= _ROWS:
         return canonical(value)
-    blocks = (value[at : at + _ROWS] for at in range(0, len(value), _ROWS))
     parts = []
-    for block in blocks:
+    for at in range(0, len(value), _ROWS):
         look_at(clock)
-        parts.append(canonical(block)[1:-1])
+        parts.append(canonical(value[at : at + _ROWS])[1:-1])
     return f"[{','.join(parts)}]"
 
 

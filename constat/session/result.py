@@ -153,6 +153,7 @@ class Result:
             engine_version=f"constat {__version__}",
             supersedes=self.supersedes,
             as_of=self.as_of,
+            clock=self.decision.writing,
         )
 
     def graph(self) -> nx.DiGraph[str]:

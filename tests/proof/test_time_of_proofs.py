@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 from constat.check import check_certificate
 from constat.engine import LazyEngine
-from constat.evaluation import Limits
+from constat.evaluation import Limits, Verdict
 from constat.proof import build_certificate, decide, proof_tree
 from constat.proof.refutation import refute
 from constat.proof.topk import Ranking
+from constat.session.result import result_of
 from tests.engine.tables import Table, goal, program
 
 if TYPE_CHECKING:
@@ -139,3 +140,31 @@ def test_what_is_tried_for_a_goal_that_fails_takes_a_moment_and_no_more() -> Non
     late = refute(engine, found, tables, limits)
     assert late.left == 1
     assert late.lacking[0].state == "not tried"
+
+
+class Counting(list[float]):
+    """Seconds of a clock; once it runs, each look at it takes one."""
+
+    def __call__(self) -> float:
+        self[0] += self[1]
+        return self[0]
+
+
+def test_a_certificate_that_takes_too_long_to_write_leaves_the_goal_open() -> None:
+    analysed, clock = program(COUNTED), Counting([0.0, 0.0])
+    limits = Limits(seconds=SECONDS, now=clock, where="constat.yaml")
+    tables = {"e": Table([(n, n + 1) for n in range(6 * ROWS)])}
+    asked = goal("none(?a)", analysed)
+    for running, verdict in ((0.0, Verdict.DISPROVED), (SECONDS, Verdict.UNRESOLVED)):
+        clock[1] = 0.0
+        decision = decide(LazyEngine(), analysed, asked, tables, limits)
+        assert decision.verdict is Verdict.DISPROVED
+        clock[1] = running
+        result = result_of(decision, analysed, "2026-01-01T00:00:00.000000Z")
+        assert result.verdict is verdict
+        assert check_certificate(result.certificate).accepted
+        told = "`seconds` of `limits` in constat.yaml raises it" in result.decision.limit
+        assert told is (verdict is Verdict.UNRESOLVED)
+    # What is given out stays readable, however much time has gone by.
+    clock[1] = SECONDS
+    assert result.altered(goal="again").certificate == result.certificate

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from constat.engine import LazyEngine
-from constat.evaluation import Limits, Verdict
+from constat.evaluation import Clock, Limits, Verdict
 from constat.logic import OPEN, Atom, Constant, Kind
 from constat.proof import Decision, decide
 from constat.proof.changes import World, compare
@@ -138,3 +138,13 @@ def test_what_one_world_did_not_ask_for_is_asked_before_it_is_called_new(
     found = compare(before, world(program, supposed), program.program.predicates, ("ok", "deep"))
     assert [(one.kind, one.after) for one in found.listed] == [("appeared", "ok(C1)")]
     assert found.uncompared == uncompared
+
+
+def test_rows_that_there_was_no_time_for_are_counted() -> None:
+    program = analysed(GATED)
+    externals = {"gate": Table((("C1",),)), "row": Table((("C1",),))}
+    supposed = overlaid(externals, program, Overlay(removed=(Removal("row", (OPEN,)),)))
+    sides = world(program, externals), world(program, supposed)
+    late = Clock(until=-1.0)
+    found = compare(*sides, program.program.predicates, ("ok", "deep"), late)
+    assert (found.listed, found.uncompared) == ((), 2)

@@ -473,3 +473,28 @@ def test_what_nobody_knows_of_a_row_may_be_supposed(
         for one in found.sets:
             tried = [fact.tried for fact in one.add]
             assert session.what_if(goal, add=tried).verdict is Verdict.PROVED_UNDER
+
+
+def test_rows_of_which_nobody_knows_all_are_compared(tmp_path: Path) -> None:
+    # Two rows that are known by half could not be sorted: an internal error.
+    (tmp_path / "rules.dl").write_text(
+        '.pragma "constat" "0.1"\n'
+        ".decl trip(id: symbol, @[null = unknown] days: number)\n"
+        '.input trip(source = "shop", query = "SELECT id, days FROM trips")\n'
+        '.decl gone(id: symbol)\n.input gone(source = "shop", query = "SELECT id FROM gone")\n'
+        ".decl left(days: number, id: symbol)\n"
+        "left(?d, ?p) :- trip(?p, ?d), !gone(?p).\n"
+    )
+    (tmp_path / "constat.yaml").write_text(
+        "project: people\nrules: [rules.dl]\ndatabases: {shop: 'sqlite:///shop.sqlite'}\n"
+    )
+    with contextlib.closing(sqlite3.connect(tmp_path / "shop.sqlite")) as shop:
+        shop.executescript(
+            "CREATE TABLE trips (id TEXT NOT NULL, days INTEGER);"
+            "CREATE TABLE gone (id TEXT NOT NULL);"
+            "INSERT INTO trips VALUES ('p1', NULL), ('p1', 3), ('p2', NULL);"
+        )
+    with Session(tmp_path) as session:
+        found = session.what_if("left(?d, ?p)", add=["gone(p1)", "gone(p2)"])
+        assert found.verdict is Verdict.DISPROVED_UNDER
+        assert len(found.changes) + found.uncompared == 3
