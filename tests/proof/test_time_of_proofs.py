@@ -165,6 +165,6 @@ def test_a_certificate_that_takes_too_long_to_write_leaves_the_goal_open() -> No
         assert check_certificate(result.certificate).accepted
         told = "`seconds` of `limits` in constat.yaml raises it" in result.decision.limit
         assert told is (verdict is Verdict.UNRESOLVED)
-    # What is given out stays readable, however much time has gone by.
-    clock[1] = SECONDS
-    assert result.altered(goal="again").certificate == result.certificate
+        # What is given out stays readable, however much time goes by.
+        clock[1] = SECONDS
+        assert result.altered(goal="again").certificate == result.certificate
