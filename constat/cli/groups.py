@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from constat.diagnostics import nearest
+
 if TYPE_CHECKING:
     from click import Command, Context, HelpFormatter
 
@@ -31,13 +33,27 @@ class PlainCommand(click.Command):
     def format_epilog(self, ctx: Context, formatter: HelpFormatter) -> None:
         """Say where to read on."""
         super().format_epilog(ctx, formatter)
-        formatter.write("\nMore: constat help exit-codes | environment | files | goals | json\n")
+        topics = "goals | language | functions | nulls | exit-codes | environment | files | json"
+        formatter.write(f"\nMore: constat help {topics}\n")
 
 
 class PlainGroup(click.Group):
     """A group with plain help, whose commands have it too."""
 
     command_class = PlainCommand
+
+    def resolve_command(
+        self, ctx: Context, args: list[str]
+    ) -> tuple[str | None, Command | None, list[str]]:
+        """Find the command that is named; for one that is not there name the nearest."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as problem:
+            near = nearest(args[0], self.list_commands(ctx)) if args else None
+            if near:
+                message = f"{problem.message} Write `{ctx.command_path} {near}`."
+                raise click.UsageError(message, ctx) from None
+            raise
 
     def format_help_text(self, ctx: Context, formatter: HelpFormatter) -> None:  # noqa: ARG002
         """Write the help."""

@@ -12,7 +12,7 @@ from constat.cli.groups import PlainCommand, format_option
 from constat.cli.output import write, write_json
 from constat.cli.schemas import json_schema, results
 from constat.diagnostics import ConstatError, Diagnostic, nearest
-from constat.diagnostics.catalogue import Entry, catalogue
+from constat.diagnostics.catalogue import FOLDER, Entry, catalogue, chapter
 
 # Every line fits 80 columns, and a test runs the examples.
 
@@ -22,6 +22,11 @@ TOPICS: Final = (
     ("json", "Results and failures as JSON."),
     ("environment", "Environment variables that are read."),
     ("files", "Files that are read and written."),
+    ("language", "Rule files, types, comparisons, aggregates."),
+    ("functions", "What functions take and give."),
+    ("attributes", "What may stand in @[...]."),
+    ("configuration", "The keys of constat.yaml."),
+    ("nulls", "What NULL means, and how to ask for it."),
 )
 """The topics with one line each."""
 
@@ -120,6 +125,8 @@ _FILES: Final = """\
 constat.yaml     the project: rules, databases, facts, limits. It is looked for
                  in this folder and those above; --project names another. A
                  pyproject.toml may point to it: [tool.constat] project = "..."
+.env             NAME=value lines beside constat.yaml: variables that the
+                 environment does not set itself; read, never written
 *.dl             rules, in the files and folders that constat.yaml names
 .constat/        the state of the project, beside constat.yaml: stated facts,
                  the catalog of tables and what else must outlive a run
@@ -151,7 +158,13 @@ _TEXTS: Final = (
 
 def topic_text(name: str) -> str | None:
     """Give the text of a topic."""
-    return next((text for topic, text in _TEXTS if topic == name), None)
+    found = next((text for topic, text in _TEXTS if topic == name), None)
+    if found is None and name in {topic for topic, _ in TOPICS}:
+        # These load what they are written from.
+        from constat.cli.references import REFERENCES  # noqa: PLC0415  loaded when it is used
+
+        found = REFERENCES[name]()
+    return found
 
 
 # The names are those of commands, with dashes; `error` is the form of failures.
@@ -201,17 +214,23 @@ def schema_command(words: tuple[str, ...]) -> None:
 
 
 @click.command(name="explain", cls=PlainCommand)
-@click.argument("code")
+@click.argument("code", metavar="[CODE]", default="")
 @format_option
 def explain_command(code: str, *, form: str) -> None:
     """Explain CODE, as it stands in an error message, with a wrong and a right example.
 
+    Without CODE all codes are listed by what they are about.
+
     Examples:
+      constat explain
       constat explain C0203
       constat explain C0407 --format json
 
     Exit codes: 0 explained, 2 there is no such code.
     """
+    if not code:
+        _list_codes(form)
+        return
     entries = catalogue()
     entry = entries.get(code.upper())
     if entry is None:
@@ -222,6 +241,26 @@ def explain_command(code: str, *, form: str) -> None:
         write_json(asdict(entry))
     else:
         write(_text(entry))
+
+
+def _list_codes(form: str) -> None:
+    chapters = sorted(FOLDER.glob("*.md"))
+    listed = {
+        file.read_text("utf-8").partition("\n")[0].removeprefix("# "): chapter(file.stem)
+        for file in chapters
+    }
+    if form == "json":
+        write_json(
+            {
+                topic: [{"code": one.code, "title": one.title} for one in entries]
+                for topic, entries in listed.items()
+            }
+        )
+        return
+    for topic, entries in listed.items():
+        write(f"{topic}:")
+        for one in entries:
+            write(f"  {one.code}  {one.title}")
 
 
 def _text(entry: Entry) -> str:

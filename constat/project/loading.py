@@ -7,6 +7,7 @@ import re
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
@@ -547,29 +548,33 @@ def read_review(
 
 # Rule files and the state folder are resolved through links and lie where the project allows.
 
-_LOADING_KEYS: Final = (
-    "project",
-    "rules",
-    "libraries",
-    "databases",
-    "facts",
-    "closed",
-    "conflicts",
-    "tiers",
-    "limits",
-    "state",
-    "keys",
-    "log",
-    "record",
-    "locale",
-    "models",
-    "authoring",
-    "sub_plans",
-    "review",
-    "catalog",
-    "explore",
-    "memory",
+TOP_LEVEL: Final = MappingProxyType(
+    {
+        "project": "the name of the project",
+        "rules": "rule files, and folders of them",
+        "libraries": "folders of rules outside the project",
+        "databases": "what rules call a source: an address, or a folder of files",
+        "facts": "values: a scalar closes its predicate, a list of rows does not",
+        "closed": "who declares that no fact of a predicate is missing",
+        "conflicts": "which of different values for one key counts: `source`, `user` or"
+        " `unresolved` (semantics, 40)",
+        "tiers": "further tiers, written in Python",
+        "limits": "bounds of an evaluation and of a query",
+        "state": "the folder that Constat writes to, `.constat`",
+        "keys": "public keys, and the roles that they are trusted for",
+        "log": "whether and for how long decisions are written down",
+        "record": "whose answers are recorded, for `--as-of`",
+        "locale": "how sentences write numbers and days",
+        "models": "language models, their tasks, prices and budgets",
+        "authoring": "how drafts are made, and what models may see",
+        "sub_plans": "predicates that a model may plan",
+        "review": "what an approval needs",
+        "catalog": "which values of sources may be shown",
+        "explore": "bounds of the steps of an exploration, and the sandbox",
+        "memory": "how much of a conversation a model is told",
+    }
 )
+"""The keys of the first level, and what each says."""
 _DATABASE_OPTIONS: Final = ("database", "region")
 _DATABASE_KEYS: Final = (
     *("uri", "type", "files", "seconds", "rows", "immutable"),
@@ -646,7 +651,7 @@ class _Loading:
         self.rule_folders: dict[Path, None] = {}
 
     def project(self, document: Node, given: tuple[Path, ...]) -> Project:
-        top = self.sections.table(document, CONFIGURATION, _LOADING_KEYS)
+        top = self.sections.table(document, CONFIGURATION, tuple(TOP_LEVEL))
         keys = read_keys(top.get("keys", Table((), document.span)), self.folder, self.sections)
         empty = Table((), document.span)
         roots = (self.folder, *given, *self._libraries(top.get("libraries")))

@@ -23,6 +23,7 @@ from constat.diagnostics.catalogue import FOLDER
 from constat.logic.functors import signatures
 from constat.logic.vocabulary import AGGREGATES, COMPARISONS, FUNCTIONS, Word
 from constat.project import load_project, settings
+from constat.project.loading import TOP_LEVEL
 from constat.project.reading import Sections
 from constat.syntax import words
 from tests.examples.shop import ROOT
@@ -216,6 +217,9 @@ PARTS: Final[Mapping[str, Callable[[], str]]] = {
     "directives": _directives,
     "attributes": _attributes,
     "configuration": _configuration,
+    "sections": lambda: _table(
+        ("key", "what it says"), ((f"`{key}`", text) for key, text in TOP_LEVEL.items())
+    ),
     "codes": _codes,
 }
 
