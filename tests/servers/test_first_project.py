@@ -27,11 +27,15 @@ def test_a_project_begins_with_the_address_of_a_server(
         path.read_text() for path in folder.rglob("*") if path.suffix in {".dl", ".yaml"}
     )
     assert secret not in written + begun.out + begun.err
-    (variable,) = re.findall(r"set (\w+) to the password", begun.out)
+    (variable,) = re.findall(r"write `(\w+)=...` into", begun.out)
     (goal,) = re.findall(r'next: constat prove "(.*)" --project', begun.out)
     # Without the password the doctor says what to set.
     told = run("doctor", "--project", folder)
     assert (told.code, variable in told.out) == (2, True)
+    # A file beside the configuration sets it as well as the environment does.
+    (folder / ".env").write_text(f"{variable}={secret}\n")
+    assert run("doctor", "--project", folder).code == 0
+    (folder / ".env").unlink()
     monkeypatch.setenv(variable, secret)
     assert run("doctor", "--project", folder).code == 0
     proved = run("prove", goal, "--project", folder)

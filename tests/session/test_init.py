@@ -288,6 +288,10 @@ def test_what_went_wrong_comes_with_help_that_fits(tmp_path: Path) -> None:
     assert "begins with a name that is not known here" in away.err
     driver = run("init", "oracle://u:geheim@127.0.0.1:9/x", "--directory", tmp_path / "p")
     assert ("C0552" in driver.err, "help: install the package" in driver.err) == (True, True)
+    down = run("init", "postgresql://u:geheim@127.0.0.1:9/x", "--directory", tmp_path / "p")
+    helps = ("help: look whether the server runs", "pip install 'constat[postgresql]'")
+    assert (down.code, any(one in down.err for one in helps)) == (2, True), down.err
+    assert "geheim" not in down.err
     typo = run("init", tmp_path / "order.csv", "--directory", tmp_path / "p")
     assert "help: write `orders.csv`" in typo.err
     nothing = run("init", "--directory", tmp_path / "p")
