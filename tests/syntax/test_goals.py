@@ -161,6 +161,13 @@ def test_a_goal_that_cannot_be_read_is_explained(text: str, code: str) -> None:
     assert codes(text) == [code]
 
 
+def test_where_nothing_is_declared_the_help_leads_to_the_rule_files() -> None:
+    with pytest.raises(ConstatError) as caught:
+        parse_goal("is_vip(C001)", parse_text("", "<empty>", []))
+    assert caught.value.diagnostics[0].note == "no rule file declares any predicate"
+    assert "`rules:` in constat.yaml" in (caught.value.diagnostics[0].help or "")
+
+
 def test_several_mistakes_of_a_goal_are_told_together() -> None:
     assert codes("order(a, x, y, z)") == ["C0186", "C0186", "C0186"]
     assert codes("order(x = a, y = b)") == ["C0183", "C0183"]

@@ -47,12 +47,15 @@ def unknown_predicate(span: Span, name: str, known: list[str]) -> Diagnostic:
     """A predicate that the rules do not declare."""
     near = nearest(name, known)
     names = ", ".join(known[:10]) + (", …" if len(known) > 10 else "")  # noqa: PLR2004  a line full
+    edit = f"write `{near}`" if near else f"declare it: `.decl {shown(name)}(x: symbol)`"
+    if not known:
+        edit = f"name the rule files under `rules:` in constat.yaml; else {edit}"
     return Diagnostic(
         "C0181",
         f"there is no predicate `{shown(name)}`",
         span,
-        note=f"the rules declare: {names}" if known else "the rules declare no predicate",
-        help=f"write `{near}`" if near else f"declare it: `.decl {shown(name)}(x: symbol)`",
+        note=f"the rules declare: {names}" if known else "no rule file declares any predicate",
+        help=edit,
     )
 
 
