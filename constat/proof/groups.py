@@ -346,8 +346,9 @@ class Group:
         if not all(is_ground(cells) for cells in distinct):
             return Exact(OPEN)
         # The least and the greatest are the same whether two assignments are one or not.
-        counts = self.literal.function not in {"min", "max"}
-        fewer = counts and some_may_be_one(distinct)
+        if self.literal.function not in {"min", "max"} and some_may_be_one(distinct):
+            # A checker looks at no row of such a group: nodes for them would be there for nothing.
+            return Exact(OPEN)
         certain = True
         targets: list[Value] = []
         for binding in distinct.values():
@@ -358,7 +359,7 @@ class Group:
                 certain &= is_known(target)
                 targets.append(target)  # type: ignore[arg-type]  # folded only without holes
         rows: tuple[tuple[Value, ...], ...] = tuple(distinct)  # type: ignore[arg-type]
-        if fewer or not certain:
+        if not certain:
             return Exact(OPEN)
         value = fold_exactly(self.literal, targets, len(rows))
         return Exact(value, rows, tuple(targets), tuple(self.read))
