@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from decimal import Decimal
 from random import Random
 from typing import TYPE_CHECKING
@@ -190,6 +191,17 @@ def test_where_an_instance_errs_nothing_is_accepted(rules: str, rows: list[Row])
     text = HEAD + ".decl n(x: number)\n.input n\n.decl m(x: number)\n.input m\n"
     found = counted(text + ".decl p(x: number)\n" + rules, "p", {"n": [(0,), (1,)], "m": []}, rows)
     assert not found.passed
+
+
+def test_an_equation_that_nobody_reads_errs_too() -> None:
+    text = HEAD + ".decl n(x: number)\n.input n\n.decl p(x: number)\n"
+    whole = program_of(text + "p(?x) :- n(?x), ?y = 10 / ?x, ?y != 99.")
+    (rule,) = whole.rules
+    program = replace(whole, rules=(replace(rule, body=rule.body[:-1]),))
+    claim = Claim(Atom("p", (Variable("x"),)), (0,), [(0,), (1,)])
+    for rows, state in (([0, 1], State.NOT_CHECKED), ([1, 2], State.DIFFERS)):
+        world = naive.World({"n": tuple(((row,), None) for row in rows)})
+        assert recount(program, claim, tables(program, world), ONE).state is state
 
 
 def test_what_is_not_whole_and_certain_is_refused() -> None:
