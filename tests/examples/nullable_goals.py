@@ -155,13 +155,13 @@ UNREAD: Final = (
     _exists(
         "early(?i)",
         "early(i: number)",
-        'early(?i) :- invoice(invoice_id = ?i, invoice_date = ?d), ?d < "2009-01-02T00:00:00Z".',
+        'early(?i) :- invoice(invoice_id = ?i, invoice_date = ?d), ?d < "2009-01-02".',
         "Invoice WHERE InvoiceDate < '2009-01-02'",
     ),
     _exists(
         "early(1)",
         "early(i: number)",
-        'early(?i) :- invoice(invoice_id = ?i, invoice_date = ?d), ?d < "2009-01-02T00:00:00Z".',
+        'early(?i) :- invoice(invoice_id = ?i, invoice_date = ?d), ?d < "2009-01-02".',
         "Invoice WHERE InvoiceId = 1 AND InvoiceDate < '2009-01-02'",
     ),
     _exists(
