@@ -250,6 +250,8 @@ def _whole(answers: Answers) -> str:
         return f"Under the assumptions below {others}."
     if answers.open_shapes or answers.stopped:
         return "There may be more answers."
+    if answers.recount is not None and answers.recount.differs:
+        return "Some may be wrong, and some may be missing: see the difference below."
     return f"{others.capitalize()}, but not all of these are decided."
 
 

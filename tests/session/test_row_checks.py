@@ -142,6 +142,7 @@ def test_the_command_tells_what_counting_again_found(project: Path) -> None:
     ran = run(*asked(project))
     assert ran.code == 7
     assert "DIFFERENCE: counted again from the rules, 1 rows do not follow" in ran.out
+    assert "Some may be wrong, and some may be missing" in ran.out
     told = run(*asked(project, "--format", "json")).json
     assert told["recount"] == {
         "state": "differs",
