@@ -169,11 +169,15 @@ def _compared(tables: Tables, expected: str, claimed: str, arity: int) -> Recoun
         *("EXCEPT SELECT * FROM", expected),
     )
     wrong = tables.count(extra)
-    told = [f"{wrong:,} rows do not follow"] if wrong else []
-    told += [f"{missing:,} rows follow and are not there"] if missing else []
-    told += [f"{twice:,} rows come twice"] if twice else []
+    told = _told(wrong, "1 row does not follow", "rows do not follow")
+    told += _told(missing, "1 row follows and is not there", "rows follow and are not there")
+    told += _told(twice, "1 row comes twice", "rows come twice")
     shown = tables.run("SELECT * FROM", extra, f"ORDER BY ALL LIMIT {_SHOWN}")
     return Recount(State.DIFFERS, " and ".join(told), wrong, missing, tuple(map(tuple, shown)))
+
+
+def _told(count: int, one: str, several: str) -> list[str]:
+    return [one if count == 1 else f"{count:,} {several}"] if count else []
 
 
 @dataclass(slots=True)

@@ -91,7 +91,7 @@ def test_rows_that_support_only_each_other_are_noticed() -> None:
 
 def test_a_row_that_comes_twice_is_noticed() -> None:
     found = counted(GRAPH, "t", {"e": EDGES}, [*PATHS, PATHS[0]])
-    assert (found.state, found.why) == (State.DIFFERS, "1 rows come twice")
+    assert (found.state, found.why) == (State.DIFFERS, "1 row comes twice")
 
 
 def test_constants_and_repeated_variables_choose_among_the_rows() -> None:

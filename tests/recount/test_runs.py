@@ -97,5 +97,5 @@ def test_a_result_that_does_not_follow_is_not_written(
     assert sorted(map(int, wrong["p.csv"].split())) == [5, 15, 105]
     ran = place.run(text, "--check", "always", engine="forward")
     assert (ran.code, codes(ran)) == (7, ["C0616"])
-    assert "counted again from the rules 1 rows do not follow" in ran.err
+    assert "counted again from the rules 1 row does not follow" in ran.err
     assert place.results() == wrong

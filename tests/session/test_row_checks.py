@@ -141,12 +141,12 @@ def test_counting_again_notices_a_row_that_does_not_follow(session: Session) -> 
 def test_the_command_tells_what_counting_again_found(project: Path) -> None:
     ran = run(*asked(project))
     assert ran.code == 7
-    assert "DIFFERENCE: counted again from the rules, 1 rows do not follow" in ran.out
+    assert "DIFFERENCE: counted again from the rules, 1 row does not follow" in ran.out
     assert "Some may be wrong, and some may be missing" in ran.out
     told = run(*asked(project, "--format", "json")).json
     assert told["recount"] == {
         "state": "differs",
-        "why": "1 rows do not follow",
+        "why": "1 row does not follow",
         "extra": 1,
         "missing": 0,
         "examples": [{"x": 105}],
@@ -294,7 +294,7 @@ def test_a_goal_without_variables_is_not_called_decided(project: Path) -> None:
 def test_what_differs_is_not_kept(project: Path) -> None:
     where = ("--project", str(project))
     ran = run("materialize", "p(?x)", *where)
-    assert (ran.code, "counted again, 1 rows do not follow" in ran.err) == (2, True)
+    assert (ran.code, "counted again, 1 row does not follow" in ran.err) == (2, True)
     assert run("query", "p(15)", "--materialized", *where).code == 2
 
 
