@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Final
 from constat.cli.results import assumption_json, call_json
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.evaluation import Verdict
+from constat.evaluation.processor import set_up_duckdb
 from constat.logic import Kind, NullCell, display_value
 from constat.proof.render import defused
 from constat.session.answers import Computed
@@ -448,7 +449,7 @@ def typed_answers(shown: Shown) -> Iterator[duckdb.DuckDBPyConnection]:
     if isinstance(shown.rows.values, StoredRows) and plain:
         # The DuckDB that holds the rows is locked down; it hands them to one that may write.
         with duckdb.connect() as connection:
-            connection.execute("SET TimeZone = 'UTC'")
+            set_up_duckdb(connection).execute("SET TimeZone = 'UTC'")
             connection.register("answers", _stored(shown))
             yield connection
         return
@@ -460,7 +461,7 @@ def typed_answers(shown: Shown) -> Iterator[duckdb.DuckDBPyConnection]:
         Scratch() as folder,
         duckdb.connect(os.fspath(folder.path / "answers.duckdb")) as connection,
     ):
-        _fill(connection, shown, names, types)
+        _fill(set_up_duckdb(connection), shown, names, types)
         yield connection
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from constat.catalog import read_cell
 from constat.catalog.duck_queries import DuckColumn, Spelling, spelling
+from constat.evaluation.processor import set_up_duckdb
 from constat.explore.chain import at_most
 from constat.explore.failures import StepFailure, StepFailureError
 from constat.explore.plan import lines
@@ -267,7 +268,7 @@ def _relation(connection: duckdb.DuckDBPyConnection, wanted: Wanted) -> Relation
 def _opened(limits: TableLimits) -> duckdb.DuckDBPyConnection:
     import duckdb  # noqa: PLC0415  heavy library, loaded on first use
 
-    return duckdb.connect(
+    connection = duckdb.connect(
         ":memory:",
         config={
             "threads": 1,
@@ -278,6 +279,7 @@ def _opened(limits: TableLimits) -> duckdb.DuckDBPyConnection:
             "temp_directory": "",
         },
     )
+    return set_up_duckdb(connection)
 
 
 def _load(connection: duckdb.DuckDBPyConnection, name: str, relation: Relation) -> None:

@@ -19,6 +19,7 @@ from constat.catalog.interruptible import Deadline
 from constat.check.functions import call, compare, operator_holds, round_to_places, signature_holds
 from constat.check.values import parse, spell
 from constat.evaluation import Demand, RelationPredicate
+from constat.evaluation.processor import set_up_duckdb
 from constat.logic import Kind, has_null_cells
 from constat.recount.statements import PLACES, Functions, RefusedError, fits, type_of
 
@@ -44,7 +45,7 @@ class Tables:
         settings: dict[str, Any] = {"preserve_insertion_order": False}
         settings |= {"memory_limit": f"{memory >> 20}MiB"} if memory else {}
         settings |= {"threads": threads} if threads else {}
-        self.driver = duckdb.connect(":memory:", config=settings)
+        self.driver = set_up_duckdb(duckdb.connect(":memory:", config=settings))
         self.driver.execute("SET enable_external_access = false")
         self.functions = Functions(self._call, self._test, self._fold)
         self._deadline = Deadline(seconds, self.driver.interrupt)

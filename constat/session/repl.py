@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from constat.catalog import QueryMistakeError, guard
 from constat.catalog.interruptible import Deadline
 from constat.diagnostics import ConstatError, Diagnostic
+from constat.evaluation.processor import set_up_duckdb
 from constat.explore.answered import Explored
 from constat.explore.sandbox.databases import table_of_cells
 from constat.logic import Constant
@@ -91,7 +92,7 @@ def _opened(tables: dict[str, Table]) -> Any:  # noqa: ANN401  a connection of a
         "python_enable_replacements": False,
         "memory_limit": _MEMORY,
     }
-    connection = duckdb.connect(":memory:", config=settings)
+    connection = set_up_duckdb(duckdb.connect(":memory:", config=settings))
     try:
         for name, table in tables.items():
             query = Offered(connection, "constat_offered", table).query()

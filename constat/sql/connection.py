@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from constat.catalog.interruptible import Deadline, Worker
 from constat.diagnostics.interruption import check_interrupted
 from constat.evaluation import MemoryNeededError, ResourceError, StrategyError
+from constat.evaluation.processor import set_up_duckdb
 from constat.logic import (
     EvaluationError,
     Kind,
@@ -214,7 +215,7 @@ class Connection:
         """Open a DuckDB, with its settings."""
         import duckdb  # noqa: PLC0415  heavy library, loaded on first use
 
-        driver = duckdb.connect(":memory:", config=self._settings())
+        driver = set_up_duckdb(duckdb.connect(":memory:", config=self._settings()))
         driver.execute(trees.setting("TimeZone", trees.text("UTC")).sql("duckdb"))
         if self._scratch is not None and self._resources.scratch_bytes:
             # Given to `connect`, DuckDB 2.0.0 shows the bound and does not keep it.

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from constat.evaluation.processor import set_up_duckdb
 from constat.store.table_forms import (
     FIXED,
     TEXTUAL,
@@ -274,7 +275,7 @@ def in_memory() -> duckdb.DuckDBPyConnection:
         # The order of rows is content.
         "preserve_insertion_order": True,
     }
-    return duckdb.connect(":memory:", config=settings)
+    return set_up_duckdb(duckdb.connect(":memory:", config=settings))
 
 
 NEW: Final = ".new-"

@@ -16,6 +16,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from constat.diagnostics import ConstatError, Diagnostic
+from constat.evaluation.processor import set_up_duckdb
 from constat.store import clock
 from constat.store.state_file import WAIT_SECONDS, Form, NotOursError, StateFile, lock_within
 from constat.store.table_columns import NEW, read_parquet, write_parquet
@@ -274,7 +275,7 @@ class DuckBackend:
         until = time.monotonic() + WAIT_SECONDS
         while True:
             try:
-                return duckdb.connect(str(self._path), config=settings)
+                return set_up_duckdb(duckdb.connect(str(self._path), config=settings))
             except duckdb.IOException as problem:
                 if "lock" not in str(problem).lower() or time.monotonic() > until:
                     raise

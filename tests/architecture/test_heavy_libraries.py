@@ -63,3 +63,12 @@ def test_the_command_line_starts_without_a_heavy_library() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert outcome.stdout.split() == []
+
+
+def test_every_duckdb_of_ours_is_set_up() -> None:
+    opening = [source for source in sources() if "duckdb.connect(" in source.text]
+    assert len(opening) > 5
+    for source in opening:
+        assert source.text.count("duckdb.connect(") <= source.text.count("set_up_duckdb("), (
+            source.name
+        )
