@@ -65,7 +65,7 @@ def test_help_loads_no_command() -> None:
         ("prove", "is_vip(C001)", "--project", "no-such-folder-here"),
         ("explain", "C9999"),
         ("explain", "\x1b[2J"),
-        ("rules", "check", "nothing.dl"),
+        ("rules", "fmt", "nothing.dl"),
         ("facts", "add", "p(1)"),
         ("export", "x"),
         ("completion", "dos"),
