@@ -20,7 +20,7 @@ from constat.catalog.connection import (
 )
 from constat.catalog.duck_queries import DuckColumn
 from constat.catalog.interruptible import Deadline, Heap, StuckError, Worker
-from constat.evaluation.processor import set_up_duckdb
+from constat.evaluation.processor import WRONG_OPTIMIZERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -138,7 +138,6 @@ class DuckSession:
         locked, external = self.own(asked.format("enable_external_access"))[0]
         if locked and not external:
             return  # this program reads the file already, under the same settings
-        set_up_duckdb(self._connection)
         # Without GLOBAL the next connection to the same file would have the machine's zone.
         self.own("SET GLOBAL TimeZone = 'UTC'")
         self.own("SET enable_external_file_cache = false")
@@ -392,6 +391,7 @@ def _settings() -> dict[str, str | bool | int | float | list[str]]:
         "memory_limit": _MEMORY,
         "temp_directory": "",
         "threads": str(min(_MOST_THREADS, os.cpu_count() or 1)),
+        "disabled_optimizers": WRONG_OPTIMIZERS,
     }
 
 

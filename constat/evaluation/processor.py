@@ -24,7 +24,7 @@ _ENOUGH: Final = 8192
 
 # DuckDB 2.0.0 computes a join once that stands in two branches of a UNION ALL, also where the
 # branches give other columns of it, and then gives both the columns of one: wrong rows.
-_WRONG_OPTIMIZERS: Final = "common_subplan"
+WRONG_OPTIMIZERS: Final = "common_subplan"
 
 
 class _Executing(Protocol):
@@ -40,7 +40,7 @@ _Connection = TypeVar("_Connection", bound=_Executing)
 
 def set_up_duckdb(connection: _Connection) -> _Connection:
     """Turn off the optimizers that give wrong rows; before the settings are locked."""
-    connection.execute(f"SET disabled_optimizers = '{_WRONG_OPTIMIZERS}'")
+    connection.execute(f"SET disabled_optimizers = '{WRONG_OPTIMIZERS}'")
     return connection
 
 
