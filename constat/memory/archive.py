@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.memory.messages import digest, read, spelled
-from constat.store import clock, state_file
+from constat.store import clock
+from constat.store.state_file import Form, StateFile, close_quietly, transaction
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,11 +23,8 @@ if TYPE_CHECKING:
     from constat.memory.messages import Message
 
 FILE_NAME: Final = "memory.sqlite"
-_APPLICATION: Final = 0x434E4D45  # "CNME"
-_VERSION: Final = 2
 # What stands in the place of a text that was forgotten: JSON, for it may be a call's arguments.
 FORGOTTEN: Final = b'{"forgotten":true}'
-_WAIT_SECONDS: Final = 10.0
 _SCHEMA: Final = """
 CREATE TABLE IF NOT EXISTS contents (digest TEXT PRIMARY KEY, content BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS messages (
@@ -108,14 +106,21 @@ CREATE TABLE IF NOT EXISTS scratchpad (
     PRIMARY KEY (session, key)
 ) WITHOUT ROWID;
 """
+_FORM: Final = Form(
+    "archive of messages",
+    0x434E4D45,  # "CNME"
+    2,
+    (*_SCHEMA.split(";"), *_SCHEMA_2.split(";")),
+    older=(1,),
+)
 
 
 class Archive:
     """The messages in one folder; also where the bytes of attachments are kept."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
         self.path = folder / FILE_NAME
+        self._file = StateFile(self.path, _FORM)
 
     def append(
         self, session: str, messages: Sequence[Message], *, after: int | None = None
@@ -181,23 +186,18 @@ class Archive:
         Returns what lets go of it.
         """
         with _failures("read"):
-            self._folder.mkdir(parents=True, exist_ok=True)
-            return partial(state_file.close_quietly, self._opened("?mode=rwc"))
+            # Whichever thread comes last closes it.
+            return partial(close_quietly, self._file.opened(shared=True))
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
         """Give the file for one transaction, which is kept whole or not at all."""
-        with _failures("written"):
-            self._folder.mkdir(parents=True, exist_ok=True)
-            with closing(self._opened("?mode=rwc")) as connection:
-                # Taking the lock first: the count below must still be true when it is used.
-                connection.execute("BEGIN IMMEDIATE")
-                try:
-                    yield connection
-                except BaseException:
-                    connection.execute("ROLLBACK")
-                    raise
-                connection.execute("COMMIT")
+        with (
+            _failures("written"),
+            closing(self._file.opened(shared=True)) as connection,
+            transaction(connection),
+        ):
+            yield connection
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection | None]:
@@ -205,38 +205,8 @@ class Archive:
         if not self.path.exists():
             yield None
             return
-        with _failures("read"), closing(self._opened("?mode=rw")) as connection:
+        with _failures("read"), closing(self._file.opened(shared=True)) as connection:
             yield connection
-
-    def _opened(self, options: str) -> sqlite3.Connection:
-        connect = partial(
-            sqlite3.connect,
-            f"{self.path.absolute().as_uri()}{options}",
-            uri=True,
-            timeout=_WAIT_SECONDS,
-            isolation_level=None,
-            # What `hold` keeps is closed by whichever thread comes last; nothing else crosses them.
-            check_same_thread=False,
-        )
-        return state_file.opened(connect, _prepare, _WAIT_SECONDS)
-
-
-def _prepare(connection: sqlite3.Connection) -> None:
-    found = state_file.identity(connection)
-    if found.application == _APPLICATION and found.version > _VERSION:
-        raise ValueError("it was written by a later version of Constat")
-    connection.execute("PRAGMA synchronous = FULL")
-    if (found.application, found.version) == (_APPLICATION, _VERSION):
-        return
-    if not found.blank and found.application != _APPLICATION:
-        raise ValueError("it is no archive of messages")
-    connection.execute("PRAGMA journal_mode = WAL")
-    connection.execute("BEGIN IMMEDIATE")
-    for statement in (*_SCHEMA.split(";"), *_SCHEMA_2.split(";")):
-        connection.execute(statement)
-    connection.execute(f"PRAGMA application_id = {_APPLICATION}")
-    connection.execute(f"PRAGMA user_version = {_VERSION}")
-    connection.execute("COMMIT")
 
 
 def _count(connection: sqlite3.Connection, session: str) -> int:

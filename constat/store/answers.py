@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import sqlite3
 import threading
 import time
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from constat.store import state_file
-from constat.store.state_file import NotOursError, close_quietly
+from constat.store.state_file import Form, NotOursError, StateFile, close_quietly
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -23,8 +20,6 @@ if TYPE_CHECKING:
 # Another program's database is never changed, and a damaged file stays as it is until somebody
 # clears it.
 
-_APPLICATION: Final = 0x434E5341  # "CNSA"
-_VERSION: Final = 1
 # Asking the source again is the alternative, so nobody waits long.
 _WAIT_SECONDS: Final = 2.0
 _SCHEMA: Final = """
@@ -45,8 +40,19 @@ CREATE TABLE keys (
 ) WITHOUT ROWID;
 CREATE INDEX by_answer ON keys (answer);
 CREATE TABLE counts (predicate TEXT PRIMARY KEY, hits INTEGER NOT NULL, misses INTEGER NOT NULL)
-    WITHOUT ROWID
+    WITHOUT ROWID;
+INSERT INTO meta VALUES ('secret', lower(hex(randomblob(32)))), ('seen', 0.0)
 """
+# Rows of a database are for those who may read it.
+_FORM: Final = Form(
+    "file of answers",
+    0x434E5341,  # "CNSA"
+    1,
+    tuple(_SCHEMA.split(";")),
+    private=True,
+    durable=False,
+    shrinks=True,
+)
 _DAMAGED: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 
 
@@ -59,68 +65,6 @@ class AnswerStoreError(Exception):
     def __init__(self, reason: str, *, damaged: bool = False) -> None:
         super().__init__(reason)
         self.damaged = damaged
-
-
-def opened(path: Path, now: float) -> sqlite3.Connection:
-    """Open the file, or create it; `now` is the time that a new file has seen."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    return state_file.opened(partial(_connected, path), partial(_prepare, now), _WAIT_SECONDS)
-
-
-def _connected(path: Path) -> sqlite3.Connection:
-    # Rows of a database are for those who may read it; the logs get the file's own rights.
-    state_file.make_private(path)
-    return sqlite3.connect(
-        f"{path.absolute().as_uri()}?mode=rwc",
-        uri=True,
-        timeout=_WAIT_SECONDS,
-        isolation_level=None,
-        check_same_thread=False,
-    )
-
-
-def _prepare(now: float, connection: sqlite3.Connection) -> None:
-    connection.execute("PRAGMA trusted_schema = OFF")
-    if not _is_ours(connection):
-        # Pages of answers that have left can be given back, which must be said before any table.
-        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
-        connection.execute("PRAGMA journal_mode = WAL")
-        _create(connection, now)
-    connection.execute("PRAGMA journal_mode = WAL")
-    # After a crash of the machine the last answers may be missing; the file is whole.
-    connection.execute("PRAGMA synchronous = NORMAL")
-
-
-def _is_ours(connection: sqlite3.Connection) -> bool:
-    """Tell our file from an empty one; raise for any other."""
-    found = state_file.identity(connection)
-    if found.application == _APPLICATION and found.version == _VERSION:
-        return True
-    if found.application == _APPLICATION:
-        raise AnswerStoreError("it was written by another version of Constat")
-    if not found.blank:
-        raise AnswerStoreError("it is another program's database")
-    return False
-
-
-def _create(connection: sqlite3.Connection, now: float) -> None:
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        # Two programs may have found the file empty: the second one finds it made.
-        if not _is_ours(connection):
-            for statement in _SCHEMA.split(";"):
-                connection.execute(statement)
-            connection.executemany(
-                "INSERT INTO meta VALUES (?, ?)",
-                [("secret", os.urandom(32).hex()), ("seen", now)],
-            )
-            connection.execute(f"PRAGMA application_id = {_APPLICATION}")
-            connection.execute(f"PRAGMA user_version = {_VERSION}")
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
 
 
 @contextmanager
@@ -382,7 +326,7 @@ class AnswerStore:
     def _using(self, *, create: bool) -> Iterator[sqlite3.Connection | None]:
         with self._lock, failures():
             if self._connection is None and (create or self.path.exists()):
-                self._connection = opened(self.path, self._clock())
+                self._connection = StateFile(self.path, _FORM, _WAIT_SECONDS).opened(shared=True)
             yield self._connection
 
     def _secret_of(self, connection: sqlite3.Connection) -> bytes:

@@ -7,10 +7,10 @@ import sqlite3
 import zlib
 from contextlib import closing, contextmanager, suppress
 from dataclasses import astuple, dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
-from constat.store import state_file
+from constat.store.state_file import Form, NotOursError, OtherVersionError, StateFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 # A file of ours that is damaged or of another version is removed and made anew, since everything
 # in it can be found out again.
 
-_APPLICATION: Final = 0x434E5343  # "CNSC"
 _WAIT_SECONDS: Final = 5.0
 _SCHEMA: Final = """
 CREATE TABLE sources (
@@ -48,8 +47,16 @@ CREATE VIRTUAL TABLE words USING fts5(
 );
 INSERT INTO words (words, rank) VALUES ('rank', 'bm25(0.0, 10.0, 4.0, 1.5)')
 """
-# Another layout is another version, so that none has to be counted by hand.
-_VERSION: Final = zlib.crc32(_SCHEMA.encode()) & 0x7FFFFFFF
+# Names of tables are for those who may read the database. Another layout is another version, so
+# that none has to be counted by hand.
+_FORM: Final = Form(
+    "index of a catalog",
+    0x434E5343,  # "CNSC"
+    zlib.crc32(_SCHEMA.encode()) & 0x7FFFFFFF,
+    tuple(_SCHEMA.split(";")),
+    private=True,
+    durable=False,
+)
 _DAMAGED: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 _LOGS: Final = ("", "-wal", "-shm")
 
@@ -58,24 +65,16 @@ class CatalogFileError(Exception):
     """The file cannot be used; `str()` is the reason, without outside bytes."""
 
 
-class _ForeignFileError(Exception):
-    """The file is another program's."""
-
-
-class _OtherVersionError(Exception):
-    """The file is ours, of another version."""
-
-
 def opened(path: Path | None) -> sqlite3.Connection:
     """Open the file, or create it; without a path, an index in memory."""
     with failures():
         if path is None:
             connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-            _create(connection)
+            _FORM.prepare(connection)
             return connection
         try:
             return _file(path)
-        except _OtherVersionError:
+        except OtherVersionError:
             remove(path)
         except sqlite3.DatabaseError as problem:
             if (getattr(problem, "sqlite_errorcode", 0) & 0xFF) not in _DAMAGED or not _ours(path):
@@ -95,8 +94,8 @@ def failures() -> Iterator[None]:
     """Turn everything that can be wrong with a file into `CatalogFileError`."""
     try:
         yield
-    except _ForeignFileError:
-        raise CatalogFileError("it is another program's database") from None
+    except NotOursError as problem:
+        raise CatalogFileError(str(problem)) from None
     except sqlite3.Error as problem:
         raise CatalogFileError(f"SQLite says: {str(problem)[:200]}") from problem
     except OSError as problem:
@@ -104,63 +103,15 @@ def failures() -> Iterator[None]:
 
 
 def _file(path: Path) -> sqlite3.Connection:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    return state_file.opened(partial(_connected, path), _prepare, _WAIT_SECONDS)
-
-
-def _connected(path: Path) -> sqlite3.Connection:
-    # Names of tables are for those who may read the database.
-    state_file.make_private(path)
-    return sqlite3.connect(
-        f"{path.absolute().as_uri()}?mode=rw",
-        uri=True,
-        timeout=_WAIT_SECONDS,
-        isolation_level=None,
-        check_same_thread=False,
-    )
-
-
-def _prepare(connection: sqlite3.Connection) -> None:
-    connection.execute("PRAGMA trusted_schema = OFF")
-    if not _is_ours(connection):
-        connection.execute("PRAGMA journal_mode = WAL")
-        _create(connection)
-    connection.execute("PRAGMA journal_mode = WAL")
-    connection.execute("PRAGMA synchronous = NORMAL")
-
-
-def _is_ours(connection: sqlite3.Connection) -> bool:
-    found = state_file.identity(connection)
-    if found.application == _APPLICATION and found.version == _VERSION:
-        return True
-    if found.application == _APPLICATION:
-        raise _OtherVersionError
-    if not found.blank:
-        raise _ForeignFileError
-    return False
-
-
-def _create(connection: sqlite3.Connection) -> None:
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        # Two programs may have found the file empty: the second one finds it made.
-        if not _is_ours(connection):
-            for statement in _SCHEMA.split(";"):
-                connection.execute(statement)
-            connection.execute(f"PRAGMA application_id = {_APPLICATION}")
-            connection.execute(f"PRAGMA user_version = {_VERSION}")
-        connection.execute("COMMIT")
-    except BaseException:
-        with suppress(sqlite3.Error):
-            connection.execute("ROLLBACK")
-        raise
+    return StateFile(path, _FORM, _WAIT_SECONDS).opened(shared=True)
 
 
 def _ours(path: Path) -> bool:
-    """Tell by the header whether a damaged file was ours; see `opening.make_private` for how."""
-    with suppress(sqlite3.Error), closing(_connected(path)) as connection:
+    """Tell by the header whether a damaged file was ours."""
+    address = f"{path.absolute().as_uri()}?mode=ro"
+    with suppress(sqlite3.Error), closing(sqlite3.connect(address, uri=True)) as connection:
         (found,) = connection.execute("PRAGMA application_id").fetchone()
-        return bool(found == _APPLICATION)
+        return bool(found == _FORM.application)
     return False
 
 

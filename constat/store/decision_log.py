@@ -10,7 +10,7 @@ import re
 import secrets
 import shutil
 import stat
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.project import KEPT
 from constat.store.replacing import replaced
-from constat.store.state_file import lock_within
+from constat.store.state_file import WAIT_SECONDS, lock_within
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -196,7 +196,6 @@ def _canonical(value: object) -> bytes:
 
 LOG_NAME: Final = "log.jsonl"
 LOCK_NAME: Final = "lock"
-_WAIT_SECONDS: Final = 10.0
 
 
 def damaged(what: str) -> ConstatError:
@@ -286,7 +285,7 @@ def unreadable(problem: OSError) -> ConstatError:
 
 
 def _wait(descriptor: int, *, shared: bool) -> None:
-    if not lock_within(descriptor, _WAIT_SECONDS, shared=shared):
+    if not lock_within(descriptor, WAIT_SECONDS, shared=shared):
         message = "another program holds the log of decisions"
         note = "what is not written down is not given out"
         raise ConstatError([Diagnostic("C0751", message, note=note)])
@@ -650,6 +649,15 @@ class DecisionLog:
 
         Raises `ConstatError` where it is not, or where what it supersedes cannot be superseded.
         """
+        return self.decide_after(lambda _: (decided, certificate), now)
+
+    def decide_after(self, make: Callable[[Entry], tuple[Decided, bytes]], now: str) -> Entry:
+        """Write a decision down whose certificate may name the entry before it; see `decide`."""
+        with locked(self.folder, self._mode) as log:
+            decided, certificate = make(log.last(now))
+            return self._decide(log, decided, certificate, now)
+
+    def _decide(self, log: LockedLog, decided: Decided, certificate: bytes, now: str) -> Entry:
         digest = hashlib.sha256(certificate).hexdigest()
         body = {
             "certificate": f"sha256:{digest}",
@@ -660,12 +668,11 @@ class DecisionLog:
             "who": decided.who,
         }
         draft = Draft(DECISION, body, decided.retention, decided.until)
-        with locked(self.folder, self._mode) as log:
-            if decided.supersedes is not None:
-                found = self._records(log.path)
-                _require_supersedable(found, decided.supersedes, decided.goal)
-            with self._kept(digest, certificate):
-                return log.add([draft], now)[0]
+        if decided.supersedes is not None:
+            found = self._records(log.path)
+            _require_supersedable(found, decided.supersedes, decided.goal)
+        with self._kept(digest, certificate):
+            return log.add([draft], now)[0]
 
     def snapshot(self, body: Mapping[str, str], now: str) -> Entry:
         """Write down that somebody committed to a relation."""

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.store import clock
-from constat.store.state_file import Form, StateFile, lock_within, locked_file
+from constat.store.state_file import WAIT_SECONDS, Form, StateFile, lock_within, locked_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,7 +32,6 @@ INTERRUPTED: Final = "interrupted"
 """A run that ended in the middle: somebody stopped it, or its program died."""
 STATUSES: Final = (PLANNED, RUNNING, ANSWERED, FAILED, INTERRUPTED)
 _RUNS: Final = "explored_runs"
-_WAIT_SECONDS: Final = 10.0
 _SHORTEST_PREFIX: Final = 4
 _LONGEST_TEXT: Final = 4 << 20
 _SCHEMA: Final = """
@@ -194,7 +193,7 @@ class ExploredStore:
         with suppress(OSError):
             # Where nobody can write, the question cannot be concluded either, which is said.
             path.parent.mkdir(parents=True, exist_ok=True)
-            descriptor = locked_file(path, _WAIT_SECONDS)
+            descriptor = locked_file(path, WAIT_SECONDS)
         try:
             self.conclude(identity, number, RUNNING)
             yield

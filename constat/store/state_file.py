@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 # The lock ends with the descriptor, also when the program dies.
 
 _PAUSE_SECONDS: Final = 0.02
+WAIT_SECONDS: Final = 10.0
+"""How long a command waits for another program, unless it has an alternative."""
 
 
 def lock_within(descriptor: int, seconds: float, *, shared: bool) -> bool:
@@ -35,6 +37,18 @@ def lock_within(descriptor: int, seconds: float, *, shared: bool) -> bool:
             time.sleep(_PAUSE_SECONDS)
         else:
             return True
+
+
+@contextmanager
+def alone(path: Path, busy: Exception) -> Iterator[None]:
+    """Lock a file or a folder that is there; raise `busy` where another program does not end."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        if not lock_within(descriptor, WAIT_SECONDS, shared=False):
+            raise busy
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def locked_file(path: Path, seconds: float, *, shared: bool = False) -> int | None:
@@ -104,7 +118,7 @@ def make_private(path: Path) -> None:
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
 
 
-def opened(
+def _opened(
     connect: Callable[[], sqlite3.Connection],
     prepare: Callable[[sqlite3.Connection], object],
     seconds: float,
@@ -141,18 +155,22 @@ def _prepared(
     return connection
 
 
-WAIT_SECONDS: Final = 10.0
-
-
 class NotOursError(ValueError):
     """The file is another program's, or of another version; `str()` says which."""
+
+
+class OtherVersionError(NotOursError):
+    """The file is ours, of another version."""
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
     """What a file is: its name for people, the two numbers in its header, and its tables.
 
-    A `private` file is made for its owner alone, whatever other files of the folder are.
+    A `private` file is made for its owner alone, whatever other files of the folder are. What was
+    written last survives a crash of the machine where the file is `durable`; it is whole in any
+    case. A file that `shrinks` can give pages back. Files of an `older` version get the tables
+    that they lack: each statement does nothing where its table is there.
     """
 
     name: str
@@ -160,16 +178,19 @@ class Form:
     version: int
     statements: tuple[str, ...] = field(repr=False)
     private: bool = False
+    durable: bool = True
+    shrinks: bool = False
+    older: tuple[int, ...] = ()
 
     def is_ours(self, connection: sqlite3.Connection) -> bool:
         """Tell a file of this form from an empty one; raise `NotOursError` for any other."""
         found = identity(connection)
         if found.application == self.application and found.version == self.version:
             return True
-        if found.application == self.application:
+        if found.application == self.application and found.version not in self.older:
             age = "a later" if found.version > self.version else "another"
-            raise NotOursError(f"it was written by {age} version of Constat")
-        if not found.blank:
+            raise OtherVersionError(f"it was written by {age} version of Constat")
+        if not found.blank and found.application != self.application:
             raise NotOursError(f"it is no {self.name}, but another program's database")
         return False
 
@@ -177,8 +198,11 @@ class Form:
         """Create what is missing, and set how writes are made durable."""
         connection.execute("PRAGMA trusted_schema = OFF")
         ours = self.is_ours(connection)
+        if self.shrinks and not ours:
+            # This must be said before there is any table.
+            connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
         connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute(f"PRAGMA synchronous = {'FULL' if self.durable else 'NORMAL'}")
         if ours:
             return
         with transaction(connection):
@@ -194,9 +218,10 @@ class Form:
 class StateFile:
     """The file; it is created by the first write."""
 
-    def __init__(self, path: Path, form: Form) -> None:
+    def __init__(self, path: Path, form: Form, wait: float = WAIT_SECONDS) -> None:
         self.path = path
         self._form = form
+        self._wait = wait
 
     def opened(self, *, shared: bool = False) -> sqlite3.Connection:
         """Open for writing, for whoever closes it; `shared` by several threads in turn."""
@@ -236,11 +261,11 @@ class StateFile:
             sqlite3.connect,
             f"{self.path.absolute().as_uri()}{options}",
             uri=True,
-            timeout=WAIT_SECONDS,
+            timeout=self._wait,
             isolation_level=None,
             check_same_thread=not shared,
         )
-        return opened(connect, prepare, WAIT_SECONDS)
+        return _opened(connect, prepare, self._wait)
 
 
 @contextmanager

@@ -174,7 +174,7 @@ def test_a_later_versions_file_is_left_alone(tmp_path: Path) -> None:
     with closing(sqlite3.connect(store.path)) as connection:
         connection.execute("PRAGMA user_version = 99")
     again = AnswerStore(tmp_path)
-    with pytest.raises(AnswerStoreError, match="another version"):
+    with pytest.raises(AnswerStoreError, match="a later version"):
         again.list()
 
 

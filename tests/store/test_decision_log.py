@@ -291,7 +291,7 @@ def test_another_program_that_holds_the_log_is_waited_for_and_then_named(
 ) -> None:
     from constat.store.decision_log import locked
 
-    monkeypatch.setattr("constat.store.decision_log._WAIT_SECONDS", 0.05)
+    monkeypatch.setattr("constat.store.decision_log.WAIT_SECONDS", 0.05)
     log = DecisionLog(tmp_path)
     with locked(tmp_path), pytest.raises(ConstatError) as caught:
         log.decide(decided(), b"", EARLY)
