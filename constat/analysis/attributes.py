@@ -271,7 +271,10 @@ def _left_out(
 # Afterwards `Predicate.key` loses no name, null policies are known ones, and every `{x}` of a
 # sentence can be filled in.
 
-_ANYWHERE = ("approved", "author", "description", "expect", "owner", "says", "says_not")
+_ANYWHERE = (
+    *("approved", "author", "description", "expect"),
+    *("owner", "says", "says_not", "version"),
+)
 OF_PREDICATES = (
     *_ANYWHERE,
     *(
@@ -284,6 +287,7 @@ OF_PREDICATES = (
         "null",
         "removable",
         "says_unknown",
+        "whole",
     ),
 )
 OF_TYPES = ("approved", "author", "description", "owner", "unit")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
 
 from constat.analysis.binding import Inputs, names_in, nothing_required, waiting_atoms
 from constat.diagnostics import Diagnostic, Related, Severity, nearest
-from constat.logic import Aggregate, Atom, Negative, Positive, Variable
+from constat.logic import Aggregate, Atom, Kind, Negative, Positive, Variable
 from constat.syntax import print_atom, print_term
 
 if TYPE_CHECKING:
@@ -233,12 +234,28 @@ def _unknown(predicate: Predicate) -> Iterator[str]:
     yield from (name for name in map(str.strip, written) if name and name not in known)
 
 
+_EXAMPLES: Final = MappingProxyType(
+    {
+        Kind.FLOAT: "1.5",
+        Kind.DECIMAL: "10.50",
+        Kind.SYMBOL: '"gold"',
+        Kind.DATE: '"2025-01-31"',
+        Kind.TIMESTAMP: '"2025-01-31T10:00:00Z"',
+        Kind.BOOL: '"true"',
+        Kind.STRUCTURE: "nil",
+    }
+)
+
+
 def left_open(atom: Atom, predicate: Predicate, names: frozenset[str]) -> Diagnostic:
     """Report an atom that leaves a given column open."""
     places = [one for one in predicate.given if names_in((atom.terms[one],)) & names]
     place = places[0] if places else predicate.given[0]
-    column, shown = predicate.columns[place], print_term(atom.terms[place])
-    binder = f"known_{column.name}({shown})" if shown != "_" else f"known_{column.name}(?x)"
+    column = predicate.columns[place]
+    # A value in its place is the edit that always works; what binds it is another's to know.
+    terms = [print_term(term) for term in atom.terms]
+    terms[place] = _EXAMPLES.get(column.kind, "5")
+    valued = f"{atom.predicate}({', '.join(terms)})"
     return Diagnostic(
         "C0249",
         f"`{predicate.name}` is asked without a value for `{column.name}`",
@@ -246,6 +263,6 @@ def left_open(atom: Atom, predicate: Predicate, names: frozenset[str]) -> Diagno
         label="whoever asks has to give it",
         note="the rules of the predicate compare or calculate with this column, and bind it by "
         "nothing; a rule whose head passes it on declares it `given` as well",
-        help=f"bind it by another literal, for example `{binder}`",
+        help=f"give a value, for example `{valued}`; in a rule another literal may bind it",
         related=() if predicate.span is None else (Related(predicate.span, "declared here"),),
     )

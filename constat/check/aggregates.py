@@ -19,7 +19,20 @@ from .functions import compare, round_to_places
 from .levels import CLOSING, RERUNNABLE, Lookups
 from .rows import Joins, is_assignment, is_starred, search
 from .rules import Aggregate, Binding, Comparison, Negative, Positive, Test, Variable
-from .values import DIGITS, MILLION, NONE, Hole, Null, OpenRow, Row, Value, is_known, parse, spell
+from .values import (
+    DIGITS,
+    MILLION,
+    NONE,
+    UNREAD,
+    Hole,
+    Null,
+    OpenRow,
+    Row,
+    Value,
+    is_known,
+    parse,
+    spell,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -263,7 +276,7 @@ def some_may_be_one(assignments: Sequence[Row], spend: Callable[[int], None]) ->
     forms = list(by_form)
     for number, form in enumerate(forms):
         for other in forms[: number + 1]:
-            if form == other and all(cell is True or cell == NONE for cell in form):
+            if form == other and all(cell in {True, NONE, UNREAD} for cell in form):
                 continue
             if _may_overlap(form, other, by_form, spend):
                 return True
@@ -272,7 +285,7 @@ def some_may_be_one(assignments: Sequence[Row], spend: Callable[[int], None]) ->
 
 def _form(cell: Cell) -> object:
     """Return what tells rows of cells apart that are compared at once."""
-    return True if is_known(cell) else cell if cell == NONE else type(cell)
+    return True if is_known(cell) else cell if cell in {NONE, UNREAD} else type(cell)
 
 
 def _may_overlap(

@@ -136,6 +136,9 @@ class Header:
     snapshot: str | None
     as_of: str | None
     approvals: tuple[Approval, ...]
+    asked_by: str | None = None
+    decision: str | None = None
+    libraries: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,7 +308,7 @@ class _Reader:
     def goal(self, value: Json) -> Goal:
         predicate, pattern = shapes.array(value, 2)
         declaration = self.rows.declaration(predicate)
-        return Goal(declaration.name, self.rows.goal_row(declaration.kinds, pattern))
+        return Goal(declaration.name, self.rows.goal_row(declaration, pattern))
 
     def missing(self, value: Json) -> Goal:
         predicate, pattern = shapes.array(value, 2)
@@ -316,14 +319,13 @@ class _Reader:
     def header(self, value: Json, assumptions: int) -> Header:
         names = _HEADER + (("asked_by",) if self.rows.second else ())
         parts = dict(zip(names, shapes.members(value, names), strict=True))
-        shapes.nothing([parts.get("asked_by")])
+        asked_by = shapes.text_or_null(parts.get("asked_by"))
         under = [shapes.index(found, assumptions) for found in shapes.array(parts["under"])]
         if under != sorted(set(under)):
             raise Rejected("header", "indices are ascending and distinct", "under")
-        for name in ("decision", "supersedes"):
-            shapes.text_or_null(parts[name])
+        decision, _ = (shapes.text_or_null(parts[name]) for name in ("decision", "supersedes"))
         as_of = parts["as_of"]
-        each("libraries", shapes.array(parts["libraries"]), shapes.text)
+        libraries = each("libraries", shapes.array(parts["libraries"]), shapes.text)
         snapshot = parts["snapshot"]
         return Header(
             inside("goal", parts["goal"], self.goal),
@@ -336,6 +338,9 @@ class _Reader:
             None if snapshot is None else shapes.one_of(snapshot, ("one", "not one snapshot")),
             None if as_of is None else inside("as_of", as_of, shapes.moment),
             read_approvals(parts["approvals"], self.rules),
+            asked_by,
+            decision,
+            tuple(libraries),
         )
 
     def node(self, value: Json) -> FactNode | RuleNode:

@@ -17,6 +17,8 @@ from .values import (
     NUMERIC,
     ORDERED,
     STRUCTURE,
+    Hole,
+    Label,
     Number,
     Structure,
     Structures,
@@ -31,9 +33,9 @@ from .values import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-    from .values import Field, Known
+    from .values import Field, Known, Value
 
 # Only arithmetic on patterns from 0 to 2^64 - 1; a negative number is its pattern less 2^64, as
 # two's complement says.  FORMAT.md, section 4.
@@ -365,6 +367,24 @@ _FIXED: Final = (
     ("date_add", ("Date", "number"), "Date"),
     ("date_of", ("Timestamp",), "Date"),
 )
+
+
+TOTAL: Final = frozenset(
+    {"band", "bor", "bxor", "bnot", "land", "lor", "lxor", "lnot", "min", "max", "strlen"}
+    | {"to_string", "days_between", "years_between", "year", "month", "day", "quarter", "date_of"}
+)
+"""The functions that never err: of a label they make a label.  FORMAT.md, section 4."""
+
+
+def made_of(name: str, args: Sequence[Value]) -> Value:
+    """Return what a function makes of values and a label, or labels: a label, or ⋆."""
+    labels = [value for value in args if isinstance(value, Label)]
+    if name not in TOTAL or len(labels) != 1 or labels[0].made is not None:
+        return Hole.STAR
+    return Label(
+        labels[0].number,
+        (name, tuple([None if isinstance(value, Label) else str(value) for value in args])),
+    )
 
 
 def call(name: str, kinds: tuple[str, ...], result: str, args: tuple[str, ...]) -> str | None:

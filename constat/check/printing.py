@@ -19,7 +19,19 @@ from .rules import (
     Variable,
     Wildcard,
 )
-from .values import NUMERIC, QUOTED, RECORD, STRUCTURE, Hole, Label, Null, Value, parse
+from .values import (
+    NONE,
+    NUMERIC,
+    QUOTED,
+    RECORD,
+    STRUCTURE,
+    UNREAD,
+    Hole,
+    Label,
+    Null,
+    Value,
+    parse,
+)
 
 if TYPE_CHECKING:
     from .certificate import Goal
@@ -106,15 +118,24 @@ def show_value(kind: str, value: Value) -> str:
     if isinstance(value, Hole):
         return "_"
     if isinstance(value, Label):
-        return f"unknown({value.number})"
+        return show_label(value)
     if isinstance(value, Null):
-        return "none" if value.ordinal is None else "maybe"
+        return "none" if value == NONE else "(not read)" if value == UNREAD else "maybe"
     text = str(value)
     if kind == "float":
         return repr(parse(kind, text))
     if kind == STRUCTURE:
         return printable(_TEXT_OR_FLOAT.sub(lambda found: _short(found[0]), text))
     return text if kind in NUMERIC else quoted(text)
+
+
+def show_label(label: Label) -> str:
+    """Return a label as its number, within the function that made it."""
+    unknown = f"unknown({label.number})"
+    if label.made is None:
+        return unknown
+    function, given = label.made
+    return f"{function}({', '.join([unknown if one is None else quoted(one) for one in given])})"
 
 
 def _short(part: str) -> str:

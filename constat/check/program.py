@@ -289,8 +289,11 @@ _DIGITS: Final = frozenset("0123456789")
 _NAME: Final = _DIGITS | frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_?.$#@~")
 
 
-NULLS: Final = ("none", "maybe", "unknown")
-"""What a cell without a value can mean, where the row is certain all the same."""
+NULLS: Final = ("none", "maybe", "unknown", "unread")
+"""What a cell without a value can mean, where the row is certain all the same.
+
+The last one says that nobody reads the column, so that its values are not there at all.
+"""
 
 
 def read_program(
@@ -388,6 +391,14 @@ def _typed_name(value: Json) -> tuple[str, str]:
     return _name(name), values.one_of(kind, KINDS)
 
 
+def _name_of_people(value: Json) -> str | None:
+    """Read whose rule it is, or which version: a text that is not empty, or null."""
+    found = values.text_or_null(value)
+    if found == "":
+        raise Rejected("schema", "nobody has an empty name")
+    return found
+
+
 _SAYS: Final = "says"
 _RULE: Final = ("id", "head", "body", "variables", "confidence", "says", "assumption")
 _RULE_OF_SECOND: Final = ("texts", "author", "owner", "version")
@@ -418,7 +429,10 @@ class _RuleReader:
         said = _said(says)
         for texts in more[:1]:
             said += inside("texts", texts, _texts)
-        values.nothing(more[1:])
+        people: list[tuple[str, str]] = []
+        for role, named in zip(_RULE_OF_SECOND[1:], more[1:], strict=False):
+            who = inside(role, named, _name_of_people)
+            people += [] if who is None else [(role, who)]
         listed = each("variables", values.array(variables), _typed_name)
         if len({name.removeprefix("?") for name, _ in listed}) < len(listed):
             raise Rejected("rule", "two variables have the same name", "variables")
@@ -436,6 +450,7 @@ class _RuleReader:
             values.confidence(confidence),
             said,
             values.index_or_null(assumption, len(self.assumption_kinds)),
+            tuple(people),
         )
         self.check_scopes(rule)
         self.check_unread(rule)
@@ -492,6 +507,9 @@ class _RuleReader:
         terms = each("args", values.array(args), self.argument)
         if tuple(term.kind for term in terms) != declaration.kinds:
             raise Rejected("kind", f"the arguments of {name} are not of the declared kinds")
+        for policy, term in zip(declaration.nulls, terms, strict=False):
+            if policy == "unread" and type(term) is not Wildcard:
+                raise Rejected("declaration", f"a rule reads a column of {name} that nobody reads")
         return Atom(declaration.name, tuple(terms))
 
     def argument(self, value: Json) -> Term:

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Final
 
 from . import values
 from .canonical import Json, Rejected, canonical, each, inside, sha256
+from .functions import TOTAL, signature_holds
 from .values import (
     KINDS,
     NONE,
     QUOTED_TEXT,
     STRUCTURE,
+    UNREAD,
     Hole,
     Label,
     Null,
@@ -48,9 +50,13 @@ def _cell_order(cell: Value) -> tuple[int, int, str]:
     if isinstance(cell, Null):
         return (1, 0, "") if cell.ordinal is None else (2, cell.ordinal, "")
     if isinstance(cell, Label):
-        return (3, cell.number, "")
+        return (3, cell.number, "" if cell.made is None else _spelled(*cell.made))
     place = getattr(cell, "place", None)
     return (5, 0, str(cell)) if place is None else (4, place, "")
+
+
+def _spelled(function: str, arguments: Sequence[str | None]) -> str:
+    return canonical([function, list(arguments)])
 
 
 def check_sorted(rows: tuple[OpenRow, ...]) -> None:
@@ -126,7 +132,7 @@ def check_nulls(declaration: Declaration, row: Row, labels: Sequence[LabelConten
         policy = declaration.nulls[column] if declaration.nulls else None
         if isinstance(cell, Label):
             content = labels[cell.number]
-            if (content.predicate, content.row, content.column) != (
+            if cell.made is not None or (content.predicate, content.row, content.column) != (
                 declaration.name,
                 known,
                 column,
@@ -134,10 +140,12 @@ def check_nulls(declaration: Declaration, row: Row, labels: Sequence[LabelConten
                 raise Rejected("cell", "the label is that of another cell")
             ordinals.add(content.ordinal)
         elif isinstance(cell, Null):
-            meant = "none" if cell.ordinal is None else "maybe"
+            meant = "unread" if cell == UNREAD else "none" if cell == NONE else "maybe"
             if policy != meant:
                 raise Rejected("cell", f"a null of this column means {policy}")
             ordinals |= set() if cell.ordinal is None else {cell.ordinal}
+        elif policy == "unread":
+            raise Rejected("cell", "nobody reads this column, and a value stands in it")
     if len(ordinals) > 1:
         raise Rejected("cell", "a row has one ordinal")
 
@@ -174,7 +182,7 @@ def read_fillings(
         group = groups[values.index(facts, len(groups))]
         row = group.rows[values.index(at, len(group.rows))]
         place = values.index(column, len(row))
-        if row[place] == NONE or is_known(row[place]):
+        if row[place] in {NONE, UNREAD} or is_known(row[place]):
             raise Rejected("cell", "there is nothing to fill in this cell", "column")
         kind = reader.declaration(group.predicate).kinds[place]
         found = reader.value(kind, said)
@@ -486,10 +494,14 @@ class RowReader:
         match value:
             case ["unknown", int(number)]:
                 return self.label(kind, number)
+            case ["unknown", int(number), function, arguments]:
+                return self.made(kind, number, function, arguments)
             case ["maybe", int(ordinal)]:
                 return Null(ordinal)
             case ["none"]:
                 return NONE
+            case ["unread"]:
+                return UNREAD
             case _:
                 raise Rejected("schema", "this is no cell of a row")
 
@@ -507,6 +519,17 @@ class RowReader:
             raise Rejected("kind", f"the label is of the kind {content.kind}")
         return Label(number)
 
+    def made(self, kind: str, number: int, function: Json, arguments: Json) -> Label:
+        """Return what a total function makes of a label and values of the label's kind."""
+        own = self.labels[values.index(number, len(self.labels))].kind
+        name, given = values.text(function), values.array(arguments)
+        if name not in TOTAL or given.count(None) != 1:
+            raise Rejected("cell", "no total function of one label is this")
+        if not signature_holds(name, (own,) * len(given), kind):
+            raise Rejected("kind", f"no {name} of {own} gives {kind}")
+        spelled = [None if one is None else str(self.value(own, one)) for one in given]
+        return Label(number, (name, tuple(spelled)))
+
     def row(self, kinds: tuple[str, ...], value: Json) -> Row:
         """Return a row of values."""
         cells = values.array(value, len(kinds))
@@ -520,7 +543,7 @@ class RowReader:
     def fact_row(self, declaration: Declaration, value: Json) -> Row:
         """Return a row of a source, whose null cells are those that its declaration allows."""
         row = self.cells(declaration.kinds, value)
-        if any(type(cell) is Label or type(cell) is Null for cell in row):
+        if "unread" in declaration.nulls or any(type(c) is Label or type(c) is Null for c in row):
             check_nulls(declaration, row, self.labels)
         return row
 
@@ -539,15 +562,20 @@ class RowReader:
             for kind, cell in zip(kinds, values.array(value, len(kinds)), strict=True)
         )
 
-    def goal_row(self, kinds: tuple[str, ...], value: Json) -> OpenRow:
+    def goal_row(self, declaration: Declaration, value: Json) -> OpenRow:
         """Return the pattern of a goal: ``null`` is a variable, ``["_"]`` is not read."""
+        kinds = declaration.kinds
+        cells = values.array(value, len(kinds))
+        for policy, cell in zip(declaration.nulls, cells, strict=False):
+            if policy == "unread" and cell != ["_"]:
+                raise Rejected("declaration", "the goal reads a column that nobody reads")
         return tuple(
             Hole.ANY
             if cell == ["_"] and self.second
             else Hole.UNBOUND
             if cell is None
             else self.value(kind, cell)
-            for kind, cell in zip(kinds, values.array(value, len(kinds)), strict=True)
+            for kind, cell in zip(kinds, cells, strict=True)
         )
 
     def columns(self, declaration: Declaration, value: Json) -> tuple[int, ...]:
@@ -556,4 +584,6 @@ class RowReader:
         found = tuple(values.index(column, width) for column in values.array(value))
         if list(found) != sorted(set(found)):
             raise Rejected("schema", "columns are ascending and distinct", "columns")
+        if any(declaration.nulls[column] == "unread" for column in found if declaration.nulls):
+            raise Rejected("declaration", "nobody reads a column of the key", "columns")
         return found

@@ -123,6 +123,9 @@ class Report:
     sentences: tuple[str, ...] = ()
     """How declarations and rules are said: bound to the rules' hash, and for people alone."""
     approvals: tuple[str, ...] = ()
+    """Of each rule whose it is, and who approved it."""
+    decided: tuple[str, ...] = ()
+    """Who asked, the entry in a log, and the libraries of rules."""
     sources: tuple[str, ...] = ()
     proofs: tuple[str, ...] = ()
     level: str | None = None
@@ -150,7 +153,8 @@ class Report:
         lines += _section("missing", self.missing)
         lines += _section("rules", self.rules)
         lines += _section("said as", self.sentences)
-        lines += _section("approved", self.approvals)
+        lines += _section("who stands for the rules", self.approvals)
+        lines += self.decided
         lines += _section("sources", self.sources)
         lines += _section("proved by other certificates", self.proofs)
         lines += _section("completeness", _levels_in_short(self.levels))
@@ -213,6 +217,7 @@ def accepted(certificate: Certificate, document: Document, levels: Levels) -> Re
         rules=tuple(f"{printable(rule.name)}: {show_rule(rule)}" for rule in program.rules),
         sentences=_sentences(program),
         approvals=_approvals(certificate),
+        decided=_decided(certificate),
         sources=_sources(certificate),
         proofs=_proofs(certificate),
         level=header.level,
@@ -245,12 +250,31 @@ def _confidence(certificate: Certificate) -> str:
 
 
 def _approvals(certificate: Certificate) -> tuple[str, ...]:
-    rules = certificate.program.rules
-    return tuple(
-        f"{printable(rules[one.rule].name)} by {printable(one.by)} at {one.at}, "
-        + ("not signed" if one.key is None else f"signed with the key {one.key}")
-        for one in certificate.header.approvals
-    )
+    """Say of each rule whose it is, and who approved it; facts of rule files are counted."""
+    told: dict[int, list[str]] = {}
+    for one in certificate.header.approvals:
+        signed = "not signed" if one.key is None else f"signed with the key {one.key}"
+        told.setdefault(one.rule, []).append(f"{printable(one.by)} at {one.at}, {signed}")
+    lines = []
+    facts = 0
+    for number, rule in enumerate(certificate.program.rules):
+        if not rule.body and number not in told:
+            facts += 1
+            continue
+        people = "".join(f", {role} {printable(who)}" for role, who in rule.people)
+        words = told.get(number)
+        said = "approved by " + "; ".join(words) if words else "nobody approved this rule"
+        lines.append(f"{printable(rule.name)}{people}: {said}"[:_LONGEST])
+    return (*lines, f"{facts} facts of rule files: nobody approved them") if facts else (*lines,)
+
+
+def _decided(certificate: Certificate) -> tuple[str, ...]:
+    """Say who asked, in which log it stands, and which libraries of rules there were."""
+    header = certificate.header
+    found = [("asked by", header.asked_by), ("decision", header.decision)]
+    lines = [f"{what}: {printable(who)}" for what, who in found if who]
+    lines += [f"library: {printable(one)}" for one in header.libraries]
+    return tuple(line[:_LONGEST] for line in lines)
 
 
 def _sources(certificate: Certificate) -> tuple[str, ...]:

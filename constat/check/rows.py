@@ -87,7 +87,7 @@ class Evaluator:
             if worst in args:
                 return worst
         if any(type(value) is Label for value in args):
-            return Hole.STAR
+            return functions.made_of(term.function, args)
         self.spend(1 + sum(map(_length, args)) // CHARACTERS_PER_STEP)
         kinds = tuple(inner.kind for inner in term.args)
         result: Known | None

@@ -147,7 +147,8 @@ class Rule:
     """A head that follows from a body.
 
     ``variables`` are (name, kind); the first ``outer`` of them are the outer ones.
-    ``confidence`` is in millionths, ``texts`` are the sentences and reason codes.
+    ``confidence`` is in millionths, ``texts`` are the sentences and reason codes, ``people`` say
+    whose rule it is: author, owner and version.
     """
 
     name: str
@@ -158,6 +159,7 @@ class Rule:
     confidence: int
     texts: tuple[tuple[str, str], ...]
     assumption: int | None
+    people: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -225,19 +225,29 @@ class Hole(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A value that is there and that nobody knows: the one with this number in the ``labels``."""
+    """A value that is there and that nobody knows: the one with this number in the ``labels``.
+
+    With ``made`` it is what a total function makes of that value: the function and its arguments,
+    spelled, and ``None`` where the label stands.
+    """
 
     number: int
+    made: tuple[str, tuple[str | None, ...]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Null:
-    """A cell of a fact row without a value: there is none, or (with an ordinal) perhaps none."""
+    """A cell of a fact row without a value: there is none, or (with an ordinal) perhaps none.
+
+    Of a cell that is not ``read`` nothing is known and nothing is asked.
+    """
 
     ordinal: int | None
+    read: bool = True
 
 
 NONE: Final = Null(None)
+UNREAD: Final = Null(None, read=False)
 
 Known: TypeAlias = str | Structure
 Cell: TypeAlias = Known | Label | Null
@@ -334,7 +344,11 @@ def is_known(value: Value) -> TypeGuard[Known]:
 
 def is_vague(value: Value) -> bool:
     """Tell whether the value may be another one: ⋆, a label, or perhaps none."""
-    return value is Hole.STAR or type(value) is Label or (type(value) is Null and value != NONE)
+    return (
+        value is Hole.STAR
+        or type(value) is Label
+        or (type(value) is Null and value.ordinal is not None)
+    )
 
 
 def surely(pattern: OpenRow, row: OpenRow) -> bool:
@@ -350,7 +364,10 @@ def perhaps(pattern: OpenRow, row: OpenRow) -> bool:
     """Tell whether some values of what is unknown make a row an instance of a pattern."""
     return all(
         wanted is Hole.ANY
-        or (value != NONE and (not is_known(wanted) or not is_known(value) or wanted == value))
+        or (
+            value not in {NONE, UNREAD}
+            and (not is_known(wanted) or not is_known(value) or wanted == value)
+        )
         for wanted, value in zip(pattern, row, strict=True)
     )
 

@@ -6,10 +6,21 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from itertools import repeat
 from operator import is_, itemgetter
+from typing import cast
 
 from constat.engine.relation import Texts, has_null, is_hole, is_null, tuple_getter
 from constat.evaluation import ABSENT, ACCEPTED
-from constat.logic import OPEN, Open, Row, Slot, Value, comparison, implementation
+from constat.logic import (
+    OPEN,
+    EvaluationError,
+    Open,
+    Row,
+    Slot,
+    Value,
+    comparison,
+    implementation,
+    made_of,
+)
 from constat.plan import Call, Expression, Filter, Join, Literally, slots_of
 from constat.plan import Slot as SlotPlace
 
@@ -136,21 +147,44 @@ def _applied(
     return lambda binding: function(*(argument(binding) for argument in arguments))
 
 
-def reads_open(expression: Expression, binding: Binding) -> bool:
-    """Whether the expression reads a placeholder."""
-    return any(binding[place] is OPEN for place in slots_of(expression))
-
-
 def reads_hole(expression: Expression, binding: Binding) -> bool:
     """Whether the expression reads a placeholder or a label."""
     return any(is_hole(binding[place]) for place in slots_of(expression))
 
 
-def same_label(left: Expression, right: Expression, binding: Binding) -> bool:
+def same_label(left: Expression, right: Expression, binding: Binding, texts: Texts) -> bool:
     """Whether both are the same label, so that they are equal for certain."""
-    if not isinstance(left, SlotPlace) or not isinstance(right, SlotPlace):
+    if not reads_hole(left, binding):
         return False
-    return is_null(binding[left.place]) and binding[left.place] == binding[right.place]
+    label = cell_of(left, binding, texts)
+    return is_null(label) and label == cell_of(right, binding, texts)
+
+
+def cell_of(expression: Expression, binding: Binding, texts: Texts) -> Slot:
+    """Evaluate over any binding: a value, a label, or the placeholder where nobody knows.
+
+    What errs beside something unknown is not known either.
+    """
+    match expression:
+        case SlotPlace(place):
+            return binding[place]
+        case Literally(value):
+            return value
+        case Call(function, arguments, parameters, result):
+            cells = [cell_of(one, binding, texts) for one in arguments]
+            if any(map(is_hole, cells)):
+                return cast("Slot", made_of(function, cells))
+            try:
+                return texts.function(function, parameters, result)(*cells)
+            except EvaluationError:
+                return OPEN
+
+
+def slot_of(expression: Expression, binding: Binding, texts: Texts) -> Slot:
+    """Evaluate over any binding, and raise where what is known errs."""
+    if reads_hole(expression, binding):
+        return cell_of(expression, binding, texts)
+    return value_of(expression, texts)(binding)
 
 
 def values_of(

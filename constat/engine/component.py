@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from constat.engine.batch import Batch, Binding, reads_hole, value_of, widest
+from constat.engine.batch import Batch, Binding, slot_of, widest
 from constat.engine.joins import Waiting, join
 from constat.engine.relation import tuple_getter
 from constat.engine.state import Procedures, State
@@ -59,10 +59,8 @@ def _open_row(rule: RulePlan, binding: Binding, state: State) -> OpenRow:
 def _slot(expression: Expression, rule: RulePlan, binding: Binding, state: State) -> SlotValue:
     if isinstance(expression, Slot):
         return binding[expression.place]
-    if reads_hole(expression, binding):
-        return OPEN
     try:
-        return value_of(expression, state.texts)(binding)
+        return slot_of(expression, binding, state.texts)
     except EvaluationError as error:
         state.fail(rule, binding, str(error))
         return OPEN

@@ -11,7 +11,7 @@ from operator import itemgetter
 from typing import Final, cast
 
 from constat.analysis import AnalysedProgram
-from constat.engine.batch import Batch, Binding, reads_hole, value_of
+from constat.engine.batch import Batch, Binding, reads_hole, slot_of, value_of
 from constat.engine.component import Component, heads, start
 from constat.engine.relation import Columns, Relation, has_hole, told_apart, tuple_getter
 from constat.engine.state import FAR, Earlier, Procedures, Served, State
@@ -387,7 +387,7 @@ class Listing:
         slots = {name: place for place, name in enumerate(names)}
         values = tuple(names.values())
         return tuple(
-            value_of(expression_of(term, slots, kinds), self.state.texts)(values)
+            cast("Value", slot_of(expression_of(term, slots, kinds), values, self.state.texts))
             for term in atom.terms
         )
 
@@ -477,7 +477,7 @@ class Witnesses:
         kinds = self._evaluation.program.variable_kinds[plan.rule]
         terms = literal.atom.terms
         return tuple(
-            value_of(expression_of(term, plan.variables, kinds), self._state.texts)(binding)
+            slot_of(expression_of(term, plan.variables, kinds), binding, self._state.texts)  # type: ignore[misc]  # it holds
             for term in terms
         )
 

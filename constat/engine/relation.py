@@ -23,7 +23,6 @@ from constat.logic import (
     OPEN,
     Kind,
     NullCell,
-    NullPolicy,
     OpenRow,
     Parts,
     Row,
@@ -130,7 +129,7 @@ def grade(
     cells += [(row[one], row[other]) for one, other in same]
     for cell, value in cells:
         nulls = [one for one in (cell, value) if isinstance(one, NullCell)]
-        if any(one.policy is NullPolicy.NONE for one in nulls):
+        if any(one.policy.is_empty for one in nulls):
             return ABSENT
         if nulls and not (cell == value and nulls[0].is_label):
             strength = min(strength, POSSIBLE)
@@ -203,7 +202,7 @@ def _has_equals(bindings: list[Binding]) -> bool:
 
 def is_doubtful(slot: object) -> bool:
     """Whether a slot may be equal to another one that is not the same."""
-    return isinstance(slot, NullCell) and slot.policy is not NullPolicy.NONE
+    return isinstance(slot, NullCell) and not slot.policy.is_empty
 
 
 def told_apart(values: Mapping[Binding, Number]) -> list[Binding]:

@@ -11,8 +11,8 @@ from constat.engine.batch import (
     Batch,
     Binding,
     Weak,
+    cell_of,
     reads_hole,
-    reads_open,
     same_label,
     strongest,
     test_of,
@@ -28,6 +28,7 @@ from constat.engine.relation import (
     has_hole,
     is_doubtful,
     is_hole,
+    is_null,
     key_getter,
     told_apart,
     tuple_getter,
@@ -45,7 +46,6 @@ from constat.evaluation import (
 )
 from constat.logic import OPEN, EvaluationError, Row, Slot, Value, add_exactly, fold, is_beyond
 from constat.plan import Absence, Beyond, Compute, Expression, Filter, Fold, Join, RulePlan, Step
-from constat.plan import Slot as PlanSlot
 
 Fail = Callable[[str], None]
 
@@ -569,7 +569,7 @@ class Steps:
     ) -> None:
         holds = test_of(step, self._state.texts)
         for binding, strength in self._state.clock.over(bindings):
-            if same_label(step.left, step.right, binding):
+            if same_label(step.left, step.right, binding, self._state.texts):
                 if step.operator in REFLEXIVE:
                     self._keep(out, binding, strength)
                 elif step.operator not in IRREFLEXIVE:
@@ -614,13 +614,12 @@ class Steps:
         self, step: Compute, bindings: Iterable[Weak], rule: RulePlan, out: Batch
     ) -> None:
         value = value_of(step.expression, self._state.texts)
-        carries = isinstance(step.expression, PlanSlot)
         for binding, strength in self._state.clock.over(bindings):
-            # A variable carries a label on; functions make of it what nobody knows.
-            if reads_hole(step.expression, binding) and not (
-                carries and not reads_open(step.expression, binding)
-            ):
-                out.weak.append(((*binding, OPEN), min(strength, POSSIBLE)))
+            if reads_hole(step.expression, binding):
+                cell = cell_of(step.expression, binding, self._state.texts)
+                # A label is carried on, and so is what a total function makes of one.
+                known = strength if is_null(cell) else min(strength, POSSIBLE)
+                self._keep(out, (*binding, cell), known)
             else:
                 self._compute_one(value, binding, strength, rule, out)
 

@@ -10,7 +10,7 @@ from enum import Enum
 from typing import Final, Protocol, runtime_checkable
 
 from constat.evaluation.clock import UNTIMED, Clock
-from constat.logic import NullCell, NullPolicy, OpenRow, Predicate, Row
+from constat.logic import NullCell, OpenRow, Predicate, Row
 
 # The rules here are those by which a certificate is checked (`constat/check/FORMAT.md`, section
 # 5), written apart from the checker.
@@ -313,7 +313,7 @@ def with_cells(row: Row, said: Row) -> Row:
 
 
 def _may_be_filled(cell: object) -> bool:
-    return isinstance(cell, NullCell) and cell.policy is not NullPolicy.NONE
+    return isinstance(cell, NullCell) and not cell.policy.is_empty
 
 
 @dataclass(frozen=True, slots=True)

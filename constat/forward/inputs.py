@@ -143,7 +143,7 @@ class View:
         for place in self.kept:
             cell = row[place]
             if isinstance(cell, NullCell):
-                if cell.policy is NullPolicy.NONE:
+                if cell.policy.is_empty:
                     return None
                 cell = OPEN
             found.append(cell)
@@ -244,7 +244,7 @@ def _key(row: Sequence[Slot | NullCell], places: Sequence[int]) -> tuple[object,
 
 
 def _is_none(cell: object) -> bool:
-    return isinstance(cell, NullCell) and cell.policy is NullPolicy.NONE
+    return isinstance(cell, NullCell) and cell.policy.is_empty
 
 
 # ------------------------------------------------------------------------------------- streams

@@ -19,6 +19,7 @@ from constat.logic.functors import (
     comparison,
     fold,
     implementation,
+    made_of,
     signatures,
 )
 from constat.logic.locales import LOCALES, Locale, find_locale
@@ -73,6 +74,7 @@ from constat.logic.values import (
     RECORD,
     EvaluationError,
     Kind,
+    MadeBy,
     NullCell,
     NullPolicy,
     Open,
@@ -127,6 +129,7 @@ __all__ = [
     "Kind",
     "Literal",
     "Locale",
+    "MadeBy",
     "Negative",
     "NullCell",
     "NullPolicy",
@@ -171,6 +174,7 @@ __all__ = [
     "is_wildcard",
     "literal_variables",
     "local_names",
+    "made_of",
     "may_agree",
     "null_cells",
     "null_policies",

@@ -6,13 +6,14 @@ import math
 import operator as operators
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Context, Decimal
 from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, cast
 
+from constat.logic import vocabulary
 from constat.logic.arithmetic import (
     arithmetic,
     bit_operation,
@@ -26,7 +27,17 @@ from constat.logic.arithmetic import (
 )
 from constat.logic.patterns import compile_pattern
 from constat.logic.structures import CONSTRUCTOR_OF, FIELD_OF, Parts, construct, is_constructor
-from constat.logic.values import EvaluationError, Kind, Value, format_value, parse_value
+from constat.logic.values import (
+    OPEN,
+    EvaluationError,
+    Kind,
+    MadeBy,
+    NullCell,
+    Open,
+    Value,
+    format_value,
+    parse_value,
+)
 from constat.logic.vocabulary import BITWISE
 
 if TYPE_CHECKING:
@@ -447,6 +458,22 @@ def comparison(operator: str, kind: Kind) -> Callable[[Value, Value], bool]:
     if operator not in {"=", "!="} and kind in {Kind.BOOL, Kind.STRUCTURE}:
         raise KeyError(operator, kind)
     return cast("Callable[[Value, Value], bool]", _COMPARISONS[operator])
+
+
+def made_of(function: str, cells: Sequence[object]) -> NullCell | Open:
+    """Give what a function makes of cells of which one at least is no value.
+
+    A total function makes a label of a label and values; anything else gives what nobody knows.
+    """
+    labels = [cell for cell in cells if isinstance(cell, NullCell)]
+    known = vocabulary.FUNCTIONS.get(function)
+    if known is None or not known.total or len(labels) != 1 or OPEN in cells:
+        return OPEN
+    (label,) = labels
+    if not label.is_label or label.made is not None:
+        return OPEN
+    arguments = tuple(None if cell is label else cast("Value", cell) for cell in cells)
+    return replace(label, made=MadeBy(function, arguments))
 
 
 def _on_structures(

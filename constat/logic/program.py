@@ -224,6 +224,15 @@ class Predicate:
         return tuple(places[name] for name in names if name in places)
 
     @property
+    def unread(self) -> tuple[int, ...]:
+        """The positions of the columns that no rule and no goal reads: see `reading_least`."""
+        return tuple(
+            place
+            for place, column in enumerate(self.columns)
+            if column.attributes.get("null") == "unread"
+        )
+
+    @property
     def given(self) -> tuple[int, ...]:
         """The positions of the columns that goal or caller must bind.
 

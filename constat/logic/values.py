@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from decimal import Decimal, InvalidOperation
 from enum import Enum
@@ -415,9 +415,16 @@ class NullPolicy(Enum):
     """There is a value or none."""
     UNKNOWN = "unknown"
     """There is a value, and nobody knows which."""
+    UNREAD = "unread"
+    """Nobody asks: no rule and no goal reads the column, so it was not fetched."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the cell stands for no value at all."""
+        return self is NullPolicy.NONE or self is NullPolicy.UNREAD
 
 
-NULL_POLICIES: Final = ("error", "skip", *(policy.value for policy in NullPolicy))
+NULL_POLICIES: Final = ("error", "skip", "none", "maybe", "unknown")
 """What `null` may say of a column; under the first two no null is in a row."""
 
 
@@ -435,12 +442,24 @@ def null_policies(predicate: Predicate) -> tuple[NullPolicy | None, ...]:
 
 
 @dataclass(frozen=True, slots=True)
+class MadeBy:
+    """The total function that made a label, and its arguments: `None` where the label stood.
+
+    It takes a label that no function made; else rules could make labels without end.
+    """
+
+    function: str
+    arguments: tuple[Value | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class NullCell:
     """A cell of a certain row that holds no value.
 
     `known` are the cells of the row, as its predicate declares them, `None` where they are null;
     `ordinal` counts rows that are equal in these. Cells are equal where they are one label. Under
-    `none` there is nothing to tell apart: `known` is empty, and the ordinal 0.
+    `none` and `unread` there is nothing to tell apart: `known` is empty, and the ordinal 0.
+    `made` is there where a total function made a label of a label, which the other fields name.
     """
 
     policy: NullPolicy
@@ -448,6 +467,12 @@ class NullCell:
     column: int
     known: tuple[Value | None, ...] = ()
     ordinal: int = 0
+    made: MadeBy | None = None
+
+    @property
+    def source(self) -> NullCell:
+        """The cell of a row that this one is, or was made of."""
+        return self if self.made is None else replace(self, made=None)
 
     @property
     def is_label(self) -> bool:
@@ -455,6 +480,8 @@ class NullCell:
         return self.policy is NullPolicy.UNKNOWN
 
     def __str__(self) -> str:
+        if self.policy is NullPolicy.UNREAD:
+            return "(not read)"
         return "none" if self.policy is NullPolicy.NONE else "unknown"
 
 
@@ -472,7 +499,7 @@ def with_null_cells(
             row.append(cell)
         elif policy is None:
             raise ValueError(f"column {column} of {predicate} may hold no null")
-        elif policy is NullPolicy.NONE:
+        elif policy.is_empty:
             row.append(NullCell(policy, predicate, column))
         else:
             row.append(NullCell(policy, predicate, column, known, ordinal))
@@ -502,7 +529,7 @@ def _may_be_equal(one: object, other: object) -> bool:
     if one == other:
         return True
     nulls = [cell for cell in (one, other) if isinstance(cell, NullCell)]
-    if any(cell.policy is NullPolicy.NONE for cell in nulls):
+    if any(cell.policy.is_empty for cell in nulls):
         return any(cell.policy is NullPolicy.MAYBE for cell in nulls)
     return bool(nulls)
 
@@ -532,7 +559,8 @@ def _cell_order(cell: object) -> tuple[object, ...]:
     if not isinstance(cell, NullCell):
         return (0, cell)
     known = tuple((1, "") if one is None else (0, one) for one in cell.known)
-    return (1, cell.policy.value, cell.predicate, cell.column, known, cell.ordinal)
+    made = () if cell.made is None else (cell.made.function, str(cell.made.arguments))
+    return (1, cell.policy.value, cell.predicate, cell.column, known, cell.ordinal, made)
 
 
 # Equal to the JSON of each row by itself, whatever its texts hold; only faster, by working on

@@ -11,14 +11,13 @@ Example: `Tape(path).find("sha256:...")`.
 from __future__ import annotations
 
 import json
-import os
 import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from constat.model.prompts import Answered, ModelError, RawCall, Usage, canonical, hash_of
 from constat.store.replacing import replaced
-from constat.store.state_file import lock_within
+from constat.store.state_file import alone
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -31,7 +30,6 @@ MISSING: Final = "C0828"
 DAMAGED: Final = "C0829"
 _FORMAT: Final = 1
 _MOST_BYTES: Final = 64 << 20
-_WAIT_SECONDS: Final = 10.0
 _PUBLIC: Final = 0o644
 
 
@@ -76,15 +74,12 @@ class Tape:
         """Put a reply on the tape; raises `ModelError` where it cannot be."""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            folder = os.open(self.path.parent, os.O_RDONLY)
-            try:
-                if not lock_within(folder, _WAIT_SECONDS, shared=False):
-                    raise ModelError(DAMAGED, "another program keeps the tape busy")
+            with alone(
+                self.path.parent, ModelError(DAMAGED, "another program keeps the tape busy")
+            ):
                 with self._lock:
                     self._entries = None
                 self._write({**self._read(), taped.prompt: taped})
-            finally:
-                os.close(folder)
         except OSError as problem:
             reason = problem.strerror or type(problem).__name__
             raise ModelError(DAMAGED, f"the tape cannot be written ({reason})") from None

@@ -130,6 +130,34 @@ def bought(number: int = 2, *goal: object) -> Tree:
     return w.done("PROVED", "bought", *(goal or (key, None)))
 
 
+def size(row: Any = None, bind: Any = None, *, plus: str = "") -> Tree:  # noqa: ANN401  cells
+    """The length of what nobody knows is a label of its own; of a sum nobody knows anything."""
+    w = World()
+    w.w.declare("size", "o:number n:number")
+    length = fun("strlen", "number", "c")
+    if plus:
+        length = fun("+", "number", length, con("number", plus))
+    body = pos("orders", "o", "c", any_("_1"), any_("_2"))
+    rule = w.w.rule("r", pos("size", "o", "n"), body, cmp("=", "n", length), n="number")
+    made = ["unknown", 0, "strlen", [None]]
+    cells = ["2", copy.deepcopy(row or made)]
+    bound = ["2", copy.deepcopy(bind or row or made), copy.deepcopy(FIRST), None, None]
+    w.derived(rule, "size", cells, bound, w.node(2), None)
+    return w.done("PROVED", "size", "2", None)
+
+
+def least() -> Tree:
+    """The earlier of a name that nobody knows and a known one is a label of both."""
+    w = World()
+    w.w.declare("least", "o:number c:symbol")
+    body = pos("orders", "o", "c", any_("_1"), any_("_2"))
+    less = fun("min", "symbol", "c", con("symbol", "cid"))
+    rule = w.w.rule("r", pos("least", "o", less), body)
+    made = ["unknown", 0, "min", [None, "cid"]]
+    w.derived(rule, "least", ["2", made], ["2", FIRST, None, None], w.node(2))
+    return w.done("PROVED", "least", "2", None)
+
+
 def same(left: int = 2, right: int = 2) -> Tree:
     """Two orders have one customer for certain only where it is one label."""
     w = World()
@@ -356,6 +384,24 @@ def by_document(**change: object) -> Tree:
     return tree
 
 
+UNREAD: Final = ["unread"]
+
+
+def projected(make: Callable[[], Tree] = placed) -> Tree:
+    """The same where only the number of an order is read: the other cells are not there."""
+    tree = make()
+    tree["declarations"][0]["nulls"] = [None, "unread", "unread", "unread"]
+    tree["labels"] = []
+    rows = [[row[0], UNREAD, UNREAD, UNREAD] for row in tree["facts"][-1]["rows"]]
+    tree["facts"][-1]["rows"] = copy.deepcopy(rows)
+    bare = "".join(canonical([row[0], None, None, None]) + "\n" for row in rows)
+    tree["sources"][-1]["hash"] = sha256(bare)
+    for node in tree["nodes"]:
+        if node["kind"] == "fact":
+            node["fact"][1] = copy.deepcopy(rows[node["row"]])
+    return tree
+
+
 def put(make: Callable[[], Tree], said: str, *changes: tuple[str, Any]) -> tuple[Tree, str]:
     """Return a tree with changes at places written as ``nodes.0.bind.1``."""
     tree = make()
@@ -379,6 +425,8 @@ CASES: Final[dict[str, Case]] = {
     "a_label_is_carried": partial(put, bought, "PROVED"),
     "one_label_is_one_value": partial(put, same, "PROVED"),
     "rows_told_apart_are_counted": partial(put, counted, "PROVED"),
+    "a_total_function_makes_a_label": partial(put, size, "PROVED"),
+    "a_total_function_of_a_label_and_a_value": partial(put, least, "PROVED"),
     "what_is_none_matches_nothing_that_reads": partial(put, root, "PROVED"),
     "a_goal_that_does_not_read": partial(
         put, partial(goal, "PROVED", "4", ["_"], ["_"], ["_"]), "PROVED"
@@ -402,6 +450,41 @@ CASES: Final[dict[str, Case]] = {
     ),
     "somebody_says_the_value": partial(put, filled, "PROVED_UNDER"),
     "a_list_is_shared": partial(put, walk, "PROVED"),
+    # Columns that nobody reads.
+    "a_row_without_what_nobody_reads": partial(put, projected, "PROVED"),
+    "a_count_over_what_is_read": partial(put, partial(projected, counted), "PROVED"),
+    "a_wrong_count_over_what_is_read": partial(
+        put, partial(projected, partial(counted, "3")), "aggregate"
+    ),
+    "a_value_that_nobody_reads": partial(put, projected, "cell", ("facts.0.rows.3.2", "EU")),
+    "nothing_where_nobody_reads": partial(put, projected, "cell", ("facts.0.rows.3.2", NONE)),
+    "a_cell_called_unread": partial(put, placed, "cell", ("facts.0.rows.3.3", UNREAD)),
+    "a_rule_that_reads_what_nobody_reads": partial(
+        put,
+        projected,
+        "declaration",
+        ("rules.0.body.0.1.1.2", ["v", "_2"]),
+        ("nodes.1.bind.2", "EU"),
+    ),
+    "a_goal_that_reads_what_nobody_reads": partial(
+        put,
+        partial(projected, partial(goal, "PROVED", "4", ["_"], ["_"], ["_"])),
+        "declaration",
+        ("header.goal.1.2", None),
+    ),
+    "a_goal_that_names_what_nobody_reads": partial(
+        put,
+        partial(projected, partial(goal, "PROVED", "4", ["_"], ["_"], ["_"])),
+        "declaration",
+        ("header.goal.1.2", "EU"),
+    ),
+    "a_key_that_nobody_reads": partial(
+        put,
+        partial(projected, counted),
+        "declaration",
+        ("coverage.0.columns", [1]),
+        ("coverage.0.keys", [["ann"]]),
+    ),
     # Marks.
     "a_mark_from_maybe_to_none": partial(put, placed, "cell", ("facts.0.rows.3.2", NONE)),
     "a_mark_from_none_to_maybe": partial(put, placed, "cell", ("facts.0.rows.3.3", MAYBE)),
@@ -438,6 +521,40 @@ CASES: Final[dict[str, Case]] = {
     ),
     "labels_out_of_order": partial(put, bought, "order", ("labels", [LABELS[1], LABELS[0]])),
     "a_label_that_is_not_there": partial(put, bought, "schema", ("nodes.1.bind.1", ["unknown", 9])),
+    "a_function_that_is_not_total": partial(
+        put, size, "cell", ("nodes.1.fact.1.1", ["unknown", 0, "to_number", [None]])
+    ),
+    "a_function_that_there_is_not": partial(
+        put, size, "cell", ("nodes.1.fact.1.1", ["unknown", 0, "reverse", [None]])
+    ),
+    "a_function_of_another_kind": partial(
+        put, size, "kind", ("nodes.1.fact.1.1", ["unknown", 0, "to_string", [None]])
+    ),
+    "a_function_of_no_label": partial(
+        put, least, "cell", ("nodes.1.fact.1.1", ["unknown", 0, "min", ["ann", "cid"]])
+    ),
+    "a_function_of_two_labels": partial(
+        put, least, "cell", ("nodes.1.fact.1.1", ["unknown", 0, "min", [None, None]])
+    ),
+    "a_function_with_another_argument": partial(
+        put, least, "head", ("nodes.1.fact.1.1", ["unknown", 0, "min", [None, "bob"]])
+    ),
+    "a_function_with_its_arguments_turned": partial(
+        put, least, "head", ("nodes.1.fact.1.1", ["unknown", 0, "min", ["cid", None]])
+    ),
+    "a_function_of_too_few": partial(
+        put, least, "kind", ("nodes.1.fact.1.1", ["unknown", 0, "min", [None]])
+    ),
+    "a_function_over_another_label": partial(
+        put,
+        partial(size, ["unknown", 1, "strlen", [None]]),
+        "comparison",
+    ),
+    "a_function_that_is_left_out": partial(put, least, "head", ("nodes.1.fact.1.1", FIRST)),
+    "a_label_of_a_sum": partial(put, partial(size, plus="1"), "comparison"),
+    "a_function_in_a_row_of_a_source": partial(
+        put, least, "cell", ("facts.0.rows.1.1", ["unknown", 0, "min", [None, "cid"]])
+    ),
     "a_label_of_another_kind": partial(put, bought, "kind", ("nodes.1.bind.0", FIRST)),
     "a_mark_that_a_variable_has": partial(put, bought, "schema", ("nodes.1.bind.1", MAYBE)),
     # Matches.
@@ -584,8 +701,14 @@ CASES: Final[dict[str, Case]] = {
     "a_place_for_a_text": partial(put, placed, "schema", ("facts.0.rows.0.1", 0)),
     # What is not filled yet.
     "a_redaction": partial(put, placed, "schema", ("redaction", {})),
-    "who_asked": partial(put, placed, "schema", ("header.asked_by", "eve")),
-    "an_author": partial(put, placed, "schema", ("rules.0.author", "eve")),
+    "who_asked": partial(put, placed, "PROVED", ("header.asked_by", "eve")),
+    "an_asker_who_is_no_name": partial(put, placed, "schema", ("header.asked_by", ["eve"])),
+    "an_author": partial(put, placed, "PROVED", ("rules.0.author", "eve")),
+    "an_owner_and_a_version": partial(
+        put, placed, "PROVED", ("rules.0.owner", "finance"), ("rules.0.version", "3")
+    ),
+    "an_author_without_a_name": partial(put, placed, "schema", ("rules.0.author", "")),
+    "an_owner_that_is_no_name": partial(put, placed, "schema", ("rules.0.owner", 1)),
     "texts_out_of_order": partial(
         put, placed, "order", ("declarations.0.texts", [["unit.o", "EUR"], ["says_not", "no"]])
     ),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from constat.engine.batch import Batch, reads_open, value_of
+from constat.engine.batch import Batch, reads_hole, value_of
 from constat.engine.component import heads, start
 from constat.engine.state import State
 from constat.evaluation import ACCEPTED, CERTAIN, CONCEIVABLE, POSSIBLE, Limits, ignore_event
@@ -101,7 +101,7 @@ def test_an_assumed_rule_gives_rows_of_the_accepted_reading() -> None:
 )
 def test_an_expression_is_evaluated_over_a_binding(expression: Expression, value: object) -> None:
     assert value_of(expression)((3, 7)) == value
-    assert reads_open(expression, (OPEN, OPEN)) is not isinstance(value, str)
+    assert reads_hole(expression, (OPEN, OPEN)) is not isinstance(value, str)
 
 
 def test_an_exact_evaluation_refuses_a_placeholder() -> None:

@@ -95,13 +95,34 @@ PROGRAMS: Final = {
         "p(0) :- f(_).  p(?x) :- e(?x, _), ?s = sum ?w - 1 + ?y : { p(?y), e(?y, ?w) }, ?s >= 1."
     ),
     "range of ends": "p(?x) :- e(?y, ?z), ?x = range(?y, ?z + 2).",
+    "total function in the head": "p(?x, max(?y, 1)) :- e(?x, ?y).",
+    "total function carried": (
+        "q(?z) :- e(_, ?y), ?z = max(?y, 1).  p(?x) :- e(?x, ?y), q(max(?y, 1))."
+    ),
+    "total function and another": (
+        "q(?z) :- e(_, ?y), ?z = max(?y, 1).  p(?x) :- e(?x, ?y), q(min(?y, 1))."
+    ),
+    "total function compared with itself": (
+        "p(?x) :- e(?x, ?y), e(?x, ?z), min(?y, ?x) <= min(?z, ?x)."
+    ),
+    "total function of a total function": (
+        "q(?z) :- e(_, ?y), ?z = max(?y, 1).  p(?w) :- q(?z), ?w = min(?z, 5)."
+    ),
+    "total function of two labels": "p(?w) :- e(?y, ?z), ?w = max(?y, ?z).",
+    "total function in a negation": (
+        "q(?z) :- e(_, ?y), ?z = max(?y, 1).  p(?x) :- e(?x, ?y), !q(max(?y, 1))."
+    ),
+    "total function in an aggregate": "p(?s) :- ?s = sum max(?y, 0) : { e(_, ?y) }.",
+    "total function in a count": (
+        "q(?x, max(?y, 1)) :- e(?x, ?y).  p(?n) :- ?n = count : { q(_x, _y) }."
+    ),
     "rule in doubt": "p(?x) :- e(?x, _).  @[confidence = 0.8] p(?x) :- f(?x).",
     "negation of a rule in doubt": (
         "@[confidence = 0.8] q(?x) :- e(?x, _y).  p(?x) :- f(?x), !q(?x)."
     ),
 }
 
-_HEAD: Final = re.compile(r"(?:^|\.\s+|] )(\w)\(([^()]*)\)")
+_HEAD: Final = re.compile(r"(?:^|\.\s+|] )(\w)\(((?:[^()]|\([^()]*\))*)\)")
 
 
 def text_of(name: str) -> str:
@@ -112,13 +133,16 @@ def text_of(name: str) -> str:
 
 def declared(rules: str) -> str:
     """Give rules behind the declarations of their heads: all columns are numbers."""
-    widths = {head: len(re.findall(r"[^,]+", terms)) for head, terms in _HEAD.findall(rules)}
+    widths = {
+        head: len(re.findall(r"(?:[^,()]|\([^()]*\))+", terms))
+        for head, terms in _HEAD.findall(rules)
+    }
     columns = {head: ", ".join(f"c{n}: number" for n in range(w)) for head, w in widths.items()}
     lines = "".join(f".decl {head}({found})\n" for head, found in columns.items())
     return lines + rules
 
 
-POLICIES: Final = tuple(NullPolicy)
+POLICIES: Final = (NullPolicy.NONE, NullPolicy.MAYBE, NullPolicy.UNKNOWN)
 WORD: Final = Assumption("fact", "a fact", "alice says so")
 CLOSED: Final = Assumption("closure", "f", "f is complete")
 _EACH: Final = 367

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, ParamSpec, TypeVar, cast
 
 from constat import logic
-from constat.logic import Kind, NullCell, NullPolicy
+from constat.logic import Kind, NullCell, NullPolicy, vocabulary
 from tests.oracle import definition as d
 
 if TYPE_CHECKING:
@@ -104,7 +105,14 @@ def slot_of(cell: d.Cell, predicate: str, column: int) -> logic.Slot:
     if isinstance(cell, d.Null):
         found = cast("tuple[str, int, tuple[logic.Value | None, ...], int]", cell.name)
         return cast("logic.Slot", NullCell(NullPolicy(cell.policy), *found))
-    return cast("logic.Value", cell)
+    if isinstance(cell, d.Made):
+        # The translated name says the kinds, too; the label has one kind and so has the result.
+        (label,) = (one for one in cell.arguments if isinstance(one, d.Null))
+        known = tuple(None if one is label else one for one in cell.arguments)
+        made = logic.MadeBy(cell.function.name.split(" of ")[0], known)  # type: ignore[arg-type]
+        null = cast("NullCell", slot_of(label, predicate, column))
+        return cast("logic.Slot", replace(null, made=made))
+    return cell
 
 
 def row_of(row: Collection[object]) -> d.Row:
@@ -213,7 +221,9 @@ class _Translating:
                 kinds = tuple(map(self._kind, arguments))
                 kind = self._kind(term)
                 apply = _erring(logic.implementation(function, kinds, kind))
-                made = d.Function(f"{function} of {kinds}", apply, kind=kind.value)
+                word = vocabulary.FUNCTIONS.get(function)
+                total = word is not None and word.total
+                made = d.Function(f"{function} of {kinds}", apply, total, kind.value)
                 return d.Call(made, tuple(map(self.term, arguments)))
 
     def _kind(self, term: logic.Term) -> Kind:
