@@ -98,10 +98,13 @@ def test_what_somebody_else_stops_did_not_take_too_long(source: ServedDatabase) 
 def _stop_all(source: ServedDatabase) -> None:
     """Stop the endless query, as soon as it runs."""
     running = "SELECT pid FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%t b, t c%'"
-    running, stop = f"{running} AND pid <> pg_backend_pid()", "SELECT pg_cancel_backend({})"
+    # Other tests run on the same server at the same time, each in a database of its own.
+    running = f"{running} AND datname = current_database() AND pid <> pg_backend_pid()"
+    stop = "SELECT pg_cancel_backend({})"
     if source.server.kind == "mariadb":
         running = "SELECT id FROM information_schema.processlist WHERE info LIKE '%t b, t c%'"
-        running, stop = f"{running} AND id <> connection_id()", "KILL QUERY {}"
+        running = f"{running} AND db = database() AND id <> connection_id()"
+        stop = "KILL QUERY {}"
     while not (found := source.rows(running)):
         time.sleep(0.05)
     source.run(*(stop.format(number) for (number,) in found))
@@ -190,9 +193,13 @@ def test_a_person_interrupts(source: ServedDatabase) -> None:
     connection.begin()
     timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
     timer.start()
-    with pytest.raises(KeyboardInterrupt):
-        read(connection, Question(ENDLESS), ReadBounds(60, 10))
-    timer.join()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            read(connection, Question(ENDLESS), ReadBounds(60, 10))
+    finally:
+        # A test that failed earlier may not leave the interruption to the next one.
+        timer.cancel()
+        timer.join()
     connection.release()
     if connection.replaced():
         connection.close()
