@@ -27,6 +27,7 @@ from constat.catalog.connection import (
     read_cell,
     read_column,
 )
+from constat.catalog.drivers import open_connection
 from constat.catalog.guard import Guarded, Output, guard
 from constat.catalog.keyed import (
     Comparand,
@@ -37,7 +38,6 @@ from constat.catalog.keyed import (
     query_prefix,
     whole_query,
 )
-from constat.catalog.opening import open_connection
 from constat.catalog.sqlite import SqliteConnection, choose_pushes
 
 if TYPE_CHECKING:

@@ -101,11 +101,22 @@ def _about_the_query(said: str) -> str:
 
 _Result = TypeVar("_Result")
 _BATCH: Final = 1_000
+_DIGESTS: Final = 20_000
 _MEMORY: Final = "2GB"
 # Beside what DuckDB counts itself, the values that functions make while they run.
 _HEAP: Final = 5 << 29
 _MOST_THREADS: Final = 4
 _SECONDS_TO_PREPARE: Final = 5.0
+
+
+class _Stream:
+    """A stream and nothing else: DuckDB refuses relations of its own from other connections."""
+
+    def __init__(self, source: object) -> None:
+        self._source = source
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self._source.__arrow_c_stream__(requested_schema)  # type: ignore[attr-defined]  # asked for before
 
 
 class DuckSession:
@@ -193,10 +204,78 @@ class DuckSession:
         except self._duckdb.Error as problem:
             raise self._told(problem) from None
 
-    def take(self, table: str, source: object, seconds: float) -> None:
-        """Make a table of what an Arrow stream gives."""
+    def take(self, table: str, source: object, seconds: float, columns: Sequence[str] = ()) -> None:
+        """Make a table of what a frame or an Arrow stream gives; without `columns` of all."""
         with self.bounded(seconds) as connection:
-            self._run(lambda: connection.from_arrow(source).create(table))
+            self._run(lambda: self._relation(connection, source, columns).create(named(table)))
+
+    def frame_columns(
+        self, frame: object, columns: Sequence[str], seconds: float
+    ) -> tuple[DuckColumn, ...]:
+        """Give the columns of a frame; without `columns` all of them."""
+        with self.bounded(seconds) as connection:
+            found = self._run(lambda: self._relation(connection, frame, columns))
+            return tuple(
+                DuckColumn(name, kind.id, str(kind))
+                for name, kind in zip(found.columns, found.types, strict=True)
+            )
+
+    def frame_mark(
+        self, frame: object, columns: Sequence[str], seconds: float
+    ) -> tuple[object, ...]:
+        """Count the rows of a frame, or of a table of ours by its name, and add up their hashes.
+
+        Two contents have one mark with a probability of 1 in 2^64, in whatever order the rows are.
+        """
+        functions, column = self._duckdb.FunctionExpression, self._duckdb.ColumnExpression
+        hashed = functions("hash", *(column(one) for one in columns)).cast("HUGEINT")
+        with self.bounded(seconds) as connection:
+            found = self._run(
+                lambda: (
+                    self._relation(connection, frame, columns)
+                    .aggregate([functions("count_star"), functions("sum", hashed)])
+                    .fetchall()
+                )
+            )
+        return found[0]
+
+    def row_digests(self, table: str, columns: Sequence[str], seconds: float) -> Iterator[bytes]:
+        """Yield the SHA-256 of each row of a table, in their own order, in blocks."""
+        texts = (f"CAST({named(one)} AS VARCHAR)" for one in columns)
+        spelled = " || ".join(f"coalesce(strlen({one}) || ':' || {one}, '-')" for one in texts)
+        query = f"SELECT sha256({spelled}) AS h FROM {named(table)} ORDER BY h"  # noqa: S608  quoted
+        with self.bounded(seconds) as connection:
+            self._run(lambda: connection.execute(query))
+            while rows := self._run(lambda: connection.fetchmany(_DIGESTS)):
+                yield "".join(row[0] for row in rows).encode()
+
+    def _relation(
+        self, connection: duckdb.DuckDBPyConnection, frame: object, columns: Sequence[str] = ()
+    ) -> duckdb.DuckDBPyRelation:
+        # The streams of pandas need a further package; DuckDB reads its frames by itself.
+        if isinstance(frame, str):
+            found = connection.table(named(frame))
+        elif type(frame).__module__.partition(".")[0] == "pandas":
+            pandas_frame: Any = frame
+            try:
+                found = connection.from_df(pandas_frame)
+            except self._duckdb.Error:
+                # DuckDB cannot read columns that lie backwards; a copy lies in order.
+                found = connection.from_df(pandas_frame.copy())
+        else:
+            found = connection.from_arrow(_Stream(frame))
+        chosen = (self._duckdb.ColumnExpression(one) for one in columns)
+        return found.select(*chosen) if columns else found
+
+    def load(self, table: str, arrays: Mapping[str, object], seconds: float) -> None:
+        """Add the rows of arrays, one for each column, to a table of ours."""
+        statement = f'INSERT INTO "{table}" SELECT * FROM loaded'  # noqa: S608  a name of ours
+        with self.bounded(seconds) as connection:
+            connection.register("loaded", arrays)
+            try:
+                self._run(lambda: connection.execute(statement))
+            finally:
+                connection.unregister("loaded")
 
     @preparing()
     def columns(self, query: str) -> tuple[DuckColumn, ...]:

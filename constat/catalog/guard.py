@@ -219,6 +219,8 @@ class Guarded:
     joined: bool
     origins: tuple[str, ...] = ()
     """What `base_columns.origins` says of the outputs."""
+    unread: frozenset[int] = frozenset()
+    """The outputs that nobody reads: NULL is selected in their place."""
 
 
 def guard(query: str, dialect: str) -> Guarded:

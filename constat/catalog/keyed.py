@@ -234,7 +234,7 @@ def pushable(kind: Kind, keys: Sequence[Row], place: int) -> bool:
 
 def whole_query(guarded: Guarded, arity: int) -> str:
     """Give the SQL that reads all rows."""
-    return query_prefix(guarded, arity) + _outer(arity)
+    return query_prefix(guarded, arity) + _outer(guarded, arity)
 
 
 def keyed_query(guarded: Guarded, arity: int, pushes: Sequence[Push], *, single: bool) -> str:
@@ -271,8 +271,9 @@ def query_prefix(guarded: Guarded, arity: int) -> str:
     return f"WITH q({names}) AS (\n{guarded.text}\n)\n"
 
 
-def _outer(arity: int) -> str:
-    columns = ", ".join(f"c{position}" for position in range(arity))
+def _outer(guarded: Guarded, arity: int) -> str:
+    unread = guarded.unread
+    columns = ", ".join(f"c{place}" if place not in unread else "NULL" for place in range(arity))
     return f"SELECT {columns} FROM q"  # noqa: S608  positions alone
 
 

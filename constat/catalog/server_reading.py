@@ -83,7 +83,7 @@ def typed_whole(
     spelled: frozenset[int] = frozenset(),
 ) -> Question:
     """Ask for all rows. `outputs` says how each column is selected, `spelled` which as text."""
-    text = query_prefix(guarded, arity) + _outer(arity, outputs)
+    text = query_prefix(guarded, arity) + _outer(guarded, arity, outputs)
     return Question(text, spelled=spelled, tables=guarded.tables)
 
 
@@ -109,7 +109,8 @@ def typed_question(
     nulls = [f" OR c{push.position} IS NULL" for push in pushes if push.nullable]
     if nulls and len(operands) > 1 and len(keys) == 1:
         wanted = f"({wanted})"
-    text = f"{query_prefix(guarded, arity)}{_outer(arity, outputs)} WHERE {wanted}{''.join(nulls)}"
+    before = query_prefix(guarded, arity) + _outer(guarded, arity, outputs)
+    text = f"{before} WHERE {wanted}{''.join(nulls)}"
     sent = tuple(_parameter(value) for key in keys for value in key)
     return Question(text, sent, spelled, guarded.tables)
 
@@ -118,8 +119,9 @@ def _parameter(value: Value) -> Parameter:
     return value if isinstance(value, int) else str(value)
 
 
-def _outer(arity: int, outputs: Sequence[str]) -> str:
-    listed = outputs or [f"c{position}" for position in range(arity)]
+def _outer(guarded: Guarded, arity: int, outputs: Sequence[str]) -> str:
+    read = outputs or [f"c{position}" for position in range(arity)]
+    listed = [one if place not in guarded.unread else "NULL" for place, one in enumerate(read)]
     return f"SELECT {', '.join(listed)} FROM q"  # noqa: S608  names of this module's own
 
 

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
     from constat.catalog.file_tables import Mark
     from constat.catalog.guard import Guarded
+    from constat.catalog.row_streams import RowStreams
     from constat.evaluation import Demand
     from constat.logic import Row
 
@@ -194,6 +195,8 @@ _LONGEST_VALUE: Final = 64 << 20
 _MOST_MEMORY: Final = 1 << 30
 _ATTEMPTS: Final = 5
 _PAUSE_SECONDS: Final = 0.01
+FEW: Final = 20_000
+"""Of so few rows it is not worth opening a DuckDB to read them by columns."""
 _LEAST_BYTES_A_ROW: Final = 16
 _SECONDS_TO_PREPARE: Final = 5.0
 _MISTAKES: Final = frozenset({sqlite3.SQLITE_ERROR, sqlite3.SQLITE_AUTH, sqlite3.SQLITE_RANGE})
@@ -238,6 +241,7 @@ class SqliteConnection:
         self._worker = Worker(self._stop, self._leave)
         self._cursor: sqlite3.Cursor | None = None
         self._version: tuple[object, ...] | None = None
+        self._streams: RowStreams | None = None
         self._tables: tuple[int, Mapping[str, SourceTable]] | None = None
         self.snapshot: str | None = None
         self._locked: Mark | None = None
@@ -296,10 +300,17 @@ class SqliteConnection:
         except OSError:
             return None
 
-    @staticmethod
-    def stream(whole: Whole, bounds: ReadBounds) -> Stream | None:  # noqa: ARG004  as above
-        """Rows of SQLite have no types of their own: they are read cell by cell."""
-        return None
+    def stream(self, whole: Whole, bounds: ReadBounds) -> Stream | None:
+        """Give all rows as an Arrow stream; `None` where they have to be read cell by cell."""
+        if (self.estimate(whole.guarded) or 0) <= FEW:
+            return None
+        from constat.catalog.row_streams import RowStreams  # noqa: PLC0415  loaded when it is used
+
+        if self._streams is None:
+            self._streams = RowStreams()
+        question = self.whole(whole.guarded, len(whole.kinds))
+        read = partial(self.read, question, bounds)
+        return self._streams.stream(whole, question.text, read, bounds.seconds)
 
     def begin(self) -> bool:
         """Start a read transaction; tells whether the file may have changed since the last one."""
@@ -363,8 +374,13 @@ class SqliteConnection:
     def release(self) -> None:
         """End the read transaction."""
         self._reading = False
+        self._forget()
         if not self._worker.stuck and self._connection.in_transaction:
             self._own("ROLLBACK")
+
+    def _forget(self) -> None:
+        if self._streams is not None:
+            self._streams.close()
 
     def tables(self) -> Mapping[str, SourceTable]:
         """Give tables and views, read anew when the schema has changed."""
@@ -469,6 +485,7 @@ class SqliteConnection:
 
     def close(self) -> None:
         """Close the connection, unless a query is still running on it."""
+        self._forget()
         if not self._worker.stuck:
             self._connection.close()
         self._worker.close()

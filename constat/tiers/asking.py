@@ -161,6 +161,15 @@ class Asking:
                 return tier if name == self._authority else None
         return None
 
+    def about(self, predicate: Predicate) -> Asking:
+        """Give the same for the predicate with other columns read."""
+        return Asking(predicate, self._tiers, self._authority, self._secrets, self._observe)
+
+    def is_alone(self) -> bool:
+        """Tell whether only one tier is ever asked, so that nobody says more of its rows."""
+        asked = [one for _, one in self._tiers if one is not None]
+        return sum(one.configured(self.predicate) for one in asked) == 1
+
     def near(self) -> Asking:
         """Give the same without the tiers that a question costs much at, such as models."""
         tiers = [(name, one) for name, one in self._tiers if one is None or one.cost < _DEAR]

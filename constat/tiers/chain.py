@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from constat.evaluation import Answer, Demand, Opening
-from constat.logic import OPEN, Row, has_null_cells, null_policies
+from constat.logic import OPEN, NullCell, NullPolicy, Row, has_null_cells, null_policies
 from constat.project.settings import PREFER_SOURCE
 from constat.tiers.asking import Asked, Asking, Contribution
 from constat.tiers.cache_age import CACHE
@@ -23,6 +23,7 @@ from constat.tiers.memory import Memory
 from constat.tiers.shadowing import Shadowing, merge_equal, unite
 from constat.tiers.tier import (
     TierAnswer,
+    content_hash,
     declared_closed,
     fallen_through,
     ground_key,
@@ -39,12 +40,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from constat.evaluation import Conflict, Evidence, Observer, Portion, Readable
-    from constat.logic import Value
+    from constat.logic import Predicate, Value
     from constat.tiers.cache import Kept
     from constat.tiers.user import UserFacts
 
 _Failures = dict[Row, tuple[str, ...]]
 _MOST_AFTER_FAILURE = 2_000
+_CHEAP = 10
 
 
 class Chain:
@@ -85,17 +87,35 @@ class Chain:
         self._seen = -1
         self._fills = False
         self._may_fill = False
+        # Of one predicate more columns may be read for one goal than for another.
+        self._others: dict[tuple[int, ...], Chain] = {}
 
     @property
     def may_fill(self) -> bool:
         """Whether a row was given with null cells of which somebody else may say more."""
-        return self._may_fill
+        return self._may_fill or any(one.may_fill for one in self._others.values())
+
+    def reading(self, predicate: Predicate) -> Chain:
+        """Give the same predicate, of which other columns are read; its answers are its own."""
+        if predicate.unread == self._asking.predicate.unread:
+            return self
+        found = self._others.get(predicate.unread)
+        if found is None:
+            found = self._others[predicate.unread] = self._copied()
+            found._asking = self._asking.about(predicate)  # noqa: SLF001  a copy of our own
+        return found
+
+    def _copied(self) -> Chain:
+        """Give a copy that remembers nothing of this one."""
+        other = copy(self)
+        other._memory, other._others, other._seen = Memory(), {}, -1  # noqa: SLF001  a copy of our own
+        other._may_fill = False  # noqa: SLF001
+        return other
 
     def filled(self) -> Chain:
         """Give the same predicate, where that word counts for who accepts it (semantics 26e)."""
-        other = copy(self)
+        other = self._copied()
         other._fills, other._kept = True, None  # noqa: SLF001  a copy of our own
-        other._memory = Memory()  # noqa: SLF001
         return other
 
     @property
@@ -109,6 +129,7 @@ class Chain:
     def supposing(self, added: tuple[Portion, ...], visible: Callable[[Answer], Answer]) -> Chain:
         """Give the same predicate in a world where somebody states more, and rows are hidden."""
         other = copy(self)
+        other._others = {}  # noqa: SLF001  a copy of our own
         other._supposed, other._visible = added, visible  # noqa: SLF001  a copy of our own
         return other
 
@@ -130,6 +151,8 @@ class Chain:
     def forget(self) -> None:
         """Drop what is remembered: the next demand asks the tiers."""
         self._memory.forget()
+        for one in self._others.values():
+            one.forget()
 
     def state(self) -> str | None:
         """Name the state of everything that rows come from; `None` where that has no name.
@@ -146,6 +169,23 @@ class Chain:
         predicate = self._asking.predicate
         return tier.estimate(predicate) if isinstance(tier, DatabaseTier) else None
 
+    def texts(self, column: int) -> frozenset[str] | None:
+        """Give the texts in a column, for a person who may have mistyped one of them.
+
+        `None` where they cannot be told, or where asking for them costs much.
+        """
+        tier = self._asking.sole()
+        predicate = self._asking.predicate
+        if isinstance(tier, DatabaseTier):
+            return tier.texts(predicate, column)
+        if self.cost > _CHEAP:
+            return None
+        answer = self.answer(Demand(predicate, (), ((),)))
+        if not answer.answered:
+            return None
+        rows = (row for portion in answer.portions for row in portion.rows)
+        return frozenset(cell for row in rows if isinstance(cell := row[column], str))
+
     def as_relation(self, demand: Demand, most_rows: int) -> Readable | None:
         """Hand out all rows where the database alone tells them, and no others are stated."""
         tier = self._asking.sole()
@@ -160,6 +200,9 @@ class Chain:
 
     def answer(self, demand: Demand) -> Answer:
         """Answer one batch."""
+        chain = self.reading(demand.predicate)
+        if chain is not self:
+            return chain.answer(demand)
         answer = self._answer(demand)
         return answer if self._kept is None else self._kept.labelled(answer)
 
@@ -171,7 +214,7 @@ class Chain:
         key = self._key
         if key is None:
             chain, _ = self._settle(demand)
-            stated = self._user.answer(demand)
+            stated = self._users(demand)
             return _joined(chain, Answer(stated.portions, stated.openings))
         if set(key) <= set(demand.columns):
             places = [demand.columns.index(column) for column in key]
@@ -251,6 +294,8 @@ class Chain:
         assumed = any(one.origin.assumed for one in _authorities(asked).values())
         if assumed or stated.portions or stated.openings or not asked.complete:
             return False
+        if any(null_policies(demand.predicate)) and not self._asking.is_alone():
+            return False  # another tier may fill a null cell
         return _speaks_alone(demand, asked, self._key or ())
 
     def _told_at_once(self, demand: Demand, asked: Asked) -> Answer:
@@ -294,18 +339,26 @@ class Chain:
 
     def _stated(self, demand: Demand) -> TierAnswer:
         """Give what people state, and what is supposed that they do."""
-        stated = self._user.answer(demand)
+        stated = self._users(demand)
         if self._visible is not None:
             stated = replace(stated, portions=self._visible(Answer(stated.portions)).portions)
         wanted = set(demand.keys) if self._supposed else set()
         supposed = (
             one for one in self._supposed if matched_keys(one.rows[0], demand.columns, wanted)
         )
-        return replace(stated, portions=(*stated.portions, *supposed))
+        shown = _read_portions(supposed, demand.predicate)
+        return replace(stated, portions=(*stated.portions, *shown))
+
+    def _users(self, demand: Demand) -> TierAnswer:
+        """Give what people state, of the columns that are read."""
+        stated = self._user.answer(demand)
+        if not demand.predicate.unread:
+            return stated
+        return replace(stated, portions=tuple(_read_portions(stated.portions, demand.predicate)))
 
     def _hidden(self, demand: Demand) -> tuple[Opening, ...]:
         """Give what people state and is supposed not to be."""
-        stated = self._user.answer(demand).portions
+        stated = self._users(demand).portions
         return () if self._visible is None else self._visible(Answer(stated)).openings
 
     def _settle(self, demand: Demand) -> tuple[Answer, _Failures]:
@@ -472,9 +525,7 @@ def _bounded(rows: list[Row], demand: Demand, asked: Asked) -> list[Row]:
 
 
 def _speaks_alone(demand: Demand, asked: Asked, key: tuple[int, ...]) -> bool:
-    """Tell whether one tier alone has rows, one for each key, and nothing weakens or fills them."""
-    if any(null_policies(demand.predicate)):
-        return False
+    """Tell whether one tier alone has rows, one for each key, and nothing weakens them."""
     told = [one.answer for one in asked.contributions]
     speaking = [one for one in told if one.portions]
     if len(speaking) != 1 or asked.failures or any(one.openings for one in told):
@@ -485,6 +536,22 @@ def _speaks_alone(demand: Demand, asked: Asked, key: tuple[int, ...]) -> bool:
     over = demand.clock.over
     keys = {one for portion in portions for one in keys_of(over(portion.rows), key)}
     return len(keys) == sum(len(portion.rows) for portion in portions)
+
+
+def _read_portions(portions: Iterable[Portion], predicate: Predicate) -> Iterator[Portion]:
+    """Yield what people state without the columns that nobody reads."""
+    unread = {
+        place: NullCell(NullPolicy.UNREAD, predicate.name, place) for place in predicate.unread
+    }
+    for portion in portions:
+        rows: tuple[Row, ...] = tuple(
+            cast("Row", tuple(unread.get(place, cell) for place, cell in enumerate(row)))
+            for row in portion.rows
+        )
+        told = portion.evidence
+        if unread and told.row_count == len(rows):
+            told = replace(told, content_hash=content_hash(rows, predicate.kinds))
+        yield replace(portion, rows=rows, evidence=told)
 
 
 def _authorities(asked: Asked) -> dict[object, Evidence]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from threading import Lock
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, cast
@@ -20,7 +20,8 @@ from constat.catalog import (
     guard,
     read_column,
 )
-from constat.catalog.keyed import JOINED, MERGED, UNCLEAR, origin
+from constat.catalog.connection import Known, read_cells
+from constat.catalog.keyed import JOINED, MERGED, UNCLEAR, origin, query_prefix
 from constat.diagnostics import ConstatError, Diagnostic, nearest
 from constat.evaluation import (
     Demand,
@@ -32,7 +33,15 @@ from constat.evaluation import (
     QueryRun,
     Readable,
 )
-from constat.logic import OPEN, Kind, NullPolicy, null_policies, null_words, with_null_cells
+from constat.logic import (
+    OPEN,
+    Kind,
+    NullCell,
+    NullPolicy,
+    null_policies,
+    null_words,
+    with_null_cells,
+)
 from constat.store.clock import now
 from constat.tiers.tier import (
     TierAnswer,
@@ -58,9 +67,6 @@ if TYPE_CHECKING:
 
 DATABASE: Final = "database"
 MOST_OPENINGS: Final = 1_000
-_WHOLE: Final = MappingProxyType(
-    {Kind.NUMBER: (-(2**63), 2**63 - 1), Kind.UNSIGNED: (0, 2**64 - 1)}
-)
 
 
 @dataclass(slots=True)
@@ -93,42 +99,81 @@ class RowReader:
         self._words = null_words(predicate)
         self._nulls = null_policies(predicate)
         self._keeps = any(self._nulls)
+        name = predicate.name
+        self._unread = {
+            place: NullCell(NullPolicy.UNREAD, name, place) for place in predicate.unread
+        }
         self._where = f"database {source}: query of {predicate.name}"
+        self._known = [Known() for _ in self._kinds]
 
     def take(self, batch: Iterable[RawRow], fetched: Fetched) -> None:
         """Add a batch."""
         raws = list(batch)
-        if raws and self._take_plain(raws, fetched):
+        read = [self._chosen(raw) for raw in raws] if self._unread else raws
+        whole = [raw for raw in read if None not in raw]
+        values = self._values(whole) if whole else []
+        if values is None:
+            values, whole = [], []
+        begun, known = fetched.count, iter(values)
+        if len(whole) == len(raws):
+            fetched.count += len(raws)
+            self._add_all(values, fetched)
             return
-        columns = self._predicate.columns
-        for raw in raws:
-            fetched.count += 1
-            try:
-                row = tuple(
-                    cell
-                    if type(cell) is str and column.kind is Kind.SYMBOL and _plain(cell)
-                    else read_column(cell, column)
-                    for cell, column in zip(raw, columns, strict=True)
-                )
-            except ValueError:
-                if not (self._keeps and self._take_nulls(raw, fetched)):
-                    self._take_hole(raw, fetched)
-                continue
+        for number, (raw, chosen) in enumerate(zip(raws, read, strict=True), begun + 1):
+            fetched.count = number
+            if whole and None not in chosen:
+                _add(next(known), fetched)
+            else:
+                self._take_one(raw, fetched)
+
+    def _chosen(self, raw: RawRow) -> RawRow:
+        """Give the cells of the columns that somebody reads."""
+        return tuple([cell for place, cell in enumerate(raw) if place not in self._unread])
+
+    def _values(self, raws: Sequence[RawRow]) -> list[Row] | None:
+        """Read rows without nulls by columns; `None` where one is better looked at by itself.
+
+        The cells are those of the columns that somebody reads.
+        """
+        places = [place for place in range(len(self._kinds)) if place not in self._unread]
+        if Kind.STRUCTURE in self._kinds or any(len(raw) != len(places) for raw in raws):
+            return None
+        columns: list[Sequence[object]] = [
+            [self._unread.get(n)] * len(raws) for n in range(len(self._kinds))
+        ]
+        try:
+            for place, cells in zip(places, zip(*raws, strict=True), strict=True):
+                columns[place] = read_cells(cells, self._kinds[place], self._known[place])
+        except ValueError:
+            return None
+        return [cast("Row", row) for row in zip(*columns, strict=True)]
+
+    @staticmethod
+    def _add_all(rows: Sequence[Row], fetched: Fetched) -> None:
+        new = dict.fromkeys(rows)
+        if len(new) == len(rows) and fetched.rows.keys().isdisjoint(new):
+            fetched.rows.update(new)
+            return
+        for row in rows:
             _add(row, fetched)
 
-    def _take_plain(self, raws: Sequence[RawRow], fetched: Fetched) -> bool:
-        """Add a batch of new rows whose cells are values as they stand; tell whether it is one."""
-        if any(len(raw) != len(self._kinds) for raw in raws):
-            return False
-        columns = zip(*raws, strict=True)
-        if not all(_all_plain(cells, k) for cells, k in zip(columns, self._kinds, strict=True)):
-            return False
-        rows = dict.fromkeys(cast("Iterable[Row]", map(tuple, raws)))
-        if len(rows) < len(raws) or not fetched.rows.keys().isdisjoint(rows):
-            return False
-        fetched.rows.update(rows)
-        fetched.count += len(raws)
-        return True
+    def _take_one(self, raw: RawRow, fetched: Fetched) -> None:
+        try:
+            row = self._row(raw)
+        except ValueError:
+            if not (self._keeps and self._take_nulls(raw, fetched)):
+                self._take_hole(raw, fetched)
+            return
+        _add(row, fetched)
+
+    def _row(self, raw: RawRow) -> Row:
+        """Read a row all of whose cells are values, but those that nobody reads."""
+        unread, columns = self._unread, self._predicate.columns
+        cells = [
+            unread[place] if place in unread else read_column(cell, column)
+            for place, (cell, column) in enumerate(zip(raw, columns, strict=True))
+        ]
+        return cast("Row", tuple(cells))
 
     def apart(self, numbered: Iterable[tuple[int, Sequence[object]]]) -> Fetched:
         """Read raw rows with nulls, which are told apart from all others, with their numbers."""
@@ -159,7 +204,7 @@ class RowReader:
         known = tuple(cells)
         ordinal = fetched.alike.get(known, 0)
         places = (policy for cell, policy in zip(known, self._nulls, strict=True) if cell is None)
-        if any(policy is not NullPolicy.NONE for policy in places):
+        if not all(policy is None or policy.is_empty for policy in places):
             fetched.alike[known] = ordinal + 1
         _add(with_null_cells(self._predicate.name, known, self._nulls, ordinal), fetched)
         return True
@@ -171,6 +216,9 @@ class RowReader:
         for place, (cell, policy) in enumerate(zip(raw, self._words, strict=True)):
             if cell is None and policy == "skip":
                 return
+            if place in self._unread:
+                slots.append(OPEN)
+                continue
             try:
                 slots.append(read_column(cell, self._predicate.columns[place]))
             except ValueError as problem:
@@ -203,22 +251,6 @@ def _add(row: Row, fetched: Fetched) -> None:
         fetched.repeated[row] = fetched.repeated.get(row, 0) + 1
     else:
         fetched.rows[row] = None
-
-
-def _all_plain(cells: Sequence[Cell], kind: Kind) -> bool:
-    """Tell of a column whether each cell is a value of the kind as it stands."""
-    bounds = _WHOLE.get(kind)
-    types = set(map(type, cells))
-    if bounds is not None and types == {int}:
-        numbers = cast("Sequence[int]", cells)
-        return bounds[0] <= min(numbers) and max(numbers) <= bounds[1]
-    if kind is Kind.SYMBOL and types == {str}:
-        return all(map(_plain, cast("Sequence[str]", cells)))
-    return False
-
-
-def _plain(text: str) -> bool:
-    return text.isascii() and "\0" not in text and len(text) <= 1_000  # noqa: PLR2004  short
 
 
 # Above this, one pass over the source is cheaper than looking keys up.
@@ -255,6 +287,10 @@ class _FailedPass:
     keys: int = 0
 
 
+_SECONDS_FOR_TEXTS: Final = 2.0
+_MOST_TEXTS: Final = 20_000
+
+
 class DatabaseTier:
     """Answers from the databases of the project; the authority of the predicates it reads."""
 
@@ -266,8 +302,9 @@ class DatabaseTier:
         self._observe = observe
         self._guarded: dict[str, Guarded] = {}
         self._checked: dict[str, int] = {}
-        self._whole: dict[str, tuple[int, _Ran]] = {}
-        self._failed: dict[str, _FailedPass] = {}
+        # Of one predicate more columns may be read for one goal than for another.
+        self._whole: dict[_Read, tuple[int, _Ran]] = {}
+        self._failed: dict[_Read, _FailedPass] = {}
         # The SQL parser is not made for two threads, and two sources may be asked at once.
         self._preparing = Lock()
 
@@ -290,7 +327,7 @@ class DatabaseTier:
         try:
             connection = self._connections.reading(name)
             generation = self._connections.generation(name)
-            kept = self._whole.get(demand.predicate.name)
+            kept = self._whole.get(_read(demand.predicate))
             if kept is not None and kept[0] == generation:
                 return self._told(demand, demand.keys, kept[1])
             with self._preparing:
@@ -318,6 +355,21 @@ class DatabaseTier:
         except (SourceFailureError, QueryMistakeError):
             return None
 
+    def texts(self, predicate: Predicate, column: int) -> frozenset[str] | None:
+        """Give the texts in a column; `None` where that takes long, or there are very many."""
+        name = _source(predicate)
+        try:
+            connection = self._connections.reading(name)
+            with self._preparing:
+                guarded = self._prepared(predicate, connection, self._connections.generation(name))
+            listed = f"SELECT DISTINCT c{column} FROM q"  # noqa: S608  a position alone
+            text = query_prefix(guarded, predicate.arity) + listed
+            question = Question(text, tables=guarded.tables)
+            batches = connection.read(question, ReadBounds(_SECONDS_FOR_TEXTS, _MOST_TEXTS))
+            return frozenset(str(one) for batch in batches for (one,) in batch if one is not None)
+        except (ConstatError, SourceFailureError, QueryMistakeError):
+            return None
+
     def as_relation(self, predicate: Predicate, most_rows: int) -> Readable | None:
         """Hand out all rows of a predicate where its source can do that; see `Readable`.
 
@@ -327,6 +379,9 @@ class DatabaseTier:
         if found is None:
             return None
         connection, guarded = found
+        if guarded.unread:
+            # A stream selects all columns.
+            return None
         name = _source(predicate)
         bounds = self._connections.bounds(name)
         policies = null_words(predicate)
@@ -393,9 +448,9 @@ class DatabaseTier:
             )
             if ran.fetched.failure:
                 evaluation = self._connections.evaluation
-                self._failed[predicate.name] = _FailedPass(evaluation, ran)
+                self._failed[_read(predicate)] = _FailedPass(evaluation, ran)
             else:
-                self._whole[predicate.name] = (generation, ran)
+                self._whole[_read(predicate)] = (generation, ran)
             return self._told(demand, demand.keys, ran)
         answers = []
         if failed_pass is not None:
@@ -413,7 +468,7 @@ class DatabaseTier:
 
     def _failed_pass(self, predicate: Predicate) -> _FailedPass | None:
         """Give the pass over all rows that has failed in this evaluation, if there was one."""
-        found = self._failed.get(predicate.name)
+        found = self._failed.get(_read(predicate))
         return found if found and found.evaluation == self._connections.evaluation else None
 
     def _run(
@@ -485,7 +540,7 @@ class DatabaseTier:
                 self._checked[name] = generation
         except QueryMistakeError as problem:
             raise self._mistake(predicate, problem, connection) from None
-        return guarded
+        return replace(guarded, unread=frozenset(predicate.unread))
 
     @staticmethod
     def _mistake(
@@ -495,6 +550,14 @@ class DatabaseTier:
         message = f"the query of `{predicate.name}`: {problem.reason}"
         hint = problem.help or _meant(problem.reason, connection)
         return ConstatError([Diagnostic(problem.code, message, span, help=hint)])
+
+
+_Read = tuple[str, tuple[int, ...]]
+"""A predicate, and the columns of it that are not read."""
+
+
+def _read(predicate: Predicate) -> _Read:
+    return predicate.name, predicate.unread
 
 
 def _source(predicate: Predicate) -> str:

@@ -9,7 +9,7 @@ from constat.diagnostics import Diagnostic
 from constat.evaluation import Origin
 from constat.logic import NULL_POLICIES
 from constat.project import inside, suggestion
-from constat.tiers.cache_age import check_age
+from constat.tiers.cache_age import MAX_AGE, check_age
 from constat.tiers.config import CONFIG, config_key
 
 if TYPE_CHECKING:
@@ -138,6 +138,27 @@ def check_model(predicate: Predicate, project: Project, diagnostics: list[Diagno
 _OURS: Final = ("source", "query", "key", "null", "distinct", "max_age", "record", *PARAMETERS)
 # What stock Souffle reads of an `.input`; it says nothing about a project's source.
 _SOUFFLE: Final = ("IO", "filename", "name", "delimiter", "headers", "rfc4180")
+
+
+def reads_by_column(predicate: Predicate, project: Project) -> bool:
+    """Whether the columns of a predicate may be read one by one, so that some are left out.
+
+    Nobody else says its rows, and nothing is kept of them that another goal may ask for. With
+    `@[whole]` it is always read whole: openings in a snapshot need that.
+    """
+    source = predicate.source
+    if source is None or source.name not in project.databases or asks_model(predicate, project):
+        return False
+    # Whether the age means anything is told where it is declared.
+    if "whole" in predicate.attributes or MAX_AGE in source.parameters:
+        return False
+    wish = source.parameters.get("record")
+    if wish == "true" or (wish is None and project.record.covers(source.name)):
+        return False
+    if config_key(predicate) in project.facts:
+        return False
+    tiers = project.tiers.values()
+    return all(one.predicates is not None and predicate.name not in one.predicates for one in tiers)
 
 
 def check_declarations(

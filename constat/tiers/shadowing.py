@@ -160,6 +160,7 @@ class Shadowing:
         self.fillable: set[Row] = set()
         self._demand = demand
         self._predicate = demand.predicate
+        self._allowed = null_policies(demand.predicate)
         self._key = key
         self._policy = policy
         self._observe = observe
@@ -278,8 +279,7 @@ class Shadowing:
 
     def _left_out(self, row: Row) -> list[NullCell]:
         """Give the null cells that the declaration does not allow: somebody left them out."""
-        allowed = null_policies(self._predicate)
-        return [cell for cell in null_cells(row) if cell.policy is not allowed[cell.column]]
+        return [cell for cell in null_cells(row) if cell.policy is not self._allowed[cell.column]]
 
     def _meet(self, key: Row, held: _Held, fresh: _Held) -> None:
         """Decide between what counts for a key and what a lower tier says of it."""

@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import takewhile
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
@@ -16,7 +18,6 @@ from constat.logic import (
     OPEN,
     Kind,
     NullCell,
-    NullPolicy,
     Open,
     OpenRow,
     Predicate,
@@ -122,21 +123,34 @@ def content_hash(rows: Collection[Row], kinds: Sequence[Kind], clock: Clock = UN
 
 
 def _bytes(rows: Collection[Row], kinds: Sequence[Kind], clock: Clock) -> Iterable[bytes]:
-    if not any(map(has_null_cells, clock.over(rows))):
-        lines: list[str] = []
-        for block in clock.blocks(rows):
-            lines += canonical_lines(block, kinds)
-        lines.sort()
-        return canonical_bytes(lines, len(kinds))
-    texts = (
+    """Give the lines of rows in their order, in which a null cell comes before any value."""
+    nulled = [row for row in clock.over(rows) if has_null_cells(row)]
+    whole = rows if not nulled else [row for row in clock.over(rows) if not has_null_cells(row)]
+    lines: list[str] = []
+    for block in clock.blocks(whole):
+        lines += canonical_lines(block, kinds)
+    lines.sort()
+    texts = [
         [
             None if isinstance(cell, NullCell) else format_value(cell, kind)
             for cell, kind in zip(row, kinds, strict=True)
         ]
-        for row in clock.over(rows)
-    )
-    ordered = sorted(texts, key=lambda row: [(text is not None, text or "") for text in row])
-    return (f"{json.dumps(row, separators=(',', ':'))}\n".encode() for row in ordered)
+        for row in clock.over(nulled)
+    ]
+    texts.sort(key=lambda row: [(text is not None, text or "") for text in row])
+    begun = 0
+    for row in texts:
+        place = bisect_left(lines, _before_null(row), lo=begun)
+        yield from canonical_bytes(lines[begun:place], len(kinds))
+        yield f"{json.dumps(row, separators=(',', ':'))}\n".encode()
+        begun = place
+    yield from canonical_bytes(lines[begun:], len(kinds))
+
+
+def _before_null(row: Sequence[str | None]) -> str:
+    """Give the least text of a line whose cells are those before the first null and any others."""
+    known = takewhile(lambda text: text is not None, row)
+    return "".join(f"{text}\0" for text in known)
 
 
 # A structure that is none of the column's type is no value, though its spelling is in order.
@@ -202,7 +216,7 @@ def rows_for(
 
 def may_be_any(cell: object) -> bool:
     """Tell whether a cell is null and may be any value."""
-    return isinstance(cell, NullCell) and cell.policy is not NullPolicy.NONE
+    return isinstance(cell, NullCell) and not cell.policy.is_empty
 
 
 def has_null(row: OpenRow, columns: Sequence[int]) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import json
 import sqlite3
 from typing import TYPE_CHECKING
 
@@ -170,6 +171,20 @@ def test_the_hash_of_rows_with_nulls_is_that_of_what_the_source_said() -> None:
     assert told == f"sha256:{hashlib.sha256(said).hexdigest()}"
     assert told != content_hash(found[:2], kinds)
     assert told == content_hash([found[0], null(1, None, "y", b=UNKNOWN), found[2]], kinds)
+
+
+ODD_TEXTS = st.one_of(st.none(), st.sampled_from(["", "\1", "a", "ab", "é", '"', "\\"]))
+
+
+@given(st.lists(st.tuples(st.integers(1, 2), ODD_TEXTS, ODD_TEXTS), max_size=9, unique=True))
+def test_the_hash_is_that_of_the_sorted_lines(
+    cells: list[tuple[int, str | None, str | None]],
+) -> None:
+    texts = [[None if one is None else str(one) for one in row] for row in cells]
+    texts.sort(key=lambda row: [(one is not None, one or "") for one in row])
+    lines = "".join(json.dumps(row, separators=(",", ":")) + "\n" for row in texts)
+    told = content_hash([null(*row) for row in cells], declare(P).kinds)
+    assert told == f"sha256:{hashlib.sha256(lines.encode()).hexdigest()}"
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ def read(batches: list[list[tuple[object, ...]]]) -> Fetched:
 @example([[(True, 1, "a"), (1, 1, "b")], [(1, 1, "x\0")]])
 def test_batches_are_read_as_cell_by_cell(batches: list[list[tuple[object, ...]]]) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(RowReader, "_take_plain", lambda *_: False)
+        patch.setattr(RowReader, "_values", lambda *_: None)
         expected = read(batches)
     found = read(batches)
     assert found == expected
@@ -49,4 +49,4 @@ def test_batches_are_read_as_cell_by_cell(batches: list[list[tuple[object, ...]]
 
 
 def test_plain_batches_are_taken_at_once() -> None:
-    assert RowReader(SOLD, "crm")._take_plain(PLAIN, Fetched())
+    assert RowReader(SOLD, "crm")._values(PLAIN) == PLAIN

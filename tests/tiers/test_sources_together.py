@@ -119,7 +119,7 @@ def test_a_changed_leaf_is_found_when_the_source_is_read_again(project: Path) ->
     changed = Table({"o": "integer", "amount": "decimal"}, [(1, Decimal("150.49"))])
     write_parquet(project, {"payments": changed})
     with duckdb.connect(str(project / "shop.duckdb")) as connection:
-        connection.execute("UPDATE orders SET day = '2026-03-01' WHERE id = 1")
+        connection.execute("UPDATE orders SET c = '999' WHERE id = 1")
     with Session(project) as session:
         read = session.verify_source(certificate)
     assert read.exit_code == 1

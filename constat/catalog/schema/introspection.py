@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from constat.catalog.connection import QueryMistakeError, SourceFailureError
-from constat.catalog.opening import open_connection
+from constat.catalog.drivers import open_connection
 from constat.catalog.schema import local, servers
 from constat.catalog.schema.described import Relationship, family_of
 from constat.catalog.schema.servers import introspect as inspect_other

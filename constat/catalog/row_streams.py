@@ -1,0 +1,199 @@
+"""Hand out the rows of a source that gives them one by one as an Arrow stream.
+
+Batches are read by columns, so a million rows cost seconds and not a minute. What is handed out is
+what reading cell by cell gives, or nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, cast
+
+import numpy as np
+
+from constat.catalog.connection import Known, Stream, read_cells
+from constat.catalog.duck_queries import MOST_HOLES
+from constat.diagnostics.interruption import check_interrupted
+from constat.logic import Kind, NullPolicy, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    import numpy.typing as npt
+
+    from constat.catalog.connection import RawRow, Whole
+    from constat.catalog.duck_session import DuckSession
+
+_ROWS_AT_ONCE: Final = 50_000
+_MOST_PLACES: Final = 12
+_MOST_WHOLE_DIGITS: Final = 26
+_HELD: Final = frozenset(policy.value for policy in NullPolicy)
+_TYPES: Final = (
+    (Kind.NUMBER, "BIGINT"),
+    (Kind.UNSIGNED, "UBIGINT"),
+    (Kind.FLOAT, "DOUBLE"),
+    (Kind.DECIMAL, "DECIMAL(38,12)"),
+)
+_ARRAYS: Final = MappingProxyType(
+    {Kind.NUMBER: np.int64, Kind.UNSIGNED: np.uint64, Kind.FLOAT: np.float64}
+)
+
+
+class RowStreams:
+    """The rows of one source that were read by columns; all of it goes when `close` is called."""
+
+    def __init__(self) -> None:
+        self._session: DuckSession | None = None
+        self._found: dict[Whole, Stream | None] = {}
+
+    def stream(
+        self, whole: Whole, query: str, read: Callable[[], Iterable[list[RawRow]]], seconds: float
+    ) -> Stream | None:
+        """Give all rows of a query; `None` where they have to be read cell by cell.
+
+        What was read once is handed out again: its source is in one state until `close`.
+        """
+        if whole not in self._found:
+            self._found[whole] = self._read(whole, query, read, seconds)
+        return self._found[whole]
+
+    def _read(
+        self, whole: Whole, query: str, read: Callable[[], Iterable[list[RawRow]]], seconds: float
+    ) -> Stream | None:
+        if Kind.STRUCTURE in whole.kinds or not whole.kinds:
+            return None
+        table = _Table(whole, self._opened(), f"rows{len(self._found)}", seconds)
+        try:
+            for batch in _larger(read()):
+                check_interrupted()
+                table.add(batch)
+            return table.stream(query)
+        except ValueError:
+            # A cell that is no value: whoever reads cell by cell says where it is.
+            table.drop()
+            return None
+
+    def _opened(self) -> DuckSession:
+        from constat.catalog.duck_session import DuckSession  # noqa: PLC0415  loaded when it is used
+
+        if self._session is None:
+            self._session = DuckSession(None)
+        return self._session
+
+    def close(self) -> None:
+        """Forget what was read."""
+        self._found.clear()
+        session, self._session = self._session, None
+        if session is not None:
+            session.close()
+
+
+def _larger(batches: Iterable[list[RawRow]]) -> Iterable[list[RawRow]]:
+    """Join small batches: each of ours becomes one piece of a table."""
+    waiting: list[RawRow] = []
+    for batch in batches:
+        waiting += batch
+        if len(waiting) >= _ROWS_AT_ONCE:
+            yield waiting
+            waiting = []
+    if waiting:
+        yield waiting
+
+
+class _Table:
+    """The rows of one query on their way into a table."""
+
+    def __init__(self, whole: Whole, session: DuckSession, name: str, seconds: float) -> None:
+        self._whole = whole
+        self._session = session
+        self._name = name
+        self._seconds = seconds
+        self._known = [Known() for _ in whole.kinds]
+        self._read = 0
+        self._holes: list[tuple[int, Sequence[object]]] = []
+        self._skipped = [n for n, one in enumerate(whole.policies) if one == "skip"]
+        types = dict(_TYPES)
+        columns = [f"v{n} {types.get(one, 'VARCHAR')}" for n, one in enumerate(whole.kinds)]
+        session.own(f'CREATE TABLE "{name}" ({", ".join(columns)})')
+        keys = ", ".join(columns[place] for place in whole.key) or "none INTEGER"
+        session.own(f'CREATE TABLE "{name} keys" ({keys})')
+
+    def add(self, batch: list[RawRow]) -> None:
+        """Add rows; raises `ValueError` where one has to be looked at by itself."""
+        begun = self._read
+        self._read += len(batch)
+        full = [raw for raw in batch if None not in raw]
+        if len(full) < len(batch):
+            self._set_apart(batch, begun)
+        if full:
+            self._insert(self._name, full, range(len(self._whole.kinds)))
+
+    def _set_apart(self, batch: list[RawRow], begun: int) -> None:
+        holes = [(begun + n, raw) for n, raw in enumerate(batch, 1) if None in raw]
+        if self._skipped:
+            holes = [one for one in holes if all(one[1][n] is not None for n in self._skipped)]
+        policies = self._whole.policies
+        for _, raw in holes:
+            for place, cell in enumerate(raw):
+                held = policies[place] in _HELD and place not in self._whole.key
+                if cell is None and not held:
+                    raise ValueError
+        self._holes += holes
+        # Of repeated rows only reading them one by one tells which count.
+        if len(self._holes) > MOST_HOLES or (self._holes and self._whole.distinct):
+            raise ValueError
+        if holes and self._whole.key:
+            keys: list[RawRow] = [tuple(raw[n] for n in self._whole.key) for _, raw in holes]
+            self._insert(f"{self._name} keys", keys, self._whole.key)
+
+    def _insert(self, table: str, rows: list[RawRow], places: Sequence[int]) -> None:
+        arrays = {}
+        for number, (place, cells) in enumerate(zip(places, zip(*rows, strict=True), strict=True)):
+            kind = self._whole.kinds[place]
+            arrays[f"v{number}"] = _array(read_cells(cells, kind, self._known[place]), kind)
+        self._session.load(table, arrays, self._seconds)
+
+    def stream(self, query: str) -> Stream | None:
+        """Give what was added; `None` where a key comes twice."""
+        every = f'SELECT * FROM "{self._name}"'  # noqa: S608  a name of ours
+        if self._whole.distinct:
+            every = f'SELECT DISTINCT * FROM "{self._name}"'  # noqa: S608
+        rows = self._count(f"FROM ({every})")
+        if self._whole.key:
+            listed = ", ".join(f"v{place}" for place in self._whole.key)
+            both = f'SELECT {listed} FROM ({every}) UNION ALL SELECT * FROM "{self._name} keys"'  # noqa: S608
+            keys = self._count(f"FROM (SELECT DISTINCT * FROM ({both}))")  # noqa: S608
+            if keys < rows + len(self._holes):
+                self.drop()
+                return None
+        return Stream(rows, query, lambda: self._session.stream(every), tuple(self._holes))
+
+    def _count(self, source: str) -> int:
+        found = self._session.rows(f"SELECT count(*) {source}", self._seconds, lambda _: None)
+        return int(str(found[0][0]))
+
+    def drop(self) -> None:
+        """Let go of what was added."""
+        self._session.own(f'DROP TABLE "{self._name}"')
+        self._session.own(f'DROP TABLE "{self._name} keys"')
+
+
+def _array(values: Sequence[Value], kind: Kind) -> npt.NDArray[Any]:
+    """Give values as an array that DuckDB takes for a column of that kind."""
+    if kind is Kind.DECIMAL:
+        values = [_spelled(cast("Decimal", one)) for one in values]
+    elif kind not in _ARRAYS:
+        values = cast("Sequence[Value]", list(map(str, values)))
+    return np.array(values, dtype=_ARRAYS.get(kind, np.object_))
+
+
+def _spelled(value: Decimal) -> str:
+    """Spell a decimal; raises `ValueError` for one that no column holds."""
+    exponent = value.as_tuple().exponent
+    if not isinstance(exponent, int) or -exponent > _MOST_PLACES:
+        raise ValueError
+    if value.adjusted() >= _MOST_WHOLE_DIGITS:
+        raise ValueError
+    return f"{value:f}"
