@@ -22,7 +22,7 @@ from constat.logic import (
     Variable,
 )
 from constat.logic.structures import constructions, types_form
-from constat.project import APPROVER, ReviewSetting
+from constat.project import APPROVALS_FILE, APPROVER, ReviewSetting
 from constat.proof.encoding import APPROVALS, canonical, clean, reachable, rule_digest, sha256
 from constat.proof.signing import RULE_TYPE, TrustedKey, judge, read_envelope
 from constat.proof.signing.trust import VALID, configured_keys
@@ -161,7 +161,7 @@ def _columns(program: AnalysedProgram, rule: Rule) -> Iterator[Column]:
         yield Column(made.function, made.type_name, Kind.STRUCTURE, structures=structures)
 
 
-FILE_NAME: Final = "approvals.jsonl"
+FILE_NAME: Final = APPROVALS_FILE
 APPROVED: Final = "approved"
 WITHDRAWN: Final = "withdrawn"
 FORMAT: Final = "constat-approval/1"
@@ -403,21 +403,25 @@ def with_approvals(
 ) -> AnalysedProgram:
     """Give the program in which approved rules are plain; `diagnostics` receives doubts.
 
+    A rule that a person wrote is plain without, unless the project requires that it is approved.
     Raises `ConstatError` for records that are damaged.
     """
-    if not any(rule.proposed for rule in program.rules):
-        return program
+    required = trust.setting.required
     records = [one for folder in dict.fromkeys(folders) for one in read_approvals(folder)]
-    if not records:
+    if not (records or required):
         return program
+    known = {one.rule for one in records}
     rules = list(program.rules)
     for number, rule in enumerate(rules):
-        if rule.proposed:
-            found = standing(records, hashes_of(program, number), trust)
-            if found.approved:
-                rules[number] = _approved(rule, found.counted)
-            else:
-                diagnostics += _lost(rule, found, records)
+        needs = rule.proposed or (required and bool(rule.body))
+        if not needs and rule.id not in known:
+            continue
+        found = standing(records, hashes_of(program, number), trust)
+        if found.approved:
+            rules[number] = _approved(rule, found.counted)
+        elif needs:
+            rules[number] = replace(rule, proposed=True)
+            diagnostics += _lost(rule, found, records)
     kept = tuple(rules)
     return replace(program, rules=kept, program=replace(program.program, rules=kept))
 

@@ -12,7 +12,8 @@ from constat.analysis.attributes import incomplete_sentences
 from constat.analysis.names import atoms_of
 from constat.diagnostics import ConstatError, Diagnostic, Severity, nearest
 from constat.library.files import rule_files
-from constat.logic import Column, Kind, Predicate, parse_value
+from constat.logic import Column, Kind, Predicate, Source, parse_value
+from constat.project import APPROVALS_FILE
 from constat.syntax import exit_code, load_program
 from constat.syntax.words import RESERVED
 
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
 
     from constat.analysis import AnalysedProgram
     from constat.logic import Program
-    from constat.project import Project
-    from constat.project.settings import Cell, FactTable
+    from constat.project import Database, Project
+    from constat.project.settings import Cell, FactTable, Frame
 
 # A column is a number, a Decimal, a Date, a Timestamp, a Bool or a text; digits that no number is
 # written with, such as `007`, are a text.
@@ -149,6 +150,90 @@ def _unclear(table: FactTable, name: str, cell: Cell | None, why: str) -> Diagno
     )
 
 
+# Frames of the running program are sources: of declared predicates in place of the `.input`, of
+# others with the columns that they have.
+
+
+def with_frames(
+    program: Program, project: Project | None, diagnostics: list[Diagnostic]
+) -> Program:
+    """Give the program with the project's frames as sources; what does not fit is reported."""
+    database = _frames_of(project)
+    if database is None:
+        return program
+    from constat.catalog.frames import check_columns  # noqa: PLC0415  loaded when it is used
+
+    predicates = dict(program.predicates)
+    heads = {rule.head.predicate for rule in program.rules}
+    used = {atom.predicate for rule in program.rules for atom in atoms_of(rule)}
+    empty = (used | program.predicates.keys()) - heads - database.frames.keys()
+    for name, frame in database.frames.items():
+        declared = predicates.get(name)
+        if name in heads:
+            message = f"`{name}` is derived by rules, and a frame would be another source of it"
+            hint = "give the frame the name of a relation that the rules rest on"
+            diagnostics.append(Diagnostic("C0506", message, help=hint))
+        elif declared is not None:
+            kinds = {column.name: column.kind for column in declared.columns}
+            check_columns(name, frame, kinds, diagnostics)
+            predicates[name] = replace(declared, source=_source(database.name, declared))
+        elif name not in used and (near := nearest(name, sorted(empty))):
+            message = f"there is a frame `{name}`, and no relation of that name"
+            diagnostics.append(Diagnostic("C0506", message, help=f"did you mean `{near}`?"))
+        else:
+            found = _framed(database.name, name, frame)
+            if isinstance(found, Diagnostic):
+                diagnostics.append(found)
+            else:
+                predicates[name] = found
+    return replace(program, predicates=predicates)
+
+
+def _frames_of(project: Project | None) -> Database | None:
+    databases = () if project is None else project.databases.values()
+    return next((one for one in databases if one.frames), None)
+
+
+def _framed_predicates(project: Project | None) -> dict[str, Predicate]:
+    """Give the declaration of each frame whose columns tell one."""
+    database = _frames_of(project)
+    if database is None:
+        return {}
+    found = {name: _framed(database.name, name, one) for name, one in database.frames.items()}
+    return {name: one for name, one in found.items() if isinstance(one, Predicate)}
+
+
+def _framed(database: str, name: str, frame: Frame) -> Predicate | Diagnostic:
+    """Declare a relation with the columns of a frame; each cell is a value or none."""
+    from constat.catalog.frames import kind_of  # noqa: PLC0415  loaded when it is used
+
+    kinds = {column: kind_of(written) for column, written in frame.columns.items()}
+    wrong = [one for one in (name, *kinds) if not _NAME.match(one) or one in RESERVED]
+    unfit = [one for one, kind in kinds.items() if kind is None]
+    if wrong or unfit or not kinds:
+        fit = [f"{c}: {k.value}" for c, k in kinds.items() if k and c not in {*wrong, *unfit}]
+        why = "no kind can hold the values of its column" if unfit else "rules cannot write"
+        named = (unfit or wrong or ["no column"])[0]
+        hint = (
+            f"rename it, or declare the columns that are needed: `.decl {name}({', '.join(fit)})`"
+        )
+        message = f"the frame `{name}` is declared by no rule, and {why} `{named}`"
+        return Diagnostic("C0514", message, help=hint)
+    columns = tuple(Column(one, kind.value, kind) for one, kind in kinds.items() if kind)
+    declared = Predicate(name, columns)
+    return replace(declared, source=_source(database, declared, null="maybe"))
+
+
+def _source(database: str, predicate: Predicate, **more: str) -> Source:
+    """Give the `.input` of a frame; what was said of equal rows and nulls stays."""
+    before = {} if predicate.source is None else predicate.source.parameters
+    listed = ", ".join(f'"{column.name}"' for column in predicate.columns)
+    query = f'SELECT {listed} FROM "{predicate.name}"'  # noqa: S608  names of the language
+    stays = {key: text for key, text in before.items() if key in {"null", "distinct"}}
+    span = None if predicate.source is None else predicate.source.span
+    return Source({"source": database, "query": query, **stays, **more}, span)
+
+
 def load_rules(
     project: Project,
     texts: dict[str, str],
@@ -191,22 +276,35 @@ def read_rules(
     """Read and analyse; `None` where there are errors."""
     told = reading or Reading()
     places = {} if told.places is None else told.places
-    known = configured_predicates(told.project)
+    known = configured_predicates(told.project) | _framed_predicates(told.project)
     program = load_program(files, roots, diagnostics, texts=texts, places=places, known=known)
     program = with_configured(program, told.project, diagnostics)
+    program = with_frames(program, told.project, diagnostics)
     if any(one.severity is Severity.ERROR for one in diagnostics):
         # After an error of the text, names and types would be reported that are not wrong.
         return None
     analysed = analyse(program, diagnostics)
-    if analysed is None or not any(rule.proposed for rule in analysed.rules):
+    if analysed is None or not _asks_approvals(analysed, places.values(), told.project):
         return analysed
-    # Few libraries hold what a model wrote: the others are read without what judges approvals.
+    # Few libraries have approvals or need them: the others are read without what judges them.
     from constat.library.approvals import approved_program  # noqa: PLC0415  loaded when it is used
 
     found: AnalysedProgram | None = approved_program(
         analysed, places.values(), told.project, diagnostics
     )
     return found
+
+
+def _asks_approvals(
+    program: AnalysedProgram, files: Iterable[Path], project: Project | None
+) -> bool:
+    """Tell whether approvals matter: for what models wrote, by policy, or because there are any."""
+    if project is not None and project.review.required:
+        return True
+    if any(rule.proposed for rule in program.rules):
+        return True
+    folders = dict.fromkeys(one.parent for one in files)
+    return any((one / APPROVALS_FILE).exists() for one in folders)
 
 
 # Files are read as one program and may include only what lies beside or below a named path.
@@ -221,6 +319,8 @@ class Checked:
     rules: int
     diagnostics: tuple[Diagnostic, ...]
     texts: Mapping[str, str]
+    unused: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """Columns that a query selects and no rule uses, by predicate: they are not fetched."""
     incomplete: tuple[Diagnostic, ...] = ()
     """Sentences that leave out a value."""
     portability: tuple[Diagnostic, ...] | None = None
@@ -263,9 +363,18 @@ def check_rules(
         len(analysed.rules) if analysed else 0,
         tuple(sorted(diagnostics, key=lambda one: one.place)),
         texts,
+        _unused(analysed) if analysed else (),
         tuple(incomplete_sentences(analysed)) if analysed else (),
         _portability(analysed, texts) if portable and analysed else None,
     )
+
+
+def _unused(analysed: AnalysedProgram) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    # Whoever only proves goals does not ask for it.
+    from constat.proof.projection import unread_by_rules  # noqa: PLC0415  loaded when it is used
+
+    found: tuple[tuple[str, tuple[str, ...]], ...] = unread_by_rules(analysed)
+    return found
 
 
 def _portability(analysed: AnalysedProgram, texts: Mapping[str, str]) -> tuple[Diagnostic, ...]:

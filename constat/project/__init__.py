@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from constat.project.places import CONFIGURATION, find_project, inside
 from constat.project.reading import Expanded, suggestion
 from constat.project.settings import (
+    APPROVALS_FILE,
     APPROVER,
     BUILT_IN_TIERS,
     KEPT,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from constat.project.loading import load_project
 
 __all__ = [
+    "APPROVALS_FILE",
     "APPROVER",
     "BUILT_IN_TIERS",
     "CONFIGURATION",

@@ -522,7 +522,8 @@ def _retention(node: Node | None, classes: Mapping[str, int | None], sections: S
 
 # The number of approvers is one that people can reach.
 
-_REVIEW_KEYS: Final = ("four_eyes", "approvers", "signed")
+_REVIEW_KEYS: Final = ("four_eyes", "approvers", "signed", "approved")
+_POLICIES: Final = ("recorded", "required")
 _MOST_APPROVERS: Final = 20
 
 
@@ -543,7 +544,13 @@ def read_review(
         message = "`signed` wants signatures, and no key is trusted as approver"
         hint = "name one under `keys:` with `roles: [approver]`, or leave `signed` out"
         sections.complain("C0889", message, found["signed"], hint=hint)
-    return ReviewSetting(sections.flag(found.get("four_eyes"), "`four_eyes`"), approvers, signed)
+    four_eyes = sections.flag(found.get("four_eyes"), "`four_eyes`")
+    policy = sections.text(found.get("approved"), "`approved`", _POLICIES[0])
+    if policy not in _POLICIES:
+        hint = suggestion(policy, _POLICIES) or f"write `approved: {_POLICIES[1]}`"
+        message = f"`approved` is {' or '.join(_POLICIES)}"
+        sections.complain("C0889", message, found["approved"], hint=hint)
+    return ReviewSetting(four_eyes, approvers, signed, policy)
 
 
 # Rule files and the state folder are resolved through links and lie where the project allows.

@@ -442,12 +442,24 @@ class ReviewSetting:
     """How many different approvers a rule needs, and whether they may have asked for it.
 
     With `four_eyes` whoever asked does not count. With `signed` only signatures by keys that the
-    project trusts as approver count; `None` means so where there is such a key.
+    project trusts as approver count; `None` means so where there is such a key. Where
+    `approved` is `required`, a rule that a person wrote counts for certain only once it is
+    approved, too; where it is `recorded`, certificates name who approved it, or that nobody did.
     """
 
     four_eyes: bool = False
     approvers: int = 1
     signed: bool | None = None
+    approved: str = "recorded"
+
+    @property
+    def required(self) -> bool:
+        """Whether rules of people have to be approved."""
+        return self.approved == "required"
+
+
+APPROVALS_FILE: Final = "approvals.jsonl"
+"""The records of approvals, beside the rule files that they speak about."""
 
 
 # Texts are as written, typed later by the declarations of the rules; whatever came from an
@@ -490,12 +502,21 @@ class FactTable:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Frame:
+    """A frame of the running program, by reference, and the types of its columns by their names."""
+
+    value: object = field(repr=False)
+    columns: Mapping[str, str]
+
+
 @dataclass(frozen=True, slots=True)
 class Database:
     """A connection. `address` may hold a password and never appears in `repr`.
 
     `seconds` and `rows` bound a single query. `immutable` promises that nobody writes the file.
     With `files` it is a folder of tables: each name's file, or pattern of files, in the project.
+    With `frames` its tables are frames of the running program; no configuration says that.
     """
 
     name: str
@@ -507,6 +528,7 @@ class Database:
     files: Mapping[str, str] = field(default_factory=dict, hash=False)
     options: Mapping[str, str] = field(default_factory=dict, hash=False, repr=False)
     span: Span | None = field(default=None, compare=False, repr=False)
+    frames: Mapping[str, Frame] = field(default_factory=dict, hash=False)
 
     def uri(self) -> str:
         """Give the expanded address; `ConstatError` names a missing environment variable."""

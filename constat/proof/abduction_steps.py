@@ -21,7 +21,6 @@ from constat.logic import (
     Kind,
     Negative,
     NullCell,
-    NullPolicy,
     Positive,
     Variable,
     implementation,
@@ -641,7 +640,7 @@ class Expander:
         if len(rows) != 1 or not any(isinstance(cell, NullCell) for cell in rows[0]):
             return None
         (row,) = rows
-        is_none = (isinstance(one, NullCell) and one.policy is NullPolicy.NONE for one in row)
+        is_none = (isinstance(one, NullCell) and one.policy.is_empty for one in row)
         if any(is_none) or any((name, row) == one for one in state.removed):
             return None
         known = [at for at, cell in enumerate(row) if not isinstance(cell, NullCell)]

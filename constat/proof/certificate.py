@@ -176,6 +176,19 @@ FORMAT = "constat-cert/2"
 MOST_CONFLICTS = 100
 
 
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a project says of a proof that is no part of its logic.
+
+    `asked_by` is who asked, `decision` where the log of decisions stood when it was written, and
+    `libraries` are those whose rules were there: name and hash.
+    """
+
+    asked_by: str | None = None
+    decision: str | None = None
+    libraries: tuple[str, ...] = ()
+
+
 def build_certificate(  # noqa: PLR0913  # what is said besides the decision
     decision: Decision,
     *,
@@ -183,16 +196,19 @@ def build_certificate(  # noqa: PLR0913  # what is said besides the decision
     engine_version: str,
     supersedes: str | None = None,
     as_of: str | None = None,
+    told: Told | None = None,
     shares: bool = True,
     clock: Clock = UNTIMED,
 ) -> bytes:
     """Write the certificate of a decision; ``created`` is a UTC time in ``Timestamp`` spelling.
 
     ``supersedes`` is the identity of the proof that this one takes the place of, ``as_of`` the time
-    at which the facts had been recorded. Unless it `shares`, every structure is written out.
-    Raises ``LateError`` where the clock's time is up.
+    at which the facts had been recorded, ``told`` who asked and the like.
+    Unless it `shares`, every structure is written out. Raises ``LateError`` where the clock's
+    time is up.
     """
     writer = _Writer(decision, clock, supersedes, as_of, shares=shares)
+    writer.told = told or Told()
     members = writer.members()
     members["record"] = {
         "created": created,
@@ -226,6 +242,7 @@ class _Writer:
         self.shares = shares
         self.supersedes = supersedes
         self.as_of = as_of
+        self.told = Told()
         self.proof: Proof = decision.proof
         self.program = decision.reading.program
         self.encoded: EncodedProgram = encode_program(self.program, decision.goal.predicate)
@@ -304,11 +321,11 @@ class _Writer:
             ),
             "as_of": self.as_of,
             "snapshot": self.outside.snapshot(),
-            "decision": None,
+            "decision": self.told.decision,
             "supersedes": self.supersedes,
-            "libraries": [],
+            "libraries": sorted(map(clean, self.told.libraries)),
             "approvals": self.encoded.approvals,
-            "asked_by": None,
+            "asked_by": None if self.told.asked_by is None else clean(self.told.asked_by),
         }
 
     def node(self, node: Node) -> Json:

@@ -12,6 +12,7 @@ is that of check/FORMAT.md, sections 2 and 4; ``encoding`` writes it.
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final, Self, cast
 
@@ -25,6 +26,7 @@ from constat.logic import (
     Comparison,
     Constant,
     Kind,
+    MadeBy,
     Negative,
     NullCell,
     NullPolicy,
@@ -175,6 +177,11 @@ class _Cells:
         )
         return NullText(NullCell(NullPolicy.UNKNOWN, predicate, column, known, ordinal))
 
+    def _made(self, label: NullCell, function: str, arguments: list[str | None]) -> NullText:
+        kind = self.kinds[label.predicate][label.column]
+        known = tuple(None if one is None else decode_value(one, kind) for one in arguments)
+        return NullText(replace(label, made=MadeBy(function, known)))
+
     def row(self, cells: list[Any]) -> list[Any]:
         """Return a row of texts; where a cell has no value, nobody asks here of which row."""
         return [self._cell(cell, "", 0, ()) for cell in cells]
@@ -203,9 +210,10 @@ class _Cells:
         if isinstance(cell, int):
             return self.texts[cell]
         if cell[0] == "unknown":
-            return self.labels[cell[1]]
-        if cell[0] == "none":
-            return NullText(NullCell(NullPolicy.NONE, predicate, column))
+            label = self.labels[cell[1]]
+            return label if len(cell) == 2 else self._made(label.cell, *cell[2:])  # noqa: PLR2004
+        if cell[0] in {NullPolicy.NONE.value, NullPolicy.UNREAD.value}:
+            return NullText(NullCell(NullPolicy(cell[0]), predicate, column))
         return NullText(NullCell(NullPolicy.MAYBE, predicate, column, known, cell[1]))
 
 
@@ -311,8 +319,13 @@ def _rule(stated: Members, reached: Mapping[str, frozenset[str]]) -> Rule:
         tuple(_literal(literal, head.predicate, reached) for literal in stated["body"]),
         confidence,
         proposed=stated["assumption"] is not None and confidence == Decimal(1),
-        attributes=_attributes(stated),
+        attributes={**_attributes(stated), **_people(stated)},
     )
+
+
+def _people(stated: Members) -> dict[str, str]:
+    """Return whose rule it is, and which version of it."""
+    return {name: stated[name] for name in ("author", "owner", "version") if stated.get(name)}
 
 
 def _literal(stated: list[Any], head: str, reached: Mapping[str, frozenset[str]]) -> Literal:

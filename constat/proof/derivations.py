@@ -62,6 +62,7 @@ class CertainBodies:
         """Yield the bindings; depth first, without recursion."""
         stack: list[Iterator[_Open]] = [iter(((start, tuple(range(len(code.body)))),))]
         while stack:
+            self._walker.look(1)
             state = next(stack[-1], None)
             if state is None:
                 stack.pop()

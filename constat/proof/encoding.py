@@ -16,6 +16,7 @@ from constat.logic import (
     Comparison,
     Constant,
     Kind,
+    MadeBy,
     Negative,
     NullCell,
     NullPolicy,
@@ -48,7 +49,8 @@ if TYPE_CHECKING:
 # no code.
 
 Json: TypeAlias = "str | int | Sequence[Json] | Mapping[str, Json] | None"
-Cell: TypeAlias = "str | int | tuple[str] | tuple[str, int] | None"
+Made: TypeAlias = "tuple[str, int, str, tuple[str | None, ...]]"
+Cell: TypeAlias = "str | int | tuple[str] | tuple[str, int] | Made | None"
 TextRow: TypeAlias = "tuple[Cell, ...]"
 """A row in a certificate: texts, places of shared structures, null cells, ``None`` for ⋆."""
 
@@ -122,7 +124,10 @@ def _cell_order(cell: Cell) -> tuple[int, int, str]:
         return (4, cell, "")
     if cell is None:
         return (0, 0, "")
-    return (1 + _FORMS.index(cell[0]), cell[1] if len(cell) > 1 else 0, "")
+    made = canonical(cell[2:]) if len(cell) > 2 else ""  # noqa: PLR2004  what a function made
+    # A column whose cells are not read has no others.
+    form = 0 if cell[0] == NullPolicy.UNREAD.value else _FORMS.index(cell[0])
+    return (1 + form, cell[1] if len(cell) > 1 else 0, made)
 
 
 def sorted_rows(rows: Iterable[TextRow]) -> list[TextRow]:
@@ -163,6 +168,7 @@ class Notation:
         structures: Iterable[str] = (),
     ) -> None:
         self.shared = SharedValues(structures)
+        self._kinds = kinds
         found = {
             cell: (
                 cell.predicate,
@@ -208,9 +214,17 @@ class Notation:
     def _null(self, slot: object) -> Cell:
         if not isinstance(slot, NullCell):
             return None
+        if slot.made is not None:
+            return self._made(slot, slot.made)
         if slot.policy is NullPolicy.UNKNOWN:
             return ("unknown", self.labels[slot])
-        return ("none",) if slot.policy is NullPolicy.NONE else ("maybe", slot.ordinal)
+        return (slot.policy.value,) if slot.policy.is_empty else ("maybe", slot.ordinal)
+
+    def _made(self, cell: NullCell, made: MadeBy) -> Cell:
+        """Spell what a total function makes of a label: its arguments are of the label's kind."""
+        kind = self._kinds[cell.predicate][cell.column]
+        spelled = tuple(None if one is None else format_value(one, kind) for one in made.arguments)
+        return ("unknown", self.labels[cell.source], made.function, spelled)
 
 
 class SharedValues:
@@ -375,7 +389,7 @@ def encode_program(program: AnalysedProgram, predicate: str) -> EncodedProgram:
     reached = reachable(program, predicate)
     numbers = [n for n, rule in enumerate(program.rules) if rule.head.predicate in reached]
     assumptions: dict[Assumption, int] = {}
-    rules: list[Json] = []
+    rules: list[dict[str, Json]] = []
     for number in numbers:
         assumption = rule_assumption(program, number)
         place = None
@@ -388,19 +402,26 @@ def encode_program(program: AnalysedProgram, predicate: str) -> EncodedProgram:
         if one.name in reached
     ]
     places = {number: place for place, number in enumerate(numbers)}
-    approvals = _approvals(program.rules[number] for number in numbers)
-    return EncodedProgram(declared, rules, places, tuple(assumptions), approvals)
+    approvals = _approvals((program.rules[number] for number in numbers), rules)
+    return EncodedProgram(declared, [*rules], places, tuple(assumptions), approvals)
 
 
-def _approvals(rules: Iterable[Rule]) -> list[Json]:
-    """Encode who approved rules of models, from the records that were found to count."""
+def _approvals(rules: Iterable[Rule], encoded: Iterable[Mapping[str, Json]]) -> list[Json]:
+    """Encode who approved rules, from the records that were found to count.
+
+    A rule that says something else here than what was approved has no approval.
+    """
     lines = {
         line
         for rule in rules
         for line in rule.attributes.get(APPROVALS, "").splitlines()
         if not rule.proposed
     }
-    return [json.loads(line) for line in sorted(lines)]
+    found = [json.loads(line) for line in sorted(lines)]
+    if not found:
+        return []
+    said = set(map(said_digest, encoded))
+    return [one for one in found if one["rule"] in said]
 
 
 def reachable(program: AnalysedProgram, predicate: str) -> frozenset[str]:
@@ -470,10 +491,17 @@ def _rule(program: AnalysedProgram, number: int, assumption: int | None) -> dict
         "says": None if says is None else clean(says),
         "assumption": assumption,
         "texts": _texts(rule.attributes),
-        "author": None,
-        "owner": None,
-        "version": None,
+        **_people(rule, program.program.predicates[rule.head.predicate]),
     }
+
+
+def _people(rule: Rule, predicate: Predicate) -> dict[str, Json]:
+    """Encode whose rule it is, and which version of it: as it says, or else its predicate."""
+    found: dict[str, Json] = {}
+    for name in ("author", "owner", "version"):
+        said = rule.attributes.get(name) or predicate.attributes.get(name)
+        found[name] = clean(said) if said else None
+    return found
 
 
 def rule_digest(program: AnalysedProgram, number: int) -> str:

@@ -222,6 +222,10 @@ class Rows(Protocol):
         """Tell whether the certificate will say all that matches a pattern."""
         ...
 
+    def look(self, steps: int) -> None:
+        """Look at the clock after so many steps and again, where there is one."""
+        ...
+
     def is_certain(self, predicate: str, row: OpenRow) -> bool:
         """Tell whether a ground row is certain."""
         ...
@@ -352,6 +356,7 @@ class Group:
         certain = True
         targets: list[Value] = []
         for binding in distinct.values():
+            self.owner.look(1)
             for test in self.literal.body:
                 certain &= self._holds(test, binding)
             if self.literal.target is not None:
@@ -366,13 +371,17 @@ class Group:
 
     def distinct(self, start: Binding) -> dict[tuple[Cell, ...], Binding]:
         """Return the distinct cells of the local variables, each with a binding that has them."""
-        inner = self.literal.inner
-        return {tuple([one[slot] for slot in inner]): one for one in self._assignments(start)}
+        inner, found = self.literal.inner, {}
+        for one in self._assignments(start):
+            self.owner.look(1)
+            found[tuple([one[slot] for slot in inner])] = one
+        return found
 
     def _assignments(self, start: Binding) -> list[Binding]:
         found: list[Binding] = []
         waiting = [(start, self.literal.body)]
         while waiting:
+            self.owner.look(1)
             binding, left = waiting.pop()
             if not left:
                 found.append(binding)
@@ -437,7 +446,9 @@ def some_may_be_one(assignments: Iterable[Sequence[Cell]]) -> bool:
 
 
 def _form(cell: Cell) -> NullPolicy | None:
-    return cell.policy if isinstance(cell, NullCell) else None
+    if not isinstance(cell, NullCell):
+        return None
+    return NullPolicy.NONE if cell.policy.is_empty else cell.policy
 
 
 def _may_overlap(

@@ -20,7 +20,6 @@ from constat.logic import (
     Kind,
     Negative,
     NullCell,
-    NullPolicy,
     Open,
     OpenRow,
     Positive,
@@ -33,6 +32,7 @@ from constat.logic import (
     is_never_negative,
     literal_variables,
     local_names,
+    made_of,
     outer_names,
     term_variables,
     threshold_of,
@@ -112,7 +112,7 @@ class AtomCode:
                 extended[slot] = value
                 continue
             if isinstance(value, NullCell) and not value.is_label:
-                if value.policy is NullPolicy.NONE:
+                if value.policy.is_empty:
                     return None
                 value = OPEN
             # Looked up again: the same variable may stand in an earlier column of this atom.
@@ -334,7 +334,8 @@ class _Compiler:
             cells = [one(binding) for one in evaluators]
             hole = worst_hole(cells)
             if hole is not False:
-                return hole
+                # Only of a label a total function makes more than ⋆: one of its own.
+                return made_of(term.function, cells) if hole is OPEN else hole
             try:
                 return function(*cells)
             except EvaluationError:

@@ -28,7 +28,6 @@ from constat.logic import (
     Kind,
     Negative,
     NullCell,
-    NullPolicy,
     Positive,
     Value,
     is_wildcard,
@@ -154,7 +153,7 @@ def _may_be(value: Slot, cell: Slot) -> bool:
 
 
 def _may_be_any(cell: object) -> bool:
-    return isinstance(cell, NullCell) and cell.policy is not NullPolicy.NONE
+    return isinstance(cell, NullCell) and not cell.policy.is_empty
 
 
 def _subject(predicate: Predicate, row: Row) -> str:
@@ -420,7 +419,9 @@ def find_gaps(replay: Replay, proof: Proof) -> tuple[tuple[Gap, ...], int]:
         # Evaluation decides it, so answers that it tries out say nothing about the certificate.
         some = tuple(candidates[:_MOST_LISTED])
         return some, len(candidates) - len(some)
-    accepted = frozenset(assumptions_met(replay.outcome.program, replay.outcome.calls))
+    accepted = frozenset(
+        assumptions_met(replay.outcome.program, replay.outcome.calls, replay.limits.running())
+    )
     search = _Search(replay, accepted, candidates)
     chosen = search.smallest()
     listed = enumerate(chosen[:_MOST_LISTED])
@@ -575,7 +576,8 @@ class _CellSearch:
             (place, column) for place, row in enumerate(rows) for column in row.columns
         ]
         outcome = replay.outcome
-        self.accepted = frozenset(assumptions_met(outcome.program, outcome.calls))
+        met = assumptions_met(outcome.program, outcome.calls, replay.limits.running())
+        self.accepted = frozenset(met)
 
     def values(self) -> Iterator[Mapping[Kind, Value]]:
         """Yield values to try, one for each kind: far ones, then those that the rules name."""

@@ -29,12 +29,12 @@ from constat.proof.instances import (
 )
 from constat.proof.sentences import Instance, describe_fact, refute_comparison, show_value
 from constat.proof.written import original_literal, original_row, written_body
-from constat.syntax import print_literal, print_row, print_term
+from constat.syntax import print_literal, print_row, print_stated, print_term
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from constat.logic import Atom, Literal, OpenRow, Slot, Term, Value
+    from constat.logic import Atom, Literal, OpenRow, Predicate, Slot, Term, Value
     from constat.proof.instances import (
         AtomCode,
         Binding,
@@ -170,6 +170,8 @@ def _term(term: Term, values: Mapping[str, Constant]) -> Term:
 # Nothing is said that the recorded answers do not give.
 
 MOST_NEAR = 3
+_MOST_IN_ORDER: Final = 6
+"""With more columns a row that lacks values is written by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -398,7 +400,7 @@ class Describing:
             # Rows of its shape may be there: only none with two equal values.
             return replace(found, required=found.claim, sentence=f"there is no {found.claim}")
         shape = opened(pattern)
-        wanted = print_row(declared, shape)
+        wanted = _lacking_row(declared, shape)
         near = self.near(atom.predicate, pattern)
         return replace(
             found,
@@ -431,6 +433,14 @@ class Describing:
             sentence=describe_fact(declared, row) if OPEN not in row else f"there is {shown}",
             atom=(name, row),
         )
+
+
+def _lacking_row(declared: Predicate, shape: OpenRow) -> str:
+    """Write a row that is not there; of a wide one what is asked for, by name."""
+    known = sum(slot is not OPEN for slot in shape)
+    if len(shape) > _MOST_IN_ORDER and 0 < known < len(shape):
+        return print_stated(declared, [None if slot is OPEN else slot for slot in shape])
+    return print_row(declared, shape)
 
 
 def _shown(cell: Cell, kind: Kind) -> str:

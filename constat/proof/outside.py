@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from constat.evaluation import UNTIMED, Clock, FilledRow, Opening, in_parts
-from constat.logic import OPEN, NullCell, NullPolicy
+from constat.logic import OPEN, NullCell
 from constat.proof.instances import is_starred, known_columns, opened
 from constat.proof.lateness import timely
 
@@ -53,7 +53,7 @@ class Relation:
             for column, cell in enumerate(row):
                 if isinstance(cell, NullCell):
                     self.null_columns.add(column)
-                    if cell.policy is NullPolicy.NONE:
+                    if cell.policy.is_empty:
                         self.columns_of_none.add(column)
 
     @property
@@ -99,12 +99,12 @@ class Relation:
 
 def has_none(cell: object) -> bool:
     """Tell whether a cell says that there is no value."""
-    return isinstance(cell, NullCell) and cell.policy is NullPolicy.NONE
+    return isinstance(cell, NullCell) and cell.policy.is_empty
 
 
 def _is_vague(cell: object) -> bool:
     """Tell whether a cell may have any value: ⋆, a label, or perhaps none."""
-    return cell is OPEN or (isinstance(cell, NullCell) and cell.policy is not NullPolicy.NONE)
+    return cell is OPEN or (isinstance(cell, NullCell) and not cell.policy.is_empty)
 
 
 def _file(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 from constat.analysis import AnalysedProgram, Component
 from constat.analysis.analysed import Draft
@@ -16,6 +16,7 @@ from constat.logic import (
     Aggregate,
     Atom,
     Negative,
+    NullPolicy,
     Positive,
     Predicate,
     Rule,
@@ -23,14 +24,17 @@ from constat.logic import (
     is_wildcard,
     literal_variables,
     null_policies,
+    null_words,
     outer_names,
     term_variables,
+    unread_variables,
 )
+from constat.proof.encoding import reachable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from constat.logic import Kind, Literal
+    from constat.logic import Kind, Literal, Program
 
 
 def with_given(program: AnalysedProgram) -> AnalysedProgram:
@@ -239,3 +243,127 @@ def _components(program: AnalysedProgram, added: Mapping[_Kept, _Added]) -> tupl
             found += above.pop(name, [])
     first = [component for components in above.values() for component in components]
     return (*first, *found)
+
+
+# A column that no rule below a goal and not the goal itself reads is not fetched (semantics 50).
+# Rows that differ in nothing else become one: outside of aggregates that changes no answer, and
+# inside of them the key, which is always read, keeps rows apart.
+
+_SKIP: Final = "skip"
+UNREAD: Final = NullPolicy.UNREAD.value
+
+
+def reading_least(
+    program: AnalysedProgram, goal: Atom, may: Callable[[Predicate], bool]
+) -> AnalysedProgram:
+    """Return a program in which nobody reads the columns that a goal and its rules do not need.
+
+    Only predicates without rules for which `may` is true lose columns.
+    """
+    predicates = program.program.predicates
+    atoms = [
+        (
+            goal,
+            frozenset(v.name for v in goal.terms if isinstance(v, Variable) and is_wildcard(v)),
+            False,
+        )
+    ]
+    atoms += _atoms_below(program, goal.predicate)
+    changed: dict[str, Predicate] = {}
+    derived = {rule.head.predicate for rule in program.rules}
+    for name in dict.fromkeys(atom.predicate for atom, _, _ in atoms):
+        predicate = predicates[name]
+        uses = [(atom, unread, folded) for atom, unread, folded in atoms if atom.predicate == name]
+        if name in program.external - derived and may(predicate):
+            unread = _unread_columns(predicate, uses)
+            if unread:
+                folded = any(inside for _, _, inside in uses)
+                changed[name] = _without_columns(predicate, unread, merges=not folded)
+    if not changed:
+        return program
+    declared = {**predicates, **changed}
+    return replace(program, program=replace(program.program, predicates=declared))
+
+
+def unread_by_rules(program: AnalysedProgram) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Return the columns of queries that no rule uses, of the predicates that rules do use."""
+    found = []
+    uses: dict[str, list[tuple[Atom, frozenset[str], bool]]] = {}
+    for use in _atoms_of(program.rules):
+        uses.setdefault(use[0].predicate, []).append(use)
+    for name, own in sorted(uses.items()):
+        predicate = program.program.predicates[name]
+        if predicate.source is not None and predicate.source.parameters.get("query"):
+            columns = (predicate.columns[n].name for n in _unread_columns(predicate, own))
+            found.append((name, tuple(columns)))
+    return tuple((name, columns) for name, columns in found if columns)
+
+
+def reading_as_in(members: Mapping[str, Any], program: Program) -> Program:
+    """Return a program in which nobody reads the columns that a certificate does not show."""
+    predicates = program.predicates
+    changed: dict[str, Predicate] = {}
+    folded = {name for name, inside in _mentioned_in(members["rules"]) if inside}
+    for declared in members["declarations"]:
+        places = [n for n, word in enumerate(declared.get("nulls", ())) if word == UNREAD]
+        predicate = predicates.get(declared["name"])
+        if places and predicate is not None and predicate.arity == len(declared["columns"]):
+            merges = predicate.name not in folded
+            changed[predicate.name] = _without_columns(predicate, places, merges=merges)
+    return replace(program, predicates={**predicates, **changed}) if changed else program
+
+
+def _atoms_below(
+    program: AnalysedProgram, predicate: str
+) -> Iterator[tuple[Atom, frozenset[str], bool]]:
+    """Yield the atoms of the rules below a predicate, what is not read, and what is folded."""
+    reached = reachable(program, predicate)
+    return _atoms_of(rule for rule in program.rules if rule.head.predicate in reached)
+
+
+def _atoms_of(rules: Iterable[Rule]) -> Iterator[tuple[Atom, frozenset[str], bool]]:
+    for rule in rules:
+        unread = unread_variables(rule)
+        for literal in rule.body:
+            inside = isinstance(literal, Aggregate)
+            for one in literal.body if isinstance(literal, Aggregate) else (literal,):
+                if isinstance(one, Positive | Negative):
+                    yield one.atom, unread, inside
+
+
+def _unread_columns(
+    predicate: Predicate, uses: Sequence[tuple[Atom, frozenset[str], bool]]
+) -> list[int]:
+    """Return the columns that none of these atoms reads, and that nothing else needs."""
+    words = null_words(predicate)
+    key = predicate.key
+    read = {*key, *(place for place, word in enumerate(words) if word == _SKIP)}
+    for atom, unread, folded in uses:
+        own = {
+            place
+            for place, term in enumerate(atom.terms)
+            if not (isinstance(term, Variable) and term.name in unread)
+        }
+        # Each `_` in an aggregate tells its rows apart, unless the key that it reads does.
+        whole = folded and not (key and own.issuperset(key))
+        read |= set(range(predicate.arity)) if whole else own
+    return [place for place in range(predicate.arity) if place not in read]
+
+
+def _without_columns(predicate: Predicate, unread: Sequence[int], *, merges: bool) -> Predicate:
+    columns = tuple(
+        replace(one, attributes={**one.attributes, "null": UNREAD}) if place in unread else one
+        for place, one in enumerate(predicate.columns)
+    )
+    distinct = {"distinct": "true"} if merges else {}
+    return replace(predicate, columns=columns, attributes={**predicate.attributes, **distinct})
+
+
+def _mentioned_in(rules: Sequence[Any]) -> Iterator[tuple[str, bool]]:
+    """Yield the predicates of the bodies of rules in JSON, and whether an aggregate has them."""
+    for rule in rules:
+        for literal in rule["body"]:
+            folded = literal[0] == "a"
+            for one in literal[4] if folded else (literal,):
+                if one[0] in {"+", "-"}:
+                    yield one[1][0], folded

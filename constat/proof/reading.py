@@ -24,7 +24,7 @@ from constat.evaluation import (
     is_accepted,
     with_parts,
 )
-from constat.proof.outside import AnswerBook
+from constat.proof.lateness import timely
 from constat.syntax import print_rule
 
 if TYPE_CHECKING:
@@ -62,13 +62,28 @@ def hard_reading(outcome: Outcome, clock: Clock = UNTIMED) -> Reading:
 
 def accepting_reading(outcome: Outcome, clock: Clock = UNTIMED) -> Reading:
     """Return the reading that accepts every assumption the outcome met."""
-    every = frozenset(with_parts(assumptions_met(outcome.program, outcome.calls)))
+    every = frozenset(with_parts(assumptions_met(outcome.program, outcome.calls, clock)))
     return Reading(outcome.program, outcome.calls, outcome, every, ACCEPTED, POSSIBLE, clock)
 
 
-def assumptions_met(program: AnalysedProgram, calls: tuple[Call, ...]) -> tuple[Assumption, ...]:
-    """Return the assumptions of answers and rules, each once, in the order met."""
-    found = dict.fromkeys(AnswerBook(calls).assumptions())
+def assumptions_met(
+    program: AnalysedProgram, calls: tuple[Call, ...], clock: Clock = UNTIMED
+) -> tuple[Assumption, ...]:
+    """Return the assumptions of answers and rules, each once, in the order met.
+
+    No row is looked at: the rows of a portion rest on one assumption.
+    """
+    of_rows: dict[Assumption | None, None] = {}
+    of_openings: dict[Assumption | None, None] = {}
+    for call in calls:
+        of_rows.update(dict.fromkeys(one.assumption for one in call.answer.portions))
+        for opening in timely(clock, call.answer.openings):
+            told = opening.filled
+            if told is not None:
+                of_rows[told.assumption] = None
+            else:
+                of_openings[opening.assumption] = None
+    found = {one: None for one in (*of_rows, *of_openings) if one is not None}
     for number in range(len(program.rules)):
         assumption = rule_assumption(program, number)
         if assumption is not None:

@@ -33,7 +33,7 @@ from constat.evaluation import (
     Word,
 )
 from constat.logic import OPEN, Atom, Constant, Variable, add_exactly, parse_decimal
-from constat.proof.certificate import build_certificate
+from constat.proof.certificate import Told, build_certificate
 from constat.proof.decide import Decision, agrees, confidence_of
 from constat.proof.decoding import (
     FIRST,
@@ -485,7 +485,7 @@ def _coverage_levels(members: Members) -> Iterator[str]:
 
 # Why the search is not repeated: it had more to choose from than a certificate shows.
 
-_RESERVED = ("decision", "libraries", "approvals")
+_RESERVED = ("approvals",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -515,6 +515,8 @@ def _rebuilt(certificate: bytes, members: Members) -> Rebuilt:
         raise UnrecordedError("it fills members that this version does not write")
     record = Record(members)
     roots = commitments_of(members)
+    header = members["header"]
+    told = Told(header.get("asked_by"), header["decision"], tuple(header["libraries"]))
     content = b""
     for decision in _decisions(record):
         content = build_certificate(
@@ -523,6 +525,7 @@ def _rebuilt(certificate: bytes, members: Members) -> Rebuilt:
             engine_version=members["record"]["engine"],
             supersedes=members["header"]["supersedes"],
             as_of=members["header"]["as_of"],
+            told=told,
             shares=members["format"] != FIRST,
         )
         if members["format"] == FIRST:

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Final, Self, cast
 
 from constat.diagnostics import ConstatError, Diagnostic, nearest
 from constat.logic import (
@@ -29,6 +29,7 @@ from constat.logic import (
     find_locale,
     implementation,
     is_constructor,
+    made_of,
 )
 from constat.proof.written import as_written, pattern_sides
 from constat.syntax import print_term
@@ -249,7 +250,8 @@ def describe_row(predicate: Predicate, shown: Mapping[str, str], speech: Speech 
     if template:
         return fill(template, shown)
     place = value_column(predicate)
-    names = [name for at, name in enumerate(shown) if at != place]
+    left_out = {place, *predicate.unread}
+    names = [name for at, name in enumerate(shown) if at not in left_out]
     subject = words(predicate.name)
     if place is not None:
         value = shown[predicate.columns[place].name]
@@ -388,6 +390,8 @@ class Instance:
         given = tuple(one for one in kinds if one is not None)
         if OPEN in slots or len(given) < len(kinds):
             return OPEN
+        if NullCell in map(type, slots):
+            return cast("Slot", made_of(function, slots))
         try:
             return implementation(function, given, kind)(*slots)
         except EvaluationError:
@@ -401,7 +405,9 @@ class Instance:
         if isinstance(term, Apply):
             return replace(term, arguments=tuple(map(self._filled, term.arguments)))
         slot, kind = self.slot(term), self._kind(term)
-        return term if isinstance(slot, Open) or kind is None else Constant(slot, kind)
+        if isinstance(slot, Open) or NullCell in map(type, [slot]) or kind is None:
+            return term
+        return Constant(slot, kind)
 
     def wanted(self, structure: Term, pattern: Apply) -> Apply:
         """Return a pattern with the values that a structure has not; what it has stays a name."""

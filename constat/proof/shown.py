@@ -249,7 +249,7 @@ class Outsides:
         named += [key for entry in inside.entries.values() for key in entry.keys]
         named += [key for _, _, key in self._outside.usage.covered]
         known = {cell for rows in self._rows.values() for row in rows for cell in null_cells(row)}
-        cells = {cell for row in named for cell in null_cells(row)} - known
+        cells = {cell.source for row in named for cell in null_cells(row)} - known
         for cell in cells:
             if cell.policy is NullPolicy.UNKNOWN:
                 for row in self._outside.side(cell.predicate).given:

@@ -23,7 +23,7 @@ from constat.proof.instances import (
     opened,
     order_of,
 )
-from constat.proof.lateness import TooLargeError, look_at
+from constat.proof.lateness import TooLargeError, look_at, timely
 from constat.proof.outside import Outside, Relation, has_none
 
 if TYPE_CHECKING:
@@ -580,6 +580,7 @@ class Slice:
         last = len(order) - 1
         stack = [iter(self.extend(code, order[0], start))]
         while stack:
+            self.look(1)
             binding = next(stack[-1], None)
             if binding is None:
                 stack.pop()
@@ -600,9 +601,9 @@ class Slice:
         match literal:
             case PositiveCode(atom):
                 pattern = atom.pattern(binding)
+                rows = self.possible(atom.predicate, pattern, atom.unread)
                 extended = (
-                    atom.unify(pattern, row, binding)
-                    for row in self.possible(atom.predicate, pattern, atom.unread)
+                    atom.unify(pattern, row, binding) for row in timely(self.reading.clock, rows)
                 )
                 return [one for one in extended if one is not None]
             case NegativeCode(atom):

@@ -16,7 +16,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from constat.logic import (
     CONSTRUCTOR_OF,
@@ -30,6 +30,7 @@ from constat.logic import (
     comparison,
     implementation,
     is_constructor,
+    made_of,
 )
 from constat.logic.functors import date_add
 from constat.proof.sentences import show_value
@@ -175,6 +176,11 @@ def _applied(
     if len(known) != len(cells):
         return None
     if any(isinstance(cell, NullCell) for cell in known):
+        made = made_of(function, known)
+        if isinstance(made, NullCell) and all(
+            isinstance(cell, NullCell) or is_value(cell) for cell in known
+        ):
+            return cast("Cell", made)
         raise UnsolvedError(f"`{function}` of a value that nobody knows")
     if all(map(is_value, known)):
         try:

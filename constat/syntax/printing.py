@@ -400,7 +400,9 @@ def print_row(predicate: Predicate, row: OpenRow) -> str:
     parts = []
     cells: tuple[object, ...] = row
     for column, slot, cell in zip(predicate.columns, row, cells, strict=True):
-        if isinstance(cell, NullCell) and cell.policy is NullPolicy.NONE:
+        if isinstance(cell, NullCell) and cell.policy is NullPolicy.UNREAD:
+            parts.append("_")
+        elif isinstance(cell, NullCell) and cell.policy is NullPolicy.NONE:
             parts.append("no value")
         elif isinstance(slot, Open) or isinstance(cell, NullCell):
             parts.append("_" if column.name == "_" else f"?{column.name}")

@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from pyoxigraph import Literal, NamedNode, RdfFormat, parse
+from pyoxigraph import Literal, NamedNode, RdfFormat, Store, parse
 
 from constat.diagnostics import ConstatError
 from constat.proof.export.prov import to_nquads, to_trig, to_turtle
 from tests.export.worlds import WORLDS, hostile, hostile_fields, vip
+from tests.proof.asking import VIP, analysed, ask, certificate, vip_tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -118,3 +119,27 @@ def test_shapes_are_kept_and_would_not_be_by_another_graph() -> None:
 def test_shapes_are_kept_by_every_world(make: Callable[[], bytes]) -> None:
     conforms, told = shacl(to_turtle(make()))
     assert conforms, told
+
+
+def test_the_first_queries_that_one_would_write_answer() -> None:
+    store = Store()
+    owned = VIP.replace(".decl is_vip", '@[owner = "customer care"]\n.decl is_vip', 1)
+    proved = certificate(ask(analysed(owned), "is_vip(C1)", vip_tables()))
+    store.bulk_load(to_trig(proved).encode(), format=RdfFormat.TRIG)
+    prefix = f"PREFIX prov: <{PROV}> PREFIX rdfs: <http://www.w3.org/2000/01/rdf-schema#> "
+
+    def found(text: str) -> set[tuple[str, ...]]:
+        rows = store.query(prefix + text, use_default_graph_as_union=True)
+        return {tuple(one.value for one in row) for row in rows}  # type: ignore[union-attr]  # a SELECT
+
+    sources = found(
+        "SELECT ?row ?s WHERE { ?r prov:hadPrimarySource ?d . "
+        "?r rdfs:label ?row . ?d rdfs:label ?s }"
+    )
+    assert any(source == "sales" and "(" in row for row, source in sources), sources
+    people = found(
+        "SELECT ?plan ?who WHERE { ?p a prov:Plan . ?p prov:wasAttributedTo ?w . "
+        "?p rdfs:label ?plan . ?w rdfs:label ?who }"
+    )
+    assert any(who == "customer care" for _, who in people)
+    assert {who for _, who in people} == {"customer care", "nobody named"}

@@ -19,7 +19,7 @@ NONE, MAYBE, UNKNOWN = NullPolicy.NONE, NullPolicy.MAYBE, NullPolicy.UNKNOWN
 
 
 def test_the_words_of_the_policies_are_those_of_the_attribute() -> None:
-    assert [policy.value for policy in NullPolicy] == ["none", "maybe", "unknown"]
+    assert [policy.value for policy in NullPolicy] == ["none", "maybe", "unknown", "unread"]
 
 
 def test_a_label_is_predicate_column_known_cells_and_ordinal() -> None:
@@ -43,7 +43,12 @@ def test_a_cell_without_a_value_is_the_same_in_every_row() -> None:
 
 
 def test_only_unknown_cells_are_labels() -> None:
-    assert [NullCell(policy, "p", 0).is_label for policy in NullPolicy] == [False, False, True]
+    assert [NullCell(policy, "p", 0).is_label for policy in NullPolicy] == [
+        False,
+        False,
+        True,
+        False,
+    ]
 
 
 def test_a_null_without_a_policy_that_takes_it_is_refused() -> None:
@@ -76,4 +81,4 @@ def test_nothing_orders_a_null_cell_like_a_value() -> None:
 
 def test_people_read_none_and_unknown() -> None:
     shown = [display_value(NullCell(policy, "p", 0), Kind.NUMBER) for policy in NullPolicy]
-    assert shown == ["none", "unknown", "unknown"]
+    assert shown == ["none", "unknown", "unknown", "(not read)"]

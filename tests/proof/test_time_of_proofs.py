@@ -10,6 +10,8 @@ from constat.check import check_certificate
 from constat.engine import LazyEngine
 from constat.evaluation import Limits, Verdict
 from constat.proof import build_certificate, decide, proof_tree
+from constat.proof.proofs import Proof
+from constat.proof.reading import hard_reading
 from constat.proof.refutation import refute
 from constat.proof.topk import Ranking
 from constat.session.result import result_of
@@ -168,3 +170,29 @@ def test_a_certificate_that_takes_too_long_to_write_leaves_the_goal_open() -> No
         # What is given out stays readable, however much time goes by.
         clock[1] = SECONDS
         assert result.altered(goal="again").certificate == result.certificate
+
+
+TAKEN_ONE_BY_ONE = """
+.decl e(a: number, b: number)
+.input e(source="t", query="q")
+.decl f(a: number)
+.input f(source="t", query="q")
+.decl many(n: number)
+many(?n) :- ?n = count : { e(_a, ?b), !f(?b) }.
+.decl none()
+none() :- e(?a, ?b), ?a > ?b.
+"""
+
+
+def test_the_clock_is_looked_at_while_literals_are_taken_one_by_one() -> None:
+    # Whatever goes over the rows of a proof looks at the clock at least every few thousand of them.
+    analysed, rows = program(TAKEN_ONE_BY_ONE), 30 * ROWS
+    tables = {"e": Table([(n, n + 1) for n in range(rows)]), "f": Table([(-1,)])}
+    for question, loops in ((f"many({rows})", 4), ("none()", 2)):
+        clock, engine = Counting([0.0, 0.0]), Slow(0.0)
+        limits = Limits(seconds=10.0**9, now=clock, where="constat.yaml").begun()
+        asked = goal(question, analysed)
+        outcome = engine.evaluate(analysed, asked, tables, limits)
+        clock[:] = [0.0, 1.0]
+        Proof(hard_reading(outcome, limits.running()), asked).show((), bounded=True)
+        assert clock[0] > loops * rows / 1_100

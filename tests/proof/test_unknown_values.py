@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -10,8 +11,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from constat.check import check_certificate
+from constat.check.functions import TOTAL
 from constat.evaluation import Portion
-from constat.logic import NullCell, null_policies, with_null_cells
+from constat.logic import NullCell, null_policies, vocabulary, with_null_cells
 from constat.proof.report.checker_text import checker_source
 from constat.session import Session
 from tests.proof.asking import Table, analysed, ask, certificate
@@ -57,6 +59,24 @@ count_of(?n) :- ?n = count : { orders(_, _, _, _) }.
 in_region(?r, ?n) :- orders(_, _, ?r, _), ?n = count : { orders(_, _, ?r, _) }.
 .decl late(c: symbol)
 late(?c) :- orders(?o, ?c, _, _), ?o > 2.
+.decl letters(o: number, n: number)
+letters(?o, strlen(?c)) :- orders(?o, ?c, _, _).
+.decl as_long(a: number, b: number)
+as_long(?a, ?b) :- letters(?a, ?n), letters(?b, ?n).
+.decl even(o: number)
+even(?o) :- orders(?o, ?c, _, _), letters(?o, strlen(?c)).
+.decl odd(o: number)
+odd(?o) :- orders(?o, ?c, _, _), !letters(?o, strlen(?c)).
+.decl first_of(o: number, c: symbol)
+first_of(?o, min(?c, "cid")) :- orders(?o, ?c, _, _).
+.decl twice(o: number, n: number)
+twice(?o, strlen(?c)) :- first_of(?o, ?c).
+.decl longer(o: number, n: number)
+longer(?o, strlen(?c) + 1) :- orders(?o, ?c, _, _).
+.decl unlike(o: number)
+unlike(?o) :- orders(?o, ?c, _, _), max(?c, "cid") < max(?c, "cid").
+.decl lengths(n: number)
+lengths(?n) :- ?n = count : { letters(_, _n) }.
 .decl greatest(n: number)
 greatest(?n) :- ?n = max ?o : { orders(?o, _, _, _) }.
 """
@@ -126,6 +146,21 @@ GOALS = {
     "count_of(3)": "DISPROVED",
     "in_region(EU, 2)": "UNRESOLVED",
     "in_region(EU, 5)": "UNRESOLVED",
+    "letters(2, ?n)": "PROVED",
+    "letters(1, ?n)": "PROVED",
+    "letters(2, 3)": "UNRESOLVED",
+    "as_long(2, 2)": "PROVED",
+    "as_long(1, 3)": "PROVED",
+    "as_long(2, 4)": "UNRESOLVED",
+    "even(2)": "PROVED",
+    "odd(2)": "DISPROVED",
+    "odd(1)": "DISPROVED",
+    "first_of(4, ?c)": "PROVED",
+    "first_of(4, ann)": "UNRESOLVED",
+    "twice(4, ?n)": "UNRESOLVED",
+    "longer(4, ?n)": "UNRESOLVED",
+    "unlike(4)": "DISPROVED",
+    "lengths(4)": "PROVED",
     "late(bob)": "PROVED",
     "late(ann)": "UNRESOLVED",
     "greatest(4)": "PROVED",
@@ -155,6 +190,14 @@ def test_a_goal_over_null_cells_has_a_certificate_that_passes(
     assert check_certificate(data).verdict == verdict
     found = second.check(data)
     assert (found["verdict"], found["reason"]) == (verdict, None)
+
+
+def test_both_checkers_know_the_total_functions_of_the_language() -> None:
+    total = {name for name, word in vocabulary.FUNCTIONS.items() if word.total}
+    assert total == TOTAL
+    listed = re.search(r"TOTAL_FUNCTIONS = \[([^\]]*)\]", checker_source())
+    assert listed is not None
+    assert set(re.findall(r'"(\w+)"', listed[1])) == total
 
 
 RECURSIVE = """

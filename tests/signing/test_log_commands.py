@@ -129,8 +129,24 @@ def test_a_decision_supersedes_an_earlier_one_and_says_so_in_its_certificate(
     assert (ran.code, "C0753" in ran.err) == (2, True)
 
 
+def test_a_certificate_names_who_asked_and_the_entry_of_the_log(shop: Path) -> None:
+    file = shop / "named.json"
+    assert prove(shop, "is_vip(C001)", "--by", "ada", "--certificate", str(file)).code == 0
+    header = json.loads(file.read_bytes())["header"]
+    assert (header["asked_by"], header["decision"]) == ("ada", None)
+    for number in (1, 2):
+        prove(shop, "is_vip(C001)", "--by", "ada", "--log", "--certificate", str(file))
+        header = json.loads(file.read_bytes())["header"]
+        assert header["decision"].startswith(f"entry {number} of the log, after sha256:")
+    assert [one.partition(" ")[0] for one in header["libraries"]] == ["customer-value"]
+
+
 def test_options_of_the_log_need_a_log(shop: Path) -> None:
-    for options in (("--by", "ada"), ("--retention", "kept"), ("--supersedes", "1")):
+    for options in (
+        ("--retention", "kept"),
+        ("--supersedes", "1"),
+        ("--by", "a", "--retention", "x"),
+    ):
         ran = prove(shop, "is_vip(C001)", *options)
         assert (ran.code, ran.out, "C0758" in ran.err) == (2, "", True)
     configure(shop, "log: {on: true}")

@@ -8,7 +8,6 @@ goal depends on it, and what lies below the goal; whatever changes there ends it
 from __future__ import annotations
 
 import json
-import os
 import re
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -20,7 +19,7 @@ from constat.proof.translation import Status, Translation
 from constat.store.clock import now
 from constat.store.drafts import unprintable
 from constat.store.replacing import replaced
-from constat.store.state_file import lock_within
+from constat.store.state_file import alone
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -33,7 +32,6 @@ CONFIRMED: Final = "confirmed"
 WITHDRAWN: Final = "withdrawn"
 MOST_BYTES: Final = 16 << 20
 _LONGEST_NAME: Final = 200
-_WAIT_SECONDS: Final = 10.0
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z\Z", re.ASCII)
 
 
@@ -143,14 +141,9 @@ class Confirmations:
     @contextmanager
     def _alone(self) -> Iterator[None]:
         self._folder.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(self._folder, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            if not lock_within(descriptor, _WAIT_SECONDS, shared=False):
-                message = "another program is confirming questions of this project"
-                raise ConstatError([Diagnostic("C0981", message, help="try again")])
+        message = "another program is confirming questions of this project"
+        with alone(self._folder, ConstatError([Diagnostic("C0981", message, help="try again")])):
             yield
-        finally:
-            os.close(descriptor)
 
 
 def _ended(before: Confirmation, now_: Translation) -> str:

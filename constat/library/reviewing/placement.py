@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -27,7 +26,7 @@ from constat.project.reading import suggestion
 from constat.store.drafts import mentioned
 from constat.store.replacing import replaced
 from constat.store.scratch import Scratch
-from constat.store.state_file import lock_within
+from constat.store.state_file import alone
 from constat.syntax import parse_text, print_program
 from constat.syntax.parser import parse_file
 from constat.syntax.printing import PRELUDE_NAME
@@ -428,7 +427,6 @@ def _tried(case: CaseResult, own: frozenset[str]) -> Tried:
     return Tried(case.name, Path(case.file).name in own, tuple(problems))
 
 
-_WAIT_SECONDS: Final = 10.0
 _RIGHTS: Final = 0o644
 _PERMISSIONS: Final = 0o777
 
@@ -507,14 +505,9 @@ def _replace(path: Path, text: str) -> None:
 
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        if not lock_within(descriptor, _WAIT_SECONDS, shared=False):
-            message = f"another program is approving rules in `{folder.name}`"
-            raise ConstatError([Diagnostic("C0884", message, help="try again")])
+    message = f"another program is approving rules in `{folder.name}`"
+    with alone(folder, ConstatError([Diagnostic("C0884", message, help="try again")])):
         yield
-    finally:
-        os.close(descriptor)
 
 
 @contextmanager

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from constat.evaluation import CONFLICT
 from constat.proof.decoding import decode_program, read_members
+from constat.proof.encoding import said_digest
 from constat.proof.render import printable
 from constat.syntax import print_rule
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from constat.analysis import AnalysedProgram
 
@@ -91,6 +92,7 @@ class Document:
         except (UnicodeDecodeError, RecursionError):
             raise ValueError("this is no certificate: it is not JSON") from None
         self.members: Members = members
+        self._certificate = certificate
         try:
             self.header: Members = members["header"]
             self.nodes: list[Members] = members["nodes"]
@@ -110,6 +112,22 @@ class Document:
     def program(self) -> AnalysedProgram:
         """The rules and declarations as values of the logic."""
         return decode_program(self.members)
+
+    @cached_property
+    def rule_digests(self) -> list[str]:
+        """The hashes of what the rules say, by which approvals name them."""
+        # As they stand in the file: `members` has variables for what is not read.
+        return [said_digest(rule) for rule in json.loads(self._certificate)["rules"]]
+
+    def fed_by(self, sources: Collection[int]) -> list[str]:
+        """Name the predicates whose rows, or whose absence, rest on some sources."""
+        members = self.members
+        found = [one["predicate"] for one in self.facts if one["source"] in sources]
+        wanted = set(sources)
+        found += [
+            o["predicate"] for o in members["coverage"] if not wanted.isdisjoint(o["sources"])
+        ]
+        return sorted(set(found))
 
     @cached_property
     def rule_texts(self) -> list[str]:

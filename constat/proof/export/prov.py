@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from constat.proof.encoding import canonical, said_digest
+from constat.proof.encoding import canonical
 from constat.proof.export.document import Document
 from constat.proof.export.libraries import missing_package
 from constat.proof.export.steps import ABSENCE, AGGREGATE, CLOSURE, FACT, ROW, RULE, steps_of
@@ -484,6 +484,11 @@ class _Teller:
         records.agent(self.engine, prov("SoftwareAgent"), label=printable(record["engine"]))
         records.activity(self.run, constat("Run"), ended=record["created"])
         records.association(self.run, self.engine, role=constat("engine"))
+        asked_by = self.document.header.get("asked_by")
+        if asked_by:
+            who = named("agent", "author", asked_by)
+            records.agent(who, prov("Person"), label=printable(asked_by))
+            records.association(self.run, who, role=constat("decider"))
 
     # ------------------------------------------------------------------------- the decision
 
@@ -555,15 +560,17 @@ class _Teller:
                 value=printable(" ".join(document.rule_texts[place].split())),
                 says=printed(rule["says"]),
                 confidence=rule["confidence"],
+                version=printed(rule.get("version")),
             )
             records.member(program, plan)
+            self.tell_people(plan, rule)
             abstract = named("rule", rule["head"][0], rule["id"])
             records.entity(abstract, prov("Plan"), label=printable(rule["id"]))
             records.specialization(plan, abstract)
             if rule["assumption"] is not None:
                 assumed = own(f"assumption{rule['assumption']}")
                 records.derivation(plan, assumed, constat("Acceptance"))
-        names = {said_digest(rule): place for place, rule in enumerate(document.rules)}
+        names = {digest: place for place, digest in enumerate(document.rule_digests)}
         for approval in document.header["approvals"]:
             place = names[approval["rule"]]
             label = f"{document.rules[place]['id']} approved by {approval['by']}"
@@ -573,6 +580,28 @@ class _Teller:
                 label=printable(label),
             )
             records.usage(name, self.rule(place))
+            records.association(name, self.person(approval["by"]), role=constat("approver"))
+
+    def person(self, name: str) -> Name:
+        """Tell somebody who is named: the one of this name who states facts, too."""
+        return self.records.agent(
+            named("agent", "author", name), prov("Person"), label=printable(name)
+        )
+
+    def tell_people(self, plan: Name, rule: Members) -> None:
+        """Tell whose rule it is: who wrote it, and which role of an organisation owns it."""
+        records = self.records
+        if rule.get("author"):
+            records.attribution(plan, self.person(rule["author"]))
+        if rule.get("owner"):
+            owner = named("agent", "owner", rule["owner"])
+            label = printable(rule["owner"])
+            records.attribution(plan, records.agent(owner, prov("Organization"), label=label))
+        if not (rule.get("author") or rule.get("owner")):
+            nobody = records.agent(
+                named("agent", "nobody"), constat("Unnamed"), label="nobody named"
+            )
+            records.attribution(plan, nobody)
 
     def rule(self, place: int) -> Name:
         """Return the name of a version of a rule; what it assumes is not part of the version."""
@@ -621,6 +650,10 @@ class _Teller:
         """Tell from which answers of sources something is derived."""
         for source in step.sources:
             self.records.derivation(name, own(f"source{source}"))
+            if step.kind in {FACT, ROW}:
+                told = self.document.sources[source]
+                dataset = named("data", told["origin"], told["name"])
+                self.records.derivation(name, dataset, prov("PrimarySource"))
 
     def tell_application(self, step: Step, steps: tuple[Step, ...]) -> None:
         """Tell a rule application: what it used in which place."""

@@ -6,7 +6,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from constat.evaluation import CONFLICT
-from constat.proof.encoding import said_digest
 from constat.proof.export.document import counted
 from constat.proof.export.drawing import rows_folded
 from constat.proof.export.steps import ROW
@@ -271,8 +270,33 @@ def _rules(account: Account) -> str:
     """Print the rules from what is checked, never from a text beside it."""
     document = account.document
     return "".join(
-        f'<article id="r{place}"><h4>{text(rule["id"])}</h4>{block(shown)}</article>'
+        f'<article id="r{place}"><h4>{text(rule["id"])}</h4>{block(shown)}'
+        f"{terms(_people(account, place))}</article>"
         for place, (rule, shown) in enumerate(zip(document.rules, document.rule_texts, strict=True))
+    )
+
+
+def _people(account: Account, place: int) -> tuple[tuple[str, str], ...]:
+    """Say whose rule it is, which version, and who approved it or that nobody did."""
+    rule = account.document.rules[place]
+    titles = (("Author", "author"), ("Owner", "owner"), ("Version", "version"))
+    return (
+        *((title, text(rule.get(name) or "")) for title, name in titles),
+        ("Approval", said_of_approval(account, place)),
+        ("Hash", code(account.document.rule_digests[place])),
+    )
+
+
+def said_of_approval(account: Account, place: int) -> str:
+    """Say who approved a rule, and when."""
+    digest = account.document.rule_digests[place]
+    given = [one for one in account.document.header["approvals"] if one["rule"] == digest]
+    if not given:
+        return "nobody approved this rule" if account.document.rules[place]["body"] else ""
+    return "<br>".join(
+        f"by {text(one['by'])}, {moment(one['at'])}, "
+        + ("not signed" if one["key"] is None else f"signed with {code(one['key'])}")
+        for one in given
     )
 
 
@@ -300,6 +324,7 @@ def _asked(account: Account, places: list[int]) -> str:
         (
             ("Tier and origin", f"{text(first['tier'])}, {text(first['origin'])}"),
             ("Query", block(first["query"]) if first["query"] else ""),
+            ("Feeds", ", ".join(map(code, document.fed_by(places)))),
             *((name, readings[places[0]][name]) for name in common),
         )
     )
@@ -450,7 +475,8 @@ def _proofs(account: Account) -> str:
 def _approvals(account: Account) -> Iterator[str]:
     """Say who approved which rules; the hash of a rule names it."""
     document = account.document
-    named = {said_digest(rule): rule["id"] for rule in document.rules}
+    ids = (rule["id"] for rule in document.rules)
+    named = dict(zip(document.rule_digests, ids, strict=True))
     for one in document.header["approvals"]:
         signed = "not signed" if one["key"] is None else f"signed with {code(one['key'])}"
         rule, by = text(named[one["rule"]]), text(one["by"])
@@ -470,6 +496,7 @@ def _head(account: Account) -> str:
             ("Search", text(header["search"])),
             ("Snapshot", text(header["snapshot"] or "")),
             ("Valid as of", text(header["as_of"] or "")),
+            ("Asked by", text(header.get("asked_by") or "")),
             ("Decision", text(header["decision"] or "")),
             ("Supersedes", text(header["supersedes"] or "")),
             ("Libraries", ", ".join(code(one) for one in header["libraries"])),

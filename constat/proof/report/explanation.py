@@ -44,6 +44,7 @@ LABELS: Final = MappingProxyType(
 )
 _MOST_WEAK: Final = 5
 _MOST_CONFLICTS: Final = 8
+_MOST_LISTED: Final = 6
 
 
 def opening(account: Account, *, paper: bool = False) -> str:
@@ -53,10 +54,14 @@ def opening(account: Account, *, paper: bool = False) -> str:
     facts = "".join(
         f"<div><dt>{name}</dt><dd>{said}</dd></div>"
         for name, said in (
+            ("What decides it", _decisive(account)),
+            ("What is missing", _lacking(account)),
             ("Confidence", _confidence(account)),
             ("Assumptions", _assumptions(account)),
             ("Conflicts", _conflicts(account)),
             ("Rests on", _sources(account)),
+            ("Whose rules", _owners(account)),
+            ("Asked by", _asker(account)),
             ("Verification", _state(paper=paper)),
         )
         if said
@@ -70,6 +75,60 @@ def opening(account: Account, *, paper: bool = False) -> str:
         f"{_time(document.record['created'])} by {text(document.record['engine'])}.</p>"
         f'<dl class="facts">{facts}</dl></section>'
     )
+
+
+def _decisive(account: Account) -> str:
+    """Say of what is not so why each rule does not give it, in its sentence."""
+    if not account.document.header["verdict"].startswith("DISPROVED"):
+        return ""
+    said = [one.sentence for one in account.attempts if one.state == "failed" and one.sentence]
+    return _short_list([f"{text(capital(one))}." for one in said], "rules")
+
+
+def _lacking(account: Account) -> str:
+    """Say what would have to be known, where the question is open."""
+    return _short_list([code(gap.goal) for gap in account.gaps], "facts")
+
+
+def _short_list(items: list[str], what: str) -> str:
+    if not items:
+        return ""
+    more = len(items) - _MOST_LISTED
+    rest = f"<li>and {more:,} more {what}, in the explanation" if more > 0 else ""
+    return f"<ul>{''.join(f'<li>{one}' for one in items[:_MOST_LISTED])}{rest}</ul>"
+
+
+def _owners(account: Account) -> str:
+    """Say whose the rules are that the verdict rests on, and how many of them nobody approved."""
+    document = account.document
+    used = sorted({step.rule for step in account.steps if step.rule is not None})
+    places = used or [place for place, rule in enumerate(document.rules) if rule["body"]]
+    if not places:
+        return ""
+    given = {one["rule"] for one in document.header["approvals"]}
+    people = [document.rules[n].get("owner") or document.rules[n].get("author") for n in places]
+    names = list(dict.fromkeys(text(one) for one in people if one))
+    nobody = sum(1 for one in people if not one)
+    told = [*names, *([f"nobody is named for {counted(nobody, 'rule')}"] if nobody else [])]
+    lacking = sum(1 for place in places if document.rule_digests[place] not in given)
+    state = "Each of them is approved."
+    if lacking == len(places):
+        state = "Nobody has approved any of them."
+    elif lacking:
+        state = f"Nobody has approved {lacking:,} of them."
+    rules = ", ".join(
+        f'<a href="#r{place}">{text(document.rules[place]["id"])}</a>'
+        for place in places[:_MOST_LISTED]
+    )
+    more = f" and {len(places) - _MOST_LISTED:,} more" if len(places) > _MOST_LISTED else ""
+    return f"{rules}{more}: {'; '.join(told)}. {state}"
+
+
+def _asker(account: Account) -> str:
+    """Say who asked, and where the log of decisions has it."""
+    header = account.document.header
+    who, entry = header.get("asked_by"), header["decision"]
+    return f"{text(who)}{f', {text(entry)}' if entry else ''}" if who else ""
 
 
 def _confidence(account: Account) -> str:
@@ -377,11 +436,12 @@ def _attempt(attempt: Attempt) -> str:
         "open": "? may give it, but something is unknown",
     }
     state = states.get(attempt.state, "○ was not followed: too many possibilities")
-    reached = f"{attempt.reached} of {counted(attempt.of, 'literal')} can hold together."
-    stopped = f"Stopped at {code(attempt.literal)}." if attempt.literal else ""
+    reached = f"{attempt.reached} of its {counted(attempt.of, 'condition')} can be met together."
+    stopped = f"The one that is not: {code(attempt.literal)}." if attempt.literal else ""
     actual, needed = code(attempt.actual), code(attempt.required)
     actual = f"There is {actual}; needed is {needed}." if attempt.actual else ""
-    distance = f"Apart by {code(attempt.distance)}." if attempt.distance else ""
+    apart = "They are equal." if attempt.distance == "0" else f"Apart by {code(attempt.distance)}."
+    distance = apart if attempt.distance else ""
     reason = f"{text(capital(attempt.sentence))}." if attempt.sentence else ""
     said = " ".join(part for part in (reached, stopped, actual, distance) if part)
     return f'<li><p><b>Rule {text(attempt.rule)}</b> {state}</p><p>{reason}<p class="quiet">{said}'

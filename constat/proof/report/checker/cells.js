@@ -6,7 +6,7 @@
  * Example: `["unknown", 0]` in a row is the first label where that is of this row and this column.
  */
 
-const NULL_POLICIES = ["none", "maybe", "unknown"];
+const NULL_POLICIES = ["none", "maybe", "unknown", "unread"];
 
 /** Stands in a pattern where a column is not read. */
 const ANY = { any: true };
@@ -17,10 +17,23 @@ class Label {
     this.number = number;
     Object.assign(this, content);
     this.used = false;
+    this.function = null;
+    this.results = new Map();
+  }
+
+  /** Return what a total function makes of this label: for each list of arguments one label. */
+  made(name, args) {
+    const spelled = canonicalForm([name, args]);
+    if (!this.results.has(spelled)) {
+      const found = new Label(this.number, {});
+      found.function = spelled;
+      this.results.set(spelled, found);
+    }
+    return this.results.get(spelled);
   }
 
   toString() {
-    return `\ud800?${this.number}`;
+    return `\ud800?${this.number}${this.function === null ? "" : this.function}`;
   }
 }
 
@@ -36,14 +49,29 @@ class Null {
 }
 
 const NONE = new Null(null);
+/** Of this cell nothing is known, and nothing is asked. */
+const UNREAD = new Null("unread");
+
+function isEmpty(cell) {
+  return cell === NONE || cell === UNREAD;
+}
 
 function isKnown(value) {
   return typeof value === "string" || value instanceof Structure;
 }
 
+/** Return what a function makes of values and one label or more: a label, or null. */
+function madeOf(name, values) {
+  const [label, ...others] = values.filter((value) => value instanceof Label);
+  if (!TOTAL_FUNCTIONS.includes(name) || others.length > 0 || label.function !== null) {
+    return null;
+  }
+  return label.made(name, values.map((value) => (value === label ? null : value)));
+}
+
 /** Tell whether a cell may be another value: unknown, a label, or perhaps none. */
 function isVague(value) {
-  return value === null || value instanceof Label || (value instanceof Null && value !== NONE);
+  return value === null || value instanceof Label || (value instanceof Null && !isEmpty(value));
 }
 
 function textOfValue(value) {
@@ -69,13 +97,13 @@ function perhapsMatches(row, pattern) {
   return row.every(
     (cell, i) =>
       pattern[i] === ANY ||
-      (cell !== NONE && (!isKnown(pattern[i]) || !isKnown(cell) || pattern[i] === cell)),
+      (!isEmpty(cell) && (!isKnown(pattern[i]) || !isKnown(cell) || pattern[i] === cell)),
   );
 }
 
 /** Return what tells forms of cells apart: known, none, a label, perhaps none. */
 function formOfCell(cell) {
-  return cell === null ? "*" : isKnown(cell) ? "+" : cell === NONE ? "0" : cell instanceof Label ? "?" : "-";
+  return cell === null ? "*" : isKnown(cell) ? "+" : isEmpty(cell) ? "0" : cell instanceof Label ? "?" : "-";
 }
 
 function formOfRow(row) {
@@ -195,6 +223,12 @@ class Cells {
     if (value.length === 1 && form === "none") {
       return NONE;
     }
+    if (value.length === 1 && form === "unread") {
+      return UNREAD;
+    }
+    if (value.length === 4 && form === "unknown" && typeof number === "number") {
+      return this.madeCell(value, kind);
+    }
     if (value.length !== 2 || typeof number !== "number") {
       reject("schema", "not a cell of a row");
     }
@@ -212,6 +246,20 @@ class Cells {
       reject("kind", "a label of another kind");
     }
     return label;
+  }
+
+  /** Return what a total function makes of a label and values of the label's kind. */
+  madeCell([, number, name, given], kind) {
+    const label = this.labels[indexOf(number, this.labels.length)];
+    const args = listOf(given);
+    if (!TOTAL_FUNCTIONS.includes(textOf(name)) || args.filter((one) => one === null).length !== 1) {
+      reject("cell", "no total function of one label");
+    }
+    if (!signatureHolds(name, args.map(() => label.kind), kind)) {
+      reject("kind", "a function of another kind");
+    }
+    const spelled = args.map((one) => (one === null ? null : this.value(one, label.kind)));
+    return label.made(name, spelled);
   }
 
   /** Return what a variable can have: a value or a label. */
@@ -246,12 +294,15 @@ class Cells {
   }
 
   /** Return the pattern of a goal: undefined for a variable, ANY for what is not read. */
-  pattern(value, kinds) {
+  pattern(value, { kinds, nulls }) {
     return listOf(value, kinds.length).map((cell, i) => {
+      const unread = this.second && Array.isArray(cell) && cell.length === 1 && cell[0] === "_";
+      if (nulls[i] === "unread" && !unread) {
+        reject("declaration", "the goal reads a column that nobody reads");
+      }
       if (cell === null) {
         return undefined;
       }
-      const unread = this.second && Array.isArray(cell) && cell.length === 1 && cell[0] === "_";
       return unread ? ANY : this.value(cell, kinds[i]);
     });
   }
@@ -287,12 +338,15 @@ class Cells {
         this.checkLabel(cell, predicate, row, column);
         ordinals.add(cell.ordinal);
       } else if (cell instanceof Null) {
-        if (predicate.nulls[column] !== (cell === NONE ? "none" : "maybe")) {
+        const meant = cell === NONE ? "none" : cell === UNREAD ? "unread" : "maybe";
+        if (predicate.nulls[column] !== meant) {
           reject("cell", "a cell that its declaration does not allow");
         }
-        if (cell !== NONE) {
+        if (!isEmpty(cell)) {
           ordinals.add(cell.ordinal);
         }
+      } else if (predicate.nulls[column] === "unread") {
+        reject("cell", "nobody reads this column, and a value stands in it");
       }
     });
     if (ordinals.size > 1) {
@@ -302,7 +356,7 @@ class Cells {
   }
 
   checkLabel(label, predicate, row, column) {
-    const same = row.every((cell, i) => label.row[i] === (isKnown(cell) ? cell : null));
+    const same = label.function === null && row.every((cell, i) => label.row[i] === (isKnown(cell) ? cell : null));
     if (label.predicate !== predicate || label.column !== column || !same) {
       reject("cell", "the label of another cell");
     }

@@ -153,6 +153,9 @@ function readOpenRow(value, predicates, assumptions) {
 /** Return the columns that stand for keys. */
 function readKeyColumns(value, predicate) {
   ascendingIndices(value, predicate.kinds.length, "schema");
+  if (value.some((column) => predicate.nulls[column] === "unread")) {
+    reject("declaration", "nobody reads a column of the key");
+  }
   return value;
 }
 
@@ -233,7 +236,7 @@ function readFilled(value, groups, sources, assumptions) {
     const group = groups[indexOf(facts, groups.length)];
     const row = group.rows[indexOf(at, group.rows.length)];
     indexOf(column, row.length);
-    if (row[column] === NONE || isKnown(row[column])) {
+    if (isEmpty(row[column]) || isKnown(row[column])) {
       reject("cell", "there is nothing to fill in this cell", "column");
     }
     const { cells, kinds } = group.predicate;

@@ -23,6 +23,11 @@ const SIMPLE_SIGNATURES = new Map([
   ["date_of", [["Timestamp"], "Date"]],
   ["constructor_of", [[STRUCTURE], "symbol"]],
 ]);
+/** The functions that never err: of a label they make a label. */
+const TOTAL_FUNCTIONS = [
+  "band", "bor", "bxor", "bnot", "land", "lor", "lxor", "lnot", "min", "max", "strlen", "to_string",
+  "days_between", "years_between", "year", "month", "day", "quarter", "date_of",
+];
 const ORDER_OPERATORS = ["<", "<=", ">", ">="];
 const TEXT_OPERATORS = ["match", "!match", "contains", "!contains"];
 const BIT_MASK = 2n ** 64n - 1n;

@@ -183,6 +183,9 @@ class RuleReader {
       if (term.kind !== predicate.kinds[column]) {
         reject("kind", "a term of another kind than its column");
       }
+      if (predicate.nulls[column] === "unread" && term.form !== "_") {
+        reject("declaration", "a rule reads a column that nobody reads");
+      }
       return term;
     });
     return { predicate, terms };
@@ -302,13 +305,17 @@ function sortOutVariables(rule, occurrences) {
   });
 }
 
-const RULE_MEMBERS_TO_COME = ["author", "owner", "version"];
+const RULE_PEOPLE = ["author", "owner", "version"];
 
 function readRule(value, index, predicates, assumptions, cells) {
-  objectOf(value, [...RULE_MEMBERS, ...(cells.second ? ["texts", ...RULE_MEMBERS_TO_COME] : [])]);
+  objectOf(value, [...RULE_MEMBERS, ...(cells.second ? ["texts", ...RULE_PEOPLE] : [])]);
   if (cells.second) {
     inside("texts", () => checkTexts(value.texts));
-    RULE_MEMBERS_TO_COME.forEach((name) => nothingOf(value[name], name));
+    RULE_PEOPLE.forEach((name) => {
+      if (textOrNull(value[name]) === "") {
+        reject("schema", "nobody has an empty name", name);
+      }
+    });
   }
   const variables = readVariables(value.variables);
   const reader = new RuleReader(predicates, variables, cells);

@@ -56,7 +56,7 @@ class Assignment {
       return ERROR;
     }
     if (!values.every(isKnown)) {
-      return null;
+      return values.includes(null) ? null : madeOf(name, values);
     }
     if (isAboutStructures(name)) {
       this.budget.charge(1);

@@ -52,6 +52,11 @@ function rankOfCell(cell) {
   return cell === null ? 0 : typeof cell === "number" ? 4 : 5;
 }
 
+/** Return what a function made of a label, as text that sorts it behind the label. */
+function madeText(cell) {
+  return cell.length > 2 ? canonicalForm(cell.slice(2)) : "";
+}
+
 function compareCells(left, right) {
   if (typeof left === "string" && typeof right === "string") {
     return compareText(left, right);
@@ -60,7 +65,9 @@ function compareCells(left, right) {
   if (a !== b || a === 0) {
     return a - b;
   }
-  return a === 4 ? left - right : (left[1] || 0) - (right[1] || 0);
+  return a === 4
+    ? left - right
+    : (left[1] || 0) - (right[1] || 0) || compareText(madeText(left), madeText(right));
 }
 
 function sameRow(left, right) {

@@ -23,7 +23,7 @@ const RECORD_MEMBERS = ["created", "engine", "executed", "host", "signatures"];
 function readGoal(value, predicates) {
   listOf(value, 2);
   const predicate = declared(predicates, value[0]);
-  return { predicate, row: predicate.cells.pattern(value[1], predicate.kinds) };
+  return { predicate, row: predicate.cells.pattern(value[1], predicate) };
 }
 
 function readMissing(value, predicates) {
@@ -54,7 +54,7 @@ function readApprovals(value, hashes) {
 function readHeader(value, predicates, assumptions, ruleHashes, second) {
   objectOf(value, [...HEADER_MEMBERS, ...(second ? ["asked_by"] : [])]);
   if (second) {
-    nothingOf(value.asked_by, "asked_by");
+    textOrNull(value.asked_by);
   }
   const goal = inside("goal", () => readGoal(value.goal, predicates));
   choiceOf(value.verdict, [...EXIT_CODES.keys()]);
