@@ -17,16 +17,26 @@ from constat.check.canonical import MAX_BYTES
 from constat.cli.files import read_file
 from constat.cli.groups import PlainCommand, format_option
 from constat.cli.options import project_option
-from constat.cli.output import note, write, write_json
+from constat.cli.output import counted, note, write, write_json
 
 if TYPE_CHECKING:
-    from constat.check import Report
+    from collections.abc import Iterator
 
+    from constat.check import Report
+    from constat.recount import Answered
+
+_LONGEST = 3600.0
+_UNRESOLVED = 4
 _MEANINGS = ("produced", "approved", "reviewed", "audited")
 
 
 @click.command(name="verify", cls=PlainCommand)
 @click.argument("file")
+@click.option(
+    "--bulk",
+    is_flag=True,
+    help="FILE is a folder that `query --bulk` wrote: count its answer again from its rules.",
+)
 @format_option
 @click.option("--pin", metavar="sha256:...", help="The hash of the rules that are trusted.")
 @click.option(
@@ -110,26 +120,26 @@ def command(
     Who stands for the certificate is a third: --key and --role name whose signatures must be there.
     Keys count for the roles given here or under `keys:` in constat.yaml.
 
+    With --bulk, FILE is a folder that `constat query --bulk` wrote: all that follows from its rules
+    and inputs, as they stand, is counted again and compared with its answer; --pin names its rules.
+
     Examples:
       constat verify c001.json
       constat verify c001.json --source
       constat verify c001.json --format json
+      constat verify vips --bulk
       constat verify c001.json --key key.pub.pem --role approver
       constat verify c001.json --key approver=key.pub.pem --meaning approved --format json
 
-    Exit codes: that of the verdict (0, 3, 4, 5, 6); 1 where the certificate is rejected, where
+    Exit codes: that of the verdict (0, 3, 4, 5, 6); 1 where the certificate is rejected (with
+    --bulk: where the answer is not exactly what follows; 4: where that was not checked), where
     --source finds a leaf that is not as shown or other rules than the project's, or a signature
-    or an opening does not hold or is missing;
-    2 bad usage.
+    or an opening does not hold or is missing; 2 bad usage.
     """
-    if questions["drafts"] and not source:
-        raise click.UsageError("`--draft` is for reading leaves again: add `--source`")
-    if questions["allow_other_rules"] and not source:
-        raise click.UsageError("`--allow-other-rules` is for the project's rules: add `--source`")
-    for name in ("require_opened", "require_newest"):
-        if questions[name] and not questions["snapshots"]:
-            option = f"--{name.replace('_', '-')}"
-            raise click.UsageError(f"`{option}` is about snapshots: add `--snapshot FILE`")
+    if questions.pop("bulk"):
+        others = [source, trusted, project, *questions.values()]
+        return _check_bulk(file, pin, form, alone=not any(others))
+    _require_sense(questions, source=source)
     certificate = read_file(file, MAX_BYTES)
     if not source and not any(questions.values()):
         return _check(file, check_certificate(certificate, pin=pin, trusted=trusted), form)
@@ -142,6 +152,17 @@ def command(
     return more.verify_more(certificate, asked, form=form)
 
 
+def _require_sense(questions: dict[str, Any], *, source: bool) -> None:
+    if questions["drafts"] and not source:
+        raise click.UsageError("`--draft` is for reading leaves again: add `--source`")
+    if questions["allow_other_rules"] and not source:
+        raise click.UsageError("`--allow-other-rules` is for the project's rules: add `--source`")
+    for name in ("require_opened", "require_newest"):
+        if questions[name] and not questions["snapshots"]:
+            option = f"--{name.replace('_', '-')}"
+            raise click.UsageError(f"`{option}` is about snapshots: add `--snapshot FILE`")
+
+
 def _check(file: str, report: Report, form: str) -> int:
     """Print what the checker alone says, and that there are signatures nobody looked at."""
     text = report.to_text().rstrip("\n")
@@ -149,3 +170,58 @@ def _check(file: str, report: Report, form: str) -> int:
     if report.accepted and file != "-" and Path(f"{file}.dsse").exists():
         note(f"note: the signatures in {file}.dsse were not checked; --role or --key asks for it")
     return report.exit_code
+
+
+def _check_bulk(folder: str, pin: str | None, form: str, *, alone: bool) -> int:
+    """Count the answer of a folder again, and print what that came to."""
+    if not alone:
+        raise click.UsageError("with `--bulk` there are `--pin` and `--format` alone")
+    from constat.recount import Bounds, FolderError, check_folder  # noqa: PLC0415  loaded when it is used
+
+    try:
+        answered = check_folder(Path(folder), Bounds(_LONGEST), pin)
+    except FolderError as problem:
+        told: dict[str, object] = {"state": "rejected", "why": str(problem), "exit_code": 1}
+        write(f"REJECTED: {problem}") if form == "text" else write_json(told)
+        return 1
+    code = 0 if answered.found.passed else 1 if answered.found.differs else _UNRESOLVED
+    if form == "json":
+        write_json(_bulk_json(answered, code))
+    else:
+        write("\n".join(_bulk_lines(answered)))
+    return code
+
+
+def _bulk_lines(answered: Answered) -> Iterator[str]:
+    found, rows = answered.found, counted(answered.answer.rows, "row")
+    if found.passed:
+        yield f"PROVED: {rows} of {answered.goal}, and there is no other"
+    elif found.differs:
+        yield f"REJECTED: {found.why} in the answer of {answered.goal}"
+    else:
+        yield f"COMPUTED, not checked: {rows} of {answered.goal} ({found.why})"
+    yield f"answer: {answered.sha256}, computed at {answered.created}"
+    yield f"rules: {answered.rules}"
+    for one in answered.inputs:
+        yield f"input: {one.predicate}, {counted(one.rows, 'row')}, {one.sha256}"
+    yield "note: inputs were not read again: their rows are taken as they stand"
+
+
+def _bulk_json(answered: Answered, code: int) -> dict[str, object]:
+    found = answered.found
+    return {
+        "state": found.state.value,
+        "why": found.why,
+        "goal": answered.goal,
+        "rows": answered.answer.rows,
+        "extra": found.extra,
+        "missing": found.missing,
+        "created": answered.created,
+        "answer": answered.sha256,
+        "rules": answered.rules,
+        "inputs": [
+            {"predicate": one.predicate, "rows": one.rows, "sha256": one.sha256}
+            for one in answered.inputs
+        ],
+        "exit_code": code,
+    }

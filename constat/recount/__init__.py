@@ -32,6 +32,21 @@ recursive thresholds that are not whole numbers, Decimals that do not fit 38 dig
 
 from __future__ import annotations
 
+from constat.recount.folders import Answered, Computed, FolderError, check_folder, write_folder
 from constat.recount.recounting import Bounds, Claim, Recount, State, recount, recount_all
+from constat.recount.statements import RefusedError
 
-__all__ = ["Bounds", "Claim", "Recount", "State", "recount", "recount_all"]
+__all__ = [
+    "Answered",
+    "Bounds",
+    "Claim",
+    "Computed",
+    "FolderError",
+    "Recount",
+    "RefusedError",
+    "State",
+    "check_folder",
+    "recount",
+    "recount_all",
+    "write_folder",
+]

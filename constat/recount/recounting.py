@@ -11,9 +11,11 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics.interruption import check_interrupted
+from constat.evaluation import Clock, LimitReachedError
 from constat.logic import (
     Aggregate,
     Constant,
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
 
     from constat.analysis import AnalysedProgram, Component
     from constat.evaluation import Externals
-    from constat.logic import Atom, Predicate, Row, Rule
+    from constat.logic import Atom, Kind, Predicate, Row, Rule
 
 _SHOWN: Final = 3
 _VALUE_ERRORS: Final = frozenset(
@@ -95,6 +97,7 @@ class Bounds:
 
 
 _DEFAULT: Final = Bounds()
+_TIME_UP: Final = "the time for it was up"
 
 
 def recount(
@@ -114,29 +117,39 @@ def recount_all(
     found: list[Recount] = []
     begun = time.monotonic()
     with Tables(bounds.seconds, bounds.memory, bounds.threads) as tables:
-        evaluation = _Evaluation(tables, program, externals)
+        clock = Clock(begun + bounds.seconds, _TIME_UP)
+
+        def read(_: Tables, predicate: Predicate) -> str:
+            return read_input(tables, predicate, externals.get(predicate.name), clock)
+
+        evaluation = Evaluation(tables, program, read)
         for claim in claims:
-            try:
-                one = _checked(evaluation, claim)
-            except RefusedError as refused:
-                one = Recount(State.NOT_CHECKED, str(refused))
-            except Exception as problem:  # noqa: BLE001  a check that fails costs no answer
-                why = f"the check itself failed ({type(problem).__name__})"
-                one = Recount(State.NOT_CHECKED, why)
+            one = checked(evaluation, claim, partial(evaluation.claimed, claim))
             found.append(replace(one, seconds=time.monotonic() - begun))
     return found
 
 
-def _checked(evaluation: _Evaluation, claim: Claim) -> Recount:
+def checked(evaluation: Evaluation, claim: Claim, claimed: Callable[[], str]) -> Recount:
+    """Check one answer, whose rows are in the table that `claimed` gives."""
+    try:
+        return _checked(evaluation, claim, claimed)
+    except RefusedError as refused:
+        return Recount(State.NOT_CHECKED, str(refused))
+    except Exception as problem:  # noqa: BLE001  a check that fails costs no answer
+        return Recount(State.NOT_CHECKED, f"the check itself failed ({type(problem).__name__})")
+
+
+def _checked(evaluation: Evaluation, claim: Claim, claimed: Callable[[], str]) -> Recount:
     import duckdb  # noqa: PLC0415  heavy library, loaded on first use
 
     try:
         expected = evaluation.answers(claim)
-        claimed = evaluation.claimed(claim)
-        return _compared(evaluation.tables, expected, claimed, len(claim.places))
+        return _compared(evaluation.tables, expected, claimed(), len(claim.places))
     except duckdb.InterruptException:
         check_interrupted()
-        raise RefusedError("the time for it was up") from None
+        raise RefusedError(_TIME_UP) from None
+    except LimitReachedError as limit:
+        raise RefusedError(str(limit)) from None
     except duckdb.OutOfMemoryException:
         raise RefusedError("it needs more memory than there is") from None
     except duckdb.Error as problem:
@@ -181,22 +194,23 @@ def _told(count: int, one: str, several: str) -> list[str]:
 
 
 @dataclass(slots=True)
-class _Evaluation:
-    """All relations below an atom, each in a table of its own."""
+class Evaluation:
+    """All relations below an atom, each in a table of its own.
+
+    `read` gives a table with the rows of an input.
+    """
 
     tables: Tables
     program: AnalysedProgram
-    externals: Externals
+    read: Callable[[Tables, Predicate], str]
     found: dict[str, str] = field(default_factory=dict)
     done: set[str] = field(default_factory=set)
 
     def answers(self, claim: Claim) -> str:
         """Give a table of the rows that follow and match an atom."""
-        below = _below(self.program, claim.atom.predicate)
-        self._refuse(below)
+        below = self.refuse(claim.atom.predicate)
         for name in sorted((below & self.program.external) - self.found.keys()):
-            predicate = self.program.program.predicates[name]
-            self.found[name] = read_input(self.tables, predicate, self.externals.get(name))
+            self.found[name] = self.read(self.tables, self._predicate(name))
         for component in self.program.components:
             if set(component.predicates) & below - self.done:
                 self._component(component)
@@ -210,7 +224,7 @@ class _Evaluation:
 
     def claimed(self, claim: Claim) -> str:
         """Give a table of the rows that the run gave."""
-        kinds = [self._predicate(claim.atom.predicate).kinds[place] for place in claim.places]
+        kinds = claim_kinds(self.program, claim)
         table = self.tables.empty(kinds)
         if claim.stream is None:
             self.tables.add_rows(table, claim.rows, kinds)
@@ -221,13 +235,15 @@ class _Evaluation:
     def _predicate(self, name: str) -> Predicate:
         return self.program.program.predicates[name]
 
-    def _refuse(self, below: set[str]) -> None:
-        """Raise `RefusedError` for what has no clause here."""
+    def refuse(self, goal: str) -> set[str]:
+        """Name all that a goal rests on. Raises `RefusedError` for what has no clause here."""
+        below = predicates_below(self.program, goal)
         for name in sorted(below):
             if self._predicate(name).given:
                 raise RefusedError(f"{name} has columns that the caller gives")
         if any(one.assumed for one in self.program.rules if one.head.predicate in below):
             raise RefusedError("a rule is an assumption")
+        return below
 
     def _matching(self, claim: Claim) -> str:
         source = f"{self.found[claim.atom.predicate]} AS q"
@@ -292,7 +308,7 @@ class _Rounds:
     and when a round brings nothing the relations are closed under the rules.
     """
 
-    evaluation: _Evaluation
+    evaluation: Evaluation
     members: tuple[str, ...]
     known: dict[str, str] = field(default_factory=dict)
     fresh: dict[str, str] = field(default_factory=dict)
@@ -447,7 +463,13 @@ def _every(table: str) -> str:
     return f"SELECT * FROM {table}"  # noqa: S608  the name is ours
 
 
-def _below(program: AnalysedProgram, name: str) -> set[str]:
+def claim_kinds(program: AnalysedProgram, claim: Claim) -> tuple[Kind, ...]:
+    """Give the kinds of the columns of an answer."""
+    kinds = program.program.predicates[claim.atom.predicate].kinds
+    return tuple(kinds[place] for place in claim.places)
+
+
+def predicates_below(program: AnalysedProgram, name: str) -> set[str]:
     """Name a predicate and all that its rules read."""
     found: set[str] = set()
     waiting = [name]

@@ -8,6 +8,7 @@ is refused, never rounded.
 
 from __future__ import annotations
 
+import os
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
@@ -18,16 +19,17 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from constat.catalog.interruptible import Deadline
 from constat.check.functions import call, compare, operator_holds, round_to_places, signature_holds
 from constat.check.values import parse, spell
-from constat.evaluation import Demand, RelationPredicate
+from constat.evaluation import UNTIMED, Demand, RelationPredicate
 from constat.evaluation.processor import set_up_duckdb
 from constat.logic import Kind, has_null_cells
 from constat.recount.statements import PLACES, Functions, RefusedError, fits, type_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
+    from pathlib import Path
     from types import TracebackType
 
-    from constat.evaluation import Answer, ExternalPredicate, Readable
+    from constat.evaluation import Answer, Clock, ExternalPredicate, Readable
     from constat.logic import Predicate, Row, Value
 
 _NUMERIC: Final = frozenset({Kind.NUMBER, Kind.UNSIGNED, Kind.FLOAT, Kind.DECIMAL})
@@ -37,15 +39,22 @@ _STREAM: Final = "incoming"
 
 
 class Tables:
-    """The database of one check. `seconds` and `memory` (bytes) bound what it may use."""
+    """The database of one check. `seconds` and `memory` (bytes) bound what it may use.
 
-    def __init__(self, seconds: float, memory: int = 0, threads: int = 0) -> None:
+    It reads and writes files in `folder` alone, and none without one.
+    """
+
+    def __init__(
+        self, seconds: float, memory: int = 0, threads: int = 0, folder: Path | None = None
+    ) -> None:
         import duckdb  # noqa: PLC0415  heavy library, loaded on first use
 
         settings: dict[str, Any] = {"preserve_insertion_order": False}
         settings |= {"memory_limit": f"{memory >> 20}MiB"} if memory else {}
         settings |= {"threads": threads} if threads else {}
         self.driver = set_up_duckdb(duckdb.connect(":memory:", config=settings))
+        if folder is not None:
+            self.driver.execute("SET allowed_directories = [?]", [f"{folder.resolve()}{os.sep}"])
         self.driver.execute("SET enable_external_access = false")
         self.functions = Functions(self._call, self._test, self._fold)
         self._deadline = Deadline(seconds, self.driver.interrupt)
@@ -127,9 +136,33 @@ class Tables:
             self.run("INSERT INTO", table, "SELECT", ", ".join(outputs), "FROM", _STREAM)
         finally:
             self.driver.unregister(_STREAM)
-        empty = " OR ".join(f"c{place} IS NULL" for place in range(max(1, len(kinds))))
-        if self.number("SELECT count(*) FROM", table, "WHERE", empty):
+        if self.number("SELECT count(*) FROM", table, "WHERE", _nulls(kinds)):
             raise RefusedError("a cell without a value")
+
+    def save(self, table: str, file: Path, names: Sequence[str]) -> None:
+        """Write a table into a file of Parquet, in the order of its values."""
+        columns = ", ".join(f"c{place} AS {_named(name)}" for place, name in enumerate(names))
+        target = f"TO {_quoted(file)} (FORMAT parquet)"
+        self.run("COPY (SELECT", columns or "c0", "FROM", table, "ORDER BY ALL)", target)
+
+    def load(self, file: Path, kinds: Sequence[Kind]) -> str:
+        """Make a table of a file that `save` wrote. Raises `ValueError` for another one."""
+        source, table = f"read_parquet({_quoted(file)})", self.empty(kinds)
+        given, own = self.run("DESCRIBE SELECT * FROM", source), self.run("DESCRIBE", table)
+        if [one[1] for one in given] != [one[1] for one in own]:
+            raise ValueError("it has other columns than its relation")
+        self.run("INSERT INTO", table, "SELECT * FROM", source)
+        if self.number("SELECT count(*) FROM", table, "WHERE", _nulls(kinds)):
+            raise ValueError("it has a cell without a value")
+        return table
+
+    def batches(self, query: str) -> Iterator[tuple[Any, ...]]:
+        """Yield the rows of a query, some at a time."""
+        found = self.driver.execute(query)
+        while rows := found.fetchmany(_BATCH):
+            if self.late:
+                raise RefusedError("the time for it was up")
+            yield from rows
 
     # ------------------------------------------------------------------------------ functions
 
@@ -213,6 +246,20 @@ class _Stream:
         return self._source.__arrow_c_stream__(requested_schema)  # type: ignore[attr-defined]  # a stream
 
 
+def _quoted(file: Path) -> str:
+    text = str(file.resolve()).replace("'", "''")
+    return f"'{text}'"
+
+
+def _named(name: str) -> str:
+    text = name.replace('"', '""')
+    return f'"{text}"'
+
+
+def _nulls(kinds: Sequence[Kind]) -> str:
+    return " OR ".join(f"c{place} IS NULL" for place in range(max(1, len(kinds))))
+
+
 def _is_exact(written: str, kind: Kind) -> bool:
     """Raise `RefusedError` where a column may hold what ours would round."""
     if kind is Kind.DECIMAL and written.startswith("DECIMAL"):
@@ -266,14 +313,19 @@ _MOST_ROWS: Final = 2_000_000_000
 _EVERYTHING: Final = ((),)
 
 
-def read_input(tables: Tables, predicate: Predicate, external: ExternalPredicate | None) -> str:
+def read_input(
+    tables: Tables,
+    predicate: Predicate,
+    external: ExternalPredicate | None,
+    clock: Clock = UNTIMED,
+) -> str:
     """Give a table with all rows of a predicate, each once. Raises `RefusedError`."""
     table = tables.empty(predicate.kinds)
     if external is None:
         raise RefusedError(f"nobody gives the rows of {predicate.name}")
     if external.cost >= _DEAR:
         raise RefusedError(f"{predicate.name} is not asked for everything")
-    demand = Demand(predicate, (), _EVERYTHING)
+    demand = Demand(predicate, (), _EVERYTHING, clock)
     stream = None
     if isinstance(external, RelationPredicate) and Kind.STRUCTURE not in predicate.kinds:
         stream = external.as_relation(demand, _MOST_ROWS)
@@ -281,7 +333,7 @@ def read_input(tables: Tables, predicate: Predicate, external: ExternalPredicate
         _streamed(tables, table, stream)
     else:
         tables.add_rows(table, _rows(external.answer(demand), predicate), predicate.kinds)
-    return _distinct(tables, table)
+    return distinct(tables, table)
 
 
 def _streamed(tables: Tables, table: str, stream: Readable) -> None:
@@ -316,7 +368,7 @@ def _rows(answer: Answer, predicate: Predicate) -> Iterator[Row]:
             yield row
 
 
-def _distinct(tables: Tables, table: str) -> str:
+def distinct(tables: Tables, table: str) -> str:
     """Give the table, or one with its rows each once."""
     rows = tables.count(table)
     each = tables.number("SELECT count(*) FROM (SELECT DISTINCT * FROM", table, ") AS each_one")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from constat.analysis import analyse
-from constat.evaluation import Assumption
+from constat.evaluation import Answer, Assumption, Demand
 from constat.logic import Atom, Constant, Kind, Variable
 from constat.recount import Bounds, Claim, Recount, State, recount
 from constat.syntax import Mode, parse_text
@@ -302,3 +302,21 @@ def test_many_random_programs() -> None:
         judged(seed, told)
     assert told["closed passed"] > 20 * told["closed not checked"]
     assert min(told[one] for one in ("a row more", "a row less", "a cell changed")) > 60
+
+
+class _Late:
+    """A source that asks the clock before it reads."""
+
+    cost = 1
+
+    def answer(self, demand: Demand) -> Answer:
+        demand.clock.check()
+        return Answer((), (), frozenset(demand.keys), ())
+
+
+def test_reading_again_ends_when_the_time_is_up() -> None:
+    program = program_of(GRAPH)
+    claim = Claim(Atom("t", (Variable("a"), Variable("b"))), (0, 1), ())
+    assert recount(program, claim, {"e": _Late()}, ONE).why != "the time for it was up"
+    found = recount(program, claim, {"e": _Late()}, Bounds(seconds=0.0, threads=1))
+    assert (found.state, found.why) == (State.NOT_CHECKED, "the time for it was up")

@@ -1,0 +1,216 @@
+"""An answer in a folder is accepted as it was written, and in no other form."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import duckdb
+import pytest
+
+from constat.logic import Atom, Variable
+from constat.recount import (
+    Answered,
+    Bounds,
+    Claim,
+    Computed,
+    FolderError,
+    RefusedError,
+    State,
+    check_folder,
+    write_folder,
+)
+from constat.recount import folders as module
+from tests.oracle import naive
+from tests.property.tables import tables
+from tests.recount.test_recount import EDGES, GRAPH, HEAD, PATHS, program_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    from constat.logic import Row
+
+ONE = Bounds(threads=1)
+DAYS = HEAD + (
+    ".decl born(who: symbol, day: Date, weight: float, paid: Decimal, ok: Bool)\n.input born\n"
+    ".decl early(who: symbol, paid: Decimal)\n"
+    'early(?w, ?p) :- born(?w, ?d, ?x, ?p, "true"), ?d < "2000-01-01", ?x > 0.5.\n'
+)
+BORN: tuple[Row, ...] = (("a", "1999-02-03", 0.75, 1, "true"), ("b", "2001-02-03", 1.0, 2, "true"))
+
+
+def write(
+    target: Path, text: str, name: str, given: Mapping[str, Iterable[Row]], rows: Iterable[Row]
+) -> Path:
+    program = program_of(text)
+    world = naive.World({one: tuple((row, None) for row in found) for one, found in given.items()})
+    arity = program.program.predicates[name].arity
+    claim = Claim(
+        Atom(name, tuple(Variable(f"v{n}") for n in range(arity))), tuple(range(arity)), list(rows)
+    )
+    write_folder(target, Computed(program, claim, tables(program, world), "2026-01-01"), ONE)
+    return target
+
+
+def paths(target: Path, rows: Iterable[Row] = PATHS) -> Path:
+    return write(target, GRAPH, "t", {"e": EDGES}, rows)
+
+
+def checked(folder: Path, pin: str | None = None) -> Answered:
+    return check_folder(folder, ONE, pin)
+
+
+def test_what_follows_is_accepted(tmp_path: Path) -> None:
+    found = checked(paths(tmp_path / "answer"))
+    assert found.found.state is State.PASSED
+    assert (found.goal, found.answer.rows) == ("t(?v0, ?v1)", len(PATHS))
+    assert [(one.predicate, one.rows) for one in found.inputs] == [("e", len(EDGES))]
+
+
+def test_every_kind_of_value_goes_and_comes(tmp_path: Path) -> None:
+    folder = write(tmp_path / "answer", DAYS, "early", {"born": BORN}, [("a", 1)])
+    assert checked(folder).found.state is State.PASSED
+
+
+def test_a_relation_without_columns_goes_and_comes(tmp_path: Path) -> None:
+    text = HEAD + ".decl e(a: number)\n.input e\n.decl some()\nsome() :- e(_).\n"
+    folder = write(tmp_path / "answer", text, "some", {"e": [(1,)]}, [()])
+    assert checked(folder).found.state is State.PASSED
+
+
+@pytest.mark.parametrize("rows", [PATHS[1:], (*PATHS, (3, 1)), (*PATHS[1:], (9, 9))])
+def test_another_answer_is_noticed(tmp_path: Path, rows: tuple[Row, ...]) -> None:
+    assert checked(paths(tmp_path / "answer", rows)).found.state is State.DIFFERS
+
+
+@pytest.mark.parametrize("name", ["rules.dl", "input-1.parquet", "answer.parquet"])
+def test_a_file_that_was_changed_is_rejected(tmp_path: Path, name: str) -> None:
+    folder = paths(tmp_path / "answer")
+    content = bytearray((folder / name).read_bytes())
+    content[len(content) // 2] ^= 1
+    (folder / name).write_bytes(content)
+    with pytest.raises(FolderError, match=f"`{name}` is not the file that `answer.json` names"):
+        checked(folder)
+
+
+@pytest.mark.parametrize("name", ["rules.dl", "input-1.parquet", "answer.parquet", "answer.json"])
+def test_a_file_that_is_missing_is_rejected(tmp_path: Path, name: str) -> None:
+    folder = paths(tmp_path / "answer")
+    (folder / name).unlink()
+    with pytest.raises(FolderError):
+        checked(folder)
+
+
+def forged(folder: Path, file: str, query: str) -> None:
+    """Put other rows into a file, and its hash and number into `answer.json`."""
+    target = folder / file
+    with duckdb.connect() as connection:
+        connection.execute(f"COPY ({query}) TO '{target}' (FORMAT parquet)")
+        (rows,) = connection.execute(f"SELECT count(*) FROM ({query})").fetchone() or (0,)
+    about = json.loads((folder / "answer.json").read_text())
+    entry = about["answer"] if file == "answer.parquet" else about["inputs"][0]
+    entry.update(rows=rows, sha256=module._hash(target))
+    (folder / "answer.json").write_text(json.dumps(about))
+
+
+@pytest.mark.parametrize(
+    ("query", "why"),
+    [
+        ("SELECT 1.5 AS a, 2.5 AS b", "other columns"),
+        ("SELECT 1::BIGINT AS a", "other columns"),
+        ("SELECT 1::BIGINT AS a, NULL::BIGINT AS b", "a cell without a value"),
+    ],
+)
+def test_columns_that_no_relation_has_are_rejected(tmp_path: Path, query: str, why: str) -> None:
+    folder = paths(tmp_path / "answer")
+    forged(folder, "input-1.parquet", query)
+    with pytest.raises(FolderError, match=why):
+        checked(folder)
+
+
+@pytest.mark.parametrize(
+    "values",
+    ["'1999-2-3', 0.75, 1, 'true'", "'1999-02-03', 'nan', 1, 'true'", "'1999-02-03', 1, 1, 'yes'"],
+)
+def test_values_that_no_kind_has_are_rejected(tmp_path: Path, values: str) -> None:
+    folder = write(tmp_path / "answer", DAYS, "early", {"born": BORN}, [("a", 1)])
+    day, weight, paid, ok = values.split(", ")
+    forged(
+        folder,
+        "input-1.parquet",
+        f"SELECT 'a' AS who, {day} AS day, {weight}::DOUBLE AS weight,"
+        f" {paid}::DECIMAL(38, 12) AS paid, {ok} AS ok",
+    )
+    with pytest.raises(FolderError, match="a value that its kind does not have"):
+        checked(folder)
+
+
+def test_rows_of_an_input_that_come_twice_count_once(tmp_path: Path) -> None:
+    text = HEAD + (
+        ".decl e(a: number)\n.input e\n.decl n(x: number)\nn(?n) :- ?n = count : { e(_a) }.\n"
+    )
+    folder = write(tmp_path / "answer", text, "n", {"e": [(1,)]}, [(2,)])
+    forged(folder, "input-1.parquet", "SELECT 1::BIGINT AS a UNION ALL SELECT 1")
+    assert checked(folder).found.state is State.DIFFERS
+
+
+def test_a_number_of_rows_that_is_not_true_is_rejected(tmp_path: Path) -> None:
+    folder = paths(tmp_path / "answer")
+    about = json.loads((folder / "answer.json").read_text())
+    about["answer"]["rows"] += 1
+    (folder / "answer.json").write_text(json.dumps(about))
+    with pytest.raises(FolderError, match="not as many rows"):
+        checked(folder)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"goal": "e(?a, ?b)"},
+        {"goal": "t(?a"},
+        {"goal": "t(1, ?b)"},
+        {"places": [0]},
+        {"places": [0, 0]},
+        {"places": [0, 7]},
+        {"inputs": []},
+        {"format": "constat-bulk/2"},
+        {"note": "one member more"},
+        {"answer": None},
+    ],
+)
+def test_a_folder_that_says_something_else_is_not_accepted(
+    tmp_path: Path, change: dict[str, object]
+) -> None:
+    folder = paths(tmp_path / "answer")
+    about = json.loads((folder / "answer.json").read_text())
+    (folder / "answer.json").write_text(json.dumps({**about, **change}))
+    try:
+        found = checked(folder)
+    except FolderError:
+        return
+    assert found.found.state is State.DIFFERS
+
+
+def test_rules_that_are_not_trusted_are_refused(tmp_path: Path) -> None:
+    folder = paths(tmp_path / "answer")
+    rules = checked(folder).rules
+    assert checked(folder, rules).found.passed
+    with pytest.raises(FolderError, match="not those that are trusted"):
+        checked(folder, "sha256:" + "0" * 64)
+
+
+def test_a_folder_with_something_in_it_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "answer").mkdir()
+    (tmp_path / "answer" / "mine").write_text("x")
+    with pytest.raises(OSError, match="not empty"):
+        paths(tmp_path / "answer")
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["answer"]
+    assert (tmp_path / "answer" / "mine").read_text() == "x"
+
+
+def test_what_has_no_clause_is_not_written(tmp_path: Path) -> None:
+    text = GRAPH.replace("t(?a, ?b) :- e", "@[confidence = 0.5]\nt(?a, ?b) :- e")
+    with pytest.raises(RefusedError):
+        write(tmp_path / "answer", text, "t", {"e": EDGES}, PATHS)
+    assert not list(tmp_path.iterdir())
