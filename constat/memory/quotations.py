@@ -167,6 +167,32 @@ _FOLLOWING: Final = re.compile(
     r"\b(?:from|by|in|on|copied|pasted|quoted|taken|written|sent|verbatim)\b[^.!?\n:]{0,60}(?:[.!?]+|$)",
     re.IGNORECASE,
 )
+# A sentence that works on what can only be what follows it, if nothing else shows where that is:
+# "Please answer this mail.", "Here is the mail."
+_TEXTS: Final = (
+    r"(?:e-?mails?|mails?|messages?|letters?|tickets?|posts?|comments?|reviews?|complaints?|tweet|sms|articles?"
+    r"|texts?|paragraphs?|passages?|threads?|chats?|transcripts?|quotations?|newsletter|announcement|description)"
+)
+_MEANT: Final = re.compile(
+    rf"\b{_WORK_ON}(?:\s+(?:me|us|please|all|of|for|just|to|what))*\s+(?:this|these)\s+{_FEW_WORDS}{{0,2}}?"
+    rf"{_TEXTS}\b[^.!?\n:]{{0,50}}[.!?\u2026]*\s*$"
+    r"|\b(?:here(?:['\u2019]s|\s+is|\s+are|\s+comes)|this\s+is)\s+(?:the|my|our|his|her|their|an?|this)\s+"
+    rf"{_FEW_WORDS}{{0,3}}?{_TEXTS}\b[^.!?\n:]{{0,50}}[.!\u2026]*\s*$"
+    r"|\b(?:reply|respond|react)\s+to\s+this\?\s*$",
+    re.IGNORECASE,
+)
+# A sentence or a line that is a title of what somebody wrote: "Mail from Bob, 3 March."
+_TITLED: Final = re.compile(
+    r"(?:^[\W_]*|(?<=[.!?]\s))(?i:(?:an?|the|my|our|his|her|their|this|new|another)\s+){0,2}(?:[\w-]+\s+)?"
+    r"(?i:e-?mails?|mails?|messages?|letters?|tickets?|posts?|comments?|reviews?|reply|replies|complaint|tweet|sms)"
+    r"\s+(?:from|of|by|von|de|da)\s+(?:(?:the|my|our|his|her|their|an?)\s+\w+|[A-Z][\w'\u2019-]*)"
+    r"(?:\s[A-Z][\w'\u2019-]*){0,3}(?:[,\s]+\(?[^.!?\n:]{0,12}[0-9][^.!?\n:]{0,20})?(?:[.!?]+(?=\s|$)|[*_\s]*$)"
+    # "Bob's mail:", "Bob's mail of today"; "Incoming mail", "E-mail body".
+    r"|(?:^[\W_]*|(?<=[.!?]\s))[A-Z][\w-]*['\u2019]s\s+(?i:e-?mail|mail|message|letter|reply|comment|review|post)"
+    r"(?:\s+(?:of|from)\s+\w+)?\s*(?::(?=\s|$)|$)"
+    r"|^[\W_]*(?i:(?:incoming|attached|forwarded|original|received|pasted)\s+(?:e-?mail|mail|message|letter)"
+    r"|(?:e-?mail|mail|message|letter)\s+(?:body|text|content))[\W_]*$"
+)
 # Sentences and titles with another's words in the lines below: "* From the wiki *".
 _ABOVE: Final = re.compile(
     "|".join(
@@ -224,11 +250,46 @@ _MAIL: Final = re.compile(
     r"|Content-Type|Von|Gesendet|Betreff|De|Objet|Asunto|Oggetto)[*_]*:[*_]*\s+\S"
     r"|-{2,}\s*(?:Original|Forwarded|Weitergeleitete|Urspr)"
     r"|Begin\s+forwarded\s+message|On\b.{4,100}\bwrote:|Am\b.{4,100}\bschrieb\b.{0,60}:|Le\b.{4,100}\ba\s+écrit\s*:"
+    r"|(?i:date|datum|fecha|data):\s+(?:[^\W\d]{2,9}\.?,\s)?[0-9]{1,2}\.?\s[^\W\d]{3,9}\.?\s[0-9]{4}"
+    r"|(?:FW|Fw|fw|FWD|Fwd|fwd|WG|TR|RV):\s+\S"
+    # Who sent it, with an address: "Bob Miller <bob@a.example>  10:03".
+    r"|(?:(?:From|Von|De|Da)\s)?(?:[^\W\d_][\w.'\u2019-]*[\s,]+){1,4}[<(\[][\w.+-]+@[\w.-]+[>)\]]"
+    r"|On\b[^.!?\n]{4,100}\bwrote\s*$|From\s\S+@\S+\s"
+    r"|(?:[A-Z][\w.'\u2019-]*\s){1,3}via\s[A-Z]\w+\s*$"
     r")"
 )
+_REPLY: Final = re.compile(r"^[\s>*_]*(?:RE|Re|AW|Aw|SV|Sv):\s+\S[^.!?\n]{0,80}$")
+# Two of these lines at once are the head of a mail, however it is spelt.
+_HEADER: Final = re.compile(
+    r"^[\s>*_]*(?:from|to|cc|bcc|subject|date|sent|reply-to|message-id|in-reply-to|x-[\w-]{1,30}|received"
+    r"|priority|importance|attachments?|von|an|datum|gesendet|betreff|de|\u00e0|objet|envoy\u00e9|para|asunto|fecha"
+    r"|enviado|da|oggetto|data|inviato|sender|absender|recipients?|empf\u00e4nger|van|aan|onderwerp|verzonden"
+    r"|fr\u00e5n|till|\u00e4mne|skickat|od|do|temat|wys\u0142ano|\u043e\u0442|\u043a\u043e\u043c\u0443|\u0442\u0435\u043c\u0430|\u0434\u0430\u0442\u0430"
+    r"|\u5dee\u51fa\u4eba|\u5b9b\u5148|\u4ef6\u540d|\u65e5\u6642|\u53d1\u4ef6\u4eba|\u6536\u4ef6\u4eba|\u4e3b\u9898|\u53d1\u9001\u65f6\u95f4"
+    r"|\ubcf4\ub0b8\s?\uc0ac\ub78c|\ubc1b\ub294\s?\uc0ac\ub78c|\uc81c\ubaa9)[*_]*(?:[:\uff1a][*_]*\s*|\t+)\S",
+    re.IGNORECASE,
+)
+_OF_MAIL: Final = re.compile(
+    r"^[\s>*_]*(?:cc|bcc|subject|sent|reply-to|message-id|in-reply-to|x-[\w-]{1,30}|received|betreff|gesendet"
+    r"|objet|envoy\u00e9|asunto|enviado|oggetto|inviato|sender|absender|onderwerp|verzonden|\u00e4mne|skickat|temat"
+    r"|wys\u0142ano|\u0442\u0435\u043c\u0430|\u4ef6\u540d|\u4e3b\u9898|\u5dee\u51fa\u4eba|\u53d1\u4ef6\u4eba|\uc81c\ubaa9)\b|\S@\S",
+    re.IGNORECASE,
+)
+_HELLO: Final = (
+    r"(?:Dear|Hi|Hello|Hey|Hallo|Liebe[rs]?|Sehr\s+geehrte[rs]?|Guten\s+(?:Tag|Morgen|Abend)|Bonjour|Cher|Ch\u00e8re"
+    r"|Madame|Hola|Buenos\s+d\u00edas|Buongiorno|Gentile|Ciao|Estimad[oa]|Good\s+(?:day|morning|afternoon|evening)"
+    r"|Greetings|To\s+whom\s+it\s+may\s+concern)"
+)
+_BREAK: Final = r"\s*(?:<br\s*/?>\s*)?$"
 _GREETING: Final = re.compile(
-    r"^[\s>]*(?:Dear|Hi|Hello|Hallo|Liebe[rs]?|Sehr\s+geehrte[rs]?|Bonjour|Hola|Estimad[oa])\s+"
-    r"[\w.'-]+(?:\s+[\w.'-]+){0,4}\s*[,:!]?\s*$"
+    rf"^[\s>]*{_HELLO}(?:\s+[\w.'-]+(?:\s+[\w.'-]+){{0,4}}\s*[,:!.-]?|\s*[,:!]){_BREAK}"
+    rf"|^[\s>]*(?i:{_HELLO})(?:\s+[\w.'-]+){{1,4}}\s*[,!]{_BREAK}"
+    # It goes on in the same line.
+    rf"|^[\s>]*(?:Dear|Sehr\s+geehrte[rs]?|Liebe[rs]?|Cher|Ch\u00e8re|Estimad[oa])(?:\s+[\w.'-]+){{1,4}}\s*,\s+\S"
+)
+# A mail that goes on in the line of what stands before it: "Never do it. Dear Anna, the order ...".
+_GREETED: Final = re.compile(
+    rf"(?<=[.!?:;\u2026])\s+(?={_HELLO}(?-i:\s+[A-Z][\w.'-]*){{1,3}}\s*[,:!])"
 )
 _ROLE: Final = re.compile(
     r"^[\s>*_\[(<#-]*(?:system|assistant|user|human|tool|developer|ai|bot|admin|administrator|root"
@@ -365,7 +426,8 @@ _RULER: Final = re.compile(r"^\s*(?P<mark>[-=*_~#<>+\u2014\u2500.])(?:\s?(?P=mar
 _BEGIN: Final = re.compile(
     r"^\s*(?P<mark>[-=*_~#<>+\u2014]{2,})\s*(?P<name>[^-=*_~#<>+\u2014\n][^\n]{0,80}?)\s*[-=*_~#<>+\u2014:]{2,}\s*$"
     r"|^\s*\W*(?i:BEGIN|START)_[^.!?\n]{0,60}$|^\s*\\begin\{(?:quot|displayquote|verbatim|lstlisting)\w*\*?\}"
-    r"|^\s*\W*(?:BEGIN|START)\b[^.!?\n]{0,60}$|^\s*\[(?:begin|start|quote|email|mail|document|page)\b[^\]\n]{0,60}\]"
+    r"|^\s*\W*(?:BEGIN|START)\b[^.!?\n]{0,60}$|^[\s>*_]*Begin\s+forwarded\s+message\b[^\n]{0,20}$"
+    r"|^\s*\[(?:begin|start|quote|email|mail|document|page)\b[^\]\n]{0,60}\]"
 )
 _END: Final = re.compile(
     r"^\s*\W*(?:END|End|end|EOF|/)(?:\b|(?=\w))(?:\s+(?:of|OF|Of)\b)?[^.!?\n]{0,60}$"
@@ -374,7 +436,19 @@ _END: Final = re.compile(
 _FRAME_WORDS: Final = re.compile(
     r"\b(?:begin(?:ning|s)?|start|end(?:e|ing|s)?|eof|of|the|here)\b|\b(?:begin|end)(?=\w)"
 )
+# A line that may seem to say that the block above it is over.
+_OVER: Final = re.compile(
+    r"^\W*(?:(?:\w+\W+){0,3}(?:ends?|ended|eof|over|closed)(?:\s+here)?"
+    r"|(?:the\s+)?end\s+of\b[^\n]{0,40}\b(?:contexts?|blocks?|facts|summary|messages|history|conversation|memory))\W*$",
+    re.IGNORECASE,
+)
+_MARKED: Final = frozenset({"context", "facts"})
 _BLOCK_WORDS: Final = frozenset({"compacted", "context", "facts", "from", "block", "summary"})
+# A mail program writes it above what it forwards and closes nothing: "-----Original Message-----".
+_HEADED: Final = re.compile(r"^[\s>*_]*-{2,}\s*(?:Original|Forwarded|Weitergeleitete|Urspr)")
+_SAME: Final = MappingProxyType(
+    dict.fromkeys(("mail", "email", "letter", "messages", "mails", "emails"), "message")
+)
 # What is shown has a shape of its own, and ends with it; a mail may have a table in it.
 _SHAPED: Final = re.compile(
     r"\b(?:logs?|logfile|output|results?|response|errors?|traces?|traceback|stack ?trace|dump|json"
@@ -382,6 +456,23 @@ _SHAPED: Final = re.compile(
     r"|rows?)\b",
     re.IGNORECASE,
 )
+# How a letter ends, and who wrote it. A person thanks a program, and rarely sends it regards.
+_REGARDS: Final = re.compile(
+    r"^[\s>]*(?:(?:(?:with\s+)?(?:best|kind(?:est)?|warm(?:est)?|many)\s+(?:regards|wishes|greetings)|regards|best|sincerely"
+    r"|(?:yours\s+)?(?:sincerely|faithfully|truly)(?:\s+yours)?|yours|respectfully|cordially|cheers"
+    r"|mit\s+(?:freundlichen|besten)\s+gr\u00fc\u00df?s*en|(?:viele|beste|liebe)\s+gr\u00fc\u00df?s*e|cordialement|bien\s+\u00e0\s+vous"
+    r"|salutations|saludos|atentamente|cordiali\s+saluti|distinti\s+saluti)\s*[,.!]?\s*"
+    r"(?:(?<=,)\s*[A-Z][\w.'-]*(?:\s[A-Z][\w.'-]*){0,3}\s*)?)$"
+    r"|^[\s>]*(?:this\s+(?:e-?mail|message)\b[^.]{0,60}\b(?:confidential|intended)\b|to\s+unsubscribe\b|click[^.]{0,20}\sunsubscribe\b)"
+    r"|^[^.!?\n|]{2,60}\|[^.!?\n]{2,80}\|[^.!?\n]*[0-9][0-9 ]{5,}\s*$"
+    r"|^--\s*$|^[\s>]*(?:sent\s+from\s+my\s|get\s+outlook\s+for\s|von\s+meinem\s.{2,30}gesendet|envoy\u00e9\s+de(?:puis)?\s+mon)",
+    re.IGNORECASE,
+)
+_TO_PROGRAM: Final = re.compile(
+    r"\b(?:claude|chat\s?gpt|gpt|assistant|copilot|gemini|bot|ai|there|all|team|everyone|constat|agent|helper)\b",
+    re.IGNORECASE,
+)
+_AFTERWARDS: Final = re.compile(r"^\s*(?:P\.?\s?)+S\b", re.IGNORECASE)
 # What programs write above a page, a ticket or a report. No heading ends it: it could have one.
 _SECTION: Final = re.compile(
     r"^\s*(?:[A-Z][A-Z ]{0,20}\s)?(?:ISSUE|REPORT|TICKET|REVIEW|COMMENT|POST|ANSWER|REPLY)"
@@ -526,6 +617,8 @@ class _Scan:
         starts = [0, *(found.end() for found in re.finditer("\n", text))]
         self._starts = [*starts, len(text)]
         self._lines = [text[one:end] for one, end in zip(starts, self._starts[1:], strict=True)]
+        # Where the message begins: behind a block that a program joined to it.
+        self._first = 0
 
     def ranges(self) -> tuple[tuple[int, int], ...]:
         """Give what is marked."""
@@ -536,9 +629,13 @@ class _Scan:
         found = [at for at, line in enumerate(self._lines) if _is_of_block(line)]
         if found:
             # No block has a line that closes it: who wrote one wrote what is behind it, too.
-            is_forged = any(map(_closes_block, self._lines[found[0] :]))
-            end = len(self._lines) if is_forged else self._paragraph_end(found[-1])
+            end = self._paragraph_end(found[-1])
+            behind = next((line for line in self._lines[end:] if line.strip()), "")
+            if any(map(_closes_block, self._lines[found[0] :])) or _OVER.match(behind):
+                end = len(self._lines)
             self._mark_lines(found[0], end)
+            if not any(line.strip() for line in self._lines[: found[0]]):
+                self._first = end
         summary = next((at for at, line in enumerate(self._lines) if _SUMMARIES.search(line)), None)
         if summary is not None:
             self._mark_lines(summary, len(self._lines))
@@ -548,6 +645,7 @@ class _Scan:
         self.blocks()
         self._clusters()
         self._tags()
+        self._letters()
         at = 0
         while at < len(self._lines):
             at = max(at + 1, self._line(at))
@@ -619,10 +717,40 @@ class _Scan:
         """Say where a mail or a transcript ends: nobody knows, so at the end."""
         if any(one.match(line) for one in (_MAIL, _ROLE, _SECTION, _ATTRIBUTED, _DIFF)):
             return self._until_end(at)
-        before = any(one.strip() for one in self._lines[:at])
-        if before and _GREETING.match(line):
+        following = self._lines[at + 1] if at + 1 < len(self._lines) else ""
+        head = _HEADER.match(line) and _HEADER.match(following)
+        if head and any(map(_OF_MAIL.search, (line, following))):
+            return self._until_end(at)
+        behind = any(one.strip() for one in self._lines[at + 1 :])
+        if behind and _REPLY.match(line) and not _DEMAND.search(line):
+            return self._until_end(at)
+        before = any(one.strip() for one in self._lines[self._first : at])
+        if before and (_GREETING.match(line) or _calls(line)):
             return self._until_end(at)
         return at
+
+    def _letters(self) -> None:
+        """Mark letters that end with regards, although nobody says where they begin.
+
+        One that begins a message and is not for a program is over with its signature. Any other
+        one began at the latest behind the first paragraph: what a message begins with is its own.
+        """
+        found = [at for at, line in enumerate(self._lines) if _REGARDS.match(line)]
+        lines = enumerate(self._lines)
+        first = next((at for at, line in lines if at >= self._first and line.strip()), None)
+        if not found or first is None:
+            return
+        end = self._paragraph_end(found[-1])
+        behind = next((line for line in self._lines[end:] if line.strip()), None)
+        if _GREETING.match(self._lines[first]):
+            if behind is not None and not _AFTERWARDS.match(behind):
+                addressed = len(self._lines[first].split()) > 1
+                if addressed and not _TO_PROGRAM.search(self._lines[first]):
+                    self._mark_lines(first, end)
+            return
+        start = self._paragraph_end(first)
+        if start < found[-1] and any(line.strip() for line in self._lines[start : found[-1]]):
+            self._mark_lines(start, self._until_end(found[-1]))
 
     def _arrow(self, at: int, line: str) -> int:
         """Say where lines with marks of a quotation end: a paragraph goes on without them."""
@@ -663,7 +791,20 @@ class _Scan:
             end = self._until_end(after)
             self._mark_lines(after, end)
             return end
+        if (said := _MEANT.search(shown)) and not _MINE.search(said.group()):
+            return self._meant(at + 1)
         return at + 1
+
+    def _meant(self, at: int) -> int:
+        """Mark what a sentence can only have meant, where nothing is shown to be another's."""
+        if any(
+            self._is_marked(n) or _opens(line) or _BULLET.match(line)
+            for n, line in enumerate(self._lines)
+            if n >= at and line.strip()
+        ):
+            return at
+        self._mark_lines(at, len(self._lines))
+        return len(self._lines)
 
     def _clusters(self) -> None:
         """Mark logs, tables and transcripts, from the first to the last line of each sort."""
@@ -765,7 +906,7 @@ class _Scan:
         at = 0
         while at < len(self._lines):
             line = self._lines[at]
-            if not _BEGIN.match(line) or _END.match(line) or _MAIL.match(line):
+            if not _BEGIN.match(line) or _END.match(line) or _HEADED.match(line):
                 at += 1
                 continue
             named = _frame_words(line)
@@ -775,6 +916,8 @@ class _Scan:
                 if _END.match(self._lines[n]) and _frame_words(self._lines[n]) <= named
             ]
             end = ends[-1] + 1 if ends else len(self._lines)
+            if any(_REGARDS.match(one) for one in self._lines[end:]):
+                end = len(self._lines)  # it goes on behind what seems to end it
             yield at, end
             at = end
 
@@ -820,6 +963,8 @@ class _Scan:
 def _is_of_block(line: str) -> bool:
     if MARKER.casefold() in line.casefold() or _HEADS.match(line):
         return True
+    if _closes_block(line) and _frame_words(line) >= _MARKED:
+        return True
     return "@" in line and bool(_ENDS.search(line) or len(_PLACES.findall(line)) > 1)
 
 
@@ -831,7 +976,8 @@ def _closes_block(line: str) -> bool:
 def _frame_words(line: str) -> frozenset[str]:
     """Return what a line that begins or ends something calls it."""
     words = re.sub(r"[\W_]+", " ", line.casefold())
-    return frozenset(_FRAME_WORDS.sub(" ", words).split())
+    found = _FRAME_WORDS.sub(" ", words.replace("e mail", "mail")).split()
+    return frozenset(_SAME.get(one, one) for one in found)
 
 
 def _json_line(line: str) -> bool:
@@ -845,6 +991,14 @@ def _json_line(line: str) -> bool:
 def _is_person(name: str) -> bool:
     """Tell whether a label names somebody: a first name, a title, or what somebody is."""
     return name.replace(".", " ").split()[0].casefold() in _PEOPLE_WORDS
+
+
+def _calls(line: str) -> bool:
+    """Tell whether a line is somebody's name with a comma: "Anna,"."""
+    name = line.strip()
+    return (
+        name.endswith(",") and name[:-1].isalpha() and name[0].isupper() and _is_person(name[:-1])
+    )
 
 
 def _is_label(name: str) -> bool:
@@ -884,6 +1038,10 @@ def _cues(line: str) -> Iterator[int]:
     for found in _FOLLOWING.finditer(line):
         if not _MINE.search(found.group()):
             yield found.end()
+    for found in _TITLED.finditer(line):
+        yield found.end()
+    if greeted := _GREETED.search(line):
+        yield greeted.end()
     if (above := _ABOVE.search(line)) and not _MINE.search(above.group()):
         yield len(line)
 
