@@ -19,20 +19,59 @@ import importlib
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from constat.check import Report, check_certificate
     from constat.diagnostics import ConstatError
     from constat.evaluation import Verdict
-    from constat.session import Result, Session
+    from constat.session import (
+        Answered,
+        AnswerRow,
+        Answers,
+        AsyncSession,
+        MissingFacts,
+        Result,
+        Session,
+        Settled,
+        WhatIf,
+        WhyNotResult,
+    )
     from constat.session.cases import run_cases
 
 __version__ = "0.1.0"
 
-__all__ = ["ConstatError", "Result", "Session", "Verdict", "__version__", "run_cases"]
+__all__ = [
+    "AnswerRow",
+    "Answered",
+    "Answers",
+    "AsyncSession",
+    "ConstatError",
+    "MissingFacts",
+    "Report",
+    "Result",
+    "Session",
+    "Settled",
+    "Verdict",
+    "WhatIf",
+    "WhyNotResult",
+    "__version__",
+    "check_certificate",
+    "run_cases",
+]
 
 _HOME_OF_NAME: Final = (
+    ("AnswerRow", "constat.session"),
+    ("Answered", "constat.session"),
+    ("Answers", "constat.session"),
+    ("AsyncSession", "constat.session"),
     ("ConstatError", "constat.diagnostics"),
+    ("MissingFacts", "constat.session"),
+    ("Report", "constat.check"),
     ("Result", "constat.session"),
     ("Session", "constat.session"),
+    ("Settled", "constat.session"),
     ("Verdict", "constat.evaluation"),
+    ("WhatIf", "constat.session"),
+    ("WhyNotResult", "constat.session"),
+    ("check_certificate", "constat.check"),
     ("run_cases", "constat.session.cases"),
 )
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypedDict
 import click
 
 from constat.cli.confirmation import Confirming, asker, confirming_options, translation_lines
-from constat.cli.files import write_file
+from constat.cli.files import write_certificate
 from constat.cli.groups import PlainCommand, format_option
 from constat.cli.options import asked, locale_option, note_warned, project_option
 from constat.cli.output import counted, note, write, write_json
@@ -239,7 +239,7 @@ def command(
       constat ask "Is customer C001 a VIP?"                     # exits with 3
       constat ask "Is customer C001 a VIP?" --accept-goal "is_vip(C001)" --by alice
       constat ask "Is customer C001 a VIP?" --format json       # exits with 3
-      constat ask "Is customer C001 a VIP?" --require-approved --quiet          # exits with 3
+      constat ask "Is customer C001 a VIP?" --require-approved --quiet          # exits with 4
       constat ask "Is customer C001 a VIP?" --conversation vips --quiet         # exits with 3
       constat ask "Is customer C001 a VIP?" --unconfirm --by alice
       constat ask "Is customer C001 a VIP?" --require-confirmed  # exits with 4
@@ -272,7 +272,7 @@ def command(
 def _put_away(session: Session, found: Answered, file: str | None, *, keep: bool) -> None:
     """Write and keep the certificate as asked for."""
     if file is not None:
-        write_file(file, found.result.certificate)
+        write_certificate(file, found.result.certificate)
         note(f"certificate written to {file}")
     if keep:
         note(f"certificate kept as {session.keep(found.result).name}")

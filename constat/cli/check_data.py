@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from constat.cli.files import write_file
+from constat.cli.files import write_certificate
 from constat.cli.groups import PlainCommand, format_option
 from constat.cli.options import asked, project_option
 from constat.cli.output import write, write_json
@@ -91,7 +91,7 @@ def _certify(session: Session, checks: list[DataCheck], folder: str) -> dict[str
                 continue
             place = Path(folder) / f"{check.name}-{number}.json"
             place.parent.mkdir(parents=True, exist_ok=True)
-            write_file(str(place), result.certificate)
+            write_certificate(str(place), result.certificate)
             written[goal] = str(place)
     return written
 

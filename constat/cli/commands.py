@@ -72,6 +72,7 @@ _COMMANDS: Final = (
         "stored.materialize_command",
     ),
     ("facts", "State facts, list them, take them back.", "facts.command"),
+    ("mcp", "Serve the project to agents.", "faces.mcp_command"),
     ("doctor", "Look at everything that a project needs.", "begin.doctor_command"),
     ("rules", "Check rule files.", "rules.command"),
     ("check-data", "Check the data against constraints and keys.", "check_data.command"),

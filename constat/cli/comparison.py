@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from constat.check.canonical import MAX_BYTES
-from constat.cli.files import read_file, write_file
+from constat.cli.files import read_file, write_certificate
 from constat.cli.groups import PlainCommand, format_option
 from constat.cli.options import asked, project_option
 from constat.cli.output import counted, note, write, write_json
@@ -174,7 +174,7 @@ def replay_command(
         found = session.replay(content)
         write_json(_json(found)) if form == "json" else _replay_print(found)
         if output is not None and found.content is not None:
-            write_file(output, found.content)
+            write_certificate(output, found.content)
             note(f"certificate written to {output}")
     return found.exit_code
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from constat.cli.confirmation import translation_lines
-from constat.cli.files import read_file, write_file
+from constat.cli.files import read_file, write_certificate, write_file
 from constat.cli.output import bold, counted, note, safe, use_utf8, write, write_pieces
 from constat.cli.results import assumption_json
 from constat.cli.tables import Table
@@ -441,7 +441,7 @@ def give(explored: Explored, giving: Giving) -> int:
     else:
         print_explored(explored, limit)
     if giving.certificate is not None and explored.certificate:
-        write_file(giving.certificate, explored.certificate)
+        write_certificate(giving.certificate, explored.certificate)
         note(f"certificate written to {giving.certificate}")
     elif giving.certificate is not None:
         message = f"the answer has no certificate: {explored.proof.why}"

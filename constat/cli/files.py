@@ -32,17 +32,23 @@ def read_file(path: str, most: int) -> bytes:
         raise _failure("C0401", path, "read", problem) from problem
 
 
-def write_file(path: str, content: bytes, *, last: bool = False) -> None:
+def write_file(path: str, content: bytes, *, last: bool = False, private: bool = False) -> None:
     """Write a file atomically: beside the target, to the disk, then into place.
 
-    `last` where the command has nothing left to do: an interruption comes too late then.
+    `last` where the command has nothing left to do: an interruption comes too late then. A new
+    file that is `private` may be read by its owner alone.
     """
-    with replacing(path, last=last) as stream:
+    with replacing(path, last=last, private=private) as stream:
         stream.write(content)
 
 
+def write_certificate(path: str, content: bytes) -> None:
+    """Write a certificate, which holds rows of sources: a new file is its owner's alone."""
+    write_file(path, content, private=True)
+
+
 @contextlib.contextmanager
-def replacing(path: str, *, last: bool = False) -> Iterator[BinaryIO]:
+def replacing(path: str, *, last: bool = False, private: bool = False) -> Iterator[BinaryIO]:
     """Give a stream whose bytes become the file once all are written, and nothing before."""
     _require_name(path)
     try:
@@ -53,7 +59,8 @@ def replacing(path: str, *, last: bool = False) -> Iterator[BinaryIO]:
                 yield stream
         else:
             target = Path(os.path.realpath(path))
-            with replaced(target, _mode(target), last=last) as stream:
+            mode = None if private and not target.exists() else _mode(target)
+            with replaced(target, mode, last=last) as stream:
                 yield stream
     except OSError as problem:
         raise _failure("C0402", path, "written", problem) from problem

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from constat.cli.files import write_file
+from constat.cli.files import write_certificate
 from constat.cli.groups import PlainCommand, format_option
 from constat.cli.options import asked, project_option
 from constat.cli.output import counted, note, write, write_json
@@ -68,7 +68,7 @@ def command(
                 write("\n".join(step_lines(kept)))
             return 0
         if certificate is not None:
-            write_file(certificate, session.kept_certificate(named, question or 0))
+            write_certificate(certificate, session.kept_certificate(named, question or 0))
             note(f"certificate written to {certificate}")
             return 0
         if exploration is None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from constat.cli.files import write_file
+from constat.cli.files import write_certificate
 from constat.cli.groups import PlainCommand, format_option
 from constat.cli.options import asked, project_option
 from constat.cli.output import YELLOW, counted, note, write, write_heading, write_json
@@ -213,7 +213,7 @@ def what_if_command(  # noqa: PLR0913  one argument for each option
             found = session.what_if(goal, **supposed, query=query, observe=observe)
         try:
             if certificate is not None:
-                write_file(certificate, found.certificate)
+                write_certificate(certificate, found.certificate)
         finally:
             if form == "json":
                 write_json({**_what_json(found), "models": session.model_usage})

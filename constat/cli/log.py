@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from constat.cli.files import read_file, replacing, write_file
+from constat.cli.files import read_file, replacing, write_certificate, write_file
 from constat.cli.groups import LazyGroup, PlainCommand, format_option
 from constat.cli.options import asked, project_option
 from constat.cli.output import counted, note, write, write_json, write_pieces
@@ -155,7 +155,7 @@ def show_command(entry: str, *, certificate: str | None, form: str, project: str
                 if value not in (None, [], False, ""):
                     write(f"  {name}: {value}")
         if certificate is not None:
-            write_file(certificate, session.decisions.certificate(record))
+            write_certificate(certificate, session.decisions.certificate(record))
             note(f"certificate written to {certificate}")
 
 

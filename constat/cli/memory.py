@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from constat.cli.files import read_file, write_file
+from constat.cli.files import read_file, write_certificate, write_file
 from constat.cli.groups import LazyGroup, PlainCommand, format_option
 from constat.cli.options import asked, project_option
 from constat.cli.output import counted, note, show_error, write, write_json
@@ -470,7 +470,7 @@ def why_command(  # noqa: PLR0913  one argument for each option
     with remembered(), remembering.opened_by(project, store, session, rules) as memory:
         found = remembering.proved(memory, place, goal)
         if certificate is not None and found:
-            write_file(certificate, found[0].proof.certificate)
+            write_certificate(certificate, found[0].proof.certificate)
     if form == "json":
         write_json([proof_json(one) for one in found])
     else:

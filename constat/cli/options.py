@@ -76,7 +76,7 @@ locale_option = click.option(
 
 _OPTIONS = (
     click.option("--log", is_flag=True, help="Write the decision down in the project's log."),
-    click.option("--by", metavar="NAME", help="With the log: who decides; by default you."),
+    click.option("--by", metavar="NAME", help="Who asks, or decides; in the log by default you."),
     click.option("--retention", metavar="CLASS", help="With the log: how long it is kept."),
     click.option(
         "--supersedes",

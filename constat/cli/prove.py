@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from constat.cli.engines import OWN, engine_option, give_second_opinion, refuse_with_another
-from constat.cli.files import write_file
+from constat.cli.files import write_certificate
 from constat.cli.groups import PlainCommand, format_option
 from constat.cli.options import (
     RulesThatCount,
@@ -214,7 +214,7 @@ def _put_away(session: Session, results: Sequence[Result], shown: Shown) -> list
             told.append(f"written down as entry {result.logged} of the log")
         if shown.certificate is not None:
             name = numbered(shown.certificate, number)
-            write_file(name, result.certificate)
+            write_certificate(name, result.certificate)
             told.append(f"certificate of proof {number} written to {name}")
         if shown.keep:
             told.append(f"certificate of proof {number} kept as {session.keep(result).name}")
@@ -305,6 +305,8 @@ def _prove_one(session: Session, goal: str, search: Search, shown: Shown, log: L
     for line in () if shown.quiet else told:
         note(line)
     if not shown.quiet:
+        for line in session.unmet_constants(result):
+            note(f"note: {line}")
         note_unapproved(result)
         note_warned(session)
     return result.exit_code
@@ -331,7 +333,7 @@ def _prove_put_away(session: Session, result: Result, file: str | None, *, keep:
     """Write and keep the certificate as asked for; give what to say of it."""
     told = [] if result.logged is None else [f"written down as entry {result.logged} of the log"]
     if file is not None:
-        write_file(file, result.certificate)
+        write_certificate(file, result.certificate)
         told.append(f"certificate written to {file}")
     if keep:
         told.append(f"certificate kept as {session.keep(result).name}")

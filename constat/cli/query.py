@@ -9,6 +9,7 @@ import shutil
 import sys
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
@@ -184,6 +185,7 @@ _NEEDING_VERDICTS: Final = (
     "explained",
     "materialized",
     "check",
+    "bulk",
 )
 _BINARY: Final = MappingProxyType({"parquet": write_parquet, "arrow": write_arrow})
 _ENGINES: Final = ("auto", "reference", "forward", "pydatalog")
@@ -220,6 +222,7 @@ class _Wanted:
     spreadsheet: bool
     explained: str | None
     check: int | str
+    bulk: str | None
     materialized: bool
     trace_calls: bool
     anew: bool
@@ -272,6 +275,11 @@ class _Wanted:
     "or never; or prove N of them one by one, and have their certificates checked.",
 )
 @click.option(
+    "--bulk",
+    metavar="FOLDER",
+    help="Write answers, rules and all rows of the inputs there, for `constat verify --bulk`.",
+)
+@click.option(
     "--engine",
     type=click.Choice(_ENGINES),
     default=_ENGINES[0],
@@ -317,6 +325,7 @@ def command(goal: str, *, engine: str, project: str | None, **given: object) -> 
       constat query "customer_revenue(?c, ?r)" --engine forward --format csv
       constat query "customer_revenue(?c, ?r)" --engine forward --limit 5 --check 3
       constat query "is_vip(?c)" --explain-row C001
+      constat query "is_vip(?c)" --bulk today
       constat query "may_leave(?c)" --require-approved            # exits with 4
 
     Exit codes: 0 the answers are settled, 3 settled under assumptions, 4 there may be other
@@ -359,6 +368,9 @@ def _answers(session: Session, goal: str, wanted: _Wanted, engine: str) -> Answe
         return _ordered(answers, answers.rows, wanted)[: wanted.limit]
 
     with watching() as observe:
+        if wanted.bulk is not None:
+            check = SHORT if isinstance(wanted.check, int) else wanted.check
+            return session.query_into(Path(wanted.bulk), goal, check=check, observe=observe)
         return session.query(
             goal,
             confidence=wanted.confidence,
@@ -373,6 +385,7 @@ def _require_sense(wanted: _Wanted, engine: str) -> None:
     if engine == _ENGINES[-1]:
         refuse_with_another(engine, *_NEEDING_VERDICTS)
     found = []
+    counts = isinstance(wanted.check, int)
     if wanted.confidence and engine == _ENGINES[2]:
         message = "`--engine forward` keeps no proofs, from which confidences are found"
         found.append(Diagnostic("C0432", message, help="leave `--engine` out"))
@@ -380,6 +393,10 @@ def _require_sense(wanted: _Wanted, engine: str) -> None:
     if wanted.materialized and proving:
         message = "`--materialized` gives kept rows, without confidences and proofs"
         found.append(Diagnostic("C0432", message, help="leave `--materialized` out"))
+    if wanted.bulk is not None and (wanted.materialized or wanted.confidence or counts):
+        message = "`--bulk` writes answers that are computed and checked as a whole"
+        told = "leave `--materialized`, `--confidence` and numbers for `--check` out"
+        found.append(Diagnostic("C0432", message, help=told))
     terminal = wanted.form == "arrow" and sys.stdout.isatty()
     if not wanted.output and (wanted.form == "parquet" or terminal):
         message = f"{wanted.form.capitalize()} is not text"

@@ -57,6 +57,8 @@ MEANINGS: Final[Mapping[str, str]] = MappingProxyType(
         "says_not": "the sentence that says that it is not so",
         "says_unknown": "the sentence that says that it is not known",
         "unit": "its unit, before or behind the number",
+        "version": "its version, as certificates say it",
+        "whole": "its rows are read whole, also columns that no rule reads",
         "year": "a year: written without separators",
     }
 )

@@ -220,6 +220,8 @@ def check_command(paths: tuple[str, ...], *, portable: bool, form: str, project:
         write_diagnostics(every, checked.texts)
         if not checked.errors:
             write(_summary(checked))
+            for name, columns in checked.unused:
+                write(f"no rule uses {', '.join(columns)} of `{name}`")
     return checked.exit_code
 
 
@@ -232,6 +234,7 @@ def _check_json(checked: Checked) -> dict[str, object]:
         "exit_code": checked.exit_code,
         "diagnostics": to_json(checked.diagnostics),
         "incomplete": to_json(checked.incomplete),
+        "unused": [{"predicate": name, "columns": list(names)} for name, names in checked.unused],
     }
     if checked.portability is not None:
         told["portable"] = not checked.portability

@@ -13,6 +13,7 @@ from constat.cli.groups import PlainCommand, format_option
 from constat.cli.output import note, show_error, use_utf8, write_json, write_pieces
 from constat.cli.progress import watching
 from constat.diagnostics import ConstatError, render, to_json
+from constat.diagnostics.interruption import check_interrupted
 from constat.evaluation import Resources
 from constat.plan.forward import Strategy
 from constat.session.options import ALWAYS, OFF
@@ -138,22 +139,31 @@ def command(program: Path, *, silent: bool, form: str, **given: object) -> int:
     printed: list[str] = []
     texts: dict[str, str] = {}
     use_utf8()
+    summary: RunSummary | ConstatError
     try:
         with watching() as observe:
             show = printed.extend if as_json else write_pieces
             summary = run_program(program, _options(**given), show, texts=texts, observe=observe)  # type: ignore[arg-type]  # the options declared above
     except ConstatError as problem:
-        show_error(problem, texts, as_json=as_json)
-        return problem.exit_code
+        summary = problem
+    if isinstance(summary, ConstatError):
+        # What a signal has stopped is no mistake of the program's.
+        check_interrupted()
+        show_error(summary, texts, as_json=as_json)
+        return summary.exit_code
     if as_json:
         write_json(_json(summary, printed))
     elif summary.warnings and not silent:
         note(render(summary.warnings, texts, colour=False).rstrip("\n"))
     if not as_json:
-        for name, found in summary.checks:
-            told = "counted again from the rules, it is the same" if found.passed else found.why
-            note(f"{name}: {told if found.passed else f'not checked: {told}'}")
+        _note_checks(summary)
     return 0
+
+
+def _note_checks(summary: RunSummary) -> None:
+    for name, found in summary.checks:
+        told = "counted again from the rules, it is the same" if found.passed else found.why
+        note(f"{name}: {told if found.passed else f'not checked: {told}'}")
 
 
 def _options(  # noqa: PLR0913  one argument for each option

@@ -151,6 +151,8 @@ class Cells:
 
 def ground_text(answers: Answers) -> str:
     """Say what became of a query without variables, and how to see why."""
+    if answers.recount is not None and answers.recount.differs:
+        return f"not decided: {answers.query}\n`constat prove` decides it."
     if answers.computed and not len(answers):
         return (
             f"COMPUTED not to hold, not checked: {answers.query}\n"
@@ -194,6 +196,7 @@ def _recounted(found: Recount) -> Iterator[str]:
         yield "checked: all that follows was counted again from the rules, and is the same"
     elif found.differs:
         yield f"DIFFERENCE: counted again from the rules, {found.why}"
+        yield "no row is shown; `--engine reference` answers goal by goal"
         yield (
             "bulk evaluation is wrong there, or a source was written in between; please report it "
             "with the rules"

@@ -15,6 +15,8 @@ from enum import Enum
 
 from constat.diagnostics.span import Span
 
+_MOST_NOTES = 8
+
 
 class Severity(Enum):
     """How much a diagnostic matters: errors stop, warnings and notes do not."""
@@ -62,3 +64,12 @@ class ConstatError(Exception):
         self.diagnostics = tuple(sorted(diagnostics, key=lambda one: one.place))
         self.exit_code = exit_code
         super().__init__("; ".join(f"{one.code}: {one.message}" for one in self.diagnostics))
+        # A program that does not render them shows places and edits below its traceback.
+        for one in self.diagnostics[:_MOST_NOTES]:
+            self.add_note(_told(one))
+
+
+def _told(one: Diagnostic) -> str:
+    place = f" at {one.span}" if one.span else ""
+    parts = (f"note: {one.note}" if one.note else "", f"help: {one.help}" if one.help else "")
+    return "\n".join([f"{one.code}{place}", *(f"  {part}" for part in parts if part)])

@@ -39,6 +39,10 @@ class SignalError(KeyboardInterrupt):
         self.number = number
 
 
+class StoppedError(KeyboardInterrupt):
+    """Another thread has ended this work: all that cleans up after Ctrl-C cleans up after it."""
+
+
 class Interruption:
     """The handler of the signals; tells which one has come."""
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         SecondRows,
         Settled,
     )
+    from constat.session.asynchronous import AsyncSession
     from constat.session.hypotheses import MissingFacts, WhatIf, WhyNotResult
     from constat.session.leaves import Leaf, LeafReport
     from constat.session.options import LogAs
@@ -35,6 +36,7 @@ __all__ = [
     "AnswerRow",
     "Answered",
     "Answers",
+    "AsyncSession",
     "Leaf",
     "LeafReport",
     "LogAs",
@@ -52,6 +54,7 @@ __all__ = [
 
 _OTHER_HOMES: Final = (
     ("Answered", "result"),
+    ("AsyncSession", "asynchronous"),
     ("Leaf", "leaves"),
     ("LeafReport", "leaves"),
     ("LogAs", "options"),

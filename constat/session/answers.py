@@ -23,6 +23,7 @@ from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Protocol, overload
 
+from constat.diagnostics import ConstatError, Diagnostic
 from constat.engine.state import MAX_FAILURES
 from constat.evaluation import POSSIBLE, Verdict, conflicts_met, snapshot_met
 from constat.logic import (
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from decimal import Decimal
 
     import pandas as pd
+    import polars as pl
 
     from constat.analysis import AnalysedProgram
     from constat.evaluation import Assumption, Call, Outcome
@@ -242,6 +244,17 @@ class Answers:
     fewest: int | None = field(default=None, compare=False)
     """How many rows there are at least, where some of them may be one row; `None`: not counted."""
 
+    def __repr__(self) -> str:
+        from constat.session.showing import answers_text  # noqa: PLC0415  loaded when it is used
+
+        return answers_text(self.rows)
+
+    def _repr_html_(self) -> str:
+        """Show the first rows with their verdicts, and how many there are."""
+        from constat.session.showing import answers_html  # noqa: PLC0415  loaded when it is used
+
+        return answers_html(self.rows)
+
     @property
     def exit_code(self) -> int:
         """0 settled, 3 settled under assumptions, 4 open; 7 where a check found a difference."""
@@ -324,6 +337,19 @@ class Answers:
             [row.confidence for row in rows] if self.weighed else None,
         )
 
+    def to_polars(self) -> pl.DataFrame:
+        """Give the rows as a frame of Polars, with the columns and types of `to_arrow`.
+
+        Raises `ConstatError` where Polars is not installed: `pip install 'constat[polars]'`.
+        """
+        try:
+            import polars  # noqa: PLC0415, ICN001  heavy library, loaded on first use
+        except ImportError:
+            message = "frames of Polars need the package polars"
+            hint = "pip install 'constat[polars]'"
+            raise ConstatError([Diagnostic("C0434", message, help=hint)]) from None
+        return polars.DataFrame(self.to_arrow())
+
     def to_arrow(self) -> ArrowStream:
         """Give the rows as an object with `__arrow_c_stream__`, for Arrow, Polars and others.
 
@@ -344,6 +370,16 @@ class Rows:
 
     answers: Answers
     values: Sequence[Row]
+
+    def __repr__(self) -> str:
+        from constat.session.showing import answers_text  # noqa: PLC0415  loaded when it is used
+
+        return answers_text(self)
+
+    def _repr_html_(self) -> str:
+        from constat.session.showing import answers_html  # noqa: PLC0415  loaded when it is used
+
+        return answers_html(self)
 
     def __len__(self) -> int:
         return len(self.values)

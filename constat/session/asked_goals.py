@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from constat.analysis import analyse, check_goal
 from constat.diagnostics import ConstatError, Diagnostic, Severity
 from constat.logic import (
+    FUNCTIONS,
     Aggregate,
     Atom,
     Column,
@@ -45,6 +46,7 @@ _MORE = frozenset({"C0180", "C0187"})
 # What a query cannot be made of; a rule has more forms.
 _SHAPES = frozenset({"C0180", "C0430"})
 _BARE = "C0116"
+_NO_PREDICATE = "C0181"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,7 @@ def read_goal(text: str, program: AnalysedProgram) -> AskedGoal:
             return _telling(_over_literals([Positive(goal)], program), _plain(text))
         return AskedGoal(check_goal(goal, program), program)
     except ConstatError as problem:
-        if not {one.code for one in problem.diagnostics} <= _MORE:
+        if not all(_is_more(one, text, _MORE) for one in problem.diagnostics):
             raise
         return _telling(_conjunction(text, program, problem), _plain(text))
 
@@ -112,7 +114,7 @@ def _conjunction(text: str, program: AnalysedProgram, problem: ConstatError) -> 
     try:
         query = parse_query(text, program.program)
     except ConstatError as other:
-        if not {one.code for one in other.diagnostics} <= _SHAPES:
+        if not all(_is_more(one, text, _SHAPES) for one in other.diagnostics):
             raise
         literals = _as_body(text, program, problem, other)
         return _over_literals(literals, program)
@@ -121,6 +123,16 @@ def _conjunction(text: str, program: AnalysedProgram, problem: ConstatError) -> 
         raise problem
     compiled = compile_query(query, program, name=ASKED)
     return AskedGoal(compiled.goal, compiled.program)
+
+
+def _is_more(problem: Diagnostic, text: str, codes: frozenset[str]) -> bool:
+    """Tell whether the text may be more than an atom: a comparison may begin with a function."""
+    if problem.code in codes:
+        return True
+    place = problem.span
+    if problem.code != _NO_PREDICATE or place is None or place.line != 1:
+        return False
+    return text[place.column - 1 : place.end_column - 1] in FUNCTIONS
 
 
 def _as_body(

@@ -9,7 +9,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from constat.analysis import check_goal
-from constat.authoring.checking import MOST_GOAL, one_line, reachable, stays_open
+from constat.authoring.checking import (
+    MOST_GOAL,
+    Proposal,
+    check_proposal,
+    one_line,
+    reachable,
+    stays_open,
+)
 from constat.authoring.drafting import Desk, Transcript, check_question, draft_for
 from constat.authoring.fragments import Ground, check_query, refused
 from constat.authoring.prompts import PromptBuilder
@@ -312,6 +319,26 @@ def translation_of_draft(
     if accept_goal:
         require_goal(reading, accept_goal, found)
     return found
+
+
+def quarantine(
+    session: Session, goal: str, rules: str, purpose: str, *, author: str, asked_by: str = ""
+) -> Draft:
+    """Check rules that another program's model wrote for a goal, and keep them as a draft.
+
+    They pass the same boundary as what a model of the project writes. Raises `ConstatError` with
+    what is wrong with them, or where nothing is left to keep.
+    """
+    proposal = Proposal(goal, rules)
+    checked = check_proposal(proposal, ground_of(session), (purpose, goal))
+    if checked.errors:
+        raise ConstatError(checked.errors)
+    if not checked.text:
+        message = "the goal needs none of these rules, so there is nothing to keep"
+        raise ConstatError([Diagnostic("C0882", message, help="prove the goal as it is")])
+    kept_goal = one_line(goal, MOST_GOAL)
+    new = NewDraft(checked.text, purpose, goal=kept_goal, model=author, asked_by=asked_by)
+    return session.drafts.add(new)
 
 
 def prove_draft(session: Session, identity: str, observe: Observer | None) -> Result:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from constat.analysis import AnalysedProgram, Component
+from constat.diagnostics import ConstatError, Diagnostic
 from constat.engine import LazyEngine
 from constat.evaluation import (
     ABSENT,
@@ -32,9 +33,18 @@ from constat.forward import Options, Outside, evaluate
 from constat.logic import Atom, Column, Constant, Positive, Predicate, Rule, Variable
 from constat.proof.projection import with_projections
 from constat.proof.reading import assumptions_met
-from constat.recount import Bounds, Claim, Recount, State, recount
+from constat.recount import (
+    Bounds,
+    Claim,
+    Computed,
+    Recount,
+    RefusedError,
+    State,
+    recount,
+    write_folder,
+)
 from constat.session.answers import Answers, Notes, OpenReason, Settled, reasons_in_bulk
-from constat.session.options import ALWAYS, OFF, SHORT_SECONDS
+from constat.session.options import ALWAYS, OFF, SHORT_SECONDS, UNCHECKED, BulkOptions
 from constat.session.querying import MANY, answer_columns, outcome_answers, row_goals
 from constat.session.resting import resting
 from constat.session.rows import StoredRows
@@ -56,13 +66,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A query to compute in bulk; `check` says how its answers are checked as a whole."""
+    """A query to compute in bulk, and what is done with its answers as a whole."""
 
     compiled: Compiled
     externals: Externals
     limits: Limits
     created: str
-    check: str = OFF
+    whole: BulkOptions = UNCHECKED
 
     @property
     def resources(self) -> Resources:
@@ -451,14 +461,17 @@ def answer_in_bulk(asked: Asked, observe: Observer) -> Answers:
     """Evaluate a query forward, and check the answers where that is wished for."""
     begun = moment()
     answers = _answered(asked, observe)
-    if asked.check == OFF or not answers.in_bulk or answers.stopped:
+    if asked.whole.folder is not None:
+        _write_folder(asked, answers, asked.whole.folder)
+    if asked.whole.check == OFF or not answers.in_bulk or answers.stopped:
         return answers
     found = _recounted(asked, answers, moment() - begun)
     checked = replace(answers, recount=found)
     if not found.differs:
         return checked
     told = OpenReason(asked.compiled.goal.predicate, f"counted again, {found.why}", "", 1, "")
-    return replace(checked, settled=Settled.OPEN, reasons=(told, *answers.reasons))
+    # Which rows are wrong the check need not know: none of them is given out.
+    return replace(checked, sure=(), settled=Settled.OPEN, reasons=(told, *answers.reasons))
 
 
 def _recounted(asked: Asked, answers: Answers, took: float) -> Recount:
@@ -466,17 +479,44 @@ def _recounted(asked: Asked, answers: Answers, took: float) -> Recount:
     if answers.settled is not Settled.FOR_CERTAIN or answers.weak or answers.excluded:
         return Recount(State.NOT_CHECKED, "some of it is assumed or not known")
     left = asked.limits.running().left
-    if asked.check != ALWAYS:
+    if asked.whole.check != ALWAYS:
         if took > SHORT_SECONDS:
             why = f"it took more than {SHORT_SECONDS:g} s to compute; ask for `always`"
             return Recount(State.NOT_CHECKED, why)
         left = min(left, _TIMES * SHORT_SECONDS)
-    compiled, rows = asked.compiled, answers.sure
-    claim = Claim(compiled.goal, compiled.places, rows)
-    if isinstance(rows, StoredRows) and compiled.places:
-        claim = replace(claim, rows=(), stream=lambda: rows.relation)
     bounds = Bounds(left, usual_memory() // 2)
-    return recount(compiled.program, claim, asked.externals, bounds)
+    return recount(asked.compiled.program, _claim(asked, answers), asked.externals, bounds)
+
+
+def _claim(asked: Asked, answers: Answers) -> Claim:
+    compiled, rows = asked.compiled, answers.sure
+    if isinstance(rows, StoredRows) and compiled.places:
+        return Claim(compiled.goal, compiled.places, stream=lambda: rows.relation)
+    return Claim(compiled.goal, compiled.places, rows)
+
+
+def _write_folder(asked: Asked, answers: Answers, folder: Path) -> None:
+    """Write what somebody else counts again. Raises `ConstatError`."""
+    if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
+        raise _unwritten(folder, "there is something of that name", "name a new folder")
+    if answers.settled is not Settled.FOR_CERTAIN or answers.weak or answers.excluded:
+        raise _unwritten(folder, "some of the answer is assumed or not known")
+    if not answers.in_bulk or answers.stopped:
+        raise _unwritten(folder, answers.stopped or "it was not computed in bulk")
+    claim = _claim(asked, answers)
+    computed = Computed(asked.compiled.program, claim, asked.externals, asked.created)
+    try:
+        left = asked.limits.running().left
+        write_folder(folder, computed, Bounds(left, usual_memory() // 2))
+    except RefusedError as refused:
+        raise _unwritten(folder, str(refused)) from None
+    except OSError as problem:
+        raise _unwritten(folder, problem.strerror or type(problem).__name__) from None
+
+
+def _unwritten(folder: Path, why: str, help_: str = "") -> ConstatError:
+    message = f"the answer cannot be written into `{folder.name}`: {why}"
+    return ConstatError([Diagnostic("C0617", message, help=help_)])
 
 
 def _answered(asked: Asked, observe: Observer) -> Answers:

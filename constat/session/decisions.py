@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import ConstatError, Diagnostic, nearest
 from constat.project import KEPT
+from constat.proof.certificate import Told
 from constat.proof.signing import LOG_HEAD_TYPE, judge
 from constat.proof.signing.trust import VALID
 from constat.session.options import LogAs
@@ -54,7 +55,7 @@ class Decisions:
         """Say how a decision is written down; raises `ConstatError` where there is no log."""
         wish = log_as or LogAs()
         if not wish.asked and not self._project().log.on:
-            message = "`--by`, `--retention` and `--supersedes` need a log of decisions"
+            message = "`--retention` and `--supersedes` need a log of decisions"
             raise ConstatError([Diagnostic("C0758", message, help="add `--log`")])
         self._retention(wish.retention)
         if wish.supersedes is not None:
@@ -71,17 +72,19 @@ class Decisions:
             number = earlier.entry.sequence
             identity = (earlier.entry.body or {})["identity"]
             result = replace(result, supersedes=str(identity))
-        decided = Decided(
-            goal=result.goal,
-            verdict=result.verdict.value,
-            identity=json.loads(result.certificate)["identity"],
-            who=_who(log_as.by),
-            supersedes=number,
-            retention=retention,
-            until=until,
-        )
-        entry = self.store.decide(decided, result.certificate, now())
-        return result.logged_as(entry.sequence)
+        who, written = _who(log_as.by), [result]
+
+        def made(before: Entry) -> tuple[Decided, bytes]:
+            place = f"entry {before.sequence + 1} of the log, after {before.hash}"
+            told = replace(result.told or Told(), asked_by=who, decision=place)
+            written[0] = result.altered(told=told)
+            content = written[0].certificate
+            identity = json.loads(content)["identity"]
+            said = (result.goal, result.verdict.value, identity, who)
+            return Decided(*said, supersedes=number, retention=retention, until=until), content
+
+        entry = self.store.decide_after(made, now())
+        return written[0].logged_as(entry.sequence)
 
     def write_snapshot(self, signed: SignedSnapshot, *, asked: bool, by: str | None) -> int | None:
         """Write down that a relation was committed to, where that is asked for or configured."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from constat import __version__
 from constat.catalog import QueryMistakeError, SourceFailureError, guard
-from constat.catalog.opening import file_outside
+from constat.catalog.drivers import file_outside
 from constat.catalog.schema.introspection import reading
 from constat.diagnostics import ConstatError, Severity
 from constat.explore.sandbox.levels import STRONG, remark, unavailable

@@ -19,6 +19,7 @@ from constat.evaluation import Answer, Opening
 from constat.library.approvals import BEYOND
 from constat.library.reviewing.drafts import JoinedProgram, join_drafts
 from constat.logic import OPEN, Atom, Column, Constant, Kind, Positive, Predicate
+from constat.proof.encoding import APPROVALS
 from constat.proof.overlay import UNAPPROVED, Overlay, overlaid
 from constat.session.leaves import JoinedDraft
 
@@ -110,13 +111,16 @@ def _looked_up(store: DraftStore, prefix: str) -> JoinedDraft:
 
 
 def approved_only(program: AnalysedProgram) -> AnalysedProgram:
-    """Give the program in which a proposed rule gives nothing that anybody could accept.
+    """Give the program in which a rule that nobody approved gives nothing that could be accepted.
 
-    Each gets a guard of which nothing is known: what the rule would give stays possible.
+    Each gets a guard of which nothing is known: what the rule would give stays possible. Facts of
+    rule files are no rules, and what nobody wrote into a file follows from what somebody did.
     """
-    if not any(rule.proposed for rule in program.rules):
+    if not any(map(_is_unapproved, program.rules)):
         return program
-    rules = tuple(_guarded(rule) if rule.proposed else rule for rule in program.program.rules)
+    rules = tuple(
+        _guarded(rule) if _is_unapproved(rule) else rule for rule in program.program.rules
+    )
     predicates = {**program.program.predicates, UNAPPROVED: _GUARD}
     diagnostics: list[Diagnostic] = []
     found = analyse(replace(program.program, predicates=predicates, rules=rules), diagnostics)
@@ -142,6 +146,11 @@ def was_unused(document: Mapping[str, Any]) -> bool:
     """Tell whether a certificate was made where only approved rules counted."""
     bodies = (one["body"] for one in document["rules"])
     return any(part[0] == "+" and part[1][0] == UNAPPROVED for body in bodies for part in body)
+
+
+def _is_unapproved(rule: Rule) -> bool:
+    written = bool(rule.body) and rule.span is not None
+    return rule.proposed or (written and APPROVALS not in rule.attributes)
 
 
 def _guarded(rule: Rule) -> Rule:
@@ -189,6 +198,6 @@ class _Unapproved:
         openings = []
         for key in demand.keys:
             rule = str(key[0]) if key else "of the project"
-            reason = f"rule {rule} is only proposed, and only approved ones count"
+            reason = f"nobody has approved rule {rule}, and only approved ones count"
             openings.append(Opening(key or (OPEN,), reason, "review"))
         return Answer((), tuple(openings), frozenset(demand.keys))

@@ -51,6 +51,16 @@ class WhyNotResult:
     result: Result
     refutation: Refutation | None
 
+    def __repr__(self) -> str:
+        from constat.session.showing import why_not_text  # noqa: PLC0415  loaded when it is used
+
+        return why_not_text(self)
+
+    def _repr_html_(self) -> str:
+        from constat.session.showing import why_not_html  # noqa: PLC0415  loaded when it is used
+
+        return why_not_html(self)
+
     @property
     def goal(self) -> str:
         """The goal."""
@@ -126,6 +136,16 @@ class WhatIf:
     changes: tuple[Change, ...]
     uncompared: int
     stopped: str = ""
+
+    def __repr__(self) -> str:
+        from constat.session.showing import what_if_text  # noqa: PLC0415  loaded when it is used
+
+        return what_if_text(self)
+
+    def _repr_html_(self) -> str:
+        from constat.session.showing import what_if_html  # noqa: PLC0415  loaded when it is used
+
+        return what_if_html(self)
 
     @property
     def goal(self) -> str:
@@ -341,6 +361,16 @@ class MissingFacts:
     abducible: Abducibles
     candidates: tuple[str, ...]
     stopped: str = ""
+
+    def __repr__(self) -> str:
+        from constat.session.showing import missing_text  # noqa: PLC0415  loaded when it is used
+
+        return missing_text(self)
+
+    def _repr_html_(self) -> str:
+        from constat.session.showing import missing_html  # noqa: PLC0415  loaded when it is used
+
+        return missing_html(self)
 
     @property
     def goal(self) -> str:

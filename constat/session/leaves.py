@@ -14,6 +14,7 @@ from constat.logic import Atom, Constant, Kind, NullCell, Variable, format_value
 from constat.proof.decoding import NullText, read_members
 from constat.proof.encoding import canonical, sha256
 from constat.proof.levels import millionths, spell
+from constat.proof.projection import reading_as_in
 from constat.proof.shown import attestation_hash
 from constat.session.spelling import shown_row
 from constat.tiers import is_cached
@@ -82,7 +83,7 @@ class Rereading:
 
     def __init__(self, document: Mapping[str, Any], program: Program, externals: Externals) -> None:
         self._document = document
-        self._program = program
+        self._program = reading_as_in(document, program)
         self._externals = externals
         self._seen: list[tuple[str, Evidence]] = []
         self._shown: dict[str, dict[Texts, list[Ground]]] = {}

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +23,11 @@ class LogAs:
     supersedes: str | None = None
     asked: bool = True
 
+    @property
+    def only_names(self) -> bool:
+        """Whether it says who asks, and nothing of a log."""
+        return not self.asked and self.retention is None and self.supersedes is None
+
 
 # How answers in bulk are checked as a whole: each, those that were computed in a short time, none.
 
@@ -29,6 +37,21 @@ OFF: Final = "off"
 CHECKS: Final = (ALWAYS, SHORT, OFF)
 SHORT_SECONDS: Final = 2.0
 """How long computing may take of what is checked without being asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class BulkOptions:
+    """What is done with answers in bulk as a whole.
+
+    `check` is one of `CHECKS`. Into a `folder` they are written with all that it takes to check
+    them elsewhere.
+    """
+
+    check: str = OFF
+    folder: Path | None = None
+
+
+UNCHECKED: Final = BulkOptions()
 
 # A more confident proof always comes first; the ranking decides among equally confident ones.
 

@@ -58,6 +58,8 @@ class Observed:
     def __init__(self) -> None:
         self._observe = ignore_event
         self._telling = RLock()
+        # Threads that share a session take turns.
+        self._turn = RLock()
 
     @contextmanager
     def observing(self, observe: Observer | None) -> Iterator[None]:
@@ -157,6 +159,7 @@ class Catalogued(ABC):
 class Comparing(ABC):
     """The part of a session that answers them."""
 
+    _turn: RLock
     _unrecorded: tuple[Diagnostic, ...] = ()
     """What was wrong with the record, in the last evaluation that used it."""
 
@@ -317,13 +320,14 @@ class Comparing(ABC):
     @contextmanager
     def _asking_anew(self) -> Iterator[Externals]:
         """Give the external predicates; nothing that was kept is served as long as it lasts."""
-        tiers = self._opened()
-        with tiers.anew():
-            tiers.forget()
-            try:
-                yield tiers.externals
-            finally:
-                tiers.release()
+        with self._turn:
+            tiers = self._opened()
+            with tiers.anew():
+                tiers.forget()
+                try:
+                    yield tiers.externals
+                finally:
+                    tiers.release()
 
 
 def _unwritten(result: Result) -> Result:

@@ -25,7 +25,6 @@ from constat.logic import (
     Atom,
     Constant,
     NullCell,
-    NullPolicy,
     Positive,
     Predicate,
     Rule,
@@ -431,7 +430,7 @@ def _narrowed(goal: Atom, row: OpenRow) -> tuple[OpenRow, bool] | None:
     for term, slot in zip(goal.terms, row, strict=True):
         cell: object = slot
         if isinstance(cell, NullCell) and not is_wildcard(term):
-            if cell.policy is NullPolicy.NONE:
+            if cell.policy.is_empty:
                 return None
             carried = cell.is_label and not isinstance(term, Constant)
             is_certain &= carried

@@ -19,7 +19,7 @@ from constat.memory import Memory
 from constat.memory.archive import Archive
 from constat.memory.lines import SILENT
 from constat.memory.logs import Log, read_log, write_log
-from constat.memory.messages import MessageFormatError
+from constat.memory.messages import Message, MessageFormatError, Role, Text
 from constat.memory.policy import Window, context_limit
 from constat.memory.profiles import profile
 from constat.memory.tokens import estimate
@@ -335,3 +335,10 @@ def _no_session(session: str, near: str | None) -> Diagnostic:
         if near
         else f"keep one: `constat memory compact LOG --session {session}`",
     )
+
+
+def remembered(folder: Path, session: str, text: str, *, rules: Path | None = None) -> int:
+    """Keep a text as said by a model, never by a person; gives the number of the message."""
+    with _memory(folder, session, Wish(rules=rules)) as memory:
+        (number,) = memory.append((Message(Role.ASSISTANT, (Text(text),)),))
+        return number

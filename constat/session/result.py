@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from constat import __version__
 from constat.evaluation import Origin, Verdict
 from constat.proof import build_certificate, proof_tree
+from constat.proof.certificate import Told
 from constat.proof.decide import withheld
 from constat.proof.formats import proof_as_graph
 from constat.proof.lateness import LateError
@@ -84,8 +85,27 @@ class Result:
     """The number under which the decision log has it, where it has."""
     usage: Usage | None = field(default=None, compare=False)
     """What language models have used for it; nothing in a session that has come to none."""
+    told: Told | None = field(default=None, compare=False, repr=False)
+    """Who asked, where the log stood, and which libraries of rules there were."""
     translation: Translation | None = field(default=None, compare=False)
     """Which question the goal was read from, and whether a person stands for that."""
+
+    def __repr__(self) -> str:
+        from constat.session.showing import result_text  # noqa: PLC0415  loaded when it is used
+
+        return result_text(self)
+
+    def _repr_html_(self) -> str:
+        """Show verdict, sentences, the proof folded and whether the checker accepts it."""
+        from constat.session.showing import result_html  # noqa: PLC0415  loaded when it is used
+
+        return result_html(self)
+
+    def explain(self, depth: int | None = None) -> str:
+        """Give the verdict and its proof as text, down to a depth where one is named."""
+        from constat.session.showing import explained  # noqa: PLC0415  loaded when it is used
+
+        return explained(self, depth)
 
     def logged_as(self, number: int) -> Result:
         """Give this result with its number in the log, and the very certificate that is there."""
@@ -96,7 +116,8 @@ class Result:
     def altered(self, **changes: Any) -> Result:  # noqa: ANN401  members of the result
         """Give this result with other members, and the certificate that is written already."""
         found = replace(self, **changes)
-        if (found.supersedes, found.as_of) == (self.supersedes, self.as_of):
+        same = (self.supersedes, self.as_of, self.told)
+        if (found.supersedes, found.as_of, found.told) == same:
             made = vars(self).items()
             vars(found).update({name: one for name, one in made if name in {"certificate", "tree"}})
         return found
@@ -153,6 +174,7 @@ class Result:
             engine_version=f"constat {__version__}",
             supersedes=self.supersedes,
             as_of=self.as_of,
+            told=self.told,
             clock=self.decision.writing,
         )
 
@@ -166,21 +188,25 @@ class Result:
 
 
 def result_of(
-    decision: Decision, program: AnalysedProgram, created: str, speech: Speech = PLAIN
+    decision: Decision,
+    program: AnalysedProgram,
+    created: str,
+    speech: Speech = PLAIN,
+    told: Told | None = None,
 ) -> Result:
-    """Make the result of a decision about a goal of a program.
+    """Make the result of a decision about a goal of a program; `told` is who asked, and the like.
 
     A goal is open only where what is shown leaves it open, which is what the checker says: where
     it sees more than the engine does, nothing is shown. A long certificate is written at once:
     what takes longer than the limit to write is open, too.
     """
-    result = _made(decision, program, created, speech)
+    result = _made(decision, program, created, speech, told)
     try:
         if _is_long(decision):
             vars(result)["certificate"] = result.certificate
     except LateError as late:
         decision = withheld(decision, str(late))
-        result = _made(decision, program, created, speech)
+        result = _made(decision, program, created, speech, told)
     finally:
         decision.writing.release()
     if decision.verdict is not Verdict.UNRESOLVED:
@@ -190,7 +216,7 @@ def result_of(
     report = checked(result.certificate, None, ())
     if report.accepted or report.place != "header.verdict":
         return result
-    return _made(withheld(decision), program, created, speech)
+    return _made(withheld(decision), program, created, speech, told)
 
 
 def _is_long(decision: Decision) -> bool:
@@ -199,7 +225,13 @@ def _is_long(decision: Decision) -> bool:
     return len(decision.proof.nodes) > _MANY or any(count > _MANY for count in accumulate(rows))
 
 
-def _made(decision: Decision, program: AnalysedProgram, created: str, speech: Speech) -> Result:
+def _made(
+    decision: Decision,
+    program: AnalysedProgram,
+    created: str,
+    speech: Speech,
+    told: Told | None,
+) -> Result:
     predicates = program.program.predicates
     predicate = predicates[decision.goal.predicate]
     goal = shown_goal(predicate, decision.goal)
@@ -216,6 +248,7 @@ def _made(decision: Decision, program: AnalysedProgram, created: str, speech: Sp
         created=created,
         decision=decision,
         speech=speech,
+        told=told,
         translation=Translation(goal, goal_words(predicate, decision.goal, speech)),
     )
 
@@ -283,6 +316,17 @@ class Answered:
     record: dict[str, Any]
     listed: Listed | None = None
     currency: str = ""
+
+    def __repr__(self) -> str:
+        from constat.session.showing import cut  # noqa: PLC0415  loaded when it is used
+
+        return f"<{cut(self.question)} read as {cut(self.goal)}: {self.result!r}>"
+
+    def _repr_html_(self) -> str:
+        """Show the goal that the question was read as, and its result."""
+        from constat.session.showing import answered_html  # noqa: PLC0415  loaded when it is used
+
+        return answered_html(self)
 
     @property
     def verdict(self) -> Verdict:

@@ -127,7 +127,7 @@ class Views:
         found = [self.library.standing(number) for number in numbers]
         subject = self.library.subject(numbers[0])
         counted = min((one.counted for one in found), key=len)
-        proposed = any(rule.proposed for rule in rules)
+        proposed = not all(one.approved for one in found)
         return Item(
             identity=name,
             kind="rule",
@@ -484,6 +484,9 @@ class Reviews:
     def _remember(self, library: ReviewedLibrary, numbers: Numbers, decision: Decision) -> None:
         """Keep rejected rules of a file as a rejected draft, so that later drafts are told."""
         rules = library.rules(numbers)
+        if not set(numbers) & set(library.written_by_models):
+            # No later draft is about it: it stays in its file, and nobody has approved it.
+            return
         text = "\n".join(print_rule(plain(rule)) for rule in rules)
         purpose = f"the rule {rules[0].id} of {library.shown(library.file(numbers[0]))}"
         author = rules[0].attributes.get("author", "")
@@ -499,7 +502,7 @@ class Reviews:
         return Decided(
             name,
             "rule",
-            OPEN if any(rule.proposed for rule in rules) else "approved",
+            "approved" if all(library.standing(one).approved for one in numbers) else OPEN,
             tuple(rule.id for rule in rules),
             library.shown(library.file(numbers[0])),
             signed,

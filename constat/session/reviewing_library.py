@@ -149,13 +149,14 @@ class ReviewedLibrary:
         return found
 
     def named(self, name: str) -> Numbers:
-        """Find the rules of models with an id, or those of a statement with alternatives."""
+        """Find the rules with an id, or those of a statement with alternatives."""
         rules = self.program.rules
-        exact = tuple(n for n in self.written_by_models if rules[n].id == name)
+        bodied = [number for number, rule in enumerate(rules) if rule.body]
+        exact = tuple(n for n in bodied if rules[n].id == name)
         if exact:
             return exact
         lettered = {f"{name}{letters(place)}" for place in range(len(rules))} if name else set()
-        return tuple(n for n in self.written_by_models if rules[n].id in lettered)
+        return tuple(n for n in bodied if rules[n].id in lettered)
 
     def rules(self, numbers: Numbers) -> tuple[Rule, ...]:
         """Give the rules of these numbers."""

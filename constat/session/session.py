@@ -20,18 +20,23 @@ from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 from constat.analysis import check_goal
 from constat.diagnostics import ConstatError, Diagnostic, Severity
+from constat.diagnostics.interruption import StoppedError
 from constat.engine import LazyEngine
-from constat.evaluation import Limits
+from constat.evaluation import Limits, Verdict
+from constat.evaluation.clock import moment
 from constat.library import check_rules, load_rules
 from constat.logic import Negative, Positive
 from constat.project import Project, find_project, load_project
 from constat.proof import decide
+from constat.proof.certificate import Told
+from constat.proof.encoding import sha256
+from constat.proof.projection import reading_least
 from constat.proof.sentences import speech_in
 from constat.proof.topk import Ranking
 from constat.session.asked_goals import read_goal
 from constat.session.asking import Asking
 from constat.session.bench import Bench, values_of
-from constat.session.options import CHECKS, OFF, SHORT, LogAs
+from constat.session.options import CHECKS, OFF, SHORT, BulkOptions, LogAs
 from constat.session.parts import Catalogued, Comparing, ModelAsking, Observed, Questions, Recording
 from constat.session.result import Result, checked, result_of
 from constat.session.reviewing_questions import Reviewing
@@ -42,17 +47,19 @@ from constat.store import CertificateStore, FactStore
 from constat.store.clock import now
 from constat.store.scratch import remove_left
 from constat.syntax import parse_goal
-from constat.tiers import build_externals
+from constat.tiers import Chain, build_externals
+from constat.tiers.declarations import reads_by_column
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from threading import Event
     from types import ModuleType, TracebackType
 
     from constat.analysis import AnalysedProgram
     from constat.evaluation import Externals, Observer
     from constat.library import Checked
     from constat.library.reviewing.drafts import JoinedProgram
-    from constat.logic import Atom, Value
+    from constat.logic import Atom, Predicate, Value
     from constat.proof.sentences import Speech
     from constat.pydatalog import AnswerSet
     from constat.session.answers import Answers, Rows, SecondRows
@@ -83,18 +90,33 @@ class Session(
 ):
     """Answers goals about one project. Nothing is opened before the first question.
 
-    Without `cache` everything is asked anew, and kept where `max_age` says so. `locale` is that of
-    its sentences, in place of the project's.
+    `project` is a folder; without one the project is found from the present folder upward, or,
+    where there are `rules`, there is none. `rules` are a text, or the path of a rule file or a
+    folder of them. `facts` are frames by the names of relations: of pandas, Polars or Arrow, or
+    relations of DuckDB; they are referred to, and take the place of a relation's `.input`. Without
+    `cache` everything is asked anew, and kept where `max_age` says so. `locale` is that of its
+    sentences, in place of the project's.
+
+    Several threads may use one session; their questions are answered one after the other.
+    Processes may each have a session on one project.
     """
 
     def __init__(
         self,
         project: Project | Path | str | None = None,
         *,
+        rules: Path | str | None = None,
+        facts: Mapping[str, object] | None = None,
         cache: bool = True,
         locale: str | None = None,
     ) -> None:
         super().__init__()
+        self._stop: Event | None = None
+        self._handed = None
+        if rules is not None or facts is not None:
+            from constat.session.handed import HandedOver  # noqa: PLC0415  loaded when it is used
+
+            self._handed = HandedOver(rules, facts)
         self._project: Project | None = None
         self._start: Path | None = None
         if isinstance(project, Project):
@@ -110,6 +132,8 @@ class Session(
         self._store: FactStore | None = None
         self._serve = cache
         self._locale = locale
+        self._library_names: tuple[str, ...] | None = None
+        self._asker: str | None = None
         self._said: set[Value] = set()
         self.facts = StatedFacts(lambda: self.program, self._facts, self._evaluating)
 
@@ -135,6 +159,7 @@ class Session(
         other._texts = {**self.texts, **joined.texts}
         other._rule_warnings = list(self.rule_warnings)
         other._models, other._shared = models, tiers
+        other._stop = self._stop
         other.joined = joined
         return other
 
@@ -151,20 +176,33 @@ class Session(
     @property
     def project(self) -> Project:
         """The project; raises `ConstatError` where there is none or its configuration is wrong."""
-        if self._project is None:
-            if self._start is not None and not self._start.exists():
-                message = f"there is no folder `{self._start}`"
-                raise ConstatError([Diagnostic("C0500", message)])
-            self._project = load_project(find_project(self._start))
-            remove_left()
-        return self._project
+        with self._turn:
+            if self._project is None:
+                self._project = self._first_project()
+            return self._project
+
+    def _first_project(self) -> Project:
+        handed = self._handed
+        if handed is None:
+            return self._found_project()
+        alone = handed.replaces_project and self._start is None
+        return handed.project(None if alone else self._found_project())
+
+    def _found_project(self) -> Project:
+        if self._start is not None and not self._start.exists():
+            message = f"there is no folder `{self._start}`"
+            raise ConstatError([Diagnostic("C0500", message)])
+        found = load_project(find_project(self._start))
+        remove_left()
+        return found
 
     @property
     def program(self) -> AnalysedProgram:
         """The rules of the project; raises `ConstatError` with their mistakes."""
-        if self._program is None:
-            self._program = load_rules(self.project, self._texts, warnings=self._rule_warnings)
-        return self._program
+        with self._turn:
+            if self._program is None:
+                self._program = load_rules(self.project, self._texts, warnings=self._rule_warnings)
+            return self._program
 
     @property
     def rule_warnings(self) -> tuple[Diagnostic, ...]:
@@ -226,8 +264,23 @@ class Session(
         if question is not None:
             told: Any = {"minimal": minimal, "as_of": as_of, "observe": observe, "log": log}
             return self.ask(question, require_confirmed=require_confirmed, **told).result
+        with self._turn:
+            how: Any = {"exhaust": exhaust, "minimal": minimal, "as_of": as_of}
+            return self._proved(goal, observe=observe, log=log, **how)
+
+    def _proved(
+        self,
+        goal: str,
+        *,
+        exhaust: bool,
+        minimal: str | None,
+        as_of: str | None,
+        observe: Observer | None,
+        log: LogAs | None,
+    ) -> Result:
         asked = read_goal(goal, self.program)
-        logged = log is not None or self.project.log.on
+        self._asker = None if log is None else log.by
+        logged = self.project.log.on or not (log is None or log.only_names)
         wish = self.decisions.require(log) if logged else None
         before = self._used
         if as_of is None:
@@ -245,6 +298,22 @@ class Session(
                 asked.atom, as_of, exhaust=exhaust, minimal=minimal, observe=observe
             )
         return result if wish is None else self.decisions.write(result, wish)
+
+    def _libraries(self) -> tuple[str, ...]:
+        """Name the libraries of rules, each with the hash of its rule files."""
+        if self._library_names is None:
+            _, *roots = self.project.rule_roots
+            found = []
+            for root in roots:
+                files = sorted(one for one in self.project.rules if one.is_relative_to(root))
+                digests = [
+                    f"{one.relative_to(root).as_posix()} {sha256(one.read_text(encoding='utf-8'))}"
+                    for one in files
+                ]
+                told = "\n".join(digests)
+                found.append(f"{root.name} {sha256(told)}")
+            self._library_names = tuple(found)
+        return self._library_names
 
     def query(
         self,
@@ -269,9 +338,31 @@ class Session(
         """
         how: Any = {"confidence": confidence, "engine": engine, "observe": observe}
         how |= {"check": check, "among": among}
+        with self._turn:
+            before = self._used
+            found = self._sub_planned_rows(
+                self._answers(query, **how), lambda other: other.query(query, **how), observe
+            )
+            return self._with_usage(found, before)
+
+    def query_into(
+        self,
+        folder: Path,
+        query: str,
+        *,
+        check: str = SHORT,
+        observe: Observer | None = None,
+    ) -> Answers:
+        """Find all answers in bulk, and write them with their rules and inputs into a new folder.
+
+        Somebody else counts them again there: `constat verify --bulk`. Raises `ConstatError` as
+        `query` does, and for answers that are not whole and certain.
+        """
         before = self._used
-        found = self._sub_planned_rows(
-            self._answers(query, **how), lambda other: other.query(query, **how), observe
+        _, compiled = self._compiled(query)
+        bulk = BulkOptions(check, folder)
+        found = self._computed(
+            compiled, confidence=False, engine="forward", bulk=bulk, observe=observe
         )
         return self._with_usage(found, before)
 
@@ -290,7 +381,11 @@ class Session(
         if whole not in CHECKS:
             raise ValueError(f"`check` is a number or one of {', '.join(CHECKS)}")
         answers = self._computed(
-            compiled, confidence=confidence, engine=engine, check=whole, observe=observe
+            compiled,
+            confidence=confidence,
+            engine=engine,
+            bulk=BulkOptions(whole),
+            observe=observe,
         )
         if isinstance(check, str) or not check:
             return answers
@@ -309,7 +404,7 @@ class Session(
         *,
         confidence: bool,
         engine: str,
-        check: str,
+        bulk: BulkOptions,
         observe: Observer | None,
     ) -> Answers:
         from constat.session.querying import answer_query, answer_twice, outcome_answers  # noqa: PLC0415  loaded when it is used
@@ -335,7 +430,7 @@ class Session(
                     return told
             from constat.session.bulk import Asked, answer_in_bulk  # noqa: PLC0415  loaded when it is used
 
-            large = Asked(compiled, externals, limits, created, check)
+            large = Asked(compiled, externals, limits, created, bulk)
             in_bulk: Answers = answer_in_bulk(large, self._tell)
             return in_bulk
 
@@ -454,18 +549,22 @@ class Session(
 
     @contextmanager
     def _evaluating(self, observe: Observer | None) -> Iterator[Tiers]:
-        """Give the tiers for one evaluation, which is bounded in time and ends in every case."""
-        tiers = self._opened()
-        tiers.start(self._limits().seconds)
-        try:
-            with self.observing(observe):
-                yield tiers
-        except KeyboardInterrupt:
-            # Queries in other threads would go on, and keep the program from ending.
-            tiers.cancel()
-            raise
-        finally:
-            tiers.release()
+        """Give the tiers for one evaluation, which is bounded in time and ends in every case.
+
+        Evaluations of several threads take turns: a source is read in one state by each.
+        """
+        with self._turn:
+            tiers = self._opened()
+            tiers.start(self._limits().seconds)
+            try:
+                with self.observing(observe):
+                    yield tiers
+            except KeyboardInterrupt:
+                # Queries in other threads would go on, and keep the program from ending.
+                tiers.cancel()
+                raise
+            finally:
+                tiers.release()
 
     def _evaluated(self, observe: Observer | None, evaluate: Callable[[Tiers], _Found]) -> _Found:
         """Evaluate, and anew where a source changed meanwhile, which leaves open what it says."""
@@ -508,7 +607,8 @@ class Session(
         if typed:
             # The values of a goal that is made of a row are data.
             self._said.update(values_of(goal))
-        chosen = self.program if program is None else program
+        asked = self.program if program is None else program
+        chosen = reading_least(asked, goal, self._reads_by_column)
         decision = self._evaluated(
             observe,
             lambda tiers: decide(
@@ -522,7 +622,32 @@ class Session(
                 observe=self._tell,
             ),
         )
-        return self._with_usage(result_of(decision, chosen, created, self.speech), before)
+        told = Told(self._asker, libraries=self._libraries())
+        return self._with_usage(result_of(decision, chosen, created, self.speech, told), before)
+
+    def _reads_by_column(self, predicate: Predicate) -> bool:
+        """Whether columns of a predicate may be left out: not where people state rows of it."""
+        return reads_by_column(predicate, self.project) and not self._facts().list(predicate.name)
+
+    def unmet_constants(self, result: Result) -> tuple[str, ...]:
+        """Name the constants of a goal and its rules that no source has, with what is near them.
+
+        Only where the goal is not proved. The values are those of the sources: for people, and for
+        a model only where `samples` allow it.
+        """
+        from constat.session.spelling import unmet_constants  # noqa: PLC0415  loaded when it is used
+
+        proved = result.verdict in {Verdict.PROVED, Verdict.PROVED_UNDER}
+        if proved or result.as_of is not None:
+            return ()
+
+        def values(name: str, column: int) -> Collection[str] | None:
+            external = tiers.externals.get(name)
+            return external.texts(column) if isinstance(external, Chain) else None
+
+        with self._evaluating(None) as tiers:
+            found = unmet_constants(result.decision.goal, self.program.program, values)
+            return tuple(one.text for one in found)
 
     @property
     def speech(self) -> Speech:
@@ -569,6 +694,29 @@ class Session(
         return self._said
 
     @contextmanager
+    def stoppable(self, stop: Event) -> Iterator[None]:
+        """Let another thread end what is asked meanwhile: once `stop` is set, `StoppedError`.
+
+        What waits for a source goes on until `cancel` is called as well.
+        """
+        before, self._stop = self._stop, stop
+        try:
+            yield
+        finally:
+            self._stop = before
+
+    def cancel(self) -> None:
+        """Stop the queries that run at the sources, from any thread."""
+        tiers = self._tiers
+        if tiers is not None:
+            tiers.cancel()
+
+    def _moment(self) -> float:
+        if self._stop is not None and self._stop.is_set():
+            raise StoppedError
+        return moment()
+
+    @contextmanager
     def within(self, seconds: float) -> Iterator[None]:
         """Bound each evaluation meanwhile by so many seconds, if the project allows it more."""
         before = self.project
@@ -586,6 +734,7 @@ class Session(
             rows=bounds.rows,
             calls=bounds.calls,
             where=self.project.config_name,
+            now=moment if self._stop is None else self._moment,
         )
 
 

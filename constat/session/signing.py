@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -45,10 +43,10 @@ from constat.proof.signing.trust import (
 )
 from constat.store.clock import now
 from constat.store.replacing import replaced
-from constat.store.state_file import lock_within
+from constat.store.state_file import alone
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from constat.project import Project
     from constat.proof.signing import Finding, PublicKey, SigningKey
@@ -57,7 +55,6 @@ SUFFIX: Final = ".dsse"
 SOURCE: Final = "source"
 """The role in which the owner of a source signs snapshots."""
 _SIGNATURE_RIGHTS: Final = 0o644
-_WAIT_SECONDS: Final = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +169,7 @@ def add_signature(certificate: Path, target: Path, line: bytes, digest: str) -> 
     `certificate` is locked meanwhile, so that two signers do not lose each other's lines.
     """
     try:
-        with _alone(certificate):
+        with alone(certificate, _unfit("another program is adding to it")):
             content = _present(target)
             _require_signatures(content, digest)
             with replaced(target, _SIGNATURE_RIGHTS) as stream:
@@ -189,17 +186,6 @@ def _present(target: Path) -> bytes:
         return b""
     with target.open("rb") as stream:
         return stream.read(MOST_FILE_BYTES + 1)
-
-
-@contextmanager
-def _alone(path: Path) -> Iterator[None]:
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        if not lock_within(descriptor, _WAIT_SECONDS, shared=False):
-            raise _unfit("another program is adding to it")
-        yield
-    finally:
-        os.close(descriptor)
 
 
 def _require_signatures(content: bytes, digest: str) -> None:

@@ -1,23 +1,32 @@
-"""Between values and the texts that certificates and the store of facts keep.
+"""How goals are spelled: between values and kept texts, and constants that no source has.
 
-In: canonical texts, or goals. Out: goals as people type them. Invariant: a text that is no value of
-its column's type is shown as it was kept. Example: the goal `is_vip("C001")` of a rule file is
-shown as `is_vip(C001)`.
+A text that is no value of its column's type is shown as it was kept: the goal `is_vip("C001")` of a
+rule file is shown as `is_vip(C001)`.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
 
-from constat.logic import OPEN, Constant, Variable, is_wildcard
-from constat.syntax import print_row, print_stated
+from constat.diagnostics import nearest
+from constat.logic import (
+    OPEN,
+    Aggregate,
+    Comparison,
+    Constant,
+    Kind,
+    Positive,
+    Variable,
+    is_wildcard,
+)
+from constat.syntax import print_row, print_stated, print_term
 from constat.tiers.tier import read_canonical
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
-    from constat.logic import Atom, Predicate
+    from constat.logic import Atom, Literal, Predicate, Program, Rule, Term
 
 
 def shown_row(predicate: Predicate | None, name: str, texts: Sequence[str]) -> str:
@@ -57,3 +66,135 @@ def shown_goal(predicate: Predicate, goal: Atom) -> str:
     )
     slots = tuple(term.value if isinstance(term, Constant) else OPEN for term in goal.terms)
     return print_row(replace(predicate, columns=columns), slots)
+
+
+# A constant that is written in another way than the sources write it makes a goal fail silently:
+# `quick` for `QUICK`. Constants are followed from the goal and the rules below it, through
+# variables, to the columns of sources; one that none of these columns holds is named, with what
+# comes nearest to it there.
+
+_MOST_PLACES: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Unmet:
+    """A constant that no source has: the columns where it was looked for, and what is near it.
+
+    `rule` is the rule that writes it; empty where the goal does.
+    """
+
+    constant: Constant
+    columns: tuple[tuple[str, str], ...]
+    near: str
+    rule: str = ""
+
+    @property
+    def text(self) -> str:
+        """Say it in one sentence, with the edit."""
+        predicate, column = self.columns[0]
+        meant = print_term(Constant(self.near, Kind.SYMBOL))
+        where = f" in rule {self.rule}" if self.rule else ""
+        begun = f"no {predicate} has the {column} {print_term(self.constant)}"
+        if _folded(self.near) == _folded(str(self.constant.value)):
+            return f"{begun}; there is {meant}: write {meant}{where}"
+        return f"{begun}; the nearest is {meant}: if it is meant, write {meant}{where}"
+
+
+def unmet_constants(
+    goal: Atom, program: Program, values: Callable[[str, int], Collection[str] | None]
+) -> Iterator[Unmet]:
+    """Yield the constants that no source has and that are near to a value of one.
+
+    `values` gives the texts in a column of a source; `None` where they cannot be told.
+    """
+    if goal.predicate not in program.predicates:
+        return  # a goal of several literals has a program of its own
+    places = _Places(program)
+    places.follow_atom(goal, "")
+    for (constant, rule), found in places.found.items():
+        known = {place: values(*place) for place in found}
+        texts = [one for one in known.values() if one is not None]
+        if len(texts) < len(known) or any(constant.value in one for one in texts):
+            continue
+        near = _nearest(str(constant.value), {text for one in texts for text in one})
+        if near is not None:
+            holding = [place for place, one in known.items() if one and near in one]
+            columns = program.predicates
+            named = tuple((name, columns[name].columns[n].name) for name, n in sorted(holding))
+            yield Unmet(constant, named, near, rule)
+
+
+def _nearest(text: str, candidates: Collection[str]) -> str | None:
+    """Give the value that differs in case and blanks alone, else the one with the fewest edits."""
+    folded = _folded(text)
+    alike = sorted(one for one in candidates if _folded(one) == folded)
+    return alike[0] if alike else nearest(text, sorted(candidates))
+
+
+def _folded(text: str) -> str:
+    return "".join(text.split()).casefold()
+
+
+class _Places:
+    """Follows constants to the columns of sources; `found` names these by constant and rule."""
+
+    def __init__(self, program: Program) -> None:
+        self.found: dict[tuple[Constant, str], set[tuple[str, int]]] = {}
+        self._program = program
+        self._met: set[object] = set()
+
+    def follow_atom(self, atom: Atom, rule: str) -> None:
+        """Follow the constants of an atom, and those of the rules that derive it."""
+        for place, term in enumerate(atom.terms):
+            if isinstance(term, Constant) and term.kind is Kind.SYMBOL:
+                self._follow(atom.predicate, place, term, rule)
+        if self._is_new(atom.predicate):
+            for one in self._program.rules_for(atom.predicate):
+                for literal in _atoms(one.body):
+                    self.follow_atom(literal, one.id)
+                for name, constant in _equal(one.body):
+                    self._bind(one, name, constant, one.id)
+
+    def _follow(self, predicate: str, place: int, constant: Constant, rule: str) -> None:
+        if not self._is_new((predicate, place, constant, rule)):
+            return
+        if self._program.predicates[predicate].source is not None:
+            self.found.setdefault((constant, rule), set()).add((predicate, place))
+        for one in self._program.rules_for(predicate):
+            term = one.head.terms[place]
+            if isinstance(term, Variable):
+                self._bind(one, term.name, constant, rule)
+
+    def _bind(self, rule: Rule, name: str, constant: Constant, written: str) -> None:
+        for atom in _atoms(rule.body):
+            for place, term in enumerate(atom.terms):
+                if isinstance(term, Variable) and term.name == name:
+                    self._follow(atom.predicate, place, constant, written)
+
+    def _is_new(self, what: object) -> bool:
+        if what in self._met or len(self._met) > _MOST_PLACES:
+            return False
+        self._met.add(what)
+        return True
+
+
+def _atoms(body: Sequence[Literal]) -> Iterator[Atom]:
+    for literal in body:
+        if isinstance(literal, Positive):
+            yield literal.atom
+        elif isinstance(literal, Aggregate):
+            yield from _atoms(literal.body)
+
+
+def _equal(body: Sequence[Literal]) -> Iterator[tuple[str, Constant]]:
+    """Yield the variables that have to be a text that is written out."""
+    for literal in body:
+        if isinstance(literal, Comparison) and literal.operator == "=":
+            sides: list[tuple[Term, Term]] = [
+                (literal.left, literal.right),
+                (literal.right, literal.left),
+            ]
+            for one, other in sides:
+                is_text = isinstance(other, Constant) and other.kind is Kind.SYMBOL
+                if isinstance(one, Variable) and isinstance(other, Constant) and is_text:
+                    yield one.name, other

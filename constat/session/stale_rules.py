@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from constat.proof.decoding import without_wildcards
 from constat.proof.encoding import encode_program
-from constat.proof.projection import with_projections
+from constat.proof.projection import reading_as_in, with_projections
 from constat.session.asked_goals import with_asked
 
 if TYPE_CHECKING:
@@ -35,11 +36,17 @@ class PresentRules:
 
     def changes(self, document: Mapping[str, Any]) -> Iterator[str]:
         """Yield what is not as the certificate has it."""
-        goal = document["header"]["goal"][0]
         asked = with_asked(document, self._base)
-        if asked is not self._base:
-            yield from PresentRules(asked).changes(document)
+        shown = reading_as_in(document, asked.program)
+        if asked is not self._base or shown is not asked.program:
+            other = PresentRules(replace(asked, program=shown))
+            yield from other.differences(document)
             return
+        yield from self.differences(document)
+
+    def differences(self, document: Mapping[str, Any]) -> Iterator[str]:
+        """Yield what is not as the certificate has it, its columns being those that are read."""
+        goal = document["header"]["goal"][0]
         encoded = self._of(goal)
         if encoded is not None and encoded.pin == document["header"]["program"]:
             return

@@ -22,9 +22,8 @@ from constat.catalog import (
     SqliteConnection,
     read_cell,
 )
-from constat.catalog.drivers import sql_of
+from constat.catalog.drivers import open_connection, sql_of
 from constat.catalog.duck_session import DuckSession
-from constat.catalog.opening import open_connection
 from constat.catalog.schema.drafting import (
     draft_text,
     drafted,

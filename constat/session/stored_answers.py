@@ -15,7 +15,7 @@ from constat.logic import Atom, Constant, Variable, is_of_type
 from constat.logic.structures import types_form
 from constat.plan.compilation import predicates_of, rules_by_head
 from constat.session.answers import Answers, Settled
-from constat.session.options import SHORT
+from constat.session.options import SHORT, BulkOptions
 from constat.session.query_text import parse_query
 from constat.session.querying import answer_columns, compile_query, row_goals
 from constat.session.spelling import shown_goal
@@ -252,7 +252,9 @@ class MaterializedResults:
 
         def kept(tiers: Tiers) -> tuple[Answers, KeptResult | None]:
             states = _states(compiled, tiers)
-            asked = Asked(compiled, tiers.externals, self._around.limits, created, SHORT)
+            asked = Asked(
+                compiled, tiers.externals, self._around.limits, created, BulkOptions(SHORT)
+            )
             answers: Answers = answer_in_bulk(asked, self._around.observe)
             if answers.settled is not Settled.FOR_CERTAIN:
                 return answers, None

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
+    from threading import RLock
 
     from constat.analysis import AnalysedProgram
     from constat.check import Report
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 
 class Verifying(ABC):
     """Checks certificates."""
+
+    _turn: RLock
 
     @property
     @abstractmethod
@@ -82,12 +85,13 @@ class Verifying(ABC):
         """Give the project as it is now, with sources that are read anew."""
         from constat.session import stale as searching  # noqa: PLC0415  loaded when it is used
 
-        tiers = self._opened()
-        try:
-            with tiers.anew():
-                yield searching.Present(self.program, tiers.externals, self._decide)
-        finally:
-            tiers.release()
+        with self._turn:
+            tiers = self._opened()
+            try:
+                with tiers.anew():
+                    yield searching.Present(self.program, tiers.externals, self._decide)
+            finally:
+                tiers.release()
 
     @contextmanager
     def _with_its_drafts(self, document: Mapping[str, Any]) -> Iterator[Present | None]:
@@ -129,9 +133,9 @@ class Verifying(ABC):
 
     def reread(self, report: Report, document: Mapping[str, Any]) -> LeafReport:
         """Read the leaves of a certificate again that the checker has accepted."""
-        tiers = self._opened()
         program = with_asked(document, self.program)
-        with tiers.anew():
+        tiers = self._opened()
+        with self._turn, tiers.anew():
             again = self._proved_again(document, tiers, program)
             tiers.forget()
             try:

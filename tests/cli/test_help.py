@@ -122,7 +122,7 @@ class Workplace:
 
 
 def make_workplace(folder: Path, database: Path) -> Workplace:
-    """Copy the repository and make the certificate that examples name."""
+    """Copy the repository and make the certificate and the folder that examples name."""
     project = copy_shop(folder / "repository", database)
     for name in (".local/share/bash-completion/completions", ".config/fish/completions", ".zfunc"):
         (folder / name).mkdir(parents=True)
@@ -131,6 +131,7 @@ def make_workplace(folder: Path, database: Path) -> Workplace:
         shutil.copytree(ROOT / "examples" / name, where / "examples" / name, dirs_exist_ok=True)
     file = where / "c001.json"
     assert run("prove", "is_vip(C001)", "--certificate", file, "--project", project).code == 0
+    assert run("query", "is_vip(?c)", "--bulk", where / "vips", "--project", project).code == 0
     make_records(where, project)
     return Workplace(where, folder)
 

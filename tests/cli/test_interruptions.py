@@ -240,6 +240,7 @@ def check_ended(made: World, process: subprocess.Popen[bytes], told: Path, code:
     written = made.written()
     if process.returncode == code:
         assert "interrupted" in shown
+        assert "error[" not in shown
         # The proof is on the disk before the verdict is told: it may be there, and is whole then.
         proof = written.pop("c.json"), written.pop("s.json")
         assert set(written.values()) == {b"old\n"}, shown

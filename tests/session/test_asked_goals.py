@@ -37,6 +37,9 @@ def session(still_shop: Path) -> Iterator[Session]:
         ("owns(?a, ?a, _)", Verdict.DISPROVED),
         ('customer_revenue("C001", 100000.0 + 50000.0)', Verdict.PROVED),
         ('customer_revenue("C001", ?r), ?r / 2.0 >= 75000.0', Verdict.PROVED),
+        ('strlen("C001") = 4', Verdict.PROVED),
+        ("is_vip(?c), strlen(?c) != 4", Verdict.DISPROVED),
+        ('max(2, 3) > 2, is_vip("C001")', Verdict.PROVED),
         ('customer_revenue("C001", ?r), (?r > 1000000.0; is_vip("C001"))', None),
     ],
 )

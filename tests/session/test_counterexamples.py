@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 RULES = """\
 .pragma "constat" "0.1"
 .decl dept(d: symbol)
+@[whole]
 .decl invoice(c: symbol, n: number, paid: symbol)
 .input invoice(source = "sales", query = "SELECT c, n, paid FROM invoices")
 .decl member(d: symbol, m: symbol)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -135,9 +136,50 @@ def test_where_only_approved_rules_count_the_others_leave_it_open(project: Path)
             assert verdict(other, "poor(cyd)") == "UNRESOLVED"
             assert (result.unapproved, result.missing) == (("POOR1",), ())
             assert verdict(other, "poor(ann)") == "DISPROVED"
-            assert verdict(other, "good(ann)") == "PROVED"
+            assert verdict(other, "good(ann)") == "UNRESOLVED"
+            assert other.prove("good(ann)").unapproved == ("GOOD1",)
             answers = other.query("poor(?p)")
             assert [(row["p"], row.verdict.value) for row in answers] == [("cyd", "UNRESOLVED")]
+
+
+def test_a_rule_that_a_person_wrote_is_approved_like_any_other(tmp_path: Path) -> None:
+    project = make_project(tmp_path)
+    with Session(project) as session:
+        before = check_certificate(session.prove("good(ann)").certificate)
+        assert "GOOD1: nobody approved this rule" in before.approvals
+        assert session.reviews.approve("GOOD1", reason="as agreed", by="ada").status == "approved"
+        after = check_certificate(session.prove("good(ann)").certificate)
+        assert any(one.startswith("GOOD1: approved by ada at ") for one in after.approvals)
+        with session.approved_only() as other:
+            assert verdict(other, "good(ann)") == "PROVED"
+        assert session.reviews.reject("GOOD1", by="ada", reason="no more").status == "rejected"
+        with session.approved_only() as other:
+            assert verdict(other, "good(ann)") == "UNRESOLVED"
+
+
+def test_a_rule_that_was_edited_since_is_approved_by_nobody(tmp_path: Path) -> None:
+    project = make_project(tmp_path)
+    with Session(project) as session:
+        session.reviews.approve("GOOD1", reason="as agreed", by="ada")
+    rules = project / "people" / "people.dl"
+    rules.write_text(rules.read_text().replace("?n > 10.", "?n > 11."))
+    with Session(project) as session:
+        report = check_certificate(session.prove("good(ann)").certificate)
+        assert "GOOD1: nobody approved this rule" in report.approvals
+
+
+def test_a_policy_makes_an_unapproved_rule_an_assumption(tmp_path: Path) -> None:
+    project = make_project(tmp_path)
+    told = json.loads((project / "constat.yaml").read_text())
+    (project / "constat.yaml").write_text(json.dumps(told | {"review": {"approved": "required"}}))
+    with Session(project) as session:
+        assert verdict(session, "good(ann)") == "PROVED_UNDER"
+        session.reviews.approve("GOOD1", reason="as agreed", by="ada")
+        assert verdict(session, "good(ann)") == "PROVED"
+    (project / "constat.yaml").write_text(json.dumps(told | {"review": {"approved": "wished"}}))
+    with pytest.raises(ConstatError) as problem, Session(project) as session:
+        session.prove("good(ann)")
+    assert [one.code for one in problem.value.diagnostics] == ["C0889"]
 
 
 def test_a_draft_that_is_a_rule_of_the_library_joins_once(project: Path) -> None:

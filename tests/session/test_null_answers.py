@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 RULES = """
 .pragma "constat" "0.1"
+@[whole]
 .decl o(id: number, region: symbol)
 .input o(source="ok", query="SELECT id, region FROM o", null="{word}")
 .decl region(r: symbol)

@@ -160,7 +160,10 @@ def test_an_approved_draft_is_a_rule_of_the_library(project: Path) -> None:
         assert (result.verdict.value, result.assumptions) == ("PROVED", ())
         report = check_certificate(result.certificate)
         assert report.accepted
-        assert [one.split(" at ")[0] for one in report.approvals] == ["TOP1 by ada"]
+        assert [one.split(" at ")[0] for one in report.approvals] == [
+            "TOP1, author llm:draft: approved by ada",
+            "3 facts of rule files: nobody approved them",
+        ]
         assert session.drafts.get(kept.short).status == "approved"
         (item,) = [one for one in session.reviews.items("approved") if one.kind == "draft"]
         assert item.rules == ("TOP1",)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 RULES = """\
 .pragma "constat" "0.1"
-@[key = id]
+@[key = id] @[whole]
 .decl orders(id: number, due: number, @[null = {}] shipped: number, @[null = {}] region: symbol)
 .input orders(source = "shop", query = "SELECT id, due, shipped, region FROM o")
 .decl late(o: number)

@@ -679,7 +679,10 @@ class VerifyResult(TypedDict):
         list[str],
         "How declarations and rules are said: bound to the rules' hash, for people alone.",
     ]
-    approvals: Annotated[list[str], "Who approved rules that a model wrote."]
+    approvals: Annotated[list[str], "Of each rule whose it is, and who approved it."]
+    decided: Annotated[
+        list[str], "Who asked, the entry in a log of decisions, and the libraries of rules."
+    ]
     sources: Annotated[list[str], "The sources of the leaves."]
     proofs: Annotated[list[str], "The certificates that facts of this one rest on."]
     level: Annotated[
@@ -713,6 +716,33 @@ class VerifyResult(TypedDict):
     snapshots: NotRequired[CheckedSnapshots]
 
 
+class StoredInput(TypedDict):
+    """An input in a folder of an answer."""
+
+    predicate: Annotated[str, "Its predicate."]
+    rows: Annotated[Count, "How many rows the file has."]
+    sha256: Annotated[str, "The hash of the file."]
+
+
+class VerifyBulkResult(TypedDict):
+    """What counting an answer of a folder again came to."""
+
+    state: Annotated[
+        Literal["passed", "differs", "not checked", "rejected"],
+        "Whether the answer is exactly what follows; rejected: the folder is not what was written.",
+    ]
+    why: Annotated[str, "What differs, or why it was not checked or was rejected."]
+    exit_code: Annotated[Literal[0, 1, 4], "The exit code of the command."]
+    goal: NotRequired[Annotated[str, "The goal."]]
+    rows: NotRequired[Annotated[Count, "How many rows the answer has."]]
+    extra: NotRequired[Annotated[Count, "How many of them do not follow."]]
+    missing: NotRequired[Annotated[Count, "How many follow and are not there."]]
+    created: NotRequired[Annotated[str, "When the answer was computed."]]
+    answer: NotRequired[Annotated[str, "The hash of answer.json, which names all the others."]]
+    rules: NotRequired[Annotated[str, "The hash of the rules."]]
+    inputs: NotRequired[Annotated[list[StoredInput], "The inputs."]]
+
+
 RESULTS: Final = MappingProxyType(
     {
         "ask": Result(AskResult),
@@ -738,5 +768,6 @@ RESULTS: Final = MappingProxyType(
             QueryExplainRowResult, "Result of `constat query --explain-row --format json`"
         ),
         "verify": Result(VerifyResult),
+        "verify-bulk": Result(VerifyBulkResult, "Result of `constat verify --bulk --format json`"),
     }
 )

@@ -310,6 +310,13 @@ class RulesApproveResult(TypedDict):
     translation: NotRequired[Translation]
 
 
+class UnusedColumns(TypedDict):
+    """Columns of a predicate that no rule uses."""
+
+    predicate: Annotated[str, "Its name."]
+    columns: Annotated[list[str], "The names of the columns."]
+
+
 class RulesCheckResult(TypedDict):
     """Whether rule files are right."""
 
@@ -328,6 +335,9 @@ class RulesCheckResult(TypedDict):
     incomplete: Annotated[
         list[Diagnostic],
         "Sentences of `@[says]` that leave out a column, or a value that their rule compares.",
+    ]
+    unused: Annotated[
+        list[UnusedColumns], "Columns that a query selects and no rule uses; they are not fetched."
     ]
     portable: NotRequired[
         Annotated[

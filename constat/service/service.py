@@ -1,0 +1,423 @@
+"""The questions that programs ask, answered from one project."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import OrderedDict
+from dataclasses import asdict
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
+
+from constat.diagnostics import ConstatError, Diagnostic, nearest
+from constat.diagnostics.json_form import to_json
+from constat.library.listing import list_rules
+from constat.logic import NullCell, display_value
+from constat.session import AsyncSession
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+    from types import TracebackType
+
+    from constat.diagnostics.json_form import JsonObject
+    from constat.evaluation import Observer
+    from constat.session import Answers, Result, Session
+    from constat.session.answers import AnswerColumn, AnswerRow
+    from constat.session.facts_of_text import Told
+
+Found = TypeVar("Found")
+
+MOST_ROWS: Final = 1_000
+ROWS: Final = 50
+_CHARACTERS: Final = 6_000
+_TEXT: Final = 400
+_LISTED: Final = 20
+_REFERENCES: Final = 200
+_LARGEST: Final = 32 << 20
+_CERTIFICATE: Final = "certificate"
+_TEXT_OF: Final = "text"
+
+
+class Refused(Exception):  # noqa: N818  it is an answer
+    """What a question is answered with that cannot be answered; `answer` is a JSON value."""
+
+    def __init__(self, diagnostics: Sequence[Diagnostic]) -> None:
+        self.answer: JsonObject = {"error": to_json(diagnostics[:_LISTED])}
+        lines = (_line(one) for one in diagnostics[:_LISTED])
+        super().__init__("\n".join(lines))
+
+
+def _line(one: Diagnostic) -> str:
+    parts = (f" at {one.span}" if one.span else "", f"; {one.note}" if one.note else "")
+    return f"{one.code}{parts[0]}: {one.message}{parts[1]}" + (
+        f"; help: {one.help}" if one.help else ""
+    )
+
+
+class References:
+    """Texts that are too long for an answer, and certificates, by names; the oldest go first."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[str, str] = OrderedDict()
+
+    def keep(self, kind: str, content: str, name: str = "") -> str:
+        """Keep a text; gives its name."""
+        reference = f"{kind}/{name or hashlib.sha256(content.encode()).hexdigest()[:16]}"
+        self._kept[reference] = content
+        self._kept.move_to_end(reference)
+        while len(self._kept) > _REFERENCES or sum(map(len, self._kept.values())) > _LARGEST:
+            self._kept.popitem(last=False)
+            if not self._kept:
+                break
+        return reference
+
+    def read(self, reference: str) -> str:
+        """Give a text by its name; raises `Refused`."""
+        if reference not in self._kept:
+            hint = "ask again for what it was part of"
+            raise Refused([Diagnostic("C0401", "there is no such reference any more", help=hint)])
+        return self._kept[reference]
+
+
+class Service:
+    """Answers for one project. `by` is the person on whose behalf programs ask."""
+
+    def __init__(self, project: Path | str | None = None, *, by: str = "") -> None:
+        self.by = by
+        self._session = AsyncSession(project)
+        self._references = References()
+
+    async def run(self, work: Callable[[Session], Found]) -> Found:
+        """Do something with the session; a mistake is `Refused`."""
+        try:
+            return await self._session.run(work)
+        except ConstatError as problem:
+            raise Refused(problem.diagnostics) from None
+
+    async def close(self) -> None:
+        """Close everything."""
+        await self._session.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    # Questions.
+
+    async def prove(self, goal: str, *, observe: Observer | None = None) -> JsonObject:
+        """Prove or disprove a goal."""
+        return await self.run(lambda one: self._result(one.prove(goal, observe=observe)))
+
+    async def ask(self, question: str, *, observe: Observer | None = None) -> JsonObject:
+        """Answer a question in words, as a model of the project reads it."""
+
+        def work(session: Session) -> JsonObject:
+            found = session.ask(question, by=self.by, observe=observe)
+            listed = None if found.listed is None else asdict(found.listed)
+            draft = None if found.draft is None else found.draft.short
+            return {
+                "question": question,
+                "goal": found.goal,
+                "confirmed": found.translation.status.value,
+                "draft": draft,
+                "rules": list(found.drafted[:_LISTED]),
+                "answers": listed and {"columns": listed["columns"], "total": listed["total"]},
+                **self._result(found.result),
+                "exit_code": found.exit_code,
+            }
+
+        return await self.run(work)
+
+    async def query(
+        self, query: str, *, start: int = 0, most: int = ROWS, observe: Observer | None = None
+    ) -> JsonObject:
+        """Find all answers of a goal with variables; gives at most `most` rows from `start`."""
+
+        def work(session: Session) -> JsonObject:
+            answers = session.query(query, observe=observe)
+            first = max(0, start)
+            rows = answers.rows[first : first + max(1, min(most, MOST_ROWS))]
+            return {
+                **_answers(answers),
+                "start": first,
+                "rows": [_row(answers.columns, row) for row in rows],
+                "rows_left": max(0, len(answers) - first - len(rows)),
+            }
+
+        return await self.run(work)
+
+    async def why_not(self, goal: str, *, observe: Observer | None = None) -> JsonObject:
+        """Say why a goal does not hold, and how far it is from that."""
+
+        def work(session: Session) -> JsonObject:
+            found = session.why_not(goal, observe=observe)
+            return {**self._result(found.result), "why": self._bounded(found.to_text())}
+
+        return await self.run(work)
+
+    async def what_if(
+        self,
+        goal: str,
+        *,
+        add: Sequence[str] = (),
+        remove: Sequence[str] = (),
+        settings: dict[str, str] | None = None,
+        observe: Observer | None = None,
+    ) -> JsonObject:
+        """Answer a goal as if facts or values were others; nothing is kept."""
+
+        def work(session: Session) -> JsonObject:
+            how: dict[str, Any] = {"add": add, "remove": remove, "settings": settings}
+            found = session.what_if(goal, observe=observe, **how)
+            return {
+                "before": found.before.verdict.value,
+                "supposed": list(found.supposed[:_LISTED]),
+                "without_effect": list(found.without_effect[:_LISTED]),
+                "changes": [asdict(one) for one in found.changes[:_LISTED]],
+                "changes_left": max(0, len(found.changes) - _LISTED) + found.uncompared,
+                **self._result(found.after),
+            }
+
+        return await self.run(work)
+
+    async def missing(
+        self, goal: str, *, top: int = 3, observe: Observer | None = None
+    ) -> JsonObject:
+        """Find the cheapest sets of facts that would prove a goal."""
+
+        def work(session: Session) -> JsonObject:
+            found = session.missing_facts(goal, top=max(1, min(top, _LISTED)), observe=observe)
+            sets = [
+                {
+                    "cost": f"{one.cost:f}",
+                    "add": [asdict(fact) for fact in one.add],
+                    "remove": list(one.remove),
+                    "verdict": one.verdict.value,
+                }
+                for one in found.sets
+            ]
+            rest = {"sets": sets, "others_are_possible": not found.exhausted}
+            candidates = list(found.candidates[:_LISTED])
+            return {**self._result(found.result), **rest, "candidates": candidates}
+
+        return await self.run(work)
+
+    # Certificates.
+
+    async def verify(self, certificate: str, *, sources: bool = False) -> JsonObject:
+        """Check a certificate, given as text or by its reference; with `sources` its leaves too."""
+        given = certificate.strip()
+        text = self.read(given) if given.startswith(f"{_CERTIFICATE}/") else given
+        content = text.encode()
+
+        def work(session: Session) -> JsonObject:
+            report = session.verify(content)
+            told: JsonObject = {
+                "accepted": report.accepted,
+                "verdict": report.verdict,
+                "goal": report.goal,
+                "reason": report.reason,
+                "identity": report.identity,
+                "notes": list(report.notes[:_LISTED]),
+            }
+            if sources and report.accepted:
+                again = session.verify_source(content)
+                told["leaves_exit_code"] = again.exit_code
+                told["leaves"] = "unchanged" if again.exit_code == report.exit_code else "changed"
+            return told
+
+        return await self.run(work)
+
+    def read(self, reference: str) -> str:
+        """Give a certificate or a long text by its reference; raises `Refused`."""
+        return self._references.read(reference)
+
+    def read_on(self, reference: str, start: int = 0) -> JsonObject:
+        """Read on in a text that was cut."""
+        content = self.read(reference)
+        first = max(0, start)
+        part = content[first : first + _CHARACTERS]
+        return {"text": part, "start": first, "left": max(0, len(content) - first - len(part))}
+
+    # Facts and rules.
+
+    async def told(
+        self, text: str, facts: Sequence[str], *, keep: bool, goal: str = ""
+    ) -> JsonObject:
+        """Look for facts in the words that say them; with `keep` they are the person's from now on.
+
+        Each fact has to stand in the words. The words are those of `by`.
+        """
+
+        def work(session: Session) -> JsonObject:
+            found = session.provide_facts(text, author=self.by, goal=goal, atoms=facts)
+            if keep:
+                found.keep()
+            told = _told(found)
+            return {**told, "kept": keep, **({"by": self.by} if keep else {})}
+
+        return await self.run(work)
+
+    async def rules(self, predicate: str = "", *, most: int = 100) -> JsonObject:
+        """List predicates with their columns, and rules."""
+
+        def work(session: Session) -> JsonObject:
+            listing = list_rules(session.program).only(predicate=predicate)
+            bound = max(1, min(most, MOST_ROWS))
+            return {
+                "predicates": [asdict(one) for one in listing.predicates[:bound]],
+                "predicates_left": max(0, len(listing.predicates) - bound),
+                "rules": [asdict(one) for one in listing.rules[:bound]],
+                "rules_left": max(0, len(listing.rules) - bound),
+            }
+
+        return await self.run(work)
+
+    async def rule_text(self, name: str) -> str:
+        """Give a rule file by the name that listings use."""
+
+        def work(session: Session) -> str:
+            session.program  # noqa: B018  reads the rules
+            if name not in session.texts:
+                near = nearest(name, sorted(session.texts))
+                hint = f"did you mean `{near}`?" if near else "list_rules names the files"
+                raise ConstatError([Diagnostic("C0401", "there is no such file", help=hint)])
+            return session.texts[name]
+
+        return await self.run(work)
+
+    async def draft(self, goal: str, rules: str, purpose: str, *, author: str) -> JsonObject:
+        """Put rules that a model wrote into the quarantine, and prove their goal under them.
+
+        They count for nobody else before a person has approved them, which nothing here can do.
+        """
+
+        def work(session: Session) -> JsonObject:
+            from constat.session.asking_steps import quarantine  # noqa: PLC0415  loaded when it is used
+
+            draft = quarantine(session, goal, rules, purpose, author=author, asked_by=self.by)
+            found = self._result(session.prove_draft(draft.identity))
+            review = f"constat rules review {draft.short}"
+            return {"draft": draft.short, "status": draft.status, "review": review, **found}
+
+        return await self.run(work)
+
+    # What sources hold.
+
+    async def search(self, words: str) -> JsonObject:
+        """Find tables, columns, predicates and rules by words."""
+        return await self.run(
+            lambda one: {"found": self._bounded(one.discovery().search_tables(words))}
+        )
+
+    async def schema(self, table: str = "") -> JsonObject:
+        """Describe a table, or list all of them."""
+
+        def work(session: Session) -> JsonObject:
+            tools = session.discovery()
+            text = tools.get_table_schema(table) if table else tools.list_tables()
+            return {"schema": self._bounded(text)}
+
+        return await self.run(work)
+
+    # Memory.
+
+    async def recall(self, session: str, *, about: str = "", words: str = "") -> JsonObject:
+        """Give what matters of a conversation that is kept, or the places where words stand."""
+
+        def work(one: Session) -> JsonObject:
+            from constat.session import remembering  # noqa: PLC0415  loaded when it is used
+
+            folder = one.project.state
+            if not session:
+                return {"sessions": list(remembering.sessions(folder)[:MOST_ROWS])}
+            wish = remembering.Wish(rules=one.project.memory.rules)
+            with remembering.opened(folder, session, wish=wish) as memory:
+                if words:
+                    found = memory.search(words, _LISTED)
+                    return {"found": [_short(asdict(each)) for each in found]}
+                view = memory.view(one.project.memory.tokens, about)
+                return {"text": self._bounded(view.text), "passed_over": view.passed_over}
+
+        return await self.run(work)
+
+    async def remember(self, session: str, text: str) -> JsonObject:
+        """Keep a text in a conversation, as said by a model and never by a person."""
+
+        def work(one: Session) -> JsonObject:
+            from constat.session import remembering  # noqa: PLC0415  loaded when it is used
+
+            rules = one.project.memory.rules
+            number = remembering.remembered(one.project.state, session, text, rules=rules)
+            return {"session": session, "message": number}
+
+        return await self.run(work)
+
+    # Forms.
+
+    def _result(self, result: Result) -> JsonObject:
+        certificate = result.certificate
+        identity = str(json.loads(certificate)["identity"]).removeprefix("sha256:")
+        reference = self._references.keep(_CERTIFICATE, certificate.decode(), identity)
+        steps = (result.tree.steps[root] for root in result.tree.roots[:_LISTED])
+        return {
+            "goal": result.goal,
+            "verdict": result.verdict.value,
+            "exit_code": result.exit_code,
+            "confidence": f"{result.confidence:f}",
+            "sentences": [one.reasoning or one.sentence for one in steps],
+            "assumptions": [one.text[:_TEXT] for one in islice(result.assumptions, _LISTED)],
+            "missing": list(result.missing[:_LISTED]),
+            "conflicts": [one[:_TEXT] for one in result.conflicts[:_LISTED]],
+            "snapshot": result.snapshot,
+            "proof": self._bounded(result.explain()),
+            "certificate": reference,
+        }
+
+    def _bounded(self, text: str) -> str | JsonObject:
+        if len(text) <= _CHARACTERS:
+            return text
+        reference = self._references.keep(_TEXT_OF, text)
+        left = len(text) - _CHARACTERS
+        return {"text": text[:_CHARACTERS], "left": left, "reference": reference}
+
+
+def _answers(answers: Answers) -> JsonObject:
+    return {
+        "query": answers.query,
+        "total": len(answers),
+        "settled": answers.settled.value,
+        "exit_code": answers.exit_code,
+        "computed_not_checked": answers.computed,
+        "assumptions": [one.text[:_TEXT] for one in islice(answers.assumptions, _LISTED)],
+        "open_because": [asdict(one) for one in answers.reasons[:_LISTED]],
+        "columns": [{"name": one.name, "type": one.kind.value} for one in answers.columns],
+    }
+
+
+def _row(columns: Sequence[AnswerColumn], row: AnswerRow) -> JsonObject:
+    values = zip(columns, row.values, strict=True)
+    shown: JsonObject = {
+        one.name: None if isinstance(cell, NullCell) else display_value(cell, one.kind)[:_TEXT]
+        for one, cell in values
+    }
+    return {"values": shown, "verdict": row.verdict.value, "goals": list(row.goals)}
+
+
+def _told(told: Told) -> JsonObject:
+    return {
+        "said": [{"fact": one.fact, "sentence": one.sentence} for one in told.said],
+        "not_said": [{"atom": one.atom, "reason": one.reason} for one in told.refused],
+    }
+
+
+def _short(found: dict[str, Any]) -> JsonObject:
+    return {key: str(value)[:_TEXT] for key, value in found.items()}

@@ -1,0 +1,118 @@
+"""A session for programs that run an event loop.
+
+In: the arguments of `Session`. Out: its verbs as coroutines. Invariants: one thread of its own does
+the work, a question at a time, so that the loop goes on meanwhile; who cancels a waiting task ends
+the work too, its queries at the sources first. Example:
+`async with AsyncSession("examples/vip") as session: await session.prove("is_vip(C001)")`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from threading import Event
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+from constat.diagnostics.interruption import StoppedError
+from constat.session.session import Session
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+    from types import TracebackType
+
+    from constat.check import Report
+    from constat.project import Project
+    from constat.session.answers import Answers
+    from constat.session.hypotheses import MissingFacts, WhatIf, WhyNotResult
+    from constat.session.result import Answered, Result
+
+Found = TypeVar("Found")
+
+
+class AsyncSession:
+    """The questions of a `Session` as coroutines; `run` reaches everything else that it has."""
+
+    def __init__(
+        self,
+        project: Project | Path | str | None = None,
+        *,
+        rules: Path | str | None = None,
+        facts: Mapping[str, object] | None = None,
+        cache: bool = True,
+        locale: str | None = None,
+    ) -> None:
+        self._session = Session(project, rules=rules, facts=facts, cache=cache, locale=locale)
+        self._worker = ThreadPoolExecutor(1, thread_name_prefix="constat")
+
+    async def run(self, work: Callable[[Session], Found]) -> Found:
+        """Do something with the session in its thread, and give what comes of it.
+
+        Raises what the work raises. Whoever cancels the task that waits stops the work.
+        """
+        stop = Event()
+        loop = asyncio.get_running_loop()
+        future = loop.run_in_executor(self._worker, partial(self._stoppable, work, stop))
+        try:
+            return await asyncio.shield(future)
+        except asyncio.CancelledError:
+            stop.set()
+            if not future.cancel():
+                self._session.cancel()
+            raise
+
+    def _stoppable(self, work: Callable[[Session], Found], stop: Event) -> Found:
+        if stop.is_set():
+            raise asyncio.CancelledError
+        try:
+            with self._session.stoppable(stop):
+                return work(self._session)
+        except StoppedError:
+            raise asyncio.CancelledError from None
+
+    async def prove(self, goal: str = "", **options: Any) -> Result:  # noqa: ANN401  as `Session.prove`
+        """Prove or disprove a goal; `options` are those of `Session.prove`."""
+        return await self.run(lambda session: session.prove(goal, **options))
+
+    async def query(self, query: str, **options: Any) -> Answers:  # noqa: ANN401  as `Session.query`
+        """Find all answers; `options` are those of `Session.query`."""
+        return await self.run(lambda session: session.query(query, **options))
+
+    async def ask(self, question: str, **options: Any) -> Answered:  # noqa: ANN401  as `Session.ask`
+        """Answer a question in words; `options` are those of `Session.ask`."""
+        return await self.run(lambda session: session.ask(question, **options))
+
+    async def why_not(self, goal: str, **options: Any) -> WhyNotResult:  # noqa: ANN401  as above
+        """Say why a goal does not hold; `options` are those of `Session.why_not`."""
+        return await self.run(lambda session: session.why_not(goal, **options))
+
+    async def what_if(self, goal: str, **options: Any) -> WhatIf:  # noqa: ANN401  as above
+        """Answer a goal under suppositions; `options` are those of `Session.what_if`."""
+        return await self.run(lambda session: session.what_if(goal, **options))
+
+    async def missing_facts(self, goal: str, **options: Any) -> MissingFacts:  # noqa: ANN401  as above
+        """Find facts that would prove a goal; `options` are those of `Session.missing_facts`."""
+        return await self.run(lambda session: session.missing_facts(goal, **options))
+
+    async def verify(self, certificate: bytes, **options: Any) -> Report:  # noqa: ANN401  as above
+        """Check a certificate; `options` are those of `Session.verify`."""
+        return await self.run(lambda session: session.verify(certificate, **options))
+
+    async def close(self) -> None:
+        """End what runs, close all connections, and let the thread go."""
+        try:
+            await self.run(Session.close)
+        finally:
+            self._worker.shutdown(wait=False)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()

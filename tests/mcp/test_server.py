@@ -1,0 +1,290 @@
+"""Agents reach a project by the official client of the Model Context Protocol."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import time
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from constat import Session
+from constat.service import Refused, Service
+from constat.service.service import References
+from tests.servers.keeper import free_port
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+mcp = pytest.importorskip("mcp", reason="the extra `mcp` is not installed")
+
+TOOLS = {
+    *("prove", "ask", "query", "why_not", "what_if", "missing", "verify", "read_on"),
+    *("provide_facts", "draft_rules", "list_rules", "search_catalog", "get_schema"),
+    *("recall", "remember"),
+}
+SAID = {
+    "text": "The contract of C009 is worth 250000.",
+    "facts": ["contract_value(C009, 250000)"],
+}
+DRAFT = {
+    "goal": "big(C001)",
+    "rules": ".decl big(c: symbol)\nbig(?c) :- customer_revenue(?c, ?r), ?r > 1000.0.",
+    "purpose": "Is C001 big, that is over 1000?",
+}
+SLOW = ".decl n(x: number)\nn(0).\nn(?x + 1) :- n(?x), ?x < 100000000.\n"
+
+
+@asynccontextmanager
+async def connected(folder: Path, **options: Any) -> AsyncIterator[Any]:  # noqa: ANN401  the client's types
+    """Give the official client of a server in this process."""
+    from constat.mcp import server_of
+
+    async with mcp.Client(server_of(Service(folder, by="alice")), **options) as client:
+        yield client
+
+
+async def called(client: Any, tool: str, **arguments: Any) -> dict[str, Any]:  # noqa: ANN401  the client's types
+    found = await client.call_tool(tool, arguments)
+    assert not found.is_error, found.content
+    content: dict[str, Any] = found.structured_content
+    return content
+
+
+async def refused(client: Any, tool: str, **arguments: Any) -> str:  # noqa: ANN401  the client's types
+    found = await client.call_tool(tool, arguments)
+    assert found.is_error
+    return str(found.content[0].text)
+
+
+def test_the_official_client_talks_to_the_command_over_stdio(still_shop: Path) -> None:
+    async def main() -> None:
+        arguments = ["-m", "constat", "mcp", "--project", str(still_shop), "--by", "alice"]
+        server = mcp.StdioServerParameters(command=sys.executable, args=arguments)
+        heard: list[str] = []
+
+        async def progress(_: float, __: float | None, message: str | None) -> None:
+            heard.append(str(message))
+
+        async with mcp.Client(server) as client:
+            listed = (await client.list_tools()).tools
+            assert {one.name for one in listed} == TOOLS
+            assert all(one.description for one in listed)
+            found = await client.call_tool(
+                "prove", {"goal": "is_vip(C001)"}, progress_callback=progress
+            )
+            answer = found.structured_content
+            assert answer["verdict"] == "PROVED"
+            report = await called(client, "verify", certificate=answer["certificate"], sources=True)
+            assert (report["accepted"], report["leaves"]) == (True, "unchanged")
+        assert any("placed_order" in one for one in heard)
+
+    asyncio.run(main())
+
+
+def test_questions_are_answered_as_the_session_answers_them(still_shop: Path) -> None:
+    async def main() -> None:
+        async with connected(still_shop) as client:
+            proved = await called(client, "prove", goal="may_leave(C005)")
+            assert proved["verdict"] == "PROVED_UNDER"
+            assert "only proposed" in proved["assumptions"][0]
+            rows = await called(client, "query", goal="is_vip(?c)", start=1, most=2)
+            assert (len(rows["rows"]), rows["settled"]) == (2, "SETTLED")
+            assert rows["rows_left"] == rows["total"] - 3
+            assert rows["rows"][0]["goals"] == [f"is_vip({rows['rows'][0]['values']['c']})"]
+            why = await called(client, "why_not", goal="is_vip(C002)")
+            assert "distance: 0" in why["why"]
+            settings = {"vip_threshold": "5"}
+            what = await called(client, "what_if", goal="is_vip(C002)", settings=settings)
+            assert (what["before"], what["verdict"]) == ("DISPROVED", "PROVED_UNDER")
+            missing = await called(client, "missing", goal="is_vip(C002)")
+            assert "placed_order" in missing["candidates"]
+            listed = await called(client, "list_rules", predicate="is_vip")
+            assert [one["id"] for one in listed["rules"]] == ["VIP1", "VIP2"]
+            assert "placed_order" in json.dumps(await called(client, "get_schema", table="orders"))
+            assert "orders" in json.dumps(await called(client, "search_catalog", words="orders"))
+
+    asyncio.run(main())
+
+
+def test_a_mistake_is_told_with_the_edit_that_works(still_shop: Path) -> None:
+    async def main() -> None:
+        async with connected(still_shop) as client:
+            assert "help: write `is_vip`" in await refused(client, "prove", goal="is_vipp(C001)")
+            assert "C0840" in await refused(client, "get_schema", table="nope")
+            assert "C0828" in await refused(client, "ask", question="Is C001 a VIP?")
+            assert "C0401" in await refused(client, "read_on", reference="text/no")
+            assert "C0927" in await refused(client, "recall", conversation="none")
+
+    asyncio.run(main())
+
+
+def test_resources_are_certificates_rules_and_tables(still_shop: Path) -> None:
+    async def main() -> None:
+        async with connected(still_shop) as client:
+            proved = await called(client, "prove", goal="is_vip(C001)")
+            found = await client.read_resource("constat://" + proved["certificate"])
+            with Session(still_shop) as session:
+                assert session.verify(found.contents[0].text.encode()).verdict == "PROVED"
+            rules = await client.read_resource("constat://rules/vip.dl")
+            assert "is_vip(?c) :-" in rules.contents[0].text
+            table = await client.read_resource("constat://table/orders")
+            assert "customer_id" in table.contents[0].text
+            with pytest.raises(Exception, match="no such file"):
+                await client.read_resource("constat://rules/constat.yaml")
+
+    asyncio.run(main())
+
+
+def test_a_fact_is_kept_when_the_person_says_yes_and_never_else(shop: Path) -> None:
+    answers: list[Any] = []
+    shown: list[str] = []
+
+    async def asked(_: object, params: Any) -> Any:  # noqa: ANN401  the client's types
+        shown.append(params.message)
+        return answers.pop()
+
+    result = mcp.types.ElicitResult
+    no = [
+        result(action="decline"),
+        result(action="cancel"),
+        result(action="accept", content={"keep": False}),
+    ]
+
+    async def main() -> None:
+        async with connected(shop) as silent:
+            assert (await called(silent, "provide_facts", **SAID))["kept"] is False
+        async with connected(shop, elicitation_callback=asked) as client:
+            for one in no:
+                answers[:] = [one]
+                assert (await called(client, "provide_facts", **SAID))["kept"] is False
+            with Session(shop) as session:
+                assert session.facts.list() == ()
+            # What the words do not say is not asked about.
+            told = await called(client, "provide_facts", text="Hello.", facts=SAID["facts"])
+            assert (told["said"], told["kept"], len(shown)) == ([], False, len(no))
+            answers[:] = [result(action="accept", content={"keep": True})]
+            told = await called(client, "provide_facts", **SAID)
+            assert (told["kept"], told["by"]) == (True, "alice")
+            proved = await called(client, "prove", goal="is_strategic(C009)")
+            assert "user alice says" in proved["assumptions"][0]
+
+    asyncio.run(main())
+    assert shown[-1] == "Do you, alice, state these facts?\n  contract_value(C009, 250000)"
+
+
+def test_what_a_client_s_model_drafts_lies_in_the_quarantine(shop: Path) -> None:
+    async def main() -> dict[str, Any]:
+        async with connected(shop) as client:
+            assert "C0201" in await refused(client, "draft_rules", **{**DRAFT, "rules": "big(1)."})
+            approved = "@[approved = alice]\n@[author = alice]\n"
+            head, rule = DRAFT["rules"].split("\n")
+            rules = f"{head}\n{approved}{rule}"
+            return await called(client, "draft_rules", **{**DRAFT, "rules": rules})
+
+    draft = asyncio.run(main())
+    assert (draft["verdict"], draft["status"]) == ("PROVED_UNDER", "proposed")
+    assert "only proposed" in draft["assumptions"][0]
+    with Session(shop) as session:
+        kept = session.drafts.get(draft["draft"])
+        assert kept.model.startswith("mcp ")
+        assert (kept.status, kept.asked_by, kept.purpose) == ("proposed", "alice", DRAFT["purpose"])
+        assert "approved" not in kept.text
+        # It counts for nobody who has not asked for it.
+        assert "big" not in session.program.program.predicates
+
+
+def test_a_model_remembers_as_a_model(shop: Path) -> None:
+    async def main() -> None:
+        async with connected(shop) as client:
+            await called(client, "remember", conversation="c1", text="Rows come first.")
+            assert (await called(client, "recall"))["sessions"] == ["c1"]
+            (found,) = (await called(client, "recall", conversation="c1", words="rows"))["found"]
+            assert (found["speaker"], found["snippet"]) == ("assistant", "Rows come first.")
+
+    asyncio.run(main())
+
+
+def test_long_texts_are_cut_and_read_on(still_shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("constat.service.service._CHARACTERS", 500)
+
+    async def main() -> None:
+        async with connected(still_shop) as client:
+            proved = await called(client, "prove", goal="in_vip_group(C032)")
+            first = proved["proof"]
+            assert len(json.dumps(proved)) < 12_000
+            text, at = first["text"], first["text"]
+            while first["left"]:
+                first = await called(
+                    client, "read_on", reference=proved["proof"]["reference"], start=len(text)
+                )
+                text += first["text"]
+            assert text.startswith(at)
+            with Session(still_shop) as session:
+                wanted = session.prove("in_vip_group(C032)").explain()
+            assert len(text) == len(wanted)
+
+    asyncio.run(main())
+
+
+def test_references_are_bounded() -> None:
+    kept = References()
+    names = [kept.keep("text", f"text {n}") for n in range(300)]
+    with pytest.raises(Refused):
+        kept.read(names[0])
+    assert kept.read(names[-1]) == "text 299"
+
+
+def test_who_goes_away_ends_the_work(tmp_path: Path) -> None:
+    (tmp_path / "rules.dl").write_text(SLOW, encoding="utf-8")
+    (tmp_path / "constat.yaml").write_text("rules: rules.dl\n", encoding="utf-8")
+
+    async def main() -> None:
+        async with connected(tmp_path) as client:
+            waiting = asyncio.create_task(client.call_tool("prove", {"goal": "n(99999999)"}))
+            await asyncio.sleep(0.5)
+            waiting.cancel()
+            assert (await called(client, "prove", goal="n(0)"))["verdict"] == "PROVED"
+
+    before = time.monotonic()
+    asyncio.run(main())
+    # The question would have gone on for the 60 seconds of its limit.
+    assert time.monotonic() - before < 50
+
+
+def test_http_is_served_on_loopback_and_nowhere_else(still_shop: Path) -> None:
+    port = str(free_port())
+    command = [sys.executable, "-m", "constat", "mcp", "--http", "--port", port]
+    beyond = subprocess.run(
+        [*command, "--host", "0.0.0.0"],  # noqa: S104  what is refused
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (beyond.returncode, "no address of loopback" in beyond.stderr) == (2, True)
+    served = subprocess.Popen(
+        [*command, "--project", str(still_shop)], stderr=subprocess.PIPE, text=True, env=os.environ
+    )
+    try:
+        assert served.stderr is not None
+        assert "serving http://127.0.0.1" in served.stderr.readline()
+
+        async def main() -> str:
+            for _ in range(100):
+                try:
+                    async with mcp.Client(f"http://127.0.0.1:{port}/mcp") as client:
+                        return str((await called(client, "prove", goal="is_vip(C001)"))["verdict"])
+                except Exception:  # noqa: BLE001  until the server listens, whatever the client says
+                    await asyncio.sleep(0.1)
+            return "nobody answers"
+
+        assert asyncio.run(main()) == "PROVED"
+    finally:
+        served.terminate()
+        served.communicate()

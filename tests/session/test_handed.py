@@ -1,0 +1,241 @@
+"""Rules as text, and frames of the running program as sources."""
+
+from __future__ import annotations
+
+import gc
+import json
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import duckdb
+import pandas as pd
+import pytest
+
+from constat import ConstatError, Session, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+pl = pytest.importorskip("polars", reason="the extra `polars` is not installed")
+
+BIG = """
+.decl big(customer: symbol)
+@[id = BIG]
+@[says = "{c} has an order of {a}"]
+big(?c) :- orders(_, ?c, ?a), ?a > 50.0.
+"""
+DECLARED = ".decl orders(id: number, customer: symbol, amount: float)\n" + BIG
+
+
+def rows() -> pd.DataFrame:
+    return pd.DataFrame({"id": [1, 2], "customer": ["C1", "C2"], "amount": [60.5, 10.0]})
+
+
+def arrow(frame: pd.DataFrame) -> object:
+    return pytest.importorskip("pyarrow", reason="pyarrow is not installed").Table.from_pandas(
+        frame
+    )
+
+
+def relation(frame: pd.DataFrame) -> object:
+    connection = duckdb.connect()
+    connection.from_df(frame).create("t")
+    return connection.table("t")
+
+
+FORMS: dict[str, Callable[[pd.DataFrame], object]] = {
+    "pandas": lambda frame: frame,
+    "polars": lambda frame: pl.DataFrame(frame.to_dict(orient="list")),
+    "arrow": arrow,
+    "duckdb": relation,
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("rules", [BIG, DECLARED], ids=["undeclared", "declared"])
+def test_a_frame_is_a_source_of_any_library(form: str, rules: str) -> None:
+    with Session(rules=rules, facts={"orders": FORMS[form](rows())}) as session:
+        assert session.prove("big(C1)").verdict is Verdict.PROVED
+        assert session.prove("big(C2)").verdict is Verdict.DISPROVED
+        assert [row["c"] for row in session.query("big(?c)")] == ["C1"]
+
+
+def snapshot(frame: object) -> str:
+    with Session(rules=DECLARED, facts={"orders": frame}) as session:
+        result = session.prove("big(C1)")
+        assert session.verify(result.certificate).accepted
+    (source,) = json.loads(result.certificate)["sources"]
+    assert source["name"] == "frames"
+    return str(source["snapshot"])
+
+
+def test_the_certificate_names_the_content_whoever_holds_it_and_in_whatever_order() -> None:
+    forms = [form for form in FORMS if form != "arrow" or find_spec("pyarrow")]
+    names = {form: snapshot(FORMS[form](rows())) for form in forms}
+    assert set(names.values()) == {names["pandas"]}
+    assert names["pandas"].startswith("content sha256:")
+    assert snapshot(rows().iloc[::-1]) == names["pandas"]
+    assert snapshot(rows().assign(amount=[60.5, 10.5])) != names["pandas"]
+
+
+def test_columns_that_no_relation_can_have_do_not_count() -> None:
+    mixed: pd.Series = pd.Series([["x"], {"y": 1}])
+    assert snapshot(rows().assign(note=mixed)) == snapshot(rows())
+    assert snapshot(rows().assign(note=["x", "y"])) != snapshot(rows())
+
+
+def test_a_frame_is_looked_at_anew_in_each_evaluation() -> None:
+    frame = rows()
+    with Session(rules=DECLARED, facts={"orders": frame}) as session:
+        before = session.prove("big(C2)")
+        frame.loc[1, "amount"] = 70.0
+        after = session.prove("big(C2)")
+    assert (before.verdict, after.verdict) == (Verdict.DISPROVED, Verdict.PROVED)
+    states = [json.loads(one.certificate)["sources"][0]["snapshot"] for one in (before, after)]
+    assert states[0] != states[1]
+
+
+def test_leaves_are_read_again_from_frames() -> None:
+    frame = rows()
+    with Session(rules=DECLARED, facts={"orders": frame}) as session:
+        certificate = session.prove("big(C1)").certificate
+        assert session.verify_source(certificate).exit_code == 0
+        frame.loc[0, "amount"] = 55.0
+        assert session.verify_source(certificate).exit_code == 1
+
+
+@pytest.mark.parametrize("form", ["pandas", "polars", "duckdb"])
+def test_a_cell_that_is_missing_has_a_value_or_none(form: str) -> None:
+    frame = pd.DataFrame({"id": [1, 2], "customer": ["C1", None], "amount": [None, 70.0]})
+    given = pl.DataFrame({k: [None if pd.isna(v) else v for v in c] for k, c in frame.items()})
+    made = given if form == "polars" else FORMS[form](frame)
+    with Session(rules=BIG, facts={"orders": made}) as session:
+        # The order of nobody we know may be C1's: nothing is denied.
+        assert session.prove("big(C1)").verdict is Verdict.UNRESOLVED
+        assert len(session.query("orders(?i, _, _)")) == 2
+
+
+def test_people_s_declarations_decide_about_nulls() -> None:
+    frame = pd.DataFrame({"id": [1, 2], "customer": ["C1", None], "amount": [60.0, 70.0]})
+    strict = Session(rules=DECLARED, facts={"orders": frame}).prove("big(C9)")
+    assert strict.verdict is Verdict.UNRESOLVED
+    without = DECLARED + '.input orders(null = "skip")\n'
+    assert Session(rules=without, facts={"orders": frame}).prove("big(C9)").verdict is (
+        Verdict.DISPROVED
+    )
+
+
+def test_equal_rows_are_told_of_and_may_be_meant() -> None:
+    frame = pd.concat([rows(), rows()])
+    # Rows are equal where every column is read.
+    whole = DECLARED.replace("orders(_, ?c, ?a), ", "orders(?i, ?c, ?a), ?i > 0, ")
+    with Session(rules=whole, facts={"orders": frame}) as session:
+        assert session.prove("big(C2)").verdict is Verdict.UNRESOLVED
+    meant = whole + '.input orders(distinct = "true")\n'
+    with Session(rules=meant, facts={"orders": frame}) as session:
+        assert session.prove("big(C2)").verdict is Verdict.DISPROVED
+
+
+def test_frames_and_rules_join_a_project(still_shop: Path) -> None:
+    accounts = pd.DataFrame({"customer": ["C002"], "tier": ["gold"]})
+    with Session(still_shop, facts={"customer_tier": accounts}) as session:
+        assert session.prove("is_vip(C002)").verdict is Verdict.PROVED
+    more = ".decl first_class(c: symbol)\nfirst_class(?c) :- is_vip(?c).\n"
+    with Session(still_shop, rules=more) as session:
+        assert session.prove("first_class(C001)").verdict is Verdict.PROVED
+
+
+def test_rules_may_be_a_file_or_a_folder(tmp_path: Path) -> None:
+    file = tmp_path / "big.dl"
+    file.write_text(BIG, encoding="utf-8")
+    for rules in (file, str(file), tmp_path, str(tmp_path)):
+        with Session(rules=rules, facts={"orders": rows()}) as session:
+            assert session.prove("big(C1)").verdict is Verdict.PROVED
+
+
+def test_a_session_without_a_project_keeps_what_people_state_as_long_as_it_lives(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    session = Session(rules=DECLARED, facts={"orders": rows()})
+    session.facts.add("orders(3, C3, 99.0)", author="alice")
+    assert session.prove("big(C3)").verdict is Verdict.PROVED_UNDER
+    folder = session.project.folder
+    session.close()
+    assert session.prove("big(C3)").verdict is Verdict.PROVED_UNDER
+    session.close()
+    del session
+    gc.collect()
+    assert not folder.exists()
+    assert list(tmp_path.iterdir()) == []
+
+
+UNFIT: dict[str, tuple[dict[str, object], str, str]] = {
+    "another name": ({"ordrs": rows()}, "C0506", "did you mean `orders`"),
+    "a derived name": ({"big": rows()}, "C0506", "the rules rest on"),
+    "another case": ({"orders": rows().rename(columns={"id": "Id"})}, "C0514", "column `Id`"),
+    "no such column": ({"orders": rows()[["id", "customer"]]}, "C0514", "it has `id`, `customer`"),
+    "a date": (
+        {"orders": rows().assign(amount=pd.to_datetime(["2025-01-01"] * 2))},
+        "C0514",
+        "declare `amount: Timestamp`",
+    ),
+    "numbers for texts": (
+        {"orders": rows().assign(customer=[1, 2])},
+        "C0514",
+        "declare `customer: number`",
+    ),
+    "lists": (
+        {"orders": rows().assign(amount=pd.Series([[1], [2]]))},
+        "C0514",
+        "numbers, texts or times",
+    ),
+    "a list": ({"orders": [(1, "C1", 2.0)]}, "C0514", "a frame of pandas"),
+    "objects": ({"orders": rows().assign(customer=["a", 1])}, "C0514", "numbers, texts or times"),
+    "two cases": ({"orders": rows().assign(ID=[1, 2])}, "C0514", "rename one"),
+    "no text": ({"orders": rows().rename(columns={"id": 7})}, "C0514", "name its columns"),
+}
+
+
+@pytest.mark.parametrize("case", UNFIT)
+def test_what_does_not_fit_is_one_clear_error(case: str) -> None:
+    facts, code, hint = UNFIT[case]
+    with Session(rules=DECLARED, facts=facts) as session, pytest.raises(ConstatError) as caught:
+        session.prove("big(C1)")
+    (diagnostic,) = caught.value.diagnostics
+    assert diagnostic.code == code
+    assert hint in diagnostic.help
+    assert any(diagnostic.help in note for note in caught.value.__notes__)
+
+
+def test_a_lazy_frame_and_a_stream_are_to_be_read_first() -> None:
+    lazy = pl.DataFrame({"id": [1], "customer": ["C1"], "amount": [1.0]}).lazy()
+    with pytest.raises(ConstatError) as caught:
+        Session(rules=DECLARED, facts={"orders": lazy}).prove("big(C1)")
+    assert caught.value.diagnostics[0].help == "collect it first: `orders.collect()`"
+
+
+def test_an_undeclared_frame_with_a_name_that_rules_cannot_write_shows_what_to_declare() -> None:
+    frame = rows().rename(columns={"id": "Order ID"})
+    with pytest.raises(ConstatError) as caught:
+        Session(rules=BIG, facts={"orders": frame}).prove("big(C1)")
+    hint = caught.value.diagnostics[0].help
+    assert "`.decl orders(customer: symbol, amount: float)`" in hint
+
+
+def test_a_frame_that_gets_other_types_is_no_source_any_more() -> None:
+    frame = rows()
+    with Session(rules=DECLARED, facts={"orders": frame}) as session:
+        assert session.prove("big(C1)").verdict is Verdict.PROVED
+        frame["amount"] = ["many", "few"]
+        result = session.prove("big(C1)")
+    assert result.verdict is Verdict.UNRESOLVED
+    assert "begin a new session" in result.tree.gaps[0].reason
+
+
+def test_a_path_that_is_none_is_bad_usage() -> None:
+    with pytest.raises(ConstatError, match="C0405"):
+        Session(rules=Path("nowhere.dl")).prove("p(1)")
+    with pytest.raises(ConstatError, match="C0405"):
+        Session(rules="nowhere").prove("p(1)")

@@ -1,0 +1,193 @@
+"""A column that no rule below a goal reads is not fetched and not shown (semantics 50)."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from constat.check import check_certificate
+from constat.session import Session
+from tests.cli.running import run
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+RULES = """
+.pragma "constat" "0.1"
+@[says = "{id} is called {name}"]
+.decl patient(id: symbol, name: symbol, ssn: symbol, income: number)
+.input patient(source = main, query = "SELECT id, name, ssn, income FROM patients")
+@[key = id]
+.decl loan(id: number, patient: symbol, amount: number, remark: symbol)
+.input loan(source = main, query = "SELECT id, patient, amount, remark FROM loans")
+.decl keyless(patient: symbol, amount: number, remark: symbol)
+.input keyless(source = main, query = "SELECT patient, amount, remark FROM loans")
+.decl credit(p: symbol)
+credit(?p) :- patient(?p, _, _, ?i), ?t = sum ?a : { loan(_l, ?p, ?a, _) }, ?i > ?t.
+.decl owes(p: symbol)
+owes(?p) :- patient(?p, _, _, _), keyless(?p, _, _).
+.decl total(p: symbol, t: number)
+total(?p, ?t) :- patient(?p, _, _, _), ?t = sum ?a : { keyless(?p, ?a, _) }.
+.decl named(p: symbol, n: symbol)
+named(?p, ?n) :- patient(?p, ?n, _, _).
+.decl free(p: symbol)
+free(?p) :- patient(?p, _, _, _), !keyless(?p, _, _).
+"""
+SECRETS = ("Ann", "078-05", "remark a", "remark b")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    with closing(sqlite3.connect(tmp_path / "c.sqlite")) as base:
+        base.execute("CREATE TABLE patients(id TEXT, name TEXT, ssn TEXT, income INTEGER)")
+        base.execute("CREATE TABLE loans(id INTEGER, patient TEXT, amount INTEGER, remark TEXT)")
+        base.executemany(
+            "INSERT INTO patients VALUES (?, ?, ?, ?)",
+            [("P1", "Ann", "078-05-1120", 500), ("P2", "Anna", "078-05-1121", 90)],
+        )
+        base.executemany(
+            "INSERT INTO loans VALUES (?, ?, ?, ?)",
+            [(1, "P1", 100, "remark a"), (2, "P1", 100, "remark b")],
+        )
+        base.commit()
+    (tmp_path / "constat.yaml").write_text(
+        'project: c\nrules: [r.dl]\ndatabases: {main: {uri: "sqlite:///c.sqlite"}}\n'
+    )
+    (tmp_path / "r.dl").write_text(RULES)
+    return tmp_path
+
+
+def prove(folder: Path, goal: str) -> tuple[str, str]:
+    with Session(folder) as session:
+        result = session.prove(goal)
+        report = session.verify_source(result.certificate)
+    assert report.exit_code == check_certificate(result.certificate).exit_code
+    assert not report.drift
+    return result.verdict.value, result.certificate.decode()
+
+
+@pytest.mark.parametrize(
+    ("goal", "verdict"),
+    [
+        ("credit(P1)", "PROVED"),
+        ("credit(P3)", "DISPROVED"),
+        ("owes(P1)", "PROVED"),
+        ("owes(P2)", "DISPROVED"),
+        ("free(P1)", "DISPROVED"),
+        ("free(P2)", "PROVED"),
+    ],
+)
+def test_what_no_rule_reads_stands_nowhere(folder: Path, goal: str, verdict: str) -> None:
+    found, text = prove(folder, goal)
+    assert found == verdict
+    assert not [one for one in SECRETS if one in text]
+    printed = run("prove", goal, "--project", folder).out
+    assert not [one for one in SECRETS if one in printed]
+    queries = [one["query"] for one in json.loads(text)["sources"]]
+    assert queries
+    assert all(", NULL" in one.partition("\n)\n")[2] for one in queries)
+
+
+def test_a_rule_that_reads_a_column_has_it(folder: Path) -> None:
+    found, text = prove(folder, "named(P1, Ann)")
+    assert found == "PROVED"
+    assert '"Ann"' in text
+    assert "078-05" not in text
+
+
+def test_an_aggregate_without_a_key_reads_all_since_rows_alike_are_two(folder: Path) -> None:
+    found, text = prove(folder, "total(P1, 200)")
+    assert found == "PROVED"
+    assert "remark a" in text
+
+
+def test_two_rows_of_one_key_leave_a_total_open(folder: Path) -> None:
+    with closing(sqlite3.connect(folder / "c.sqlite")) as base:
+        base.execute("UPDATE loans SET id = 1")
+        base.commit()
+    assert prove(folder, "credit(P1)")[0] == "UNRESOLVED"
+
+
+def test_goals_of_one_session_never_share_rows_of_which_less_was_read(folder: Path) -> None:
+    with Session(folder) as session:
+        first = [session.prove(one).verdict.value for one in ("owes(P1)", "named(P1, Ann)")]
+        rows = list(session.query("named(?p, ?n)").rows.values)
+        again = session.prove("patient(P1, Ann, _, _)").verdict.value
+    assert (first, again) == (["PROVED", "PROVED"], "PROVED")
+    assert sorted(rows) == [("P1", "Ann"), ("P2", "Anna")]
+
+
+def test_a_stated_fact_has_the_rows_read_whole(folder: Path) -> None:
+    assert run("facts", "add", "keyless(P2, 5, told)", "--by", "al", "--project", folder).code == 0
+    found, text = prove(folder, "owes(P2)")
+    assert found == "PROVED_UNDER"
+    assert '"told"' in text
+
+
+def test_a_declaration_may_ask_for_whole_rows(folder: Path) -> None:
+    (folder / "r.dl").write_text(RULES.replace(".decl keyless", "@[whole]\n.decl keyless"))
+    assert "remark a" in prove(folder, "owes(P1)")[1]
+
+
+def test_what_is_left_out_is_no_part_of_leaves(folder: Path) -> None:
+    _, text = prove(folder, "owes(P1)")
+    with closing(sqlite3.connect(folder / "c.sqlite")) as base:
+        base.execute("UPDATE loans SET remark = 'other', amount = 7")
+        base.commit()
+    with Session(folder) as session:
+        assert not session.verify_source(text.encode()).drift
+    with closing(sqlite3.connect(folder / "c.sqlite")) as base:
+        base.execute("DELETE FROM loans")
+        base.commit()
+    with Session(folder) as session:
+        assert session.verify_source(text.encode()).drift
+
+
+def test_a_check_of_the_rules_names_the_columns_that_none_of_them_uses(folder: Path) -> None:
+    told = run("rules", "check", "--project", folder).out
+    assert "no rule uses ssn of `patient`\n" in told
+    assert "no rule uses remark of `loan`\n" in told
+    assert "of `keyless`" not in told
+
+
+def test_a_certificate_is_for_its_owner_alone(folder: Path) -> None:
+    certificate = folder / "own.json"
+    for mode in (0o600, 0o640):
+        run("prove", "owes(P1)", "--project", folder, "--certificate", certificate)
+        assert certificate.stat().st_mode & 0o777 == mode
+        # Who lets others read it means so.
+        certificate.chmod(0o640)
+
+
+def test_the_page_says_that_a_cell_was_not_read(folder: Path) -> None:
+    certificate: Any = folder / "x.json"
+    run("prove", "owes(P1)", "--project", folder, "--certificate", certificate)
+    page = folder / "x.html"
+    assert run("export", certificate, "--to", "html", "-o", page).code == 0
+    text = page.read_text(encoding="utf-8")
+    assert "(not read)" in text
+    assert not [one for one in SECRETS if one in text]
+
+
+def test_the_first_screen_says_what_decides_whose_rules_and_who_asked(folder: Path) -> None:
+    certificate, page = folder / "no.json", folder / "no.html"
+    owned = RULES.replace(".decl owes", '@[owner = "credit office"]\n.decl owes')
+    (folder / "r.dl").write_text(owned.replace("owes(?p) :-", "@[id = OWES1]\nowes(?p) :-"))
+    asked = ("prove", "owes(P2)", "--project", folder, "--by", "eve", "--certificate", certificate)
+    assert run(*asked).code == 5
+    run("export", certificate, "--to", "html", "-o", page)
+    first = page.read_text(encoding="utf-8").partition("</section>")[0]
+    assert "What decides it" in first
+    assert "There is no keyless(P2" in first
+    assert "credit office. Nobody has approved any of them." in first
+    assert "<dd>eve</dd>" in first
+    run("rules", "approve", "OWES1", "--by", "ada", "--reason", "agreed", "--project", folder)
+    run(*asked)
+    run("export", certificate, "--to", "html", "-o", page)
+    assert (
+        "Each of them is approved." in page.read_text(encoding="utf-8").partition("</section>")[0]
+    )

@@ -1,0 +1,105 @@
+"""A constant that no source has is named with what is nearest; the edit does what is meant."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from typing import TYPE_CHECKING
+
+import pytest
+
+from constat import Session
+from constat.evaluation import Verdict
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+RULES = """
+.pragma "constat" "0.1"
+.include "constat/prelude.dl"
+.decl customer(id: symbol, @[null = maybe] country: symbol, tier: symbol)
+.input customer(source = "shop", query = "SELECT id, country, tier FROM customer")
+.decl lives_in(id: symbol, country: symbol)
+lives_in(?c, ?country) :- customer(id = ?c, country = ?country).
+.decl golden(id: symbol)
+@[id = G1]
+golden(?c) :- customer(id = ?c, tier = ?t), ?t = "Gold".
+"""
+ROWS = [
+    ("QUICK", "Brazil", "gold"),
+    ("ALFKI", "New York", "silver"),
+    ("Ünal", "São Paulo", "silver"),
+    ("NOONE", None, "silver"),
+]
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Session:
+    with sqlite3.connect(tmp_path / "shop.db") as connection:
+        connection.execute("CREATE TABLE customer (id TEXT PRIMARY KEY, country TEXT, tier TEXT)")
+        connection.executemany("INSERT INTO customer VALUES (?, ?, ?)", ROWS)
+    connection.close()
+    (tmp_path / "constat.yaml").write_text(
+        "project: p\nrules: [rules.dl]\ndatabases:\n  shop:\n    uri: sqlite:///shop.db\n"
+    )
+    (tmp_path / "rules.dl").write_text(RULES, encoding="utf-8")
+    return Session(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("goal", "told"),
+    [
+        (
+            'lives_in("quick", "Brazil")',
+            'no customer has the id "quick"; there is "QUICK": write "QUICK"',
+        ),
+        (
+            'lives_in("QUICK", " brazil ")',
+            'no customer has the country " brazil "; there is "Brazil": write "Brazil"',
+        ),
+        (
+            'lives_in("ALFKI", "NewYork")',
+            'no customer has the country "NewYork"; there is "New York": write "New York"',
+        ),
+        (
+            'lives_in("QUICK", "Brasil")',
+            'no customer has the country "Brasil"; the nearest is "Brazil": if it is meant, write "Brazil"',  # noqa: E501  a message as it is
+        ),
+        (
+            'lives_in("Ünal", "são paulo")',
+            'no customer has the country "são paulo"; there is "São Paulo": write "São Paulo"',
+        ),
+    ],
+)
+def test_a_constant_of_the_goal_is_named_with_an_edit_that_proves_it(
+    session: Session, goal: str, told: str
+) -> None:
+    with session:
+        assert session.unmet_constants(session.prove(goal)) == (told,)
+        (written,) = re.findall(r'has the \w+ (".*?");', told)
+        (meant,) = re.findall(r'write (".*?")$', told)
+        assert session.prove(goal.replace(written, meant)).verdict is Verdict.PROVED
+
+
+def test_a_constant_of_a_rule_is_named_with_its_rule(session: Session, tmp_path: Path) -> None:
+    told = 'no customer has the tier "Gold"; there is "gold": write "gold" in rule G1'
+    with session:
+        assert session.unmet_constants(session.prove('golden("QUICK")')) == (told,)
+    rules = tmp_path / "rules.dl"
+    rules.write_text(RULES.replace('"Gold"', '"gold"'), encoding="utf-8")
+    with Session(tmp_path) as mended:
+        assert mended.prove('golden("QUICK")').verdict is Verdict.PROVED
+
+
+@pytest.mark.parametrize(
+    "goal",
+    [
+        'lives_in("QUICK", "New York")',  # there is such a country
+        'lives_in("QUICK", "Xanadu")',  # nothing is near
+        'lives_in("NOONE", "Brazil")',  # it is not known
+        'lives_in("QUICK", "Brazil")',  # it is proved
+    ],
+)
+def test_nothing_is_said_where_no_constant_is_mistyped(session: Session, goal: str) -> None:
+    with session:
+        assert session.unmet_constants(session.prove(goal)) == ()
