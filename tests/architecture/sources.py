@@ -22,7 +22,7 @@ PACKAGE: Final = ROOT / "constat"
 HEAVY: Final = frozenset(
     {
         *("anthropic", "cryptography", "duckdb", "httpx2", "matplotlib", "networkx"),
-        *("openai", "pandas", "pyDatalog", "pyoxigraph", "rich", "sqlalchemy", "sqlglot"),
+        *("openai", "pandas", "polars", "pyDatalog", "pyoxigraph", "rich", "sqlalchemy", "sqlglot"),
     }
 )
 

@@ -10,6 +10,8 @@ import dataclasses
 import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from enum import Enum
+from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
@@ -17,6 +19,7 @@ from unittest.mock import patch
 
 import pytest
 
+import constat
 from constat.analysis import attributes
 from constat.diagnostics import ConstatError
 from constat.diagnostics.catalogue import FOLDER
@@ -208,6 +211,67 @@ def _codes() -> str:
     return _table(("chapter", "what it is about"), map(row, sorted(FOLDER.glob("*.md"))))
 
 
+def _api() -> str:
+    """Write the reference of the names that `import constat` gives, from their docstrings."""
+    names = [name for name in constat.__all__ if not name.startswith("_")]
+    return "\n".join(_described(name, getattr(constat, name)) for name in names)
+
+
+def _described(name: str, value: object) -> str:
+    if not inspect.isclass(value):
+        return f"### {name}\n\n{_signed(name, value)}\n"
+    bases = issubclass(value, Exception) or dataclasses.is_dataclass(value)
+    head = f"`{name}{_signature(value)}`\n\n" if not bases and issubclass(value, _MADE) else ""
+    text = f"### {name}\n\n{head}{inspect.getdoc(value) or ''}\n\n"
+    members = [
+        f"- {_member(value, one, inspect.getattr_static(value, one))}\n"
+        for one in dir(value)
+        if not one.startswith("_") and not _inherited(value, one)
+    ]
+    if issubclass(value, Enum):
+        members = [f"- `{one.name}`: {one.value}\n" for one in value]
+    return text + "".join(members)
+
+
+_MADE: Final = (constat.Session, constat.AsyncSession)
+
+
+def _inherited(value: type, name: str) -> bool:
+    owner = next(one for one in value.__mro__ if name in vars(one))
+    return not owner.__module__.startswith("constat") or not hasattr(
+        inspect.getattr_static(value, name), "__doc__"
+    )
+
+
+def _member(owner: type, name: str, value: object) -> str:
+    if isinstance(value, property | cached_property):
+        return f"`{name}`: {_first(value)}"
+    if inspect.isfunction(value):
+        return _signed(name, value)
+    kinds = {one.name: str(one.type) for one in _fields(owner)}
+    return f"`{name}: {kinds[name]}`" if name in kinds else f"`{name}`"
+
+
+def _fields(owner: type) -> tuple[dataclasses.Field[object], ...]:
+    return dataclasses.fields(owner) if dataclasses.is_dataclass(owner) else ()
+
+
+def _signed(name: str, value: object) -> str:
+    return f"`{name}{_signature(value)}`: {_first(value)}"
+
+
+def _signature(value: object) -> str:
+    """Give a signature without `self` and without the defaults that say that nothing is given."""
+    signature = inspect.signature(value)  # type: ignore[arg-type]  # a function or a class
+    parameters = [one for one in signature.parameters.values() if one.name != "self"]
+    text = str(signature.replace(parameters=parameters))
+    return re.sub(r"'([^']+)'", r"\1", text)
+
+
+def _first(value: object) -> str:
+    return " ".join((inspect.getdoc(value) or "").split())
+
+
 PARTS: Final[Mapping[str, Callable[[], str]]] = {
     "functions": _functions,
     "aggregates": lambda: _meanings(AGGREGATES, "aggregate"),
@@ -221,6 +285,7 @@ PARTS: Final[Mapping[str, Callable[[], str]]] = {
         ("key", "what it says"), ((f"`{key}`", text) for key, text in TOP_LEVEL.items())
     ),
     "codes": _codes,
+    "api": _api,
 }
 
 if __name__ == "__main__":

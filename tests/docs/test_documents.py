@@ -79,6 +79,23 @@ def test_the_python_of_a_document_runs(file: str, start: str, shop: Path) -> Non
     assert ran.stdout.startswith(start), ran.stderr
 
 
+def test_the_guide_to_python_prints_what_it_shows(shop: Path) -> None:
+    text = (DOCS / "python.md").read_text(encoding="utf-8")
+    steps = re.findall(r"```python\n(.*?)```\n(?:\n```text\n(.*?)```)?", text, flags=re.DOTALL)
+    program = "\nprint('--')\n".join(block for block, _ in steps)
+    ran = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=shop.parent.parent,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    printed = ran.stdout.split("--\n")
+    assert len(printed) == len(steps) > 3, ran.stderr
+    for (_, wanted), given in zip(steps, printed, strict=True):
+        assert agrees(wanted, given), given
+
+
 def test_the_readme_shows_every_verdict() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     shown = {line.partition(":")[0] for line in text.splitlines()}

