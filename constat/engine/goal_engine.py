@@ -67,6 +67,7 @@ from constat.plan import (
     plan_program,
     predicate_costs,
     rules_by_head,
+    unproductive,
 )
 
 # Tabling with batches of keys (query-subquery): a request asks for many keys of one predicate at
@@ -101,6 +102,10 @@ class Evaluation:
         """
         predicate, columns = self.plan.goal
         key = tuple(term.value for term in self.goal.terms if isinstance(term, Constant))
+        for name in _known_to_be_empty(self.program, self.goal):
+            # Nothing needs to be asked to know all of its rows.
+            self.state.ask(name, (), [()])
+            self.state.complete(name, (), [()])
         if self.state.is_whole(predicate):
             columns, key = (), ()
         try:
@@ -226,6 +231,12 @@ class Evaluation:
         # The goal's own predicate was left half done: only what lies below it is complete.
         self._forget()
         return True
+
+
+def _known_to_be_empty(program: AnalysedProgram, goal: Atom) -> list[str]:
+    """Give the predicates that no rule can begin, in order, where the goal's own is one of them."""
+    empty = unproductive(program)
+    return sorted(empty) if goal.predicate in empty else []
 
 
 def _decidedness(evaluation: Evaluation) -> int:
@@ -563,9 +574,11 @@ class LazyOutcome:
     @cached_property
     def demands(self) -> tuple[DemandEntry, ...]:
         """What was asked of derived predicates."""
-        procedures = self._evaluation.procedures.known
+        procedures = self._evaluation.procedures
+        for name in _known_to_be_empty(self.program, self.goal):
+            procedures.get(name, ())
         entries: list[DemandEntry] = []
-        for (predicate, columns), procedure in procedures.items():
+        for (predicate, columns), procedure in procedures.known.items():
             orders = {rule.rule: rule.order for rule in procedure.rules}
             orders.update((fact.rule, ()) for fact in procedure.facts)
             for served, keys in self._state.served(predicate).entries():
@@ -642,8 +655,8 @@ class LazyEngine:
                 again.run()
                 if again.says_more_than(evaluation):
                     evaluation = again
-        # What was asked in vain was asked all the same.
-        evaluation.state.calls = state.calls
+        # What was asked in vain was asked all the same, and what it gave is known.
+        evaluation.state.learn(state.calls[len(evaluation.state.calls) :])
         evaluation.state.finish()
         return LazyOutcome(evaluation)
 

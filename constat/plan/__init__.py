@@ -32,7 +32,7 @@ from constat.plan.operators import (
     Step,
     slots_of,
 )
-from constat.plan.planning import PASSES, adorn, plan_program
+from constat.plan.planning import PASSES, adorn, plan_program, unproductive
 
 __all__ = [
     "PASSES",
@@ -61,4 +61,5 @@ __all__ = [
     "predicate_costs",
     "rules_by_head",
     "slots_of",
+    "unproductive",
 ]

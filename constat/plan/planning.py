@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from constat.analysis import AnalysedProgram
 from constat.diagnostics import ConstatError, Diagnostic
-from constat.logic import Atom, Constant, Predicate, Rule
+from constat.logic import Atom, Constant, Positive, Predicate, Rule
 from constat.plan.compilation import (
     compile_rule,
     order_body,
@@ -118,6 +118,33 @@ def ground_fact(number: int, rule: Rule) -> GroundFact | None:
     if len(values) < len(rule.head.terms):
         return None
     return GroundFact(values, number, rule.assumed)
+
+
+def unproductive(analysed: AnalysedProgram) -> frozenset[str]:
+    """Give the derived predicates of which no rule can make a first row, whatever sources say.
+
+    Each of their rules needs a row of such a predicate: in the least fixpoint they are empty.
+    """
+
+    def find() -> frozenset[str]:
+        declared = analysed.program.predicates
+        left = {rule.head.predicate for rule in analysed.rules} - analysed.external
+        # What is given to rules is no relation, not even an empty one.
+        left = {name for name in left if not declared[name].given}
+        waiting = [rule for rule in analysed.rules if rule.head.predicate in left]
+        while True:
+            found = {rule.head.predicate for rule in waiting if left.isdisjoint(_joined(rule))}
+            if not found:
+                return frozenset(left)
+            left -= found
+            waiting = [rule for rule in waiting if rule.head.predicate in left]
+
+    return analysed.remembered("unproductive", find)
+
+
+def _joined(rule: Rule) -> Iterator[str]:
+    """Yield the predicates of which a rule needs a row, those in its aggregates left out."""
+    return (one.atom.predicate for one in rule.body if isinstance(one, Positive))
 
 
 PASSES = (

@@ -20,6 +20,7 @@ from constat.evaluation import (
     ignore_event,
 )
 from constat.logic import OPEN, Constant, Kind, NullCell, Variable, is_wildcard
+from constat.plan import unproductive
 from constat.proof.encoding import SharedValues, canonical, structures_in
 from constat.proof.lateness import LateError, TooLargeError
 from constat.proof.levels import MILLION
@@ -62,11 +63,12 @@ if TYPE_CHECKING:
 
 
 class UnknownOutcome:
-    """Everything is possible."""
+    """Everything is possible but rows that no rule can make, whatever sources say."""
 
     def __init__(self, stopped: Outcome) -> None:
         self._stopped = stopped
         self._derived = dict.fromkeys(rule.head.predicate for rule in stopped.program.rules)
+        self._empty = unproductive(stopped.program)
 
     @property
     def program(self) -> AnalysedProgram:
@@ -105,7 +107,7 @@ class UnknownOutcome:
 
     def rows(self, predicate: str, least: int) -> Iterable[OpenRow]:
         """One row that stands for all, where possible rows are asked for."""
-        if least > POSSIBLE or predicate not in self._derived:
+        if least > POSSIBLE or predicate not in self._derived or predicate in self._empty:
             return ()
         return ((OPEN,) * self.program.program.predicates[predicate].arity,)
 

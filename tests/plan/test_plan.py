@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from constat.logic import Constant
-from constat.plan import Absence, Fold, Join, plan_program, predicate_costs
+from constat.plan import Absence, Fold, Join, plan_program, predicate_costs, unproductive
 from tests.engine.tables import goal, program
 
 RULES = """
@@ -85,3 +85,22 @@ def test_the_goal_binds_its_constants() -> None:
     asked = goal("cheap(a, 5)", analysed)
     assert all(isinstance(term, Constant) for term in asked.terms)
     assert plan_program(analysed, asked, COSTS).goal == ("cheap", (0, 1))
+
+
+def test_predicates_that_only_rest_on_themselves_are_unproductive() -> None:
+    text = """
+    .decl e(x: symbol)
+    .input e(source="t", query="q")
+    .decl p(x: symbol)
+    .decl q(x: symbol)
+    .decl r(x: symbol)
+    .decl s(x: symbol)
+    .decl t(x: symbol)
+    p(?x) :- e(?x), q(?x).
+    q(?x) :- p(?x).
+    r(?x) :- e(?x), q(?x).
+    s(?x) :- s(?x), e(?x).
+    s("a").
+    t(?x) :- e(?x), !p(?x).
+    """
+    assert unproductive(program(text)) == {"p", "q", "r"}
