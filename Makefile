@@ -111,9 +111,19 @@ test-browser: install browser ## Run the tests that need a browser.
 test-data: install ## Run the tests on public databases (CONSTAT_DATA names their folder).
 	$(EXTRA) "data and not slow"
 
+OUTSIDE := postgres or mariadb or browser or data
+
+.PHONY: test-faults
+test-faults: install ## Run the tests of writers, interruptions, stopped queries, clocks and crashes.
+	$(EXTRA) "faults and not ($(OUTSIDE)) and not slow"
+
+.PHONY: test-laws
+test-laws: install ## Run the long families of cases, of which the core has samples.
+	$(EXTRA) "laws and not (faults or $(OUTSIDE)) and not slow"
+
 .PHONY: test-extras
 test-extras: install browser servers ## Run the tests of all extras.
-	$(EXTRA) "(postgres or mariadb or browser or data) and not slow"
+	$(EXTRA) "($(OUTSIDE) or faults or laws) and not slow"
 
 .PHONY: test-all
 test-all: test test-extras ## Run the core, then all extras.

@@ -5,8 +5,10 @@ from __future__ import annotations
 import gc
 import ipaddress
 import os
+import resource
 import signal
 import socket
+import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -48,17 +50,20 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what needs an extra; leave most cases of tests that are `sampled` to the slow ones."""
-    seen: Counter[str] = Counter()
+    """Mark what needs an extra; leave most cases of tests that are `sampled` to it or to `slow`."""
+    seen: Counter[tuple[str, str]] = Counter()
     for item in items:
         extras.mark(item)
-        sampled = item.get_closest_marker("sampled")
-        if sampled is None or not hasattr(item, "callspec"):
+        if not hasattr(item, "callspec") or item.get_closest_marker("slow"):
             continue
-        name = item.nodeid.partition("[")[0]
-        if seen[name] % sampled.args[0]:
-            item.add_marker(pytest.mark.slow)
-        seen[name] += 1
+        # The slow ones are taken out first: an extra keeps a sample of what is left.
+        for sampled in sorted(item.iter_markers("sampled"), key=lambda one: len(one.args)):
+            count, rest = sampled.args if len(sampled.args) > 1 else (*sampled.args, "slow")
+            place = item.nodeid.partition("[")[0], rest
+            seen[place] += 1
+            if (seen[place] - 1) % count:
+                item.add_marker(getattr(pytest.mark, rest))
+                break
 
 
 # Collected cases are a million objects that live to the end. Passes over them, again and again,
@@ -139,6 +144,27 @@ def data_folder() -> Path:
     if not folder.is_dir():
         pytest.skip("CONSTAT_DATA names a folder that does not exist")
     return folder
+
+
+COSTS: Final = "CONSTAT_COSTS"
+"""The variable that names a file to which each test adds its processor seconds and its name."""
+
+
+def _processor_seconds() -> float:
+    """Return what this process and the ended ones that it started have used."""
+    ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + ended.ru_utime + ended.ru_stime
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Write down what a test costs, its fixtures included, where a file is named for that."""
+    before = _processor_seconds()
+    result = yield
+    if name := os.environ.get(COSTS):
+        with Path(name).open("a", encoding="utf-8") as costs:
+            costs.write(f"{_processor_seconds() - before:.3f} {item.nodeid}\n")
+    return result
 
 
 def pytest_terminal_summary(terminalreporter: TerminalReporter) -> None:

@@ -1,7 +1,8 @@
-"""Tests that need more than Python, and the table of what a run has shown.
+"""Tests that need more than Python or much time, and the table of what a run has shown.
 
 The core needs neither a server nor a browser nor public databases: `make test`. What needs one is
-marked by the fixtures and parameters it asks for, and runs by `make test-NAME`.
+marked by the fixtures and parameters it asks for, and runs by `make test-NAME`. Tests of faults
+and long families of laws are marked where they stand; a sample of each family stays in the core.
 """
 
 from __future__ import annotations
@@ -26,9 +27,11 @@ EXTRAS: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
         "mariadb": frozenset({"mariadb", "mariadb_server"}),
         "browser": frozenset({"browser", "pages"}),
         "data": frozenset({"data_folder"}),
+        "faults": frozenset(),
+        "laws": frozenset(),
     }
 )
-"""The names of fixtures, and the values of parameters, that need an extra."""
+"""The names of fixtures, and the values of parameters, that need an extra; none: marked by hand."""
 
 OUTCOMES: Final = ("passed", "failed", "skipped")
 SHOWN: Final = "CONSTAT_SHOWN"

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import subprocess
+import tomllib
+from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
+from typing import Final
 
 import pytest
 
 from tests import extras
 
-if TYPE_CHECKING:
-    from pathlib import Path
+ROOT: Final = Path(__file__).parents[2]
 
 
 def report(why: str = "", **keywords: int) -> SimpleNamespace:
@@ -45,6 +47,8 @@ def test_runs_add_to_one_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         "mariadb           0        1        0",
         "browser           1        0        0",
         "data        not run                  ",
+        "faults      not run                  ",
+        "laws        not run                  ",
         "  core: 1 skipped, not shown: only root",
     ]
 
@@ -57,3 +61,23 @@ def test_a_test_of_the_core_cannot_start_what_belongs_to_an_extra(
     monkeypatch.setenv(extras.ONLY_CORE, "1")
     with pytest.raises(AssertionError, match=r"@pytest\.mark\.mariadb"):
         extras.need("mariadb")
+
+
+def test_continuous_integration_runs_the_core_and_each_extra() -> None:
+    """What the core leaves out by a mark, the same script runs afterwards."""
+    commands = [line.split()[:2] for line in (ROOT / ".ci" / "run").read_text().splitlines()]
+    core, rest = commands.index(["make", "test"]), commands.index(["make", "test-extras"])
+    assert core < rest
+    chosen = " or ".join(extras.EXTRAS)
+    options = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]
+    assert options["addopts"][-1] == f"not (slow or {chosen})"
+    plan = subprocess.run(
+        ["make", "--dry-run", "--old-file=install", "test-extras"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert f'-m "({chosen}) and not slow"' in plan
+    for extra in extras.EXTRAS:
+        assert f"\ntest-{extra}: install" in (ROOT / "Makefile").read_text()

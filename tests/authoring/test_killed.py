@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
     from tests.loopback.server import Answer, Asked
 
+pytestmark = pytest.mark.faults
+
 # Two lookups by hand, a proposal and a draft with a query: every step of a question is in it.
 QUESTION = "Does customer C001 have an account that was closed?"
 DISPROVED_UNDER = 6

@@ -12,6 +12,8 @@ import pytest
 
 from constat.catalog.interruptible import Worker
 
+pytestmark = pytest.mark.faults
+
 
 def test_closing_never_waits_for_the_thread() -> None:
     # Closed by the collector while a thread is being started, it would wait for ever.

@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 import os
 
+import pytest
+
 from constat.check import check_certificate
 from tests.check.catalog import GOOD, good
 from tests.check.corpus import (
@@ -52,5 +54,6 @@ def test_every_step_of_an_enumeration_is_counted() -> None:
     compare("steps.txt", "\n".join(lines) + "\n")
 
 
+@pytest.mark.laws
 def test_the_checker_meets_the_corpus() -> None:
     assert list(unmet(CHECKER)) == []

@@ -23,6 +23,8 @@ from tests.cli.running import LONGEST, run
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+pytestmark = pytest.mark.faults
+
 ROOT: Final = Path(__file__).parents[2]
 _SUBREAPER: Final = 36
 RULES: Final = """

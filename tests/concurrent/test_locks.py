@@ -21,6 +21,8 @@ from tests.concurrent.worlds import make
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.faults
+
 BOUNDS: Final = ReadBounds(300, 1_000)
 TOTAL: Final = Question("SELECT sum(amount) FROM orders")
 # Each command is run in this order over one project, so that later ones find the files of earlier.

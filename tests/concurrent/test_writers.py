@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from tests.concurrent.worlds import World
     from tests.servers.leasing import ServedDatabase
 
+pytestmark = pytest.mark.faults
+
 MOST_ROUNDS: Final = 200
 
 

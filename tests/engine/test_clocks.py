@@ -14,6 +14,8 @@ from tests.engine.tables import Table, run
 if TYPE_CHECKING:
     from constat.logic import Row
 
+pytestmark = pytest.mark.faults
+
 MANY = 9_000
 DECLARED = """
 .decl e(a: number, b: number)

@@ -268,6 +268,7 @@ HOSTILE = [
 ]
 
 
+@pytest.mark.sampled(4, "laws")
 @pytest.mark.parametrize("number", range(len(HOSTILE)))
 def test_hostile_texts_end_soon(number: int) -> None:
     text = HOSTILE[number]

@@ -19,6 +19,8 @@ from tests.memory.rounds import check_quotes
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.faults
+
 PROGRAM = """
     import sys
     from pathlib import Path

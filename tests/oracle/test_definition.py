@@ -15,6 +15,7 @@ from tests.oracle.translation import outside_of, program_of
 DOMAIN: Final[Domain] = {"number": (0, 1), "float": (0.0, 1.0)}
 
 
+@pytest.mark.sampled(5, "laws")
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_what_is_certain_is_so_in_all_completions_and_what_is_so_in_one_is_possible(
     name: str,

@@ -17,6 +17,8 @@ from tests.run.places import ENGINES, Place, codes
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.faults
+
 LONG = """
 .decl n(x: number)
 .input n

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from pathlib import Path
     from threading import Barrier
 
+pytestmark = pytest.mark.faults
+
 WRITER = """
     import json, sys, time
     from pathlib import Path

@@ -19,6 +19,8 @@ from constat.store.decision_log import Decided, DecisionLog
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.faults
+
 NOW = "2026-01-01T00:00:00.000000Z"
 WRITER = """
     import sys

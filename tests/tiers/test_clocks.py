@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from constat.logic import Row
 
+pytestmark = pytest.mark.faults
+
 MANY = 9_000
 NUMBERS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {0})"
 SCRIPT = """

@@ -28,6 +28,8 @@ from tests.cli.running import run
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.faults
+
 WATCHDOG: Final = 600
 MOST_TRIES: Final = 100
 MOST_MEMORY: Final = 3 << 20
