@@ -7,13 +7,15 @@ that was asked for does not hold. Invariant: no verdict is printed of what is re
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from constat.check import check_certificate
 from constat.check.canonical import MAX_BYTES
+from constat.check.printing import printable
 from constat.cli.files import read_file
 from constat.cli.groups import PlainCommand, format_option
 from constat.cli.options import project_option
@@ -25,9 +27,26 @@ if TYPE_CHECKING:
     from constat.check import Report
     from constat.recount import Answered
 
+_DIGEST: Final = re.compile(r"sha256:[0-9a-f]{64}\Z")
 _LONGEST = 3600.0
 _UNRESOLVED = 4
 _MEANINGS = ("produced", "approved", "reviewed", "audited")
+
+
+class _Digest(click.ParamType[str]):
+    """The hash of rules, whole."""
+
+    name = "hash"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if not _DIGEST.match(value):
+            self.fail(
+                "it takes `sha256:` and 64 digits of 0-9 and a-f, as the line `rules:` of"
+                " `constat verify FILE` shows them",
+                param,
+                ctx,
+            )
+        return value
 
 
 @click.command(name="verify", cls=PlainCommand)
@@ -38,10 +57,16 @@ _MEANINGS = ("produced", "approved", "reviewed", "audited")
     help="FILE is a folder that `query --bulk` wrote: count its answer again from its rules.",
 )
 @format_option
-@click.option("--pin", metavar="sha256:...", help="The hash of the rules that are trusted.")
+@click.option(
+    "--pin",
+    type=_Digest(),
+    metavar="sha256:...",
+    help="The hash of the rules that are trusted.",
+)
 @click.option(
     "--trust",
     "trusted",
+    type=_Digest(),
     metavar="sha256:...",
     multiple=True,
     help="With --pin: rules that nested certificates may have, too.",
@@ -176,6 +201,10 @@ def _check_bulk(folder: str, pin: str | None, form: str, *, alone: bool) -> int:
     """Count the answer of a folder again, and print what that came to."""
     if not alone:
         raise click.UsageError("with `--bulk` there are `--pin` and `--format` alone")
+    if not Path(folder).is_dir():
+        shown = f"`{printable(folder)}`"
+        there = f"{shown} is a file" if Path(folder).exists() else f"there is no folder {shown}"
+        raise click.UsageError(f"{there}; `--bulk` takes the folder that `constat query` wrote")
     from constat.recount import Bounds, FolderError, check_folder  # noqa: PLC0415  loaded when it is used
 
     try:

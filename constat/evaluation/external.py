@@ -365,10 +365,14 @@ class Opening:
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """Different values for one key of a predicate; `text` says who says what, and what counts."""
+    """Different values for one key of a predicate; `text` says who says what, and what counts.
+
+    `rows` are the rows that are said, whole.
+    """
 
     predicate: str
     text: str
+    rows: tuple[Row, ...] = ()
 
 
 CONFLICT: Final = "conflict: "
@@ -518,5 +522,4 @@ def snapshot_met(calls: Iterable[Call]) -> str | None:
 
 def conflicts_met(calls: Iterable[Call]) -> tuple[str, ...]:
     """Say what was met of different values for one key, each conflict once, in order."""
-    found = {one.text: None for call in calls for one in call.answer.conflicts}
-    return tuple(sorted(found))
+    return tuple(sorted({one.text for call in calls for one in call.answer.conflicts}))

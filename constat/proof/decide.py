@@ -15,7 +15,6 @@ from constat.evaluation import (
     UNTIMED,
     DemandEntry,
     Verdict,
-    conflicts_met,
     filled_externals,
     ignore_event,
 )
@@ -213,8 +212,10 @@ class Decision:
 
     @property
     def conflicts(self) -> tuple[str, ...]:
-        """Who says another value for a key than what counts, as far as was met on the way."""
-        return self.recorded_conflicts or conflicts_met(self.outcome.calls)
+        """Who says another value for a key of a row that is shown, or that is shown not to be."""
+        met = (one for call in self.outcome.calls for one in call.answer.conflicts)
+        concerned = {one.text for one in met if self.proof.slice.outside.concerns(one)}
+        return self.recorded_conflicts or tuple(sorted(concerned))
 
     @property
     def missing(self) -> tuple[tuple[str, OpenRow], ...]:

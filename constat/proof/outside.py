@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from decimal import Decimal
 
-    from constat.evaluation import Assumption, Call, Evidence
+    from constat.evaluation import Assumption, Call, Conflict, Evidence
     from constat.logic import OpenRow, Row
     from constat.proof.instances import Pattern
     from constat.proof.reading import Reading
@@ -300,6 +300,10 @@ class _Found:
     closed_by: frozenset[Assumption]
 
 
+def _may_equal(cell: object, other: object) -> bool:
+    return cell == other or isinstance(cell, NullCell) or isinstance(other, NullCell)
+
+
 class Outside:
     """The external predicates of a reading."""
 
@@ -323,6 +327,21 @@ class Outside:
         if side is None:
             side = self._sides[predicate] = _Side(self.book, predicate, self.reading)
         return side
+
+    def concerns(self, conflict: Conflict) -> bool:
+        """Tell whether somebody contests a used row, or a row of a used coverage.
+
+        A null cell may be any value.
+        """
+        name = conflict.predicate
+        key = self.reading.program.program.predicates[name].key or ()
+        used = [(key, tuple([row[n] for n in key])) for at, row in self.usage.facts if at == name]
+        used += [(columns, cells) for at, columns, cells in self.usage.covered if at == name]
+        return any(
+            all(_may_equal(row[n], cell) for n, cell in zip(columns, cells, strict=True))
+            for columns, cells in dict.fromkeys(used)
+            for row in conflict.rows
+        )
 
     def possible(self, predicate: str, pattern: Pattern) -> list[OpenRow]:
         """Return the possible rows that match a pattern."""

@@ -585,12 +585,10 @@ class LeafReport:
 
     @property
     def notes(self) -> list[str]:
-        """The checker's notes but for the one that is answered, and whose rules these are."""
-        if not self.report.accepted:
-            return list(self.report.notes)
+        """The checker's notes, and whose rules these are."""
         other = "; ".join(self.rules)
         mine = [f"the rules are not those of the project now: {other}"] if other else []
-        return [one for one in self.report.notes if not one.startswith(_NOT_READ)] + mine
+        return [*self.report.notes, *mine]
 
     def to_json(self) -> dict[str, object]:
         """Give the report as a JSON object."""
@@ -644,7 +642,8 @@ def reread(
         *rereading.sources(call for one in again for call in one.calls),
         *rereading.summaries(read_members(one.certificate) for one in again),
     )
-    return LeafReport(report, tuple(dict.fromkeys(leaves)))
+    notes = tuple(one for one in report.notes if not one.startswith(_NOT_READ))
+    return LeafReport(replace(report, notes=notes), tuple(dict.fromkeys(leaves)))
 
 
 def _tail(detail: str) -> str:

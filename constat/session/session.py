@@ -22,7 +22,7 @@ from constat.analysis import check_goal
 from constat.diagnostics import ConstatError, Diagnostic, Severity
 from constat.diagnostics.interruption import StoppedError
 from constat.engine import LazyEngine
-from constat.evaluation import Limits, Verdict
+from constat.evaluation import Limits, Origin, Verdict
 from constat.evaluation.clock import moment
 from constat.library import check_rules, load_rules
 from constat.logic import Negative, Positive
@@ -49,17 +49,19 @@ from constat.store.scratch import remove_left
 from constat.syntax import parse_goal
 from constat.tiers import Chain, build_externals
 from constat.tiers.declarations import reads_by_column
+from constat.tiers.user import USER
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from threading import Event
     from types import ModuleType, TracebackType
 
     from constat.analysis import AnalysedProgram
-    from constat.evaluation import Externals, Observer
+    from constat.evaluation import Call, Externals, Observer
     from constat.library import Checked
     from constat.library.reviewing.drafts import JoinedProgram
     from constat.logic import Atom, Predicate, Value
+    from constat.proof.decide import Decision
     from constat.proof.sentences import Speech
     from constat.pydatalog import AnswerSet
     from constat.session.answers import Answers, Rows, SecondRows
@@ -608,26 +610,52 @@ class Session(
             # The values of a goal that is made of a row are data.
             self._said.update(values_of(goal))
         asked = self.program if program is None else program
+
+        ranking = None if minimal is None else Ranking(minimal)
+
+        def decided(chosen: AnalysedProgram) -> Decision:
+            return self._evaluated(
+                observe, lambda tiers: self._decided(chosen, goal, tiers, ranking, exhaust=exhaust)
+            )
+
         chosen = reading_least(asked, goal, self._reads_by_column)
-        decision = self._evaluated(
-            observe,
-            lambda tiers: decide(
-                self._engine,
-                chosen,
-                goal,
-                tiers.externals,
-                self._limits(),
-                exhaust=exhaust,
-                ranking=None if minimal is None else Ranking(minimal),
-                observe=self._tell,
-            ),
-        )
+        decision = decided(chosen)
+        least = reading_least(asked, goal, self._may_read_by_column)
+        if least != chosen and _only_databases_spoke(decision.outcome.calls):
+            # People state other rows than this goal asks for: its rows need not be read whole.
+            again = decided(least)
+            if _only_databases_spoke(again.outcome.calls) and _same(again, decision):
+                chosen, decision = least, again
         told = Told(self._asker, libraries=self._libraries())
         return self._with_usage(result_of(decision, chosen, created, self.speech, told), before)
 
+    def _decided(
+        self,
+        program: AnalysedProgram,
+        goal: Atom,
+        tiers: Tiers,
+        ranking: Ranking | None,
+        *,
+        exhaust: bool,
+    ) -> Decision:
+        return decide(
+            self._engine,
+            program,
+            goal,
+            tiers.externals,
+            self._limits(),
+            exhaust=exhaust,
+            ranking=ranking,
+            observe=self._tell,
+        )
+
     def _reads_by_column(self, predicate: Predicate) -> bool:
         """Whether columns of a predicate may be left out: not where people state rows of it."""
-        return reads_by_column(predicate, self.project) and not self._facts().list(predicate.name)
+        return self._may_read_by_column(predicate) and not self._facts().list(predicate.name)
+
+    def _may_read_by_column(self, predicate: Predicate) -> bool:
+        """Whether columns of a predicate may be left out of rows that only a database says."""
+        return reads_by_column(predicate, self.project)
 
     def unmet_constants(self, result: Result) -> tuple[str, ...]:
         """Name the constants of a goal and its rules that no source has, with what is near them.
@@ -745,3 +773,19 @@ def _one_atom_then() -> Diagnostic:
         note="`as_of` looks up what was recorded below a predicate of the project",
         help="write a rule with these literals as its body, and prove its head",
     )
+
+
+def _only_databases_spoke(calls: Iterable[Call]) -> bool:
+    """Whether only databases and the configuration spoke: asking once more costs little."""
+    answers = [call.answer for call in calls]
+    told = [one for answer in answers for part in answer.portions for one in part.evidence.every()]
+    told += [one for answer in answers for one in answer.authorities]
+    spoke = any(one.tier == USER for answer in answers for one in answer.openings)
+    cheap = {Origin.DATABASE, Origin.CONFIG}
+    return not spoke and all(one.origin in cheap for one in told)
+
+
+def _same(one: Decision, other: Decision) -> bool:
+    """Whether two decisions say the same, and nobody contests a row in one of them alone."""
+    conflicts = len(one.conflicts) == len(other.conflicts)
+    return one.verdict is other.verdict and one.answers == other.answers and conflicts

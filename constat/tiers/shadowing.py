@@ -345,7 +345,7 @@ class Shadowing:
         said = [who_says(tier, self._predicate, row, one) for row, (tier, one) in told.items()]
         if outcome == _NEITHER and len(said) > _PAIR:
             outcome = _NONE
-        conflict = Conflict(self._predicate.name, f"{', '.join(said)}: {outcome}")
+        conflict = Conflict(self._predicate.name, f"{', '.join(said)}: {outcome}", tuple(told))
         self.conflicts.setdefault(key, []).append(conflict)
 
     def _keep_openings(self, tier: str, told: _Told) -> None:

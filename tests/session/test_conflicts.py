@@ -155,6 +155,22 @@ def test_many_conflicts_are_counted_where_not_all_are_shown(project: Path) -> No
     assert ran.out.rstrip().endswith(", and 2 more)")
 
 
+def test_a_conflict_stands_only_with_verdicts_that_rest_on_its_row(project: Path) -> None:
+    (project / "rules.dl").write_text(
+        RULES + ".decl pair(a: symbol, b: symbol)\npair(?a, ?b) :- tier(?a, ?t), tier(?b, ?t).\n"
+    )
+    with Session(project) as session:
+        session.facts.add("tier(C1, gold)", author="alice")
+        # A join by another column meets rows that the proof does not use.
+        for goal in ("pair(C2, C2)", "tier(C2, silver)"):
+            result = session.prove(goal)
+            assert (result.verdict.value, result.conflicts) == ("PROVED", ())
+            assert b"alice" not in result.certificate
+        # What is absent, counted or concluded from a contested row does rest on it.
+        for goal in ("pair(C1, C2)", "gold(C1)", "tiers(3)"):
+            assert [one for one in session.prove(goal).conflicts if "C1" in one], goal
+
+
 def test_a_conflict_is_seen_in_every_document(project: Path) -> None:
     with Session(project) as session:
         session.facts.add("tier(C1, gold)", author="alice")

@@ -128,6 +128,29 @@ def test_a_stated_fact_has_the_rows_read_whole(folder: Path) -> None:
     assert '"told"' in text
 
 
+@pytest.mark.parametrize("goal", ["owes(P1)", "named(P1, Ann)", "credit(P1)"])
+def test_a_stated_fact_of_another_row_changes_nothing(folder: Path, goal: str) -> None:
+    with Session(folder) as session:
+        before = session.prove(goal)
+        session.facts.add("keyless(P2, 5, told)", author="al")
+        session.facts.add('patient(P2, Bo, "078-05-1121", 90)', author="al")
+        again = session.prove(goal)
+        report = session.verify_source(before.certificate)
+    assert before.verdict is again.verdict
+    for text in ('"al"', "told", '"Bo"', "078-05", "remark a"):
+        assert text not in again.certificate.decode()
+    assert (report.drift, report.exit_code) == ((), 0)
+    # It has said "same" of the leaves: it does not say that they were not read.
+    assert not [one for one in report.report.notes if "not re-read" in one]
+
+
+def test_a_fact_that_repeats_a_row_is_no_conflict(folder: Path) -> None:
+    with Session(folder) as session:
+        session.facts.add('loan(1, P1, 100, "remark a")', author="al")
+        result = session.prove("loan(1, P1, 100, _)")
+    assert (result.verdict.value, result.conflicts) == ("PROVED", ())
+
+
 def test_a_declaration_may_ask_for_whole_rows(folder: Path) -> None:
     (folder / "r.dl").write_text(RULES.replace(".decl keyless", "@[whole]\n.decl keyless"))
     assert "remark a" in prove(folder, "owes(P1)")[1]

@@ -331,6 +331,20 @@ def test_an_answer_in_a_folder_is_checked_by_who_has_nothing_else(
     assert (ran.code, ran.out) == (1, "REJECTED: its rules are not those that are trusted\n")
 
 
+def test_a_folder_that_is_not_there_and_a_short_hash_are_bad_usage(
+    project: Path, tmp_path: Path
+) -> None:
+    ran = run("verify", "--bulk", str(tmp_path / "nowhere"))
+    assert (ran.code, ran.out) == (2, "")
+    assert "there is no folder" in ran.err
+    assert "nowhere" in ran.err
+    ran = run("verify", "--bulk", str(project / "rules.dl"))
+    assert (ran.code, "is a file" in ran.err) == (2, True)
+    for option in ("--pin", "--trust"):
+        ran = run("verify", str(project / "rules.dl"), option, "sha256:abc")
+        assert (ran.code, "64 digits" in ran.err) == (2, True)
+
+
 @pytest.mark.usefixtures("wrong")
 def test_an_answer_in_a_folder_that_does_not_follow_is_rejected(
     project: Path, tmp_path: Path
