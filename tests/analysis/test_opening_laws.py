@@ -6,6 +6,7 @@ import re
 from itertools import chain
 from typing import TYPE_CHECKING
 
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -252,6 +253,7 @@ def free(rule: Rule) -> bool:
     )
 
 
+@pytest.mark.laws
 @given(RULES)
 @settings(max_examples=150, deadline=None)
 def test_an_opened_rule_derives_what_the_rule_as_written_does(rule: str) -> None:

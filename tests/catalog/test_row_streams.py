@@ -68,6 +68,7 @@ def rows_of(readable: Readable) -> list[tuple[object, ...]]:
         return database.from_arrow(readable.stream()).fetchall()
 
 
+@pytest.mark.laws
 @settings(deadline=None, max_examples=150)
 @given(
     ROWS,

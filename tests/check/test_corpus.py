@@ -44,11 +44,13 @@ def test_the_texts_of_rejections_are_the_golden_ones() -> None:
     compare("rejected.txt", rejections(check_certificate))
 
 
+@pytest.mark.laws
 def test_mutants_with_fitting_hashes_are_judged_as_before() -> None:
     lines = [f"{name}: {outcome(check_certificate(data))}" for name, data in sealed_mutants()]
     compare("mutants.txt", "\n".join(lines) + "\n")
 
 
+@pytest.mark.laws
 def test_every_step_of_an_enumeration_is_counted() -> None:
     lines = [f"{name}: {steps_taken(CHECKER, good(name).data())}" for name in GOOD]
     compare("steps.txt", "\n".join(lines) + "\n")

@@ -105,6 +105,7 @@ def read(text: str) -> None:
         assert found.indicator
 
 
+@pytest.mark.laws
 @pytest.mark.sampled(8, "laws")
 @pytest.mark.parametrize("shape", LONG)
 def test_a_megabyte_is_read(shape: str) -> None:

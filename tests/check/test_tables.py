@@ -18,7 +18,7 @@ def short(parameter: object) -> str:
     return repr(parameter)[:40]
 
 
-@pytest.mark.sampled(5, "laws")
+@pytest.mark.sampled(10, "laws")
 @pytest.mark.parametrize(
     ("name", "kinds", "result", "args", "expected"), tables.FUNCTIONS, ids=short
 )
@@ -31,7 +31,7 @@ def test_a_function_gives_the_value_or_none(
     assert all(map(values.is_spelled, kinds, args))
 
 
-@pytest.mark.sampled(5, "laws")
+@pytest.mark.sampled(10, "laws")
 @pytest.mark.parametrize(("name", "kinds", "result"), tables.NO_SIGNATURES)
 def test_a_function_takes_its_own_kinds_only(
     name: str, kinds: tuple[str, ...], result: str
@@ -39,7 +39,7 @@ def test_a_function_takes_its_own_kinds_only(
     assert not functions.signature_holds(name, kinds, result)
 
 
-@pytest.mark.sampled(5, "laws")
+@pytest.mark.sampled(10, "laws")
 @pytest.mark.parametrize(("name", "kind", "left", "right", "expected"), tables.COMPARISONS)
 def test_a_comparison_is_true_false_or_has_no_answer(
     name: str, kind: str, left: str, right: str, *, expected: bool | None
@@ -53,13 +53,13 @@ def test_operators_belong_to_kinds() -> None:
     assert all(functions.operator_holds(*case) for case in tables.OPERATORS)
 
 
-@pytest.mark.sampled(5, "laws")
+@pytest.mark.sampled(10, "laws")
 @pytest.mark.parametrize(("kind", "text"), tables.SPELLED, ids=short)
 def test_the_one_spelling_is_taken(kind: str, text: str) -> None:
     assert values.is_spelled(kind, text)
 
 
-@pytest.mark.sampled(5, "laws")
+@pytest.mark.sampled(10, "laws")
 @pytest.mark.parametrize(("kind", "text"), tables.MISSPELLED, ids=short)
 def test_other_spellings_are_refused(kind: str, text: str) -> None:
     assert not values.is_spelled(kind, text)

@@ -223,6 +223,7 @@ def test_an_assumed_rule_gives_no_certain_rows() -> None:
     assert outcome.strength(outcome.goal) == ACCEPTED
 
 
+@pytest.mark.laws
 def test_a_chain_of_five_thousand_predicates_costs_no_call_stack() -> None:
     lines = [".decl p0(x: number)", '.input p0(source="t", query="q")']
     for place in range(1, 5000):

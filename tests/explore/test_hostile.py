@@ -73,6 +73,7 @@ def test_a_record_that_was_changed_is_not_believed(session: Session) -> None:
     assert caught.value.diagnostics[0].code in {"C0900", "C0915"}
 
 
+@pytest.mark.laws
 def test_unbounded_rules_are_open_and_never_empty(regions: Path) -> None:
     text = (regions / "constat.yaml").read_text()
     (regions / "constat.yaml").write_text(text + "limits: {rows: 2000}\n")

@@ -75,7 +75,7 @@ def answer_of(graph: Graph) -> list[tuple[int, int]]:
     return sorted(graph.rows[graph.steps[-1]["outputs"][0].partition("(")[0]])
 
 
-@pytest.mark.sampled(6, "laws")
+@pytest.mark.sampled(24, "laws")
 @pytest.mark.parametrize("seed", range(60))
 def test_any_graph_of_steps_gives_what_its_steps_mean(orders: Session, seed: int) -> None:
     graph = random_graph(seed, code=CONFINED and seed % 4 == 0)

@@ -87,6 +87,7 @@ def answer(folder: Path, query: str) -> tuple[Settled, list[tuple[object, ...]],
         return found.settled, sorted(sure), weak, found.in_bulk
 
 
+@pytest.mark.sampled(4, "laws")
 @pytest.mark.parametrize("key", [False, True])
 @pytest.mark.parametrize("null", ["none", "maybe", "unknown"])
 def test_what_reads_no_null_column_is_settled(

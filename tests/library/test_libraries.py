@@ -36,6 +36,7 @@ def test_every_folder_of_rules_is_a_library_with_cases_and_a_readme() -> None:
     assert [path.name for path in FOLDERS if not (path / "README.md").is_file()] == []
 
 
+@pytest.mark.sampled(3, "laws")
 @pytest.mark.parametrize("folder", LIBRARIES, ids=by_name)
 def test_all_cases_of_a_library_are_as_expected(folder: Path) -> None:
     run = ran(folder)

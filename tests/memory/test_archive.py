@@ -136,6 +136,7 @@ def image(data: str) -> dict[str, Any]:
     return {"type": "image", "source": source}
 
 
+@pytest.mark.faults
 def test_a_writer_killed_at_any_moment_has_kept_what_it_was_told_is_kept(tmp_path: Path) -> None:
     moments = random.Random(11)
     told = 0

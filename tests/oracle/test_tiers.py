@@ -48,6 +48,7 @@ CHAINS: Final = tuple(chains())
 UNREAD: Final = MappingProxyType({"listed(C1)": "PROVED", "unlisted(C1)": "DISPROVED"})
 
 
+@pytest.mark.sampled(4, "laws")
 @pytest.mark.sampled(12)
 @pytest.mark.parametrize("chain", CHAINS, ids=range(len(CHAINS)))
 def test_a_session_says_of_a_chain_what_the_definition_says(chain: Keyed) -> None:
@@ -85,6 +86,7 @@ FILLED: Final = tuple(filled())
 DECIDED: Final = {"PROVED", "DISPROVED"}
 
 
+@pytest.mark.sampled(4, "laws")
 @pytest.mark.sampled(12)
 @pytest.mark.parametrize("one", FILLED, ids=range(len(FILLED)))
 def test_a_session_fills_the_cells_that_the_definition_fills(one: Filled) -> None:

@@ -71,6 +71,7 @@ def check_counts(told: Counter[str]) -> None:
         assert told[kind] >= told["programs"] // 6, told
 
 
+@pytest.mark.laws
 def test_random_closed_programs_have_the_model_that_clingo_finds() -> None:
     check_counts(compare_many(QUICK))
 

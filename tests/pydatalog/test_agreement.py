@@ -77,6 +77,7 @@ def check_counts(told: Counter[str]) -> None:
     assert told["recursive"] >= told["programs"] // 6, told
 
 
+@pytest.mark.laws
 def test_random_programs_have_the_same_answers(engine: PyDatalogEngine) -> None:
     check_counts(compare_many(engine, SURE, QUICK))
 
@@ -85,6 +86,7 @@ def test_random_programs_with_structures_have_the_same_answers(engine: PyDatalog
     check_counts(compare_many(engine, STRUCTURED, FEW))
 
 
+@pytest.mark.laws
 def test_an_instance_that_errs_gives_no_answer_and_never_a_wrong_one(
     engine: PyDatalogEngine,
 ) -> None:

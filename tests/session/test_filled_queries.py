@@ -77,6 +77,7 @@ def what_is_said(
             yield f'box(colour = "{known[1]}", id = "{name}")', draw.choice(["eva", "ivo"])
 
 
+@pytest.mark.sampled(8, "laws")
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("engine", ["reference", "forward", "auto"])
 def test_every_row_is_called_what_proving_it_says(tmp_path: Path, seed: int, engine: str) -> None:
@@ -88,6 +89,7 @@ def test_every_row_is_called_what_proving_it_says(tmp_path: Path, seed: int, eng
                 assert HELD.get(row.verdict) is verdict or row.verdict is verdict, (query, row)
 
 
+@pytest.mark.sampled(8, "laws")
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("engine", ["reference", "forward"])
 def test_no_row_that_is_proved_is_left_out(tmp_path: Path, seed: int, engine: str) -> None:
@@ -127,6 +129,7 @@ GOALS = (
 )
 
 
+@pytest.mark.sampled(4, "laws")
 @pytest.mark.parametrize("seed", range(8))
 def test_no_word_turns_round_what_was_decided(tmp_path: Path, seed: int) -> None:
     with Session(filled(tmp_path, seed)) as session:

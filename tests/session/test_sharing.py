@@ -59,6 +59,7 @@ def test_eight_threads_begin_a_session_at_once() -> None:
     assert found == [Verdict.PROVED] * 10 + [Verdict.DISPROVED] * 6
 
 
+@pytest.mark.faults
 def test_eight_processes_share_one_project(shop: Path) -> None:
     with Session(shop) as session:
         wanted = verdicts(session)

@@ -276,6 +276,7 @@ def test_a_locked_store_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     store.add("p", ("y",), "alice")
 
 
+@pytest.mark.faults
 def test_a_folder_that_cannot_be_written_gives_a_clear_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(ConstatError, match="C0550"):

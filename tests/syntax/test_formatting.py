@@ -60,6 +60,7 @@ def spread(text: str, gaps: list[str]) -> str:
     return "".join(parts)
 
 
+@pytest.mark.laws
 @given(programs(), st.lists(st.sampled_from(GAPS), min_size=1, max_size=40))
 def test_the_layout_obeys_its_laws(program: Program, gaps: list[str]) -> None:
     text = spread(print_program(program), gaps)

@@ -111,6 +111,7 @@ def test_they_agree_on_good_certificates(second: SecondChecker) -> None:
         assert all(one["ok"] for one in report["nodes"])
 
 
+@pytest.mark.laws
 def test_they_agree_on_the_corpus(second: SecondChecker) -> None:
     forgeries = [(name, *forge(name, 0)) for name in FORGERIES]
     for kind, given_cases in (
@@ -122,6 +123,7 @@ def test_they_agree_on_the_corpus(second: SecondChecker) -> None:
             assert agreed(second, data, f"{kind} {name}")["accepted"] == (code is None), name
 
 
+@pytest.mark.sampled(4, "laws")
 @pytest.mark.parametrize("name", CASES)
 def test_they_agree_on_a_case(second: SecondChecker, name: str) -> None:
     data, expected = CASES[name]()
@@ -237,6 +239,7 @@ def test_they_agree_on_many_random_programs(
         follow(second, variant(rng, tree), f"variant {seed}")
 
 
+@pytest.mark.sampled(4, "laws")
 @pytest.mark.parametrize(
     ("name", "library"), [("ownership", "ownership-control"), ("access", "access-control")]
 )

@@ -51,6 +51,7 @@ def answers(**asked: list[Any]) -> dict[str, list[Any]]:
     return found
 
 
+@pytest.mark.laws
 def test_the_tables_hold() -> None:
     found = answers(
         calls=[case[:4] for case in tables.FUNCTIONS],
