@@ -655,9 +655,10 @@ class LazyEngine:
                 again.run()
                 if again.says_more_than(evaluation):
                     evaluation = again
-        # What was asked in vain was asked all the same, and what it gave is known.
-        evaluation.state.learn(state.calls[len(evaluation.state.calls) :])
         evaluation.state.finish()
+        # What was asked in vain was asked all the same, and what it gave is known.
+        with suppress(LimitReachedError):
+            evaluation.state.learn(state.calls[len(evaluation.state.calls) :])
         return LazyOutcome(evaluation)
 
     def plan(self, program: AnalysedProgram, goal: Atom, externals: Externals) -> Plan:

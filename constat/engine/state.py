@@ -291,9 +291,10 @@ class State:
         What it was not told is left out: the keys that were asked here keep their own answers.
         """
         for call in calls:
-            self.calls.append(call)
             told = replace(call.answer, openings=(), answered=frozenset(call.demand.keys))
             self._load(call.demand, told)
+            # Last: where there is no time to load its rows, a call tells nothing here.
+            self.calls.append(call)
 
     def tell(self, event: Event) -> None:
         """Pass an event on."""

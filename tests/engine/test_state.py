@@ -187,3 +187,26 @@ def test_only_near_sources_may_be_asked_for_more(predicate: str, cost: int, *, n
     assert known.may_widen(predicate) is near
     assert not known.may_widen("r")
     assert not state().may_widen("p")
+
+
+def test_what_a_later_evaluation_was_given_is_known_with_its_evidence() -> None:
+    later, known = state(Table([(1, 2)])), state()
+    later.fetch("p", (0,), ((1,),))
+    known.learn(later.calls)
+    assert known.calls == later.calls
+    assert known.relation("p").stamp((1, 2), CERTAIN) is not None
+    assert known.facts["p"][1, 2].evidence == later.facts["p"][1, 2].evidence
+
+
+def test_a_call_whose_rows_there_is_no_time_to_take_over_tells_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def late(*_: object) -> None:
+        raise LimitReachedError("late")
+
+    later, known = state(Table([(1, 2)])), state()
+    later.fetch("p", (0,), ((1,),))
+    monkeypatch.setattr(State, "_load", late)
+    with pytest.raises(LimitReachedError):
+        known.learn(later.calls)
+    assert known.calls == []

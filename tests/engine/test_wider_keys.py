@@ -6,12 +6,14 @@ from dataclasses import replace
 
 import pytest
 
+from constat.engine.state import State
 from constat.evaluation import (
     ABSENT,
     CERTAIN,
     POSSIBLE,
     Answer,
     Demand,
+    LimitReachedError,
     Limits,
     Opening,
 )
@@ -67,6 +69,17 @@ def test_sources_are_asked_once_for_both_evaluations() -> None:
         assert len(asked) == len(set(asked))
     assert len(outcome.calls) == sum(len(one.demands) for one in tables.values())
     assert [one.number for one in outcome.calls] == [*range(1, len(outcome.calls) + 1)]
+
+
+def test_where_there_is_no_time_for_what_a_wider_key_gave_the_goal_stays_open(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def late(*_: object) -> None:
+        raise LimitReachedError("late")
+
+    monkeypatch.setattr(State, "learn", late)
+    outcome = run(SELF, 'q("")', world("none"))
+    assert outcome.strength(outcome.goal) == POSSIBLE
 
 
 def test_nothing_is_asked_wider_where_the_goal_is_decided() -> None:
