@@ -155,6 +155,25 @@ def test_many_conflicts_are_counted_where_not_all_are_shown(project: Path) -> No
     assert ran.out.rstrip().endswith(", and 2 more)")
 
 
+def test_a_conflict_that_was_met_on_the_way_stands_with_the_row_that_is_used(
+    project: Path,
+) -> None:
+    with sqlite3.connect(project / "sales.sqlite") as connection:
+        connection.execute("INSERT INTO tiers VALUES ('C5', 'silver')")
+    connection.close()
+    (project / "rules.dl").write_text(
+        RULES + '.decl other(a: symbol)\nother(?a) :- tier(?a, ?t), tier(?b, ?t), ?b > "C3".\n'
+    )
+    with Session(project) as session:
+        session.facts.add("tier(C1, gold)", author="alice")
+        # C1 has the same tier and is asked for with it; C5 is what the proof rests on.
+        result = session.prove("other(C2)")
+        met = [one for call in result.decision.outcome.calls for one in call.answer.conflicts]
+        assert met
+        assert (result.verdict.value, result.conflicts) == ("PROVED", ())
+        assert b"alice" not in result.certificate
+
+
 def test_a_conflict_stands_only_with_verdicts_that_rest_on_its_row(project: Path) -> None:
     (project / "rules.dl").write_text(
         RULES + ".decl pair(a: symbol, b: symbol)\npair(?a, ?b) :- tier(?a, ?t), tier(?b, ?t).\n"
