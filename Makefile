@@ -86,12 +86,20 @@ scripts: browser ## Shorten the scripts of reports anew, after a change of their
 servers: $(STAMP) ## Fetch MariaDB's server into .venv/ for the tests of servers.
 	@$(BIN)/python -m tests.servers.install
 
+# What is read of the code itself is read once, while the types are checked, and not by each worker.
+ARCHITECTURE := tests/architecture
+WHOLE = $(if $(P)$(PYTEST_ARGS),,yes)
+
+.PHONY: architecture
+architecture: compiled
+	$(if $(WHOLE),CONSTAT_ONLY_CORE=1 $(BIN)/python -m pytest -q $(ARCHITECTURE))
+
 # The core needs neither a server nor a browser; P=sql takes the tests of one package.
 .PHONY: test
 test: install ## Run what must pass before a change goes in (P=sql: the tests of one package).
-	@$(MAKE) --no-print-directory -j 2 lint compiled
+	@$(MAKE) --no-print-directory -j 2 lint architecture
 	CONSTAT_ONLY_CORE=1 $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal \
-		$(if $(P),tests/$(P)) $(PYTEST_ARGS)
+		$(if $(WHOLE),--ignore $(ARCHITECTURE),$(if $(P),tests/$(P))) $(PYTEST_ARGS)
 
 EXTRA = $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal $(PYTEST_ARGS) -m
 

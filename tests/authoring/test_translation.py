@@ -293,6 +293,7 @@ def test_another_goal_ends_a_confirmation(session: Session) -> None:
     assert (found.status, found.ended[-15:]) == (Status.UNCONFIRMED, "goal: is_vip(C001)"[-15:])
 
 
+@pytest.mark.sampled(2, "laws")
 @pytest.mark.parametrize(
     ("question", "goal", "rules", "ends"),
     [

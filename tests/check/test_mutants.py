@@ -93,6 +93,7 @@ def check_mutants(name: str, step: int) -> None:
         assert not report.accepted or is_harmless(path), (place(path), what)
 
 
+@pytest.mark.sampled(3, "laws")
 @pytest.mark.parametrize("name", small())
 def test_a_change_in_one_place_is_noticed_or_harmless(name: str) -> None:
     check_mutants(name, SAMPLE)

@@ -38,6 +38,7 @@ def test_what_follows_is_accepted(name: str, second: SecondChecker) -> None:
     assert second.check(data)["verdict"] == report.verdict
 
 
+@pytest.mark.sampled(2, "laws")
 @pytest.mark.parametrize("name", FORGERIES)
 def test_a_forgery_is_rejected_for_the_same_reason(name: str, second: SecondChecker) -> None:
     code, tree = forge(name, 0)

@@ -134,6 +134,7 @@ BOUNDED = "controls(?x, ?y) :- own(?x, ?y, ?k), sum ?w : { holds(?x, ?v, ?y, ?w)
 HOLDINGS = st.sets(st.tuples(st.integers(0, 5), st.integers(0, 5), st.integers(0, 60)), max_size=14)
 
 
+@pytest.mark.sampled(4, "laws")
 @pytest.mark.parametrize("strategy", [Strategy.RUNS, Strategy.BITMAP])
 @pytest.mark.parametrize("tuning", [Tuning(), TINY], ids=["default", "tiny"])
 @pytest.mark.parametrize("rule", [SUMMED, COUNTED, APART, BOUNDED])

@@ -139,6 +139,7 @@ hpt(?h, ?k) :- store(?y, ?x), vpt(?y, ?h), vpt(?x, ?k).
 MEETING = HEAD + BASE + "q(?a, ?c) :- q(?a, ?b), f(?b, ?c).\n.decl met(a: number, b: number)\n"
 
 
+@pytest.mark.sampled(4, "laws")
 @pytest.mark.parametrize("strategy", [Strategy.BITMAP, Strategy.RUNS])
 @pytest.mark.parametrize("tuning", TUNINGS, ids=["pairs", "rows", "tiny rows", "tiny", "default"])
 @pytest.mark.parametrize("seed", range(6))

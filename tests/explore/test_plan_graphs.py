@@ -96,6 +96,7 @@ FAILING: Final = (
 )
 
 
+@pytest.mark.sampled(3, "laws")
 @pytest.mark.parametrize("work", FAILING, ids=["select", "source", "code"])
 @pytest.mark.parametrize("place", range(3))
 def test_a_step_that_fails_anywhere_ends_the_run_and_says_so(
@@ -129,6 +130,7 @@ def test_what_cannot_be_computed_leaves_the_answer_open(orders: Session) -> None
 # ---------------------------------------------------------------------------- proofs that fail
 
 
+@pytest.mark.sampled(3, "laws")
 @pytest.mark.parametrize("name", ["proof_program", "build_certificate", "check_certificate"])
 @pytest.mark.parametrize("mistake", [KeyError("base"), RecursionError(), MemoryError()], ids=repr)
 def test_whatever_ends_a_proof_the_answer_is_given_as_not_checked(
@@ -240,6 +242,7 @@ class StopError(Exception):
     pass
 
 
+@pytest.mark.sampled(3, "laws")
 @pytest.mark.parametrize("ending", [StopError, KeyboardInterrupt, SystemExit, MemoryError])
 @pytest.mark.parametrize("seed", range(3))
 def test_a_run_that_was_ended_is_never_said_to_run(
