@@ -46,7 +46,8 @@ def command(
     """List the explorations of the project, or show one: questions, tables, variables, notes.
 
     ID is an id of the list or its first digits, or `last`. With --step it is what a step ran, what
-    it printed, what it asked, and why it failed, for each try.
+    it printed, what it asked, and why it failed, for each try. Below the list stand the answers in
+    bulk that were counted again and were others, until such a check passes.
 
     Examples:
       constat history
@@ -72,11 +73,7 @@ def command(
             note(f"certificate written to {certificate}")
             return 0
         if exploration is None:
-            found = session.history
-            if form == "json":
-                write_json({"explorations": [_json(one) for one in found]})
-            else:
-                write("\n".join(map(_line, found)) or "nothing has been explored yet")
+            _give_list(session, form)
             return 0
         state = session.get_state(named)
     if form == "json":
@@ -84,6 +81,21 @@ def command(
     else:
         write("\n".join(state_lines(state)))
     return 0
+
+
+def _give_list(session: Session, form: str) -> None:
+    """Write what was explored, and which answers in bulk were not the same, counted again."""
+    found, differences = session.history, session.differences
+    if form == "json":
+        listed = [_json(one) for one in found]
+        write_json({"explorations": listed, "differences": [asdict(one) for one in differences]})
+        return
+    lines = [_line(one) for one in found]
+    lines += [
+        f"differs: {one.query}, counted again at {one.found_at[:19]}Z: {one.why}"
+        for one in differences
+    ]
+    write("\n".join(lines) or "nothing has been explored yet")
 
 
 def state_lines(state: ExplorationState) -> list[str]:

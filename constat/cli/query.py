@@ -27,6 +27,7 @@ from constat.cli.options import (
 )
 from constat.cli.output import (
     bold,
+    counted,
     joined,
     note,
     use_utf8,
@@ -53,10 +54,10 @@ from constat.cli.tables import Cells, Table, ground_text, summary
 from constat.diagnostics import ConstatError, Diagnostic, nearest
 from constat.evaluation import Verdict
 from constat.logic import display_value
+from constat.project.settings import CHECKS
 from constat.proof import tree_to_json
 from constat.session import Session
 from constat.session.answers import Computed
-from constat.session.options import CHECKS, SHORT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -221,7 +222,7 @@ class _Wanted:
     confidence: bool
     spreadsheet: bool
     explained: str | None
-    check: int | str
+    check: int | str | None
     bulk: str | None
     materialized: bool
     trace_calls: bool
@@ -268,11 +269,10 @@ class _Wanted:
 @click.option(
     "--check",
     type=Checking(),
-    default=SHORT,
-    show_default=True,
-    metavar="always|short|off|N",
-    help="Check rows of bulk as a whole: always, where computing took two seconds at most (short), "
-    "or never; or prove N of them one by one, and have their certificates checked.",
+    metavar="background|always|off|N",
+    help="Check rows of bulk as a whole: rows wait two seconds for it and are shown then "
+    "(background, unless the project says otherwise), always, or never; or prove N of them one by "
+    "one, and have their certificates checked.",
 )
 @click.option(
     "--bulk",
@@ -299,8 +299,11 @@ def command(goal: str, *, engine: str, project: str | None, **given: object) -> 
 
     Each row is PROVED, PROVED_UNDER assumptions, or UNRESOLVED (possible, and not decided); what is
     disproved is not listed. Rows that were computed in bulk are PROVED where they were checked as a
-    whole: all that follows is counted again from the rules, by another way, and compared. Else they
-    are COMPUTED or COMPUTED_UNDER: nothing has checked them, and below them stands why. --check N
+    whole: all that follows is counted again from the rules, by another way, and compared. A table
+    waits two seconds for that, then its rows are shown, and the last lines say what came of it; if
+    something differs none of the rows counts, and the exit code is 7. Every other format waits for
+    the check, and Ctrl-C ends it. Else rows are
+    COMPUTED or COMPUTED_UNDER: nothing has checked them, and below them stands why. --check N
     proves N of the rows, spread over those that are written: these are PROVED then, and that says
     nothing of any other. A row that does not prove is reported as a difference and not shown.
     `constat prove` shows why for any row; for an UNRESOLVED one, which it asks about by itself, it
@@ -346,18 +349,50 @@ def _run(goal: str, engine: str, project: str | None, wanted: _Wanted) -> int:
         if wanted.explained is not None:
             return explain_row(session, goal, wanted.explained, form=wanted.form)
         answers = _answers(session, goal, wanted, engine)
-        _give(answers, wanted, session.model_usage)
+        answers = _give(answers, wanted, session.model_usage)
         if wanted.trace_calls:
             note(calls_text(answers.calls))
         note_warned(session)
     return answers.exit_code
 
 
-def _give(answers: Answers, wanted: _Wanted, models: dict[str, object] | None) -> None:
-    rows, left_out = _chosen(answers, wanted)
-    shown = Shown(answers, rows, _columns(answers, wanted), confidence=wanted.confidence)
+def _give(answers: Answers, wanted: _Wanted, models: dict[str, object] | None) -> Answers:
+    """Write the answers; those of a table before their check has ended, if it takes long."""
+    first = wanted.form == "table" and not (wanted.output or wanted.verdicts)
+    first = first and bool(answers.columns)
+    goes_on = answers.checking is not None
+    if goes_on and first:
+        before, _ = _shown(answers, wanted)
+        write_pieces(_rows_of_table(before, terminal=sys.stdout.isatty()))
+        note(f"{counted(len(answers), 'row')} computed; the check goes on")
+    if goes_on:
+        answers = _waited(answers, "the rows above are" if first else "nothing is written; it is")
+    shown, left_out = _shown(answers, wanted)
     shown.models = models
-    _write(shown, left_out, wanted)
+    if goes_on and first:
+        shown.given_before = True
+        write_pieces(f"{line}\n" for line in summary(shown, left_out))
+    else:
+        _write(shown, left_out, wanted)
+    return answers
+
+
+def _shown(answers: Answers, wanted: _Wanted) -> tuple[Shown, int]:
+    rows, left_out = _chosen(answers, wanted)
+    columns = _columns(answers, wanted)
+    return Shown(answers, rows, columns, confidence=wanted.confidence), left_out
+
+
+def _waited(answers: Answers, what: str) -> Answers:
+    """Wait for the check that goes on; Ctrl-C ends it, and the answers stay as they are."""
+    try:
+        with watching():
+            return answers.checked()
+    except KeyboardInterrupt as problem:
+        if answers.checking is not None:
+            answers.checking.stop()
+        problem.add_note(f"{what} computed, not checked")
+        raise
 
 
 def _answers(session: Session, goal: str, wanted: _Wanted, engine: str) -> Answers:
@@ -369,7 +404,7 @@ def _answers(session: Session, goal: str, wanted: _Wanted, engine: str) -> Answe
 
     with watching() as observe:
         if wanted.bulk is not None:
-            check = SHORT if isinstance(wanted.check, int) else wanted.check
+            check = None if isinstance(wanted.check, int) else wanted.check
             return session.query_into(Path(wanted.bulk), goal, check=check, observe=observe)
         return session.query(
             goal,
@@ -389,7 +424,7 @@ def _require_sense(wanted: _Wanted, engine: str) -> None:
     if wanted.confidence and engine == _ENGINES[2]:
         message = "`--engine forward` keeps no proofs, from which confidences are found"
         found.append(Diagnostic("C0432", message, help="leave `--engine` out"))
-    proving = wanted.confidence or wanted.explained is not None or wanted.check != SHORT
+    proving = wanted.confidence or wanted.explained is not None or wanted.check is not None
     if wanted.materialized and proving:
         message = "`--materialized` gives kept rows, without confidences and proofs"
         found.append(Diagnostic("C0432", message, help="leave `--materialized` out"))
@@ -495,16 +530,21 @@ def _pieces(shown: Shown, left_out: int, wanted: _Wanted) -> Iterator[str]:
 def _query_table(shown: Shown, left_out: int, *, terminal: bool) -> Iterator[str]:
     if not shown.answers.columns:
         yield ground_text(shown.answers) + "\n"
-    elif len(shown.rows):
-        cells = Cells(shown)
-        most = shutil.get_terminal_size().columns if terminal else None
-        table = Table(cells.names, cells.numbers, most)
-        table.fit(cells)
-        yield (bold(table.heading()) if terminal else table.heading()) + "\n"
-        for row in cells:
-            yield table.line(row) + "\n"
-        if table.cut:
-            yield f"cut to fit: {', '.join(table.cut)}; `--format csv` shows all\n"
-        yield "\n"
+    yield from _rows_of_table(shown, terminal=terminal)
     for line in summary(shown, left_out):
         yield line + "\n"
+
+
+def _rows_of_table(shown: Shown, *, terminal: bool) -> Iterator[str]:
+    if not shown.answers.columns or not len(shown.rows):
+        return
+    cells = Cells(shown)
+    most = shutil.get_terminal_size().columns if terminal else None
+    table = Table(cells.names, cells.numbers, most)
+    table.fit(cells)
+    yield (bold(table.heading()) if terminal else table.heading()) + "\n"
+    for row in cells:
+        yield table.line(row) + "\n"
+    if table.cut:
+        yield f"cut to fit: {', '.join(table.cut)}; `--format csv` shows all\n"
+    yield "\n"

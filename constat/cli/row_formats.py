@@ -45,7 +45,11 @@ _SAFE_INTEGER: Final = (1 << 53) - 1
 
 
 class Shown:
-    """The rows to write, and which of their columns; `models` is what models used for them."""
+    """The rows to write, and which of their columns.
+
+    `models` is what models used for them; `given_before` says that rows were shown already, before
+    their check had ended.
+    """
 
     def __init__(
         self, answers: Answers, rows: Rows, columns: Sequence[AnswerColumn], *, confidence: bool
@@ -56,6 +60,7 @@ class Shown:
         self.places = tuple(answers.columns.index(column) for column in columns)
         self.confidence = confidence
         self.models: dict[str, object] | None = None
+        self.given_before = False
 
     def values(self, row: AnswerRow) -> tuple[Value, ...]:
         """Give the values of the columns that are written."""

@@ -16,7 +16,7 @@ from constat.diagnostics import ConstatError, render, to_json
 from constat.diagnostics.interruption import check_interrupted
 from constat.evaluation import Resources
 from constat.plan.forward import Strategy
-from constat.session.options import ALWAYS, OFF
+from constat.project.settings import ALWAYS, OFF
 from constat.session.run_relations import ENGINES
 from constat.session.running import RunOptions, RunSummary, run_program
 from constat.syntax import Mode

@@ -180,7 +180,9 @@ def summary(shown: Shown, left_out: int) -> Iterator[str]:
     if answers.check is not None:
         yield from _checked(answers.check, len(answers))
     if answers.recount is not None:
-        yield from _recounted(answers.recount)
+        yield from _recounted(answers.recount, given_before=shown.given_before)
+    if answers.checking is not None:
+        yield "the check goes on: all that follows is being counted again from the rules"
     if left_out:
         yield f"{left_out:,} of them {'is' if left_out == 1 else 'are'} not shown"
     if answers.snapshot == NOT_ONE:
@@ -190,13 +192,14 @@ def summary(shown: Shown, left_out: int) -> Iterator[str]:
     yield from _conflicts(answers)
 
 
-def _recounted(found: Recount) -> Iterator[str]:
+def _recounted(found: Recount, *, given_before: bool) -> Iterator[str]:
     """Say what became of checking all rows."""
     if found.passed:
         yield "checked: all that follows was counted again from the rules, and is the same"
     elif found.differs:
         yield f"DIFFERENCE: counted again from the rules, {found.why}"
-        yield "no row is shown; `--engine reference` answers goal by goal"
+        shown = "none of the rows above counts" if given_before else "no row is shown"
+        yield f"{shown}; `--engine reference` answers goal by goal"
         yield (
             "bulk evaluation is wrong there, or a source was written in between; please report it "
             "with the rules"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Annotated, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeVar
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
@@ -64,7 +64,7 @@ def server_of(service: Service) -> MCPServer:
         lifespan=lifespan,
         log_level="CRITICAL",
     )
-    for tools in (_questions, _certificates, _facts_and_rules, _memory, _resources):
+    for tools in (_questions, _queries, _certificates, _facts_and_rules, _memory, _resources):
         tools(server, service)
     return server
 
@@ -82,17 +82,6 @@ def _questions(server: MCPServer, service: Service) -> None:
         `confirmed` says whether a person stands for that reading; tell the person the goal.
         """
         return await _answered(ctx, lambda observe: service.ask(question, observe=observe))
-
-    @server.tool(annotations=_READING)
-    async def query(goal: str, ctx: Context, start: int = 0, most: int = 50) -> Answer:
-        """Find all answers of a goal or a conjunction, such as `is_vip(?c), revenue(?c, ?r)`.
-
-        Gives at most `most` rows (up to 1000) from `start`; `settled` says whether there may be
-        others than `total`.
-        """
-        return await _answered(
-            ctx, lambda observe: service.query(goal, start=start, most=most, observe=observe)
-        )
 
     @server.tool(annotations=_READING)
     async def why_not(goal: str, ctx: Context) -> Answer:
@@ -118,6 +107,25 @@ def _questions(server: MCPServer, service: Service) -> None:
     async def missing(goal: str, ctx: Context, top: int = 3) -> Answer:
         """Find the cheapest sets of facts that would prove a goal."""
         return await _answered(ctx, lambda observe: service.missing(goal, top=top, observe=observe))
+
+
+def _queries(server: MCPServer, service: Service) -> None:
+    @server.tool(annotations=_READING)
+    async def query(
+        goal: str,
+        ctx: Context,
+        start: int = 0,
+        most: int = 50,
+        check: Literal["background", "always", "off"] | None = None,
+    ) -> Answer:
+        """Find all answers of a goal or a conjunction, such as `is_vip(?c), revenue(?c, ?r)`.
+
+        Gives at most `most` rows (up to 1000) from `start`; `settled` says whether there may be
+        others than `total`. Large answers are counted again by another way before they are given
+        (`check` says what came of it); `check="off"` leaves that out, and they are not proved.
+        """
+        given: dict[str, Any] = {"start": start, "most": most, "check": check}
+        return await _answered(ctx, lambda observe: service.query(goal, observe=observe, **given))
 
 
 def _certificates(server: MCPServer, service: Service) -> None:

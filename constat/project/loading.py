@@ -20,6 +20,7 @@ from constat.project.settings import (
     ANTHROPIC,
     APPROVER,
     BUILT_IN_TIERS,
+    CHECKS,
     CONFLICTS,
     EFFORTS,
     FOREVER,
@@ -565,6 +566,8 @@ TOP_LEVEL: Final = MappingProxyType(
         "closed": "who declares that no fact of a predicate is missing",
         "conflicts": "which of different values for one key counts: `source`, `user` or"
         " `unresolved` (semantics, 40)",
+        "check": "when answers in bulk are counted again: `background` (rows wait two seconds for"
+        " it), `always` or `off` (semantics, 38)",
         "tiers": "further tiers, written in Python",
         "limits": "bounds of an evaluation and of a query",
         "state": "the folder that Constat writes to, `.constat`",
@@ -673,7 +676,8 @@ class _Loading:
             rule_roots=roots,
             facts=read_facts(top.get("facts", empty), self.environment, self.sections),
             closed=read_closed(top.get("closed", empty), self.sections, CONFIGURATION),
-            conflicts=self._conflicts(top.get("conflicts")),
+            conflicts=self._word(top.get("conflicts"), "conflicts", CONFLICTS),
+            check=self._word(top.get("check"), "check", CHECKS),
             tiers=self._tiers(top.get("tiers", empty)),
             limits=self._limits(top.get("limits", empty)),
             state=self._state(top.get("state")),
@@ -692,12 +696,12 @@ class _Loading:
             config_name=CONFIGURATION,
         )
 
-    def _conflicts(self, node: Node | None) -> str:
-        """Which of different values for one key counts."""
-        name = self.sections.text(node, "`conflicts`", CONFLICTS[0])
-        if name not in CONFLICTS and node is not None:
-            hint = suggestion(name, CONFLICTS) or f"write `conflicts: {CONFLICTS[0]}`"
-            message = f"`conflicts` is {', '.join(CONFLICTS[:-1])} or {CONFLICTS[-1]}"
+    def _word(self, node: Node | None, key: str, words: Sequence[str]) -> str:
+        """Read one of some words, of which the first counts where there is none."""
+        name = self.sections.text(node, f"`{key}`", words[0])
+        if name not in words and node is not None:
+            hint = suggestion(name, words) or f"write `{key}: {words[0]}`"
+            message = f"`{key}` is {', '.join(words[:-1])} or {words[-1]}"
             self.sections.complain("C0504", message, node, hint=hint)
         return name
 

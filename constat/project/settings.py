@@ -560,6 +560,12 @@ PREFER_USER: Final = "user"
 UNRESOLVED: Final = "unresolved"
 CONFLICTS: Final = (PREFER_SOURCE, PREFER_USER, UNRESOLVED)
 """What may count where tiers give different values for one key (semantics 40)."""
+ALWAYS: Final = "always"
+BACKGROUND: Final = "background"
+OFF: Final = "off"
+CHECKS: Final = (BACKGROUND, ALWAYS, OFF)
+"""When answers in bulk are counted again: beside what comes next where that takes long, before they
+are given out, or never (semantics 38)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -580,7 +586,8 @@ class Project:
     `rules` are files, `rule_roots` the folders they and what they include may lie in,
     `rule_folders` those that `rules` names, so that a new file in them is read too. `closed`
     tells for each predicate who declares that nothing is missing, `conflicts` which of different
-    values for one key counts. `state` is where Constat writes.
+    values for one key counts, `check` when answers in bulk are counted again. `state` is where
+    Constat writes.
     `keys` are trusted for their roles; `log` says whether decisions are written down, `record`
     whose answers are recorded. `locale` is that of numbers and days in sentences.
     """
@@ -593,6 +600,7 @@ class Project:
     facts: Mapping[str, FactTable] = field(default_factory=dict)
     closed: Mapping[str, str] = field(default_factory=dict)
     conflicts: str = PREFER_SOURCE
+    check: str = BACKGROUND
     tiers: Mapping[str, CustomTier] = field(default_factory=dict)
     limits: Bounds = field(default_factory=Bounds)
     state: Path = Path(".constat")

@@ -33,7 +33,15 @@ recursive thresholds that are not whole numbers, Decimals that do not fit 38 dig
 from __future__ import annotations
 
 from constat.recount.folders import Answered, Computed, FolderError, check_folder, write_folder
-from constat.recount.recounting import Bounds, Claim, Recount, State, recount, recount_all
+from constat.recount.recounting import (
+    Bounds,
+    Claim,
+    Prepared,
+    Recount,
+    State,
+    recount,
+    recount_all,
+)
 from constat.recount.statements import RefusedError
 
 __all__ = [
@@ -42,6 +50,7 @@ __all__ = [
     "Claim",
     "Computed",
     "FolderError",
+    "Prepared",
     "Recount",
     "RefusedError",
     "State",

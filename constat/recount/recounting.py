@@ -12,7 +12,7 @@ import time
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from constat.diagnostics.interruption import check_interrupted
 from constat.evaluation import Clock, LimitReachedError
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from constat.evaluation import Externals
     from constat.logic import Atom, Kind, Predicate, Row, Rule
 
+_Found = TypeVar("_Found")
 _SHOWN: Final = 3
 _VALUE_ERRORS: Final = frozenset(
     {"OutOfRangeException", "ConversionException", "InvalidInputException"}
@@ -129,22 +130,88 @@ def recount_all(
     return found
 
 
+class Prepared:
+    """An answer with its inputs, read and ready to be counted again: no source is asked any more.
+
+    `finish` may run in another thread, with as many seconds as reading had, and has to be called;
+    `stop` ends it from any thread.
+    """
+
+    def __init__(
+        self,
+        program: AnalysedProgram,
+        claim: Claim,
+        externals: Externals,
+        bounds: Bounds = _DEFAULT,
+    ) -> None:
+        self._claim = claim
+        self._seconds = bounds.seconds
+        self._stopped = False
+        self._clock = Clock(time.monotonic() + bounds.seconds, _TIME_UP)
+        self._begun = time.monotonic()
+        self._tables = tables = Tables(bounds.seconds, bounds.memory, bounds.threads)
+        tables.__enter__()
+
+        def read(_: Tables, predicate: Predicate) -> str:
+            return read_input(tables, predicate, externals.get(predicate.name), self._clock)
+
+        self._evaluation = Evaluation(tables, program, read)
+        self._claimed = ""
+        try:
+            self._early = _guarded(self._prepare)
+        except BaseException:
+            tables.__exit__(None, None, None)
+            raise
+
+    def _prepare(self) -> Recount | None:
+        self._evaluation.read_inputs(self._claim.atom.predicate)
+        self._claimed = self._evaluation.claimed(self._claim)
+        return None
+
+    def finish(self) -> Recount:
+        """Count, compare, and close what is held."""
+        self._tables.begin_anew(self._seconds)
+        if self._stopped:
+            self._tables.cancel()
+        try:
+            found = self._early or checked(self._evaluation, self._claim, lambda: self._claimed)
+        finally:
+            self._tables.__exit__(None, None, None)
+        if self._stopped and not found.differs and not found.passed:
+            found = Recount(State.NOT_CHECKED, "it was stopped")
+        return replace(found, seconds=time.monotonic() - self._begun)
+
+    def stop(self) -> None:
+        """End the counting soon."""
+        self._stopped = True
+        self._tables.cancel()
+
+
 def checked(evaluation: Evaluation, claim: Claim, claimed: Callable[[], str]) -> Recount:
     """Check one answer, whose rows are in the table that `claimed` gives."""
+
+    def compared() -> Recount:
+        expected = evaluation.answers(claim)
+        return _compared(evaluation.tables, expected, claimed(), len(claim.places))
+
+    return _guarded(compared)
+
+
+def _guarded(work: Callable[[], _Found]) -> _Found | Recount:
+    """Do a part of a check; what goes wrong is why there is none."""
     try:
-        return _checked(evaluation, claim, claimed)
+        return _told_why(work)
     except RefusedError as refused:
         return Recount(State.NOT_CHECKED, str(refused))
     except Exception as problem:  # noqa: BLE001  a check that fails costs no answer
         return Recount(State.NOT_CHECKED, f"the check itself failed ({type(problem).__name__})")
 
 
-def _checked(evaluation: Evaluation, claim: Claim, claimed: Callable[[], str]) -> Recount:
+def _told_why(work: Callable[[], _Found]) -> _Found:
     import duckdb  # noqa: PLC0415  heavy library, loaded on first use
 
     try:
-        expected = evaluation.answers(claim)
-        return _compared(evaluation.tables, expected, claimed(), len(claim.places))
+        return work()
     except duckdb.InterruptException:
         check_interrupted()
         raise RefusedError(_TIME_UP) from None
@@ -208,9 +275,7 @@ class Evaluation:
 
     def answers(self, claim: Claim) -> str:
         """Give a table of the rows that follow and match an atom."""
-        below = self.refuse(claim.atom.predicate)
-        for name in sorted((below & self.program.external) - self.found.keys()):
-            self.found[name] = self.read(self.tables, self._predicate(name))
+        below = self.read_inputs(claim.atom.predicate)
         for component in self.program.components:
             if set(component.predicates) & below - self.done:
                 self._component(component)
@@ -221,6 +286,13 @@ class Evaluation:
         matching = self.tables.fresh()
         self.tables.run("CREATE TABLE", matching, "AS", self._matching(claim))
         return matching
+
+    def read_inputs(self, goal: str) -> set[str]:
+        """Read the inputs below a goal that were not read yet; name all that it rests on."""
+        below = self.refuse(goal)
+        for name in sorted((below & self.program.external) - self.found.keys()):
+            self.found[name] = self.read(self.tables, self._predicate(name))
+        return below
 
     def claimed(self, claim: Claim) -> str:
         """Give a table of the rows that the run gave."""

@@ -74,6 +74,19 @@ class Tables:
         self._deadline.__exit__()
         self.driver.close()
 
+    def cancel(self) -> None:
+        """End what runs, as if the time were up; from any thread."""
+        self._deadline.cancel()
+
+    def begin_anew(self, seconds: float) -> None:
+        """Let the time begin again, unless it was cancelled."""
+        before = self._deadline
+        before.__exit__()
+        self._deadline = Deadline(seconds, self.driver.interrupt)
+        self._deadline.__enter__()
+        if before.cancelled:
+            self._deadline.cancel()
+
     @property
     def late(self) -> bool:
         """Whether the time is up."""

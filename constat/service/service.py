@@ -137,12 +137,21 @@ class Service:
         return await self.run(work)
 
     async def query(
-        self, query: str, *, start: int = 0, most: int = ROWS, observe: Observer | None = None
+        self,
+        query: str,
+        *,
+        start: int = 0,
+        most: int = ROWS,
+        check: str | None = None,
+        observe: Observer | None = None,
     ) -> JsonObject:
-        """Find all answers of a goal with variables; gives at most `most` rows from `start`."""
+        """Find all answers of a goal with variables; gives at most `most` rows from `start`.
+
+        What is given out cannot be taken back, so it waits for the check unless that is `off`.
+        """
 
         def work(session: Session) -> JsonObject:
-            answers = session.query(query, observe=observe)
+            answers = session.query(query, check=check, observe=observe).checked()
             first = max(0, start)
             rows = answers.rows[first : first + max(1, min(most, MOST_ROWS))]
             return {
@@ -397,10 +406,17 @@ def _answers(answers: Answers) -> JsonObject:
         "settled": answers.settled.value,
         "exit_code": answers.exit_code,
         "computed_not_checked": answers.computed,
+        "check": _recount(answers),
         "assumptions": [one.text[:_TEXT] for one in islice(answers.assumptions, _LISTED)],
         "open_because": [asdict(one) for one in answers.reasons[:_LISTED]],
         "columns": [{"name": one.name, "type": one.kind.value} for one in answers.columns],
     }
+
+
+def _recount(answers: Answers) -> JsonObject | None:
+    """Say what came of counting answers again; nothing where that was not needed or wished for."""
+    found = answers.recount
+    return None if found is None else {"state": found.state.value, "why": found.why}
 
 
 def _row(columns: Sequence[AnswerColumn], row: AnswerRow) -> JsonObject:

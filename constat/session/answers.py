@@ -17,7 +17,7 @@ Example::
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import islice
 from types import MappingProxyType
@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from constat.logic import Atom, Kind, OpenRow, Predicate, Row, Value
     from constat.model import Usage
     from constat.recount import Recount
+    from constat.session.checking import Checking
 
 
 class ArrowStream(Protocol):
@@ -240,7 +241,9 @@ class Answers:
     in_bulk: bool = field(default=False, compare=False)
     check: RowCheck | None = None
     recount: Recount | None = None
-    """What came of checking the rows of bulk as a whole; `None` where nobody tried."""
+    """What came of checking the rows of bulk as a whole; `None` where none was, or it goes on."""
+    checking: Checking | None = field(default=None, repr=False, compare=False)
+    """The check that goes on beside what comes next; `checked` waits for it."""
     fewest: int | None = field(default=None, compare=False)
     """How many rows there are at least, where some of them may be one row; `None`: not counted."""
 
@@ -268,6 +271,24 @@ class Answers:
     def computed(self) -> bool:
         """Whether the rows were computed in bulk and not checked as a whole."""
         return self.in_bulk and not (self.recount is not None and self.recount.passed)
+
+    def checked(self, seconds: float | None = None) -> Answers:
+        """Wait for the check that goes on, so many seconds at most, and give what it came to.
+
+        Rows that are counted again are proved then; where something differs no row is given out. Of
+        answers without such a check, or where it goes on still, it gives these answers.
+        """
+        found = None if self.checking is None else self.checking.wait(seconds)
+        return self if found is None else self.counted(found)
+
+    def counted(self, found: Recount) -> Answers:
+        """Give the answers with what counting them again came to."""
+        known = replace(self, recount=found, checking=None)
+        if not found.differs:
+            return known
+        told = OpenReason(self.query, f"counted again, {found.why}", "", 1, "")
+        # Which rows are wrong the check need not know: none of them is given out.
+        return replace(known, sure=(), settled=Settled.OPEN, reasons=(told, *self.reasons))
 
     @property
     def conflicts(self) -> tuple[str, ...]:

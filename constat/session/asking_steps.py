@@ -255,7 +255,7 @@ class _Answering:
         predicate = session.program.program.predicates[goal.predicate]
         text = shown_goal(predicate, goal)
         if wish.as_of is None and any(isinstance(term, Variable) for term in goal.terms):
-            self.listed = _listed(session.query(text, observe=self.observe))
+            self.listed = _listed(session.query(text, observe=self.observe).checked())
         return session.prove(
             text,
             exhaust=wish.minimal is not None,

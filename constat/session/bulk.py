@@ -28,15 +28,16 @@ from constat.evaluation import (
     Verdict,
     in_parts,
 )
-from constat.evaluation.clock import moment
 from constat.forward import Options, Outside, evaluate
 from constat.logic import Atom, Column, Constant, Positive, Predicate, Rule, Variable
+from constat.project.settings import ALWAYS, OFF
 from constat.proof.projection import with_projections
 from constat.proof.reading import assumptions_met
 from constat.recount import (
     Bounds,
     Claim,
     Computed,
+    Prepared,
     Recount,
     RefusedError,
     State,
@@ -44,7 +45,7 @@ from constat.recount import (
     write_folder,
 )
 from constat.session.answers import Answers, Notes, OpenReason, Settled, reasons_in_bulk
-from constat.session.options import ALWAYS, OFF, SHORT_SECONDS, UNCHECKED, BulkOptions
+from constat.session.options import UNCHECKED, BulkOptions
 from constat.session.querying import MANY, answer_columns, outcome_answers, row_goals
 from constat.session.resting import resting
 from constat.session.rows import StoredRows
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
     from constat.evaluation import Assumption, Call, Demand, Externals, Limits, Observer, Outcome
     from constat.forward import Results
     from constat.logic import Kind, Row
+    from constat.session.checking import Checks
     from constat.session.querying import Compiled
     from constat.sql import Database
 
@@ -335,7 +337,6 @@ class GradedRests:
 
 
 _MOST_PROVED: Final = 20_000
-_TIMES: Final = 3
 _NAME: Final = "query.accepted"
 
 
@@ -459,33 +460,29 @@ class _Rows:
 
 def answer_in_bulk(asked: Asked, observe: Observer) -> Answers:
     """Evaluate a query forward, and check the answers where that is wished for."""
-    begun = moment()
     answers = _answered(asked, observe)
     if asked.whole.folder is not None:
         _write_folder(asked, answers, asked.whole.folder)
     if asked.whole.check == OFF or not answers.in_bulk or answers.stopped:
         return answers
-    found = _recounted(asked, answers, moment() - begun)
-    checked = replace(answers, recount=found)
-    if not found.differs:
-        return checked
-    told = OpenReason(asked.compiled.goal.predicate, f"counted again, {found.why}", "", 1, "")
-    # Which rows are wrong the check need not know: none of them is given out.
-    return replace(checked, sure=(), settled=Settled.OPEN, reasons=(told, *answers.reasons))
-
-
-def _recounted(asked: Asked, answers: Answers, took: float) -> Recount:
-    """Check answers as a whole, over the same sources."""
     if answers.settled is not Settled.FOR_CERTAIN or answers.weak or answers.excluded:
-        return Recount(State.NOT_CHECKED, "some of it is assumed or not known")
-    left = asked.limits.running().left
-    if asked.whole.check != ALWAYS:
-        if took > SHORT_SECONDS:
-            why = f"it took more than {SHORT_SECONDS:g} s to compute; ask for `always`"
-            return Recount(State.NOT_CHECKED, why)
-        left = min(left, _TIMES * SHORT_SECONDS)
-    bounds = Bounds(left, usual_memory() // 2)
-    return recount(asked.compiled.program, _claim(asked, answers), asked.externals, bounds)
+        return answers.counted(Recount(State.NOT_CHECKED, "some of it is assumed or not known"))
+    if asked.whole.check == ALWAYS or asked.whole.checks is None:
+        bounds = Bounds(asked.limits.running().left, usual_memory() // 2)
+        claim = _claim(asked, answers)
+        found = recount(asked.compiled.program, claim, asked.externals, bounds)
+        if asked.whole.checks is not None:
+            asked.whole.checks.heed(answers.query, found)
+        return answers.counted(found)
+    return _checked_beside(asked, answers, asked.whole.checks)
+
+
+def _checked_beside(asked: Asked, answers: Answers, checks: Checks) -> Answers:
+    """Read what the check needs while the sources are in one state, and let it go on."""
+    bounds = Bounds(asked.limits.seconds, usual_memory() // 2)
+    prepared = Prepared(asked.compiled.program, _claim(asked, answers), asked.externals, bounds)
+    pending = replace(answers, checking=checks.begin(answers.query, prepared))
+    return pending.checked(asked.whole.wait)
 
 
 def _claim(asked: Asked, answers: Answers) -> Claim:

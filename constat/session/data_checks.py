@@ -140,7 +140,7 @@ def _of_constraint(
         return DataCheck(
             name, CONSTRAINT, text, opposite, (), int(broken), 0, ((),) * broken, goals, (), reasons
         )
-    answers = session.query(_open_goal(one), observe=observe)
+    answers = session.query(_open_goal(one), observe=observe).checked()
     return _judged(answers, name, text, one.columns, most)
 
 
@@ -197,7 +197,7 @@ def _of_key(
     policies = null_policies(one)
     places = [p for p in range(one.arity) if p in one.key or policies[p] is None]
     terms = [f"?{c.name}" if p in places else "_" for p, c in enumerate(one.columns)]
-    answers = session.query(f"{one.name}({', '.join(terms)})", observe=observe)
+    answers = session.query(f"{one.name}({', '.join(terms)})", observe=observe).checked()
     groups: dict[Row, list[Row]] = {}
     for row, verdict in answers.weak.items():
         if verdict is Verdict.UNRESOLVED:

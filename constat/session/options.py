@@ -5,8 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from constat.project.settings import OFF
+
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from constat.session.checking import Checks
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,26 +33,25 @@ class LogAs:
         return not self.asked and self.retention is None and self.supersedes is None
 
 
-# How answers in bulk are checked as a whole: each, those that were computed in a short time, none.
+# Answers in bulk are checked as a whole before they are given out, beside what comes next where
+# that takes longer than rows wait for it, or never. The project says which, unless asked for.
 
-ALWAYS: Final = "always"
-SHORT: Final = "short"
-OFF: Final = "off"
-CHECKS: Final = (ALWAYS, SHORT, OFF)
-SHORT_SECONDS: Final = 2.0
-"""How long computing may take of what is checked without being asked for."""
+WAIT_SECONDS: Final = 2.0
+"""How long rows wait for a check that goes on beside them."""
 
 
 @dataclass(frozen=True, slots=True)
 class BulkOptions:
     """What is done with answers in bulk as a whole.
 
-    `check` is one of `CHECKS`. Into a `folder` they are written with all that it takes to check
-    them elsewhere.
+    `check` is one of `CHECKS`; with `BACKGROUND` the check is one of `checks`, and rows wait for it
+    `wait` seconds. Into a `folder` they are written with all that it takes to check them elsewhere.
     """
 
     check: str = OFF
     folder: Path | None = None
+    checks: Checks | None = None
+    wait: float = WAIT_SECONDS
 
 
 UNCHECKED: Final = BulkOptions()

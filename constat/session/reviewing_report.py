@@ -123,8 +123,8 @@ def _mentioned(rule: Rule) -> Iterator[str]:
 def _effect(predicate: Predicate, before: Answering, after: Answering, until: float) -> Effect:
     known = predicate.name in before.program.program.predicates
     try:
-        later = after.query(_goal(predicate))
-        earlier = before.query(_goal(predicate)) if known else None
+        later = after.query(_goal(predicate)).checked()
+        earlier = before.query(_goal(predicate)).checked() if known else None
     except ConstatError as problem:
         reason = f"not compared: {problem.diagnostics[0].message}"
         return Effect(predicate.name, 0, 0, "", "", (), reason)

@@ -27,6 +27,7 @@ from constat.evaluation.clock import moment
 from constat.library import check_rules, load_rules
 from constat.logic import Negative, Positive
 from constat.project import Project, find_project, load_project
+from constat.project.settings import CHECKS, OFF
 from constat.proof import decide
 from constat.proof.certificate import Told
 from constat.proof.encoding import sha256
@@ -36,7 +37,7 @@ from constat.proof.topk import Ranking
 from constat.session.asked_goals import read_goal
 from constat.session.asking import Asking
 from constat.session.bench import Bench, values_of
-from constat.session.options import CHECKS, OFF, SHORT, BulkOptions, LogAs
+from constat.session.options import BulkOptions, LogAs
 from constat.session.parts import Catalogued, Comparing, ModelAsking, Observed, Questions, Recording
 from constat.session.result import Result, checked, result_of
 from constat.session.reviewing_questions import Reviewing
@@ -44,6 +45,7 @@ from constat.session.solving import Solving
 from constat.session.stated import StatedFacts
 from constat.session.verifying import Verifying
 from constat.store import CertificateStore, FactStore
+from constat.store.checks import CheckStore
 from constat.store.clock import now
 from constat.store.scratch import remove_left
 from constat.syntax import parse_goal
@@ -66,16 +68,19 @@ if TYPE_CHECKING:
     from constat.pydatalog import AnswerSet
     from constat.session.answers import Answers, Rows, SecondRows
     from constat.session.asked_goals import AskedGoal
+    from constat.session.checking import Checks
     from constat.session.models import Models
     from constat.session.plan_explaining import ExplainedPlan, PlanQuestion
     from constat.session.querying import Compiled
     from constat.session.stored_answers import KeptAnswers, MaterializedResults
+    from constat.store.checks import Difference
     from constat.tiers import Tiers
 
 _Found = TypeVar("_Found")
 # A source that changed while it was read is read again, as long as little time has gone.
 _ATTEMPTS: Final = 4
 _SHARE_TO_START_ANEW: Final = 0.1
+_MOST_DIFFERENCES: Final = 5
 
 
 class Session(
@@ -132,6 +137,7 @@ class Session(
         self._tiers: Tiers | None = None
         self._shared: Tiers | None = None
         self._store: FactStore | None = None
+        self._checked: Checks | None = None
         self._serve = cache
         self._locale = locale
         self._library_names: tuple[str, ...] | None = None
@@ -323,7 +329,7 @@ class Session(
         *,
         confidence: bool = False,
         engine: str = "auto",
-        check: int | str = SHORT,
+        check: int | str | None = None,
         among: Callable[[Answers], Rows] | None = None,
         observe: Observer | None = None,
     ) -> Answers:
@@ -334,9 +340,11 @@ class Session(
         (whole relations, in bulk) or `auto`: forward where there is much to go through; the
         answers are the same, but that rows of bulk are computed, and proved only where they are
         checked. `check` is `always` (they are counted again from the rules, by another way),
-        `short` (where computing took no more than two seconds), `off`, or a number: so many of
-        them are proved one by one, spread over those that `among` chooses. These are proved then,
-        and one that fails is a difference and no answer. Raises `ConstatError` as `prove` does.
+        `background` (they wait for that two seconds, then it goes on beside what comes next, and
+        `Answers.checked` waits for it), `off`, or a number: so many of them are proved one by one,
+        spread over those that `among` chooses. These are proved then, and one that fails is a
+        difference and no answer. Without a word the project's `check` counts. Raises
+        `ConstatError` as `prove` does.
         """
         how: Any = {"confidence": confidence, "engine": engine, "observe": observe}
         how |= {"check": check, "among": among}
@@ -352,7 +360,7 @@ class Session(
         folder: Path,
         query: str,
         *,
-        check: str = SHORT,
+        check: str | None = None,
         observe: Observer | None = None,
     ) -> Answers:
         """Find all answers in bulk, and write them with their rules and inputs into a new folder.
@@ -362,7 +370,7 @@ class Session(
         """
         before = self._used
         _, compiled = self._compiled(query)
-        bulk = BulkOptions(check, folder)
+        bulk = self._whole_answers(check, folder)
         found = self._computed(
             compiled, confidence=False, engine="forward", bulk=bulk, observe=observe
         )
@@ -374,22 +382,19 @@ class Session(
         *,
         confidence: bool,
         engine: str,
-        check: int | str,
+        check: int | str | None,
         among: Callable[[Answers], Rows] | None,
         observe: Observer | None,
     ) -> Answers:
         _, compiled = self._compiled(query)
-        whole = check if isinstance(check, str) else OFF
-        if whole not in CHECKS:
-            raise ValueError(f"`check` is a number or one of {', '.join(CHECKS)}")
         answers = self._computed(
             compiled,
             confidence=confidence,
             engine=engine,
-            bulk=BulkOptions(whole),
+            bulk=self._whole_answers(OFF if isinstance(check, int) else check),
             observe=observe,
         )
-        if isinstance(check, str) or not check:
+        if not isinstance(check, int) or not check:
             return answers
         # Only this needs the checker.
         from constat.session.row_proofs import check_rows, sample  # noqa: PLC0415  loaded when it is used
@@ -399,6 +404,21 @@ class Session(
         prove = partial(decide_row, exhaust=False, observe=observe)
         checked: Answers = check_rows(answers, compiled, rows, prove, check)
         return checked
+
+    def _whole_answers(self, check: str | None, folder: Path | None = None) -> BulkOptions:
+        """Say what is done with answers in bulk. Raises `ValueError` for a word that is none."""
+        wanted = self.project.check if check is None else check
+        if wanted not in CHECKS:
+            raise ValueError(f"`check` is a number or one of {', '.join(CHECKS)}")
+        return BulkOptions(wanted, folder, self._checks())
+
+    def _checks(self) -> Checks:
+        if self._checked is None:
+            # Goals are proved without it.
+            from constat.session.checking import Checks  # noqa: PLC0415  loaded when it is used
+
+            self._checked = Checks(self.project.state)
+        return self._checked
 
     def _computed(
         self,
@@ -528,7 +548,25 @@ class Session(
         """What was wrong with kept answers or the record, which changed no verdict."""
         troubles = () if self._tiers is None else self._tiers.troubles()
         found = (Diagnostic(code, reason, severity=Severity.WARNING) for code, reason in troubles)
-        return (*found, *self._unrecorded, *self._model_warnings, *self._plan_remarks)
+        others = (*self._unrecorded, *self._model_warnings, *self._plan_remarks)
+        return (*found, *others, *self._differences())
+
+    @property
+    def differences(self) -> tuple[Difference, ...]:
+        """The answers in bulk that were others when they were counted again, the oldest first.
+
+        Each is kept until the same query is checked and passes. Raises `ConstatError`.
+        """
+        return CheckStore(self.project.state).list()
+
+    def _differences(self) -> tuple[Diagnostic, ...]:
+        if self._project is None:
+            return ()
+        try:
+            found = self.differences
+        except ConstatError as problem:
+            return tuple(replace(one, severity=Severity.WARNING) for one in problem.diagnostics)
+        return tuple(map(_difference, found[-_MOST_DIFFERENCES:]))
 
     def close(self) -> None:
         """Close all connections. The session may be used again; it opens them anew."""
@@ -764,6 +802,17 @@ class Session(
             where=self.project.config_name,
             now=moment if self._stop is None else self._moment,
         )
+
+
+def _difference(found: Difference) -> Diagnostic:
+    return Diagnostic(
+        "C0664",
+        f"the answers of `{found.query}`, counted again at {found.found_at[:19]}Z, are others:"
+        f" {found.why}",
+        note="none of them counts, and a proof never rests on them",
+        help="`--engine reference` answers goal by goal; a check that passes ends this warning",
+        severity=Severity.WARNING,
+    )
 
 
 def _one_atom_then() -> Diagnostic:

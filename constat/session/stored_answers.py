@@ -14,8 +14,9 @@ from constat.diagnostics import ConstatError, Diagnostic
 from constat.logic import Atom, Constant, Variable, is_of_type
 from constat.logic.structures import types_form
 from constat.plan.compilation import predicates_of, rules_by_head
+from constat.project.settings import ALWAYS
 from constat.session.answers import Answers, Settled
-from constat.session.options import SHORT, BulkOptions
+from constat.session.options import BulkOptions
 from constat.session.query_text import parse_query
 from constat.session.querying import answer_columns, compile_query, row_goals
 from constat.session.spelling import shown_goal
@@ -253,7 +254,7 @@ class MaterializedResults:
         def kept(tiers: Tiers) -> tuple[Answers, KeptResult | None]:
             states = _states(compiled, tiers)
             asked = Asked(
-                compiled, tiers.externals, self._around.limits, created, BulkOptions(SHORT)
+                compiled, tiers.externals, self._around.limits, created, BulkOptions(ALWAYS)
             )
             answers: Answers = answer_in_bulk(asked, self._around.observe)
             if answers.settled is not Settled.FOR_CERTAIN:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
+from threading import Event
+from time import sleep
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,9 +14,11 @@ from constat.check import check_certificate
 from constat.check.report import Report
 from constat.plan.forward import planning as projection
 from constat.plan.forward.demand import Cut
-from constat.recount import Recount, State
-from constat.session import bulk, row_proofs
+from constat.recount import Prepared, Recount, State
+from constat.session import row_proofs
+from constat.session import session as session_module
 from constat.session.answers import Computed, Settled
+from constat.session.options import BulkOptions
 from tests.cli.running import run
 
 if TYPE_CHECKING:
@@ -91,7 +96,7 @@ def test_rows_of_bulk_are_computed_and_not_checked(session: Session) -> None:
     assert {row.verdict for row in session.query("p(?x)", engine="reference")} == {Verdict.PROVED}
 
 
-@pytest.mark.parametrize("check", ["always", "short"])
+@pytest.mark.parametrize("check", ["always", "background"])
 def test_rows_that_are_counted_again_are_proved(session: Session, check: str) -> None:
     answers = session.query("p(?x)", engine="forward", check=check)
     assert answers.recount == Recount(State.PASSED)
@@ -103,16 +108,130 @@ def test_rows_that_are_counted_again_are_proved(session: Session, check: str) ->
     assert answers.exit_code == 0
 
 
-def test_what_took_long_is_checked_when_it_is_asked_for(
-    session: Session, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(bulk, "SHORT_SECONDS", -1.0)
+@pytest.fixture
+def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[Event]:
+    """Let rows wait for no check, and no check end before this is set."""
+    may_end = Event()
+    monkeypatch.setattr(session_module, "BulkOptions", partial(BulkOptions, wait=0.0))
+    usual = Prepared.finish
+
+    def finish(self: Prepared) -> Recount:
+        may_end.wait(60)
+        return usual(self)
+
+    monkeypatch.setattr(Prepared, "finish", finish)
+    yield may_end
+    may_end.set()
+
+
+def test_a_check_that_takes_long_goes_on_beside_the_rows(session: Session, held: Event) -> None:
     answers = session.query("p(?x)", engine="forward")
-    assert answers.recount is not None
-    assert answers.recount.state is State.NOT_CHECKED
+    assert answers.recount is None
     assert {row.verdict for row in answers} == {Computed.CERTAIN}
-    asked_for = session.query("p(?x)", engine="forward", check="always")
-    assert {row.verdict for row in asked_for} == {Verdict.PROVED}
+    assert answers.checked(0.01).checking is not None
+    # The sources are not needed any more, and other questions are answered meanwhile.
+    assert session.prove("p(5)").verdict is Verdict.PROVED
+    session.close()
+    held.set()
+    checked = answers.checked()
+    assert checked.recount == Recount(State.PASSED)
+    assert [(row["x"], row.verdict) for row in checked] == [
+        (5, Verdict.PROVED),
+        (15, Verdict.PROVED),
+    ]
+
+
+def test_a_check_that_is_stopped_leaves_rows_that_are_computed(
+    session: Session, held: Event
+) -> None:
+    answers = session.query("p(?x)", engine="forward")
+    assert answers.checking is not None
+    answers.checking.stop()
+    held.set()
+    stopped = answers.checked()
+    assert stopped.recount == Recount(State.NOT_CHECKED, "it was stopped")
+    assert {row.verdict for row in stopped} == {Computed.CERTAIN}
+    assert stopped.exit_code == 0
+
+
+@pytest.mark.usefixtures("wrong")
+def test_a_difference_that_nobody_waits_for_is_told_until_the_check_passes(
+    project: Path, session: Session, held: Event, caplog: pytest.LogCaptureFixture
+) -> None:
+    answers = session.query("p(?x)", engine="forward")
+    assert answers.checking is not None
+    held.set()
+    while not answers.checking.done:
+        sleep(0.01)
+    assert "DIFFERENCE: p(?x) was counted again" in caplog.text
+    told = "the answers of `p(?x)`, counted again at "
+    assert [one.message[: len(told)] for one in session.warnings] == [told]
+    assert list(answers.checked()) == []
+    assert answers.checked().exit_code == 7
+    ran = run("query", "s(?x)", "--project", str(project))
+    assert (ran.code, told in ran.err) == (0, True)
+    assert "differs: p(?x)" in run("history", "--project", str(project)).out
+
+
+def test_a_check_that_passes_ends_the_warning(project: Path, session: Session) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(projection, "Cut", LiteralsOnly)
+        assert session.query("p(?x)", engine="forward", check="always").exit_code == 7
+    assert session.warnings
+    session.query("p(?x)", engine="forward", check="off")
+    assert session.warnings
+    assert session.query("p(?x)", engine="forward", check="always").exit_code == 0
+    assert not session.warnings
+
+
+def test_what_is_asked_for_is_what_the_project_says(project: Path) -> None:
+    (project / "constat.yaml").write_text(GIVEN + "check: off\n", encoding="utf-8")
+    with Session(project) as session:
+        assert session.query("p(?x)", engine="forward").recount is None
+        assert session.query("p(?x)", engine="forward", check="always").recount is not None
+    (project / "constat.yaml").write_text(GIVEN + "check: sometimes\n", encoding="utf-8")
+    ran = run("query", "s(?x)", "--project", str(project))
+    assert (ran.code, "`check` is background, always or off" in ran.err) == (2, True)
+
+
+@pytest.mark.usefixtures("late")
+def test_the_command_shows_rows_first_and_then_what_came_of_the_check(project: Path) -> None:
+    ran = run(*asked(project))
+    assert ran.out.split()[:3] == ["x", "5", "15"]
+    assert "2 rows computed; the check goes on\n" in ran.err
+    assert ran.out.endswith(
+        "2 answers, all proved. There are no others.\n"
+        "checked: all that follows was counted again from the rules, and is the same\n"
+    )
+
+
+@pytest.mark.usefixtures("wrong", "late")
+def test_the_command_takes_back_the_rows_that_it_showed(project: Path) -> None:
+    ran = run(*asked(project))
+    assert ran.code == 7
+    assert "105" in ran.out
+    assert "DIFFERENCE: counted again from the rules, 1 row does not follow" in ran.out
+    assert "none of the rows above counts; `--engine reference` answers goal by goal" in ran.out
+
+
+@pytest.mark.usefixtures("wrong", "late")
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+def test_programs_get_no_row_before_its_check(project: Path, form: str) -> None:
+    ran = run(*asked(project, "--format", form))
+    assert (ran.code, "105" in ran.out) == (7, False)
+
+
+@pytest.fixture
+def late(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let rows wait for no check."""
+    monkeypatch.setattr(session_module, "BulkOptions", partial(BulkOptions, wait=-1.0))
+    usual = Prepared.finish
+
+    def finish(self: Prepared) -> Recount:
+        sleep(0.05)
+        return usual(self)
+
+    monkeypatch.setattr(Prepared, "finish", finish)
 
 
 def test_what_is_assumed_is_not_checked_as_a_whole(session: Session) -> None:
@@ -123,7 +242,7 @@ def test_what_is_assumed_is_not_checked_as_a_whole(session: Session) -> None:
 
 
 def test_a_word_that_is_no_check_is_refused(session: Session) -> None:
-    with pytest.raises(ValueError, match="always, short, off"):
+    with pytest.raises(ValueError, match="background, always, off"):
         session.query("p(?x)", check="sometimes")
 
 

@@ -225,6 +225,21 @@ def answer(desk: Desk, goal: str) -> None:
         _print_answers(desk, answers)
 
 
+def tell_checks(desk: Desk, seconds: float = 0.0) -> None:
+    """Say what came of checks that went on; those that have not ended wait for the next time."""
+    waiting, desk.going = desk.going, []
+    for before in waiting:
+        answers = before.checked(seconds)
+        if answers.checking is not None:
+            desk.going.append(before)
+            continue
+        write(f"{answers.query}: {len(before):,} rows were shown")
+        shown = Shown(answers, answers.rows, answers.columns, confidence=False)
+        shown.given_before = True
+        for line in summary(shown, 0):
+            write(f"  {line}")
+
+
 def bare_goal(text: str) -> str:
     """Give a goal without what may stand around it."""
     return text.strip().removeprefix("?-").strip().removesuffix("?").strip()
@@ -239,6 +254,10 @@ def _tell_more(desk: Desk, result: Result) -> None:
 
 
 def _print_answers(desk: Desk, answers: Answers) -> None:
+    if answers.checking is not None and (not desk.interactive or not answers.columns):
+        answers = answers.checked()
+    if answers.checking is not None:
+        desk.going.append(answers)
     if not answers.columns:
         write(ground_text(answers))
         return

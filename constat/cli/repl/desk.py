@@ -17,7 +17,7 @@ from constat.store.tables import DataStore
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from constat.session import Session
+    from constat.session import Answers, Session
     from constat.session.repl import Notebook
     from constat.store.explored import Exploration
 
@@ -34,6 +34,8 @@ class Desk:
     done: bool = False
     seen: dict[str, None] = field(default_factory=dict)
     told: set[str] = field(default_factory=set)
+    going: list[Answers] = field(default_factory=list)
+    """Answers that were shown while their check went on."""
 
     @property
     def session(self) -> Session:

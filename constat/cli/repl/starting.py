@@ -24,7 +24,7 @@ from constat.cli.exploration import allow_unconfined, unconfined_option
 from constat.cli.groups import PlainCommand
 from constat.cli.options import asked, project_option
 from constat.cli.output import complain, note
-from constat.cli.repl.commands import COMMANDS, enter
+from constat.cli.repl.commands import COMMANDS, enter, tell_checks
 from constat.cli.repl.desk import Desk
 from constat.diagnostics import ConstatError
 from constat.diagnostics.catalogue import catalogue
@@ -243,6 +243,7 @@ def loop(desk: Desk, *, keep_history: bool) -> None:
         enable_history_search=True,
     )
     while not desk.done:
+        tell_checks(desk)
         try:
             text = prompt.prompt(_PROMPT)
         except KeyboardInterrupt as problem:
@@ -394,6 +395,9 @@ def _served(session: Session, by: str, *, forgetful: bool) -> int:
             # Loaded on first use: only a terminal needs what draws on it.
 
             loop(desk, keep_history=not forgetful)
+            tell_checks(desk)
+            for one in desk.going:
+                note(f"{one.query}: the check is stopped; its rows are computed, not checked")
             return 0
         return _run(desk, entries(sys.stdin))
 

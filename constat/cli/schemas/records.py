@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import Annotated, Final, Literal, NotRequired, TypedDict
 
-from constat.cli.schemas.forms import Count, Digest, Items, Ordinal, Result, Root
+from constat.cli.schemas.forms import Count, Digest, Items, Ordinal, Result, Root, Time
 
 
 class ExportFormat(TypedDict):
@@ -105,6 +105,14 @@ class HistoryStep(TypedDict):
     tables: Annotated[list[HistoryTable], "Its tables."]
 
 
+class BulkDifference(TypedDict):
+    """An answer in bulk that was counted again and was another one."""
+
+    query: Annotated[str, "The query."]
+    why: Annotated[str, "What differed."]
+    found_at: Annotated[Time, "When it was found."]
+
+
 class HistoryResult(TypedDict):
     """The explorations of a project; with an id, what one of them holds.
 
@@ -112,6 +120,9 @@ class HistoryResult(TypedDict):
     """
 
     explorations: Annotated[list[Exploration], "All of them; empty with an id."]
+    differences: NotRequired[
+        Annotated[list[BulkDifference], "Answers in bulk that were others, counted again."]
+    ]
     state: NotRequired[ExplorationState]
     step: NotRequired[HistoryStep]
 
