@@ -8,12 +8,14 @@ import click
 
 from constat.cli.groups import PlainCommand, PlainGroup, format_option
 from constat.cli.options import asked, project_option
-from constat.cli.output import counted, write, write_json
+from constat.cli.output import counted, note, write, write_json
 from constat.cli.progress import watching
 from constat.cli.results import NOT_ONE, not_one_text
 from constat.diagnostics import ConstatError, Diagnostic
+from constat.project.settings import CHECKS
 from constat.session import Session
 from constat.store.answers import MOST_BYTES
+from constat.store.materialized import PASSED
 from constat.tiers import age_in_words, parse_age
 
 if TYPE_CHECKING:
@@ -238,27 +240,42 @@ def _as_json(one: RecordedAnswer) -> dict[str, object]:
 @click.command(name="materialize", cls=PlainCommand)
 @click.argument("goal", required=False)
 @click.option("--list", "listing", is_flag=True, help="List what is kept.")
+@click.option(
+    "--check",
+    type=click.Choice(CHECKS),
+    help="Count the answers again: beside what follows where it takes long (background, unless the "
+    "project says otherwise), always before they are kept, or never.",
+)
 @click.option("--drop", "dropping", is_flag=True, help="Forget the result of GOAL.")
 @format_option
 @project_option
 def materialize_command(
-    goal: str | None, *, listing: bool, dropping: bool, form: str, project: str | None
+    goal: str | None,
+    *,
+    listing: bool,
+    check: str | None,
+    dropping: bool,
+    form: str,
+    project: str | None,
 ) -> int:
     """Compute all answers of GOAL, a query or a predicate, and keep them with an index.
 
     `constat query "is_vip(C001)" --materialized` then finds rows by key without asking a source; it
-    refuses once rules, configuration, stated facts or a source have changed. A proof never uses
-    what is kept, which is computed in bulk and not checked. Only answers that are settled for
-    certain are kept.
+    refuses once rules, configuration, stated facts or a source have changed. What is kept is proved
+    where it was counted again from the rules and was the same, else it is computed, not checked;
+    each says which. A certificate never rests on it. Only answers that are settled for certain are
+    kept. Ctrl-C while the check goes on leaves what is kept unchecked.
 
     Examples:
       constat materialize "is_vip(?c)"
       constat materialize customer_revenue --format json
+      constat materialize "is_vip(?c)" --check always
       constat materialize --list
       constat materialize "is_vip(?c)" --drop
 
-    Exit codes: 0 done, 2 bad usage, configuration or rules; also answers that are not settled,
-    and sources that cannot tell when they change.
+    Exit codes: 0 done, 7 the answers are others when they are counted again: nothing is kept; 2 bad
+    usage, configuration or rules; also answers that are not settled, and sources that cannot tell
+    when they change.
     """
     _require_sense(goal, listing=listing, dropping=dropping)
     with Session(project, cache=False) as session, asked(session, goal=goal or ""):
@@ -271,8 +288,7 @@ def materialize_command(
             told = {"action": "drop", "dropped": gone, "results": []}
             lines = ["dropped" if gone else "nothing was kept for it"]
         else:
-            with watching() as observe:
-                one = session.materialized.keep(goal, observe=observe)
+            one = _kept(session, goal, check)
             told = {"action": "keep", "results": [_json(one)]}
             lines = [f"kept: {_line(one)}"]
             lines += [not_one_text()] * (one.snapshot == NOT_ONE)
@@ -281,6 +297,22 @@ def materialize_command(
     else:
         write("\n".join(lines))
     return 0
+
+
+def _kept(session: Session, goal: str, check: str | None) -> Materialized:
+    """Keep the answers, and wait for their check where it goes on."""
+    results = session.materialized
+    with watching() as observe:
+        one = results.keep(goal, check=check, observe=observe)
+        if one.checking is None:
+            return one
+        note(f"{counted(one.result.rows, 'row')} kept; the check goes on")
+        try:
+            return results.checked(one)
+        except KeyboardInterrupt as problem:
+            one.checking.stop()
+            problem.add_note("what is kept is computed, not checked")
+            raise
 
 
 def _require_sense(goal: str | None, *, listing: bool, dropping: bool) -> None:
@@ -297,7 +329,8 @@ def _line(one: Materialized) -> str:
     result = one.result
     state = f"out of date: {one.stale}" if one.stale else "current"
     rows = counted(result.rows, "row")
-    return f"{result.query}: {rows} computed, not checked, {result.created}, {state}"
+    called = "proved" if result.check == PASSED else "computed, not checked"
+    return f"{result.query}: {rows} {called}, {result.created}, {state}"
 
 
 def _json(one: Materialized) -> dict[str, object]:
@@ -310,4 +343,6 @@ def _json(one: Materialized) -> dict[str, object]:
         "current": not one.stale,
         "reason": one.stale,
         "snapshot": one.snapshot,
+        "checked": one.result.check == PASSED,
+        "check": one.result.check,
     }

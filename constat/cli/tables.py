@@ -181,6 +181,8 @@ def summary(shown: Shown, left_out: int) -> Iterator[str]:
         yield from _checked(answers.check, len(answers))
     if answers.recount is not None:
         yield from _recounted(answers.recount, given_before=shown.given_before)
+    if answers.kept:
+        yield f"kept at {answers.created[:19]}Z; nothing that it rests on has changed since"
     if answers.checking is not None:
         yield "the check goes on: all that follows is being counted again from the rules"
     if left_out:

@@ -242,6 +242,8 @@ class Answers:
     check: RowCheck | None = None
     recount: Recount | None = None
     """What came of checking the rows of bulk as a whole; `None` where none was, or it goes on."""
+    kept: bool = field(default=False, compare=False)
+    """Whether they were computed earlier, and nothing that they rest on has changed since."""
     checking: Checking | None = field(default=None, repr=False, compare=False)
     """The check that goes on beside what comes next; `checked` waits for it."""
     fewest: int | None = field(default=None, compare=False)

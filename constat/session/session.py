@@ -246,7 +246,7 @@ class Session(
             *(self.project, self.program, self._limits()),
             *(self._evaluating, self._evaluated, self._tell),
         )
-        return MaterializedResults(around)
+        return MaterializedResults(around, self._checks())
 
     def prove(  # noqa: PLR0913  each kind of wish has a name
         self,

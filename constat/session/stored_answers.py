@@ -6,7 +6,7 @@ import hashlib
 import json
 import time
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
@@ -14,15 +14,15 @@ from constat.diagnostics import ConstatError, Diagnostic
 from constat.logic import Atom, Constant, Variable, is_of_type
 from constat.logic.structures import types_form
 from constat.plan.compilation import predicates_of, rules_by_head
-from constat.project.settings import ALWAYS
-from constat.session.answers import Answers, Settled
+from constat.recount import Recount, State
+from constat.session.answers import DIFFERENT, Answers, Settled
 from constat.session.options import BulkOptions
 from constat.session.query_text import parse_query
 from constat.session.querying import answer_columns, compile_query, row_goals
 from constat.session.spelling import shown_goal
 from constat.store.answers import AnswerStore, AnswerStoreError
 from constat.store.clock import now
-from constat.store.materialized import KeptResult, MaterializedStore, ReplacedError
+from constat.store.materialized import PASSED, KeptResult, MaterializedStore, ReplacedError
 from constat.syntax import print_rule
 from constat.tiers import Chain
 from constat.tiers.cache import concerns, scopes
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from constat.logic import Predicate, Row, Value
     from constat.project import Project
     from constat.session.bench import Evaluated
+    from constat.session.checking import Checking, Checks
     from constat.session.querying import Compiled
     from constat.store.answers import Stored
     from constat.tiers import Tiers
@@ -224,50 +225,74 @@ class Surroundings:
 class Materialized:
     """A kept result, and why it may not be used; empty where it may.
 
-    `snapshot` is that of the answers (see `Answers`) where they have just been computed.
+    `snapshot` is that of the answers (see `Answers`) where they have just been computed, `checking`
+    the check that goes on then.
     """
 
     result: KeptResult
     stale: str
     snapshot: str | None = None
+    checking: Checking | None = None
 
 
 class MaterializedResults:
     """The kept results of a project."""
 
-    def __init__(self, surroundings: Surroundings) -> None:
+    def __init__(self, surroundings: Surroundings, checks: Checks) -> None:
+        self._checks = checks
         self._around = surroundings
         self._store = MaterializedStore(surroundings.project.state)
 
-    def keep(self, query: str, *, observe: Observer | None = None) -> Materialized:
+    def keep(
+        self, query: str, *, check: str | None = None, observe: Observer | None = None
+    ) -> Materialized:
         """Compute the answers of a query, or all rows of a predicate, and keep them.
 
-        Raises `ConstatError` where the answers are not settled for certain, or a source has no
-        state with a name.
+        `check` is as with `Session.query`; a check that goes on is waited for by `checked`. Raises
+        `ConstatError` where the answers are not settled for certain, where the check says that they
+        are others, or a source has no state with a name.
         """
         # A point query starts without what computes.
         from constat.session.bulk import Asked, answer_in_bulk  # noqa: PLC0415  loaded when it is used
 
         compiled = self._compiled(query)
+        wanted = self._around.project.check if check is None else check
         created = now()
 
         def kept(tiers: Tiers) -> tuple[Answers, KeptResult | None]:
             states = _states(compiled, tiers)
-            asked = Asked(
-                compiled, tiers.externals, self._around.limits, created, BulkOptions(ALWAYS)
-            )
+            whole = BulkOptions(wanted, checks=self._checks)
+            asked = Asked(compiled, tiers.externals, self._around.limits, created, whole)
             answers: Answers = answer_in_bulk(asked, self._around.observe)
+            if answers.recount is not None and answers.recount.differs:
+                raise ConstatError(
+                    [_differing(answers.query, answers.recount)], exit_code=DIFFERENT
+                )
             if answers.settled is not Settled.FOR_CERTAIN:
                 return answers, None
             columns = tuple((one.name, one.kind) for one in answers.columns)
             version = self._version(compiled)
-            about = KeptResult(_name(compiled), columns, 0, created, version, states)
+            told = "" if answers.recount is None else _said(answers.recount)
+            about = KeptResult(_name(compiled), columns, 0, created, version, states, told)
             return answers, self._store.keep(about, answers.sure)
 
         answers, result = self._around.evaluated(observe, kept)
         if result is None:
             raise ConstatError([_not_settled(answers)])
-        return Materialized(result, "", answers.snapshot)
+        return Materialized(result, "", answers.snapshot, answers.checking)
+
+    def checked(self, kept: Materialized) -> Materialized:
+        """Wait for the check of what was just kept, and keep what became of it.
+
+        Raises `ConstatError`, and forgets the result, where the answers are others.
+        """
+        found = None if kept.checking is None else kept.checking.wait()
+        if found is None:
+            return kept
+        if found.differs:
+            self._store.drop(kept.result.query)
+            raise ConstatError([_differing(kept.result.query, found)], exit_code=DIFFERENT)
+        return replace(kept, result=self._store.judge(kept.result, _said(found)), checking=None)
 
     def list(self) -> tuple[Materialized, ...]:
         """Give what is kept, and whether it may be used now."""
@@ -452,6 +477,26 @@ def _answers(compiled: Compiled, result: KeptResult, rows: list[Row]) -> Answers
         notes={},
         show=row_goals(compiled),
         in_bulk=True,
+        recount=Recount(State.PASSED) if result.check == PASSED else _unchecked(result),
+        kept=True,
+    )
+
+
+def _said(found: Recount) -> str:
+    return PASSED if found.passed else found.why
+
+
+def _unchecked(result: KeptResult) -> Recount:
+    why = result.check or "nobody has counted it again"
+    return Recount(State.NOT_CHECKED, f"when it was kept, {why}")
+
+
+def _differing(query: str, found: Recount) -> Diagnostic:
+    return Diagnostic(
+        "C0675",
+        f"`{query}` was computed, and counted again from the rules {found.why}",
+        note="nothing is kept of it",
+        help="`constat query --engine reference` answers goal by goal; report the rules",
     )
 
 

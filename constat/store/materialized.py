@@ -13,9 +13,10 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 import sqlite3
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import islice
 from pathlib import Path
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 FOLDER: Final = "materialized"
+PASSED: Final = "passed"
 _APPLICATION: Final = 0x434E534D  # "CNSM"
 _VERSION: Final = 1
 _BATCH: Final = 20_000
@@ -41,6 +43,8 @@ class KeptResult:
     """What is kept of a query: its columns with their kinds, and what it depends on.
 
     `version` names the rules and the configuration, `states` the state of each external predicate.
+    `check` is `PASSED` where the rows were counted again from the rules and were the same, else why
+    they were not.
     """
 
     query: str
@@ -49,6 +53,7 @@ class KeptResult:
     created: str
     version: str
     states: tuple[tuple[str, str], ...]
+    check: str = ""
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
@@ -83,9 +88,30 @@ class MaterializedStore:
             _flush(self._folder)
         except (OSError, sqlite3.Error) as problem:
             raise _failure(target, "written", problem) from None
-        return KeptResult(
-            result.query, result.columns, count, result.created, result.version, result.states
-        )
+        return replace(result, rows=count)
+
+    def judge(self, result: KeptResult, check: str) -> KeptResult:
+        """Say of what is kept what became of its check; another file takes the place of this one.
+
+        Raises `ReplacedError` where another result is kept by now, and `ConstatError`.
+        """
+        target = self._path(result.query)
+        try:
+            with Scratch(self._folder, hidden=True) as place:
+                made = place.path / target.name
+                shutil.copyfile(target, made)
+                with closing(sqlite3.connect(made, isolation_level=None)) as connection:
+                    if _told(connection) != result:
+                        raise _replaced(result)
+                    judged = replace(result, check=check)
+                    connection.execute("UPDATE meta SET about = ?", (_about(judged),))
+                _flush(made)
+                with committing():
+                    made.replace(target)
+            _flush(self._folder)
+        except (OSError, sqlite3.Error, ValueError, KeyError, TypeError) as problem:
+            raise _failure(target, "written", problem) from None
+        return judged
 
     def list(self) -> tuple[KeptResult, ...]:
         """Give what is kept, by query. Raises `ConstatError` for a file that is not ours."""
@@ -149,7 +175,22 @@ def _told(connection: sqlite3.Connection) -> KeptResult:
     return KeptResult(
         *(str(told["query"]), columns, int(told["rows"])),
         *(str(told["created"]), str(told["version"]), states),
+        check=str(told.get("check", "")),
     )
+
+
+def _about(result: KeptResult) -> str:
+    """Write what a file says of itself."""
+    about = {
+        "query": result.query,
+        "columns": [[name, kind.value] for name, kind in result.columns],
+        "rows": result.rows,
+        "created": result.created,
+        "version": result.version,
+        "states": [list(one) for one in result.states],
+        "check": result.check,
+    }
+    return json.dumps(about)
 
 
 def _replaced(result: KeptResult) -> ReplacedError:
@@ -191,15 +232,7 @@ def _write(path: Path, result: KeptResult, rows: Iterable[Row]) -> int:
         count = _insert(connection, rows, kinds, names)
         for name in names[: len(kinds)]:
             connection.execute(f"CREATE INDEX by_{name} ON rows ({name})")
-        about = {
-            "query": result.query,
-            "columns": [[name, kind.value] for name, kind in result.columns],
-            "rows": count,
-            "created": result.created,
-            "version": result.version,
-            "states": [list(one) for one in result.states],
-        }
-        connection.execute("INSERT INTO meta VALUES (?)", (json.dumps(about),))
+        connection.execute("INSERT INTO meta VALUES (?)", (_about(replace(result, rows=count)),))
         connection.execute("COMMIT")
     return count
 

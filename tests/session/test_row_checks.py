@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from constat import Session, Verdict
+from constat import ConstatError, Session, Verdict
 from constat.check import check_certificate
 from constat.check.report import Report
 from constat.plan.forward import planning as projection
 from constat.plan.forward.demand import Cut
 from constat.recount import Prepared, Recount, State
-from constat.session import row_proofs
+from constat.session import row_proofs, stored_answers
 from constat.session import session as session_module
 from constat.session.answers import Computed, Settled
 from constat.session.options import BulkOptions
+from constat.store.materialized import ReplacedError
 from tests.cli.running import run
 
 if TYPE_CHECKING:
@@ -112,7 +113,8 @@ def test_rows_that_are_counted_again_are_proved(session: Session, check: str) ->
 def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[Event]:
     """Let rows wait for no check, and no check end before this is set."""
     may_end = Event()
-    monkeypatch.setattr(session_module, "BulkOptions", partial(BulkOptions, wait=0.0))
+    for module in (session_module, stored_answers):
+        monkeypatch.setattr(module, "BulkOptions", partial(BulkOptions, wait=0.0))
     usual = Prepared.finish
 
     def finish(self: Prepared) -> Recount:
@@ -413,20 +415,69 @@ def test_a_goal_without_variables_is_not_called_decided(project: Path) -> None:
 
 
 @pytest.mark.usefixtures("wrong")
-def test_what_differs_is_not_kept(project: Path) -> None:
+@pytest.mark.parametrize("check", ["always", "background"])
+def test_what_differs_is_not_kept(project: Path, check: str) -> None:
     where = ("--project", str(project))
-    ran = run("materialize", "p(?x)", *where)
-    assert (ran.code, "counted again, 1 row does not follow" in ran.err) == (2, True)
+    ran = run("materialize", "p(?x)", "--check", check, *where)
+    assert (ran.code, "counted again from the rules 1 row does not follow" in ran.err) == (7, True)
     assert run("query", "p(15)", "--materialized", *where).code == 2
 
 
-def test_what_was_kept_is_computed_too(project: Path) -> None:
+@pytest.mark.usefixtures("wrong")
+def test_what_is_kept_while_its_check_goes_on_is_forgotten_when_it_differs(
+    project: Path, held: Event
+) -> None:
+    with Session(project) as session:
+        kept = session.materialized.keep("p(?x)")
+        assert [row.verdict for row in session.materialized.query("p(105)")] == [Computed.CERTAIN]
+        held.set()
+        with pytest.raises(ConstatError, match="1 row does not follow") as caught:
+            session.materialized.checked(kept)
+        assert caught.value.exit_code == 7
+        assert session.materialized.list() == ()
+
+
+def test_what_was_kept_says_whether_it_was_checked(project: Path, held: Event) -> None:
     where = ("--project", str(project))
-    assert run("materialize", "p(?x)", *where).code == 0
-    ran = run("query", "p(15)", "--materialized", *where)
-    assert ran.out.splitlines()[0] == "COMPUTED, not checked: p(15)"
+    with Session(project) as session:
+        kept = session.materialized.keep("p(?x)")
+        ran = run("query", "p(15)", "--materialized", *where)
+        assert ran.out.splitlines()[0] == "COMPUTED, not checked: p(15)"
+        held.set()
+        assert session.materialized.checked(kept).result.check == "passed"
+    ran = run("query", "p(?x)", "--materialized", *where)
+    told, checked, kept_at = ran.out.splitlines()[-3:]
+    assert told == "2 answers, all proved. There are no others."
+    assert checked.startswith("checked: all that follows was counted again")
+    assert kept_at.endswith("; nothing that it rests on has changed since")
+    assert "2 rows proved, " in run("materialize", "--list", *where).out
+    assert run("query", "p(15)", "--materialized", *where).out.startswith("PROVED: p(15)\n")
     ran = run("query", "p(?x)", "--materialized", "--check", "1", *where)
     assert (ran.code, "C0432" in ran.err) == (2, True)
+
+
+def test_what_was_kept_unchecked_is_computed(project: Path) -> None:
+    where = ("--project", str(project))
+    assert run("materialize", "p(?x)", "--check", "off", *where).code == 0
+    ran = run("query", "p(15)", "--materialized", *where)
+    assert ran.out.splitlines()[0] == "COMPUTED, not checked: p(15)"
+    assert "not checked as a whole: when it was kept, nobody has counted it again" in (
+        run("query", "p(?x)", "--materialized", *where).out
+    )
+    (told,) = run("materialize", "--list", "--format", "json", *where).json["results"]
+    assert (told["checked"], told["check"]) == (False, "")
+
+
+def test_another_result_is_not_judged_by_the_check_of_an_earlier_one(
+    project: Path, held: Event
+) -> None:
+    with Session(project) as session:
+        kept = session.materialized.keep("p(?x)")
+        session.materialized.keep("p(?x)", check="off")
+        held.set()
+        with pytest.raises(ReplacedError):
+            session.materialized.checked(kept)
+        assert [one.result.check for one in session.materialized.list()] == [""]
 
 
 def test_an_answer_in_a_folder_is_checked_by_who_has_nothing_else(

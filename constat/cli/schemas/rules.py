@@ -279,6 +279,10 @@ class MaterializedQuery(TypedDict):
         ),
     ]
     current: Annotated[bool, "Whether it may be used now."]
+    checked: NotRequired[
+        Annotated[bool, "Whether it was counted again from the rules, and was the same."]
+    ]
+    check: NotRequired[Annotated[str, "`passed`, or why it was not checked; empty: nobody tried."]]
     reason: Annotated[str, "Why it may not be used; empty where it may."]
 
 
