@@ -32,7 +32,7 @@ from constat.forward.stages import (
     open_outcomes,
 )
 from constat.forward.ways import graded_name
-from constat.logic import OPEN, Atom, null_policies
+from constat.logic import OPEN, Atom, null_cells, null_policies
 from constat.plan.forward import PlanOptions, Sizes, plan_forward
 from constat.sql import Database
 
@@ -393,6 +393,7 @@ class _Evaluation:
             division.below,
             {by_name[name]: one for name, one in task.erring().items()},
             {**doubted, **task.loose()},
+            gathering.labels,
         )
 
     def _costs(self) -> dict[str, int]:
@@ -434,7 +435,7 @@ def _known_rows(results: Results) -> list[Row]:
     if not results.is_in_bulk(0):
         return []
     sure = (row for batch in results.batches(0) for row in batch)
-    weak = (row for row, _ in results.weak_rows(0) if OPEN not in row)
+    weak = (row for row, _ in results.weak_rows(0) if OPEN not in row and not null_cells(row))
     found: dict[Row, None] = dict.fromkeys(chain(sure, weak))  # type: ignore[arg-type]  # no placeholder
     return list(found)
 

@@ -42,7 +42,7 @@ from constat.forward.inputs import (
     alike_in_stream,
     load_stream,
 )
-from constat.forward.ways import by_grade, graded_name
+from constat.forward.ways import Labels, by_grade, graded_name
 from constat.logic import OPEN, Kind, has_null_cells, null_policies
 
 if TYPE_CHECKING:
@@ -126,6 +126,7 @@ class Gathering:
     found: dict[str, Gathered] = field(default_factory=dict)
     asked: dict[str, Wish] = field(default_factory=dict)
     calls: list[Call] = field(default_factory=list)
+    labels: Labels = field(default_factory=Labels)
 
     def give(self, predicate: Predicate, rows: tuple[Row, ...]) -> None:
         """Take rows that were found on the way for an input."""
@@ -158,7 +159,7 @@ class Gathering:
             case Outside(external):
                 return self._ask(predicate, external, wish)
             case Viewed(view):
-                return through(view, self.found[view.base.name], self.resources)
+                return through(view, self.found[view.base.name], self.resources, self.labels)
             case _:
                 assert_never(given)
 
@@ -174,14 +175,16 @@ class Gathering:
             readable = external.as_relation(everything, self.most_rows)
         if readable is None:
             answer = external.answer(demand)
-            found = _gathered(answer, demand)
+            found = _gathered(answer, demand, self.labels)
         else:
             demand = Demand(predicate, (), ((),), self.clock)
             self.asked[predicate.name] = EVERYTHING
             evidence = readable.evidence
             portions = (Portion(readable.nulls, evidence),) if readable.nulls else ()
             answer = Answer(portions, readable.openings, frozenset(demand.keys), (evidence,))
-            found = replace(_gathered(answer, demand), rows=readable.rows, source=readable)
+            found = replace(
+                _gathered(answer, demand, self.labels), rows=readable.rows, source=readable
+            )
         self._told(demand, answer, int(found.rows or 0), time.monotonic() - started)
         return found
 
@@ -207,7 +210,7 @@ def _names(demand: Demand) -> tuple[str, ...]:
     return tuple(demand.predicate.columns[column].name for column in demand.columns)
 
 
-def _gathered(answer: Answer, demand: Demand) -> Gathered:
+def _gathered(answer: Answer, demand: Demand, labels: Labels) -> Gathered:
     """Say what an answer is: closed, graded, or nothing that bulk evaluation can use."""
     sure = [one for one in answer.portions if one.assumption is None]
     rows = _distinct(sure)
@@ -225,12 +228,12 @@ def _gathered(answer: Answer, demand: Demand) -> Gathered:
             rows = tuple(row for row in rows if not has_null_cells(row))
             # Only what literals meet of it can be said in bulk.
             why = why or _NULLS
-    grades = {} if why else by_grade(rows, weak)
+    grades = {} if why else by_grade(rows, weak, labels)
     closed = not why and not grades
     return Gathered(demand.predicate, closed, len(rows), Rows(rows), grades, why, nulls)
 
 
-def through(view: View, base: Gathered, resources: Resources) -> Gathered:
+def through(view: View, base: Gathered, resources: Resources, labels: Labels) -> Gathered:
     """Say what literals meet that read the same columns of an input with null cells."""
     source = base.source
     if isinstance(source, Readable):
@@ -245,7 +248,8 @@ def through(view: View, base: Gathered, resources: Resources) -> Gathered:
         count = len(every.rows)
     why = base.nulls.why
     # Of a stream nobody has looked which rows are certain besides.
-    grades = {} if why else by_grade(every.rows if isinstance(every, Rows) else sure, weak)
+    known = every.rows if isinstance(every, Rows) else sure
+    grades = {} if why else by_grade(known, weak, labels)
     return Gathered(view.predicate, not why and not grades, count, every, grades, why)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final
@@ -31,12 +31,15 @@ from constat.logic import (
     Atom,
     Column,
     Comparison,
+    Constant,
     Kind,
     Literal,
     Negative,
     Positive,
     Predicate,
     Rule,
+    Term,
+    Value,
     Variable,
     literal_variables,
     outer_names,
@@ -141,22 +144,58 @@ class RuleGrading:
         """Add the rule of one way; `failed` are the columns of its head that err."""
         _check_computed(way)
         head = self.rule.head
+        if way.strength < ACCEPTED or any(_computes_label(term, way) for term in head.terms):
+            # What a function makes of an unknown value nobody knows here.
+            way = way.widened()
         opened = tuple(
             place
             for place, term in enumerate(head.terms)
             if place in failed or any(one.name in way.open for one in term_variables(term))
         )
+        labels = {
+            place: way.carried[term.name]
+            for place, term in enumerate(head.terms)
+            if isinstance(term, Variable) and term.name in way.carried
+        }
         strength = min(way.strength, ACCEPTED) if self.rule.assumed else way.strength
         sure = replace(self.rule, body=way.literals, proposed=False, confidence=Decimal(1))
-        if strength == CERTAIN:
-            self.made.rules.append((sure, self.kinds))
+        if strength == CERTAIN and not labels:
+            self.take(sure)
             return
-        grade = Grade(strength, opened)
+        grade = Grade(strength, opened, tuple(labels))
         self.made.grades.setdefault(head.predicate, set()).add(grade)
         predicate = self.around.program.program.predicates[head.predicate]
         name = f"{self.rule.id}.{count}"
-        found = replace(sure, id=name, head=graded_atom(predicate, grade, head))
-        self.made.rules.append((found, self.kinds))
+        self.take(replace(sure, id=name, head=graded_atom(predicate, grade, head, labels)))
+
+    def take(self, rule: Rule) -> None:
+        """Add a rule, with the kinds of its variables: those that were made get one here."""
+        kinds = dict(self.kinds)
+        for one in rule.body:
+            for atom in _atoms_of(one):
+                if any(isinstance(t, Variable) and t.name not in kinds for t in atom.terms):
+                    columns = zip(atom.terms, self._kinds_of(atom.predicate), strict=True)
+                    given = {t.name: kind for t, kind in columns if isinstance(t, Variable)}
+                    kinds = {**given, **kinds}
+        self.made.rules.append((rule, kinds if len(kinds) > len(self.kinds) else self.kinds))
+
+    def declare(self, predicate: Predicate) -> None:
+        """Add a relation that belongs to the head."""
+        self.made.predicates[predicate.name] = predicate
+        self.made.origin[predicate.name] = self.rule.head.predicate
+
+    def _kinds_of(self, name: str) -> tuple[Kind, ...]:
+        """Give the kinds of a relation: of the program, or made of it."""
+        graded = self.around.graded
+        for known in (self.made.predicates, graded.predicates):
+            if name in known:
+                return known[name].kinds
+        return next(
+            graded_predicate(predicate, grade).kinds
+            for base, grades in graded.grades.items()
+            for grade in grades
+            if graded_name(predicate := graded.predicates[base], grade) == name
+        )
 
     def _doubt(self, place: int, literal: Aggregate) -> Doubt | None:
         """Say which groups of an aggregate have members that are not certain."""
@@ -171,13 +210,22 @@ class RuleGrading:
         columns = tuple(Column(name, self.kinds[name].value, self.kinds[name]) for name in group)
         touched = Predicate(f"{self.rule.head.predicate}.group.{self.rule.id}.{place}", columns)
         found: dict[Grade, Atom] = {}
-        weak = [way for way in body.ways() if way.strength < CERTAIN]
+        ways = body.ways()
+        weak = [way for way in ways if way.strength < CERTAIN]
+        members: Aggregate | None = None
+        if any(one.labels for name in predicates_of(literal) for one in around.graded.of(name)):
+            sure = [way for way in ways if way.strength == CERTAIN]
+            counted = Members(self, literal, touched, place)
+            members, doubted = counted.split(sure)
+            # Nobody tells here what holds once assumptions are accepted.
+            weak = [replace(way.widened(), strength=POSSIBLE) for way in (*weak, *doubted)]
+            found |= counted.alike()
         every = (one for way in weak for one in around.fitting(way, placeholders, group))
         for count, way in enumerate(every):
             grade, atom = self._touch(touched, way, count)
             found[grade] = atom
             self._guard(way, count, touched)
-        return Doubt(found, self._accepted(literal))
+        return Doubt(found, self._accepted(literal), members)
 
     def _group(self, literal: Aggregate) -> tuple[str, ...]:
         outer = {*outer_names(self.rule)} - {literal.result.name}
@@ -201,8 +249,7 @@ class RuleGrading:
         atom = graded_atom(touched, grade, Atom(touched.name, tuple(map(Variable, group))))
         self.made.predicates[atom.predicate] = graded_predicate(touched, grade)
         self.made.origin[atom.predicate] = self.rule.head.predicate
-        rule = Rule(f"{touched.name}.{count}", atom, way.literals)
-        self.made.rules.append((rule, self.kinds))
+        self.take(Rule(f"{touched.name}.{count}", atom, way.literals))
         return grade, atom
 
     def _guard(self, way: Way, count: int, touched: Predicate) -> None:
@@ -224,7 +271,13 @@ class RuleGrading:
             self.made.guards[name] = self.rule.head.predicate
             for number, other in enumerate((free, *stronger)):
                 rule = Rule(f"{name}.{number}", Atom(name, ()), (Positive(shown), Positive(other)))
-                self.made.rules.append((rule, kinds))
+                labels = {
+                    term.name: Kind.SYMBOL
+                    for atom in (shown, other)
+                    for term in atom.terms
+                    if isinstance(term, Variable) and term.name not in kinds
+                }
+                self.made.rules.append((rule, {**kinds, **labels}))
 
     def _accepted(self, literal: Aggregate) -> Aggregate:
         """Give the aggregate over what holds once assumptions are accepted."""
@@ -267,11 +320,162 @@ class RuleGrading:
         return replace(atom, predicate=name)
 
 
+@dataclass(slots=True)
+class Members:
+    """The certain members of the groups of an aggregate, where some of them hold labels.
+
+    They are a relation: the group, then the variables of the body, then the labels of those that
+    hold one in some way; a variable that holds a label has no value, and any constant stands there.
+    """
+
+    grading: RuleGrading
+    literal: Aggregate
+    touched: Predicate
+    place: int
+    names: tuple[str, ...] = ()
+    labelled: tuple[str, ...] = ()
+    masks: frozenset[frozenset[str]] = frozenset()
+
+    @property
+    def name(self) -> str:
+        """The name of the relation."""
+        rule = self.grading.rule
+        return f"{rule.head.predicate}.members.{rule.id}.{self.place}"
+
+    @property
+    def group(self) -> list[str]:
+        """The variables of the group."""
+        return [column.name for column in self.touched.columns]
+
+    def split(self, ways: Sequence[Way]) -> tuple[Aggregate | None, list[Way]]:
+        """Give the aggregate over the members, and the ways that leave their groups open."""
+        target = () if self.literal.target is None else tuple(term_variables(self.literal.target))
+        read = {one.name for one in target}
+        if any(not set(self.group) <= _bound(way.literals) for way in ways):
+            if not self.grading.around.loose:
+                raise UnfitError("an aggregate compares what only its group knows")
+            return None, list(ways)
+        kept = [way for way in ways if not read & way.carried.keys()]
+        inside = [
+            one.name
+            for part in self.literal.body
+            if isinstance(part, Positive)
+            for one in literal_variables(part)
+        ]
+        names = dict.fromkeys([*inside, *(one.name for one in target)])
+        self.names = tuple(name for name in names if name not in self.group)
+        self.masks = frozenset(frozenset(way.carried.keys() & set(self.names)) for way in kept)
+        self.labelled = tuple(sorted(frozenset[str]().union(*self.masks)))
+        self._declare()
+        for count, way in enumerate(kept):
+            head = self._atom(way.carried, {})
+            self.grading.take(Rule(f"{self.name}.{count}", head, way.literals))
+        free = map(Variable, (*self.group, *self.names))
+        every = Atom(self.name, (*free, *map(_label_of, self.labelled)))
+        open_ways = [way for way in ways if way not in kept]
+        return replace(self.literal, body=(Positive(every),)), open_ways
+
+    def alike(self) -> dict[Grade, Atom]:
+        """Open the groups that have two members which no known column tells apart (26c)."""
+        found: dict[Grade, Atom] = {}
+        if self.literal.function in {"min", "max"}:
+            return found
+        masks = sorted(self.masks, key=sorted)
+        for number, one in enumerate(masks):
+            for other in masks[number:]:
+                for rule in self._pairs(one, other):
+                    grade = Grade(POSSIBLE)
+                    free = Atom(self.touched.name, tuple(map(Variable, self.group)))
+                    found[grade] = graded_atom(self.touched, grade, free)
+                    self.grading.declare(graded_predicate(self.touched, grade))
+                    self.grading.take(replace(rule, head=found[grade]))
+        return found
+
+    def _pairs(self, one: frozenset[str], other: frozenset[str]) -> Iterator[Rule]:
+        """Yield rules for two members of these labels that may be one."""
+        either = one | other
+        parts = [
+            Positive(
+                self._atom(
+                    {name: Variable(f"{name}.{side}.label") for name in mask},
+                    {name: Variable(f"{name}.{side}") for name in either},
+                )
+            )
+            for side, mask in enumerate((one, other))
+        ]
+        name = f"{self.name}.{'.'.join(sorted(one))}.beside.{'.'.join(sorted(other))}"
+        free = Atom(self.name, ())
+        if one != other:
+            nothing = Constant("", Kind.SYMBOL)
+            labels = [
+                Comparison("!=", Variable(f"{name}.{side}.label"), nothing)
+                for side, mask in enumerate((one, other))
+                for name in sorted(mask)
+            ]
+            yield Rule(name, free, (*parts, *labels))
+            return
+        for differing in sorted(one):
+            left, right = (Variable(f"{differing}.{side}.label") for side in (0, 1))
+            yield Rule(f"{name}.{differing}", free, (*parts, Comparison("!=", left, right)))
+
+    def _declare(self) -> None:
+        kinds = self.grading.kinds
+        columns = [
+            Column(name, kinds[name].value, kinds[name]) for name in (*self.group, *self.names)
+        ]
+        columns += [
+            Column(_label_of(name).name, Kind.SYMBOL.value, Kind.SYMBOL) for name in self.labelled
+        ]
+        self.grading.declare(Predicate(self.name, tuple(columns)))
+
+    def _atom(self, labels: Mapping[str, Variable], values: Mapping[str, Variable]) -> Atom:
+        """Give an atom for members with these labels; `values` are other names of variables."""
+        kinds = self.grading.kinds
+        terms: list[Term] = [Variable(name) for name in self.group]
+        for name in self.names:
+            own = values.get(name, Variable(name))
+            terms.append(_some(kinds[name]) if name in labels else own)
+        terms += [labels.get(name, Constant("", Kind.SYMBOL)) for name in self.labelled]
+        return Atom(self.name, tuple(terms))
+
+
+def _label_of(name: str) -> Variable:
+    return Variable(f"{name}.label")
+
+
+def _some(kind: Kind) -> Constant:
+    """Give a constant that stands where there is no value."""
+    numbers: dict[Kind, Value] = {
+        Kind.NUMBER: 0,
+        Kind.UNSIGNED: 0,
+        Kind.FLOAT: 0.0,
+        Kind.DECIMAL: Decimal(0),
+    }
+    return Constant(numbers.get(kind, ""), kind)
+
+
+def _atoms_of(literal: Literal) -> Iterator[Atom]:
+    match literal:
+        case Positive(atom) | Negative(atom):
+            yield atom
+        case Aggregate(body=body):
+            for one in body:
+                yield from _atoms_of(one)
+        case _:
+            return
+
+
+def _computes_label(term: Term, way: Way) -> bool:
+    """Whether a term of the head is computed from a label."""
+    return isinstance(term, Apply) and any(one.name in way.carried for one in term_variables(term))
+
+
 def _with_head(way: Way, heads: Mapping[int, Atom]) -> list[tuple[Way, frozenset[int]]]:
     """Split a way by which columns of the head err."""
     found: list[tuple[Way, frozenset[int]]] = [(way, frozenset())]
     for place, erring in heads.items():
-        if any(one.name in way.open for term in erring.terms for one in term_variables(term)):
+        unknown = way.open | way.carried.keys()
+        if any(one.name in unknown for term in erring.terms for one in term_variables(term)):
             continue
         sure = [(one.taking(CERTAIN, Negative(erring)), failed) for one, failed in found]
         weak = [(one.taking(POSSIBLE, Positive(erring)), failed | {place}) for one, failed in found]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, cast
 from constat.analysis import AnalysedProgram
 from constat.analysis.strata import components_of
 from constat.catalog.fact_files import FactFile
-from constat.evaluation import POSSIBLE, ExternalPredicate, Resources, StrategyError
+from constat.evaluation import CERTAIN, POSSIBLE, ExternalPredicate, Resources, StrategyError
 from constat.logic import (
     OPEN,
     Aggregate,
@@ -75,8 +75,8 @@ def load_stream(database: Database, name: str, readable: Readable) -> None:
 # A literal that writes `_` at a column does not read it and meets every row; one that reads it
 # meets, for certain, the rows that have a value there (semantics 26). So what a literal meets is a
 # relation without null cells, which any strategy computes with. A row that is null in a column
-# that is read is no row of the view under `none`, and an open one under `maybe` and `unknown`:
-# less than a label says, and sound.
+# that is read is no row of the view under `none`, an open one under `maybe`, and one with a label
+# under `unknown`: rows with labels are relations of their own (see `ways`).
 
 _COUNTING: Final = frozenset({"count", "sum", "mean"})
 _NUMBERS: Final = frozenset({Kind.NUMBER, Kind.UNSIGNED, Kind.FLOAT, Kind.DECIMAL})
@@ -138,15 +138,15 @@ class View:
         ]
 
     def row(self, row: Sequence[Slot | NullCell]) -> OpenRow | None:
-        """Give a row with null cells or placeholders; nothing where what is read has no value."""
+        """Give a row with labels or placeholders; nothing where what is read has no value."""
         found: list[Slot] = []
         for place in self.kept:
             cell = row[place]
-            if isinstance(cell, NullCell):
+            if isinstance(cell, NullCell) and not cell.is_label:
                 if cell.policy.is_empty:
                     return None
                 cell = OPEN
-            found.append(cell)
+            found.append(cast("Slot", cell))
         for place in self.flagged:
             cell = row[place]
             if isinstance(cell, NullCell):
@@ -179,9 +179,10 @@ class Nulls:
     def through(
         self, view: View, whole: Collection[Row], also: Collection[Nulled] = ()
     ) -> tuple[list[Row], list[tuple[OpenRow, int]]]:
-        """Give the rows of a view that are certain besides `whole`, and those that are not.
+        """Give the rows of a view that are certain besides `whole`, and the others by strength.
 
-        `also` are rows that may turn out to be others, which are not at hand.
+        Those with labels are among the others. `also` are rows that may turn out to be others,
+        which are not at hand.
         """
         alike = {*_alike(view, self.rows, whole, [row for row, _ in self.weak]), *also}
         sure: list[Row] = []
@@ -192,6 +193,8 @@ class Nulls:
                 continue
             if OPEN in found or row in alike:
                 weak.append((found, POSSIBLE))
+            elif NullCell in map(type, found):
+                weak.append((found, CERTAIN))
             else:
                 sure.append(cast("Row", found))
         for shape, strength in self.weak:

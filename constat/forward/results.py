@@ -7,9 +7,9 @@ from decimal import Decimal
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final, Self
 
-from constat.evaluation import CERTAIN
-from constat.forward.ways import open_row
-from constat.logic import OPEN, Atom, Constant, Kind, Variable, canonical_decimal
+from constat.evaluation import CERTAIN, POSSIBLE
+from constat.forward.ways import Labels, open_row
+from constat.logic import OPEN, Atom, Constant, Kind, NullCell, Variable, canonical_decimal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -135,9 +135,10 @@ class Results:
     below: frozenset[str] = frozenset()
     erring: Mapping[str, Erring] = field(default_factory=dict)
     loose: Mapping[str, str] = field(default_factory=dict)
+    labels: Labels = field(default_factory=Labels)
 
     def is_closed(self, place: int) -> bool:
-        """Whether the rows of a wanted atom are all there are, for certain."""
+        """Whether the rows of a wanted atom are all there are, for certain, and hold no labels."""
         return self.is_in_bulk(place) and not self.grades(place)
 
     def is_in_bulk(self, place: int) -> bool:
@@ -145,7 +146,7 @@ class Results:
         return self.wanted[place] not in self.outcomes
 
     def grades(self, place: int) -> dict[Grade, str]:
-        """Name the relations with the rows of a wanted atom that are not certain."""
+        """Name the relations with the rows of a wanted atom that are not certain or hold labels."""
         if self.graded is None or not self.is_in_bulk(place):
             return {}
         atoms = self.graded.atoms(self.wanted[place])
@@ -153,14 +154,19 @@ class Results:
         return {grade: relations[atom] for grade, atom in atoms.items()}
 
     def weak_rows(self, place: int) -> Iterator[tuple[OpenRow, int]]:
-        """Yield the rows of a graded atom that are not certain, some perhaps at two strengths."""
+        """Yield the rows of a graded atom that are not certain, some perhaps at two strengths.
+
+        Certain ones with labels are among them. A label that meets a constant of the atom, or what
+        is not that label, leaves a row possible.
+        """
         atom = self.wanted[place]
         for grade, relation in self.grades(place).items():
             for batch in self.database.rows(relation):
                 for row in batch:
-                    found = open_row(grade, row)
+                    found = open_row(grade, row, self.labels)
                     if may_match(atom, found):
-                        yield found, grade.strength
+                        sure = not grade.labels or matches(atom, found)
+                        yield found, grade.strength if sure else min(grade.strength, POSSIBLE)
 
     def outcome(self, place: int) -> Outcome:
         """Give the outcome of an open atom; raises `KeyError` for one that was computed in bulk."""
@@ -233,7 +239,8 @@ def may_match(atom: Atom, row: OpenRow) -> bool:
     """Whether a row, which may have placeholders, may be a row that an atom asks for."""
     known: dict[str, Slot] = {}
     for term, value in zip(atom.terms, row, strict=True):
-        if value is OPEN:
+        cell: object = value
+        if cell is OPEN or isinstance(cell, NullCell):
             continue
         match term:
             case Constant(wanted) if value != wanted:

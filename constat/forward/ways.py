@@ -6,18 +6,22 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from constat.evaluation import ABSENT, ACCEPTED, CERTAIN, CONCEIVABLE, POSSIBLE
 from constat.logic import (
     OPEN,
     Aggregate,
     Atom,
+    Column,
     Comparison,
+    Kind,
     Literal,
     Negative,
+    NullCell,
     Positive,
     Predicate,
+    Term,
     Variable,
     literal_variables,
     term_variables,
@@ -27,65 +31,142 @@ if TYPE_CHECKING:
     from constat.logic import OpenRow, Row
 
 WORDS: Final = MappingProxyType(
-    {ACCEPTED: "accepted", POSSIBLE: "possible", CONCEIVABLE: "conceivable"}
+    {
+        CERTAIN: "certain",
+        ACCEPTED: "accepted",
+        POSSIBLE: "possible",
+        CONCEIVABLE: "conceivable",
+    }
 )
+_LABEL: Final = ".label"
+"""The end of names of variables that stand for labels; names of the language have no point."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Grade:
-    """A strength below certain, and the columns that are open."""
+    """A strength, and which columns are open or hold labels; never both in one grade.
+
+    Without labels it is below certain, with labels it is accepted at least: a weaker row says no
+    more of a label than that the column is open.
+    """
 
     strength: int
     open: tuple[int, ...] = ()
+    labels: tuple[int, ...] = ()
 
     def known(self, arity: int) -> tuple[int, ...]:
-        """The columns that hold values."""
+        """The columns that the relation has: those that hold values or labels."""
         return tuple(place for place in range(arity) if place not in self.open)
+
+    @property
+    def opened(self) -> Grade:
+        """The grade of the same rows where nobody tells their labels from other values."""
+        open_columns = tuple(sorted({*self.open, *self.labels}))
+        return Grade(min(self.strength, POSSIBLE), open_columns)
 
 
 def graded_name(predicate: Predicate, grade: Grade) -> str:
     """Name the relation of a grade; names of the language have no point, so it is free."""
     missing = [predicate.columns[place].name for place in grade.open]
-    without = ["without", *missing] if missing else []
-    return ".".join([predicate.name, WORDS[grade.strength], *without])
+    labels = [predicate.columns[place].name for place in grade.labels]
+    how = ["without", *missing] if missing else []
+    how += ["labels", *labels] if labels else []
+    return ".".join([predicate.name, WORDS[grade.strength], *how])
 
 
 def graded_predicate(predicate: Predicate, grade: Grade) -> Predicate:
-    """Declare the relation of a grade."""
-    columns = tuple(predicate.columns[place] for place in grade.known(predicate.arity))
-    return Predicate(graded_name(predicate, grade), columns)
+    """Declare the relation of a grade; a label is a text."""
+    columns = (
+        Column(predicate.columns[place].name, Kind.SYMBOL.value, Kind.SYMBOL)
+        if place in grade.labels
+        else predicate.columns[place]
+        for place in grade.known(predicate.arity)
+    )
+    return Predicate(graded_name(predicate, grade), tuple(columns))
 
 
-def graded_atom(predicate: Predicate, grade: Grade, atom: Atom) -> Atom:
-    """Give the atom of a grade: the terms that stand at known columns."""
-    terms = tuple(atom.terms[place] for place in grade.known(predicate.arity))
-    return Atom(graded_name(predicate, grade), terms, atom.span)
+def graded_atom(
+    predicate: Predicate, grade: Grade, atom: Atom, labels: Mapping[int, Variable] | None = None
+) -> Atom:
+    """Give the atom of a grade: the terms that stand at known columns.
+
+    `labels` are the variables of its labels, by column; without them any label is meant.
+    """
+    name = graded_name(predicate, grade)
+    terms = tuple(
+        atom.terms[place]
+        if place not in grade.labels
+        else (labels or {}).get(place, Variable(f"{name}.{place}"))
+        for place in grade.known(predicate.arity)
+    )
+    return Atom(name, terms, atom.span)
+
+
+@dataclass(slots=True)
+class Labels:
+    """The labels of one evaluation, each with the text that stands for it in relations."""
+
+    texts: dict[NullCell, str] = field(default_factory=dict)
+    cells: dict[str, NullCell] = field(default_factory=dict)
+
+    def text(self, label: NullCell) -> str:
+        """Give the text of a label."""
+        if label not in self.texts:
+            text = self.texts[label] = str(len(self.texts))
+            self.cells[text] = label
+        return self.texts[label]
+
+    def cell(self, text: object) -> NullCell:
+        """Give the label of a text."""
+        return self.cells[str(text)]
 
 
 def by_grade(
-    sure: Iterable[Row], weak: Iterable[tuple[OpenRow, int]]
+    sure: Iterable[Row], weak: Iterable[tuple[OpenRow, int]], labels: Labels
 ) -> dict[Grade, tuple[Row, ...]]:
-    """Sort weak rows by grade, each at its greatest strength; certain rows are left out."""
+    """Sort weak rows, and those with labels, by grade, each at its greatest strength.
+
+    Certain rows are left out.
+    """
     best: dict[OpenRow, int] = {}
     for row, strength in weak:
-        if strength > best.get(row, ABSENT):
-            best[row] = strength
+        shape = row
+        if strength < ACCEPTED or OPEN in row:
+            cells: Sequence[object] = row
+            shape = tuple(
+                OPEN if isinstance(cell, NullCell) else slot
+                for cell, slot in zip(cells, row, strict=True)
+            )
+        if strength > best.get(shape, ABSENT):
+            best[shape] = strength
     if any(OPEN not in row for row in best):
         for row in sure:
             best.pop(row, None)
     found: dict[Grade, list[Row]] = {}
     for row, strength in best.items():
+        cells = row
         missing = tuple(place for place, slot in enumerate(row) if slot is OPEN)
-        known: Row = tuple(slot for slot in row if slot is not OPEN)
-        found.setdefault(Grade(strength, missing), []).append(known)
+        named = tuple(place for place, cell in enumerate(cells) if isinstance(cell, NullCell))
+        known: Row = tuple(
+            [
+                labels.text(cell) if isinstance(cell, NullCell) else cell
+                for cell in cells
+                if cell is not OPEN
+            ]
+        )
+        found.setdefault(Grade(strength, missing, named), []).append(known)
     return {grade: tuple(rows) for grade, rows in sorted(found.items())}
 
 
-def open_row(grade: Grade, row: Row) -> OpenRow:
-    """Put the placeholders of a grade back into a row of its relation."""
+def open_row(grade: Grade, row: Row, labels: Labels) -> OpenRow:
+    """Put the placeholders and labels of a grade back into a row of its relation."""
     values = iter(row)
     width = len(row) + len(grade.open)
-    return tuple(OPEN if place in grade.open else next(values) for place in range(width))
+    cells: list[object] = []
+    for place in range(width):
+        cell: object = OPEN if place in grade.open else next(values)
+        cells.append(labels.cell(cell) if place in grade.labels else cell)
+    return cast("OpenRow", tuple(cells))
 
 
 # What the reference engine says of a placeholder that meets another literal depends on the order
@@ -111,9 +192,9 @@ class Graded:
         """Give the grades of a predicate: none where it is closed."""
         return self.grades.get(name, ())
 
-    def atom(self, grade: Grade, atom: Atom) -> Atom:
-        """Give the atom that reads a grade."""
-        return graded_atom(self.predicates[atom.predicate], grade, atom)
+    def atom(self, grade: Grade, atom: Atom, labels: Mapping[int, Variable] | None = None) -> Atom:
+        """Give the atom that reads a grade; `labels` as `graded_atom` has them."""
+        return graded_atom(self.predicates[atom.predicate], grade, atom, labels)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,11 +203,12 @@ class Doubt:
 
     `touched` has an atom for each grade of the groups with uncertain members; an open column is
     one whose value does not matter. `accepted` is the aggregate over what holds once assumptions
-    are accepted.
+    are accepted. `members` is the aggregate over all certain members, where some hold labels.
     """
 
     touched: Mapping[Grade, Atom]
     accepted: Aggregate
+    members: Aggregate | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,12 +225,40 @@ class Opened:
 
 
 @dataclass(frozen=True, slots=True)
+class Shown:
+    """A row with labels that a way takes for an atom: the variables of its labels, by column."""
+
+    grade: Grade
+    atom: Atom
+    labels: Mapping[int, Variable] = field(hash=False)
+    literal: Positive
+
+    @property
+    def read(self) -> list[Term]:
+        """The terms that the atom has where the row has labels."""
+        return [self.atom.terms[place] for place in self.labels]
+
+    def naming(self, names: Mapping[Variable, Variable]) -> Shown:
+        """Give the row with other variables for its labels."""
+        labels = {place: names.get(one, one) for place, one in self.labels.items()}
+        return replace(self, labels=labels, literal=Positive(renamed(self.literal.atom, names)))
+
+
+def renamed(atom: Atom, names: Mapping[Variable, Variable]) -> Atom:
+    """Give an atom with other variables."""
+    terms = tuple(names.get(one, one) if isinstance(one, Variable) else one for one in atom.terms)
+    return replace(atom, terms=terms)
+
+
+@dataclass(frozen=True, slots=True)
 class Way:
     """One way in which a body can hold.
 
     `open` are the variables that hold a placeholder, `met` those that an open row leaves open and
     another literal binds. `whole` are the open rows of which every column is known here. `opened`
     are the literals that placeholders come from, `every` the literals as they were written.
+    `carried` are the variables that hold a label, each with the variable that stands for it;
+    `shown` are the rows with labels that were taken.
     """
 
     literals: tuple[Literal, ...] = ()
@@ -159,6 +269,13 @@ class Way:
     whole: tuple[tuple[Grade, Atom], ...] = ()
     opened: tuple[Opened, ...] = ()
     every: tuple[Literal, ...] = ()
+    carried: Mapping[str, Variable] = field(default_factory=dict, hash=False)
+    shown: tuple[Shown, ...] = ()
+
+    @property
+    def bound(self) -> frozenset[str]:
+        """The variables that hold a value, a label or a placeholder."""
+        return self.known | self.open | self.carried.keys()
 
     def taking(self, strength: int, *literals: Literal) -> Way:
         """Give the way with more literals, at most as strong as they are."""
@@ -179,6 +296,25 @@ class Way:
         if name in self.known:
             return replace(self, met=self.met | {name})
         return replace(self, open=self.open | {name})
+
+    def widened(self) -> Way:
+        """Give the way in which nobody tells labels from other values: they are open."""
+        if not self.shown:
+            return self
+        equal = [one for one in self.every if isinstance(one, Comparison)]
+        pinned = self.known | {name for one in equal for name in pins(one)}
+        found = replace(
+            self.taking(POSSIBLE), open=self.open | self.carried.keys(), carried={}, shown=()
+        )
+        for one in self.shown:
+            own = set(one.labels.values())
+            names = {name for name, label in self.carried.items() if label in own}
+            written = {term.name for term in one.read if isinstance(term, Variable)}
+            found = found.opening(one.literal, *names, *written)
+            whole = (one.grade.opened, one.atom)
+            if _is_whole(whole, pinned):
+                found = replace(found, whole=(*found.whole, (one.grade, one.atom)))
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,15 +340,19 @@ class Body:
         for literal in self.literals:
             if isinstance(literal, Positive):
                 ways = _few(way for one in ways for way in self._positive(one, literal.atom))
-        ways = [self._settled(one) for one in ways]
+        ways = _few(self._settled(way) for one in ways for way in self._labelled(one))
         for place in self._order():
             ways = _few(way for one in ways for way in self._further(one, place))
-        return ways
+        # Of a label that is at most possible nobody says more than that it is open.
+        return [way if way.strength >= ACCEPTED else way.widened() for way in ways]
 
     def _positive(self, way: Way, atom: Atom) -> Iterator[Way]:
         names = frozenset(term.name for term in atom.terms if isinstance(term, Variable))
         yield replace(way.taking(CERTAIN, Positive(atom)), known=way.known | names)
         for grade in self.graded.of(atom.predicate):
+            if grade.labels:
+                yield self._carrying(way, grade, atom)
+                continue
             shown = self.graded.atom(grade, atom)
             known = frozenset(one.name for one in shown.terms if isinstance(one, Variable))
             found = way.taking(grade.strength, Positive(shown))
@@ -229,8 +369,50 @@ class Body:
         """Say that a row has no greater strength."""
         yield Negative(atom)
         for grade in self.graded.of(atom.predicate):
-            if grade.strength > strength and not grade.open:
+            if grade.strength > strength and not grade.open and not grade.labels:
                 yield Negative(self.graded.atom(grade, atom))
+
+    def _carrying(self, way: Way, grade: Grade, atom: Atom) -> Way:
+        """Take a row with labels; each gets a variable of its own, so that all may meet later."""
+        number = len(way.shown)
+        labels = {n: Variable(f"{number}.{n}{_LABEL}") for n in grade.labels}
+        shown = self.graded.atom(grade, atom, labels)
+        known = {
+            term.name
+            for place, term in enumerate(atom.terms)
+            if isinstance(term, Variable) and place not in grade.labels
+        }
+        found = way.taking(grade.strength, Positive(shown))
+        if self.distinct and grade.strength < CERTAIN:
+            stronger = Grade(CERTAIN, labels=grade.labels)
+            if stronger in self.graded.of(atom.predicate):
+                found = found.taking(CERTAIN, Negative(self.graded.atom(stronger, atom, labels)))
+        taken = Shown(grade, atom, labels, Positive(shown))
+        return replace(found, known=way.known | known, shown=(*way.shown, taken))
+
+    def _labelled(self, way: Way) -> Iterator[Way]:
+        """Settle what labels meet: themselves, for certain, or anything else, possibly."""
+        met: dict[str, list[Variable]] = {}
+        clash = False
+        for one in way.shown:
+            for place, label in one.labels.items():
+                term = one.atom.terms[place]
+                if isinstance(term, Variable):
+                    met.setdefault(term.name, []).append(label)
+                else:
+                    clash = True
+        carried = {name: labels[0] for name, labels in met.items()}
+        if clash or met.keys() & (way.known | way.open):
+            yield replace(way, carried=carried).widened()
+            return
+        same: dict[Variable, Variable] = {}
+        for first, *others in met.values():
+            for other in others:
+                # All before are the same label, and this one is another.
+                found = _with_labels(way, same).taking(CERTAIN, Comparison("!=", first, other))
+                yield replace(found, carried=carried).widened()
+                same[other] = first
+        yield replace(_with_labels(way, same), carried=carried)
 
     def _settled(self, way: Way) -> Way:
         """Settle which variables are open once all positive literals are taken."""
@@ -279,20 +461,22 @@ class Body:
 
     def _further(self, way: Way, place: int) -> Iterator[Way]:
         erring = self.erring.get(place)
-        if erring is None or _names(erring) & way.open:
+        if erring is None or _names(erring) & (way.open | way.carried.keys()):
             yield from self._taken(way, place)
             return
         # It stands before what it guards: conditions that are ready at once keep their order.
         yield from self._taken(way.taking(CERTAIN, Negative(erring)), place)
         failed = way.taking(POSSIBLE, Positive(erring))
         literal = self.literals[place]
-        found = assigned(literal, way.known | way.open) if isinstance(literal, Comparison) else None
+        found = assigned(literal, way.bound) if isinstance(literal, Comparison) else None
         if found is not None:
             failed = failed.binding(found, is_open=True).opening(Positive(erring), found)
         yield failed
 
     def _taken(self, way: Way, place: int) -> Iterator[Way]:
         match self.literals[place]:
+            case Comparison() as literal if _outer(literal) & way.carried.keys():
+                yield from self._compared_labels(way, literal)
             case Comparison() as literal:
                 yield self._compared(way, literal)
             case Negative(atom):
@@ -302,8 +486,29 @@ class Body:
             case literal:
                 yield way.taking(CERTAIN, literal)
 
+    def _compared_labels(self, way: Way, literal: Comparison) -> Iterator[Way]:
+        """Compare where a side reads a label: it equals itself, and may be anything else (26a)."""
+        found = assigned(literal, way.bound)
+        sides = [
+            way.carried.get(side.name) if isinstance(side, Variable) else None
+            for side in (literal.left, literal.right)
+        ]
+        given = next((one for one in sides if one is not None), None)
+        if found is not None and given is not None:
+            yield replace(way, carried={**way.carried, found: given})
+            return
+        left, right = sides
+        operator = literal.operator
+        if found is not None or left is None or right is None or operator not in _ORDERED:
+            yield self._compared(way.widened(), literal)
+            return
+        if operator in _REFLEXIVE:
+            yield way if left == right else way.taking(CERTAIN, Comparison("=", left, right))
+        if left != right:
+            yield way.taking(CERTAIN, Comparison("!=", left, right)).widened()
+
     def _compared(self, way: Way, literal: Comparison) -> Way:
-        found = assigned(literal, way.known | way.open)
+        found = assigned(literal, way.bound)
         reads_open = bool(_outer(literal) & way.open)
         if found is not None:
             bound = way.binding(found, is_open=reads_open)
@@ -320,22 +525,31 @@ class Body:
         if _names(atom) & way.open:
             yield way.taking(POSSIBLE)
             return
-        grades = self.graded.of(atom.predicate)
-        every = {one: self.graded.atom(one, atom) for one in grades}
-        yield way.taking(CERTAIN, Negative(atom), *map(Negative, every.values()))
+        every = list(self._matches(way, atom))
+        yield way.taking(CERTAIN, *(Negative(one) for _, one in every))
         for strength in _STRENGTHS:
-            stronger = [one for grade, one in every.items() if grade.strength > strength]
-            without = [Negative(atom), *map(Negative, stronger)]
-            for grade, one in every.items():
-                if grade.strength == strength:
+            without = [Negative(one) for other, one in every if other > strength]
+            for other, one in every:
+                if other == strength:
                     # In max-min logic over -1..3 negation mirrors the chain.
                     mirrored = CERTAIN - 1 - strength
                     yield way.taking(mirrored, Positive(one), *without)
 
+    def _matches(self, way: Way, atom: Atom) -> Iterator[tuple[int, Atom]]:
+        """Yield what a denied atom may match: the strength of the match, and an atom for it."""
+        for number, grade in enumerate((_SURE, *self.graded.of(atom.predicate))):
+            match = _Match(way, atom, grade, number)
+            if match.is_exact:
+                yield grade.strength, match.shown(self.graded, match.alike)
+            if match.doubted:
+                # A label may be whatever value is there, or another label.
+                yield min(grade.strength, POSSIBLE), match.shown(self.graded, {})
+
     def _folded(self, way: Way, literal: Aggregate, place: int) -> Iterator[Way]:
         result = literal.result.name
-        known = way.known | way.open
-        group = {one.name for one in literal_variables(literal)} & known - {result}
+        group = {one.name for one in literal_variables(literal)} & way.bound - {result}
+        if group & way.carried.keys():
+            way = way.widened()
         if group & way.open:
             yield way.taking(POSSIBLE).binding(result, is_open=True)
             return
@@ -343,7 +557,8 @@ class Body:
         touched = {} if doubt is None else doubt.touched
         every = map(Negative, touched.values())
         exact = way.binding(result, is_open=False)
-        yield exact.taking(CERTAIN, literal, *every)
+        members = None if doubt is None else doubt.members
+        yield exact.taking(CERTAIN, members or literal, *every)
         possible = [Negative(one) for grade, one in touched.items() if grade.strength == POSSIBLE]
         for grade, atom in touched.items():
             open_way = way.binding(result, is_open=True).opening(Positive(atom), result)
@@ -353,6 +568,91 @@ class Body:
                 # The hard reading does not know the assumed rows; the accepted one does.
                 yield exact.taking(ACCEPTED, Positive(atom), doubt.accepted, *possible)
                 yield open_way.taking(CONCEIVABLE, Positive(atom))
+
+
+_SURE: Final = Grade(CERTAIN)
+_REFLEXIVE: Final = frozenset({"=", "<=", ">="})
+_ORDERED: Final = _REFLEXIVE | {"!=", "<", ">"}
+
+
+def _with_labels(way: Way, names: Mapping[Variable, Variable]) -> Way:
+    """Give a way in which some labels are the same ones."""
+    literals = tuple(
+        replace(one, atom=renamed(one.atom, names)) if isinstance(one, Positive | Negative) else one
+        for one in way.literals
+    )
+    return replace(way, literals=literals, shown=tuple(one.naming(names) for one in way.shown))
+
+
+@dataclass(frozen=True, slots=True)
+class _Match:
+    """How the rows of a grade match a denied atom; `_SURE` are the certain rows without labels."""
+
+    way: Way
+    atom: Atom
+    grade: Grade
+    number: int
+
+    def _is_free(self, term: Term) -> bool:
+        """Whether nothing binds the variable of a column: then any cell matches."""
+        return isinstance(term, Variable) and term.name not in self.way.bound
+
+    @property
+    def alike(self) -> dict[int, Variable]:
+        """The columns in which one label is asked for, or met twice, with its variable."""
+        found: dict[int, Variable] = {}
+        terms = self.atom.terms
+        for place in self.grade.labels:
+            term = terms[place]
+            if isinstance(term, Variable) and term.name in self.way.carried:
+                found[place] = self.way.carried[term.name]
+            elif self._is_free(term) and terms.count(term) > 1:
+                found[place] = Variable(f"{self._any(terms.index(term)).name}{_LABEL}")
+        return found
+
+    @property
+    def mixed(self) -> frozenset[int]:
+        """The columns in which a label meets what is no label."""
+        carried, terms = self.way.carried, self.atom.terms
+        found: set[int] = set()
+        for place in self.grade.known(len(terms)):
+            term, is_label = terms[place], place in self.grade.labels
+            if self._is_free(term):
+                others = [n for n, one in enumerate(terms) if one == term]
+                if is_label and not all(n in self.grade.labels for n in others):
+                    found.add(place)
+            elif {one.name for one in term_variables(term)} & carried.keys():
+                if not is_label or not isinstance(term, Variable):
+                    found.add(place)
+            elif is_label:
+                found.add(place)
+        return frozenset(found)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether a row matches as strongly as it holds, where the labels in `alike` are met."""
+        return not self.mixed
+
+    @property
+    def doubted(self) -> bool:
+        """Whether rows may match besides."""
+        return bool(self.mixed or self.alike)
+
+    def _any(self, place: int) -> Variable:
+        return Variable(f"{len(self.way.literals)}.{self.number}.{place}.any")
+
+    def shown(self, graded: Graded, labels: Mapping[int, Variable]) -> Atom:
+        """Give the atom of the rows; where labels decide nothing any cell is taken."""
+        doubted = {*self.mixed, *self.alike} - labels.keys()
+        terms = tuple(
+            self._any(place) if place in doubted else term
+            for place, term in enumerate(self.atom.terms)
+        )
+        atom = replace(self.atom, terms=terms)
+        if self.grade == _SURE:
+            return atom
+        names = {place: labels.get(place, self._any(place)) for place in self.grade.labels}
+        return graded.atom(self.grade, atom, names)
 
 
 def pins(literal: Comparison) -> tuple[str, ...]:
@@ -499,7 +799,7 @@ class _Loosening:
             if more == lost:
                 break
             lost = more
-        return lost, tuple(
+        return lost, _reading_labels(
             one
             for place, one in enumerate(self.way.literals)
             if one in kept or not self._names(place) & lost
@@ -510,6 +810,18 @@ class _Loosening:
         literal = self.way.literals[place]
         found = next((one.every for one in self.way.opened if one.literal == literal), _NONE)
         return found | {one.name for one in literal_variables(literal)}
+
+
+def _reading_labels(literals: Iterable[Literal]) -> tuple[Literal, ...]:
+    """Drop conditions on labels that no row gives any more."""
+    left = tuple(literals)
+    given = {name for one in left if isinstance(one, Positive) for name in _gives(one)}
+    return tuple(
+        one
+        for one in left
+        if all(name in given or not name.endswith(_LABEL) for name in _reads(one))
+        or isinstance(one, Positive)
+    )
 
 
 def _computed(literal: Literal, lost: Names) -> Names:

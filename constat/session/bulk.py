@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 import tempfile
 import weakref
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from constat.analysis import AnalysedProgram, Component
 from constat.diagnostics import ConstatError, Diagnostic
-from constat.engine import LazyEngine
+from constat.engine import LazyEngine, told_apart
 from constat.evaluation import (
     ABSENT,
     ACCEPTED,
@@ -29,7 +30,17 @@ from constat.evaluation import (
     in_parts,
 )
 from constat.forward import Options, Outside, evaluate
-from constat.logic import Atom, Column, Constant, Positive, Predicate, Rule, Variable
+from constat.logic import (
+    Atom,
+    Column,
+    Constant,
+    Positive,
+    Predicate,
+    Rule,
+    Variable,
+    has_null_cells,
+    row_order,
+)
 from constat.project.settings import ALWAYS, OFF
 from constat.proof.projection import with_projections
 from constat.proof.reading import assumptions_met
@@ -46,9 +57,9 @@ from constat.recount import (
 )
 from constat.session.answers import Answers, Notes, OpenReason, Settled, reasons_in_bulk
 from constat.session.options import UNCHECKED, BulkOptions
-from constat.session.querying import MANY, answer_columns, outcome_answers, row_goals
+from constat.session.querying import MANY, answer_columns, narrowed, outcome_answers, row_goals
 from constat.session.resting import resting
-from constat.session.rows import StoredRows
+from constat.session.rows import LabelledRows, StoredRows
 from constat.sql.connection import usual_memory
 
 if TYPE_CHECKING:
@@ -102,7 +113,7 @@ class GradedRows:
     the open shapes by strength.
     """
 
-    listed: Sequence[Row]
+    listed: StoredRows | LabelledRows | list[Row]
     accepted: int
     possible: int
     excluded: int
@@ -148,7 +159,57 @@ def graded_rows(
         return _ground(results)
     comparison = _Comparison(results, goal, tuple(places), kinds)
     # One piece of work, which Ctrl-C and the time limit can end.
-    return results.database.guarded(comparison.run)
+    found = results.database.guarded(comparison.run)
+    labelled = _labelled(results, goal, places)
+    return _beside(found, labelled) if labelled else found
+
+
+def _labelled(results: Results, goal: Atom, places: Sequence[int]) -> dict[Row, int]:
+    """Give the rows of the answer that came with labels, each with its greatest strength."""
+    found: dict[Row, int] = {}
+    if not any(grade.labels for grade in results.grades(0)):
+        return found
+    for row, strength in results.weak_rows(0):
+        narrow = narrowed(goal, row) if has_null_cells(cast("Row", row)) else None
+        if narrow is not None:
+            shown = cast("Row", tuple([narrow[0][place] for place in places]))
+            held = strength if narrow[1] else min(strength, POSSIBLE)
+            found[shown] = max(held, found.get(shown, ABSENT))
+    return found
+
+
+def _beside(found: GradedRows, labelled: Mapping[Row, int]) -> GradedRows:
+    """Put rows with labels beside the others; one that a constant met may be among those."""
+    stored = found.listed
+    if not isinstance(stored, StoredRows):
+        return found
+    plain = {row for row in labelled if not has_null_cells(row)}
+    there = plain.intersection(stored) if plain else plain
+    fresh = {row: strength for row, strength in labelled.items() if row not in there}
+    weak = {row: strength for row, strength in fresh.items() if strength < CERTAIN}
+    listed = LabelledRows(stored, sorted(fresh, key=row_order))
+
+    def rows() -> Iterator[tuple[Row, int]]:
+        yield from found.verdicts.rows()
+        yield from weak.items()
+
+    counted = Counter(weak.values())
+    return replace(
+        found,
+        listed=listed,
+        accepted=found.accepted + counted[ACCEPTED],
+        possible=found.possible + counted[POSSIBLE],
+        verdicts=Verdicts(rows, found.verdicts.total + len(weak)),
+    )
+
+
+def _fewest(rows: Sequence[Row]) -> int | None:
+    """Count the rows that differ for certain; of very many those without labels."""
+    if not isinstance(rows, LabelledRows):
+        return None
+    if len(rows) > MANY:
+        return len(rows.stored)
+    return len(told_apart(dict.fromkeys(rows, 1)))
 
 
 def _ground(results: Results) -> GradedRows:
@@ -253,6 +314,8 @@ class _Comparison:
         results = self.results
         atoms = {} if results.graded is None else results.graded.atoms(self.goal)
         for grade, name in results.grades(0).items():
+            if grade.labels:
+                continue
             relation = results.database.select(name, atoms[grade])
             names = dict(zip(grade.known(len(self.goal.terms)), relation.columns, strict=False))
             known = tuple(k for k, n in enumerate(self.places) if n in names)
@@ -561,6 +624,7 @@ def _graded(asked: Asked, results: Results, observe: Observer) -> Answers:
     rests = graded_rests(asked, results, found, whole=settled is Settled.UNDER, observe=observe)
     return replace(
         _answers(asked, results, found.listed),
+        fewest=_fewest(found.listed),
         settled=settled,
         assumptions=rests.assumptions,
         reasons=reasons_in_bulk(results, asked.compiled.program) if is_open else (),

@@ -325,7 +325,7 @@ class _Found:
         self.strengths: dict[Row, int] = {}
         doubtful: list[OpenRow] = []
         for row in self._rows(CERTAIN):
-            matched = _narrowed(compiled.goal, row)
+            matched = narrowed(compiled.goal, row)
             if matched is not None:
                 (self.certain if matched[1] else doubtful).append(row)  # type: ignore[arg-type]
         for row in doubtful:
@@ -357,7 +357,7 @@ class _Found:
                     yield row, strength
 
     def _take(self, row: OpenRow, strength: int) -> None:
-        found = _narrowed(self.compiled.goal, row)
+        found = narrowed(self.compiled.goal, row)
         if found is None:
             return
         narrow, is_certain = found
@@ -420,7 +420,7 @@ def _verdict(strength: int) -> Verdict:
     return Verdict.PROVED_UNDER if strength == ACCEPTED else Verdict.UNRESOLVED
 
 
-def _narrowed(goal: Atom, row: OpenRow) -> tuple[OpenRow, bool] | None:
+def narrowed(goal: Atom, row: OpenRow) -> tuple[OpenRow, bool] | None:
     """Give the part of a row that the goal asks about, and whether the row matches for certain.
 
     `None` where it does not match.

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
+from heapq import merge
 from itertools import islice
 from threading import Thread
 from types import MappingProxyType
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Final, TypeVar, overload
 
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.evaluation import Resources, StrategyError, Verdict
-from constat.logic import Atom, Kind, NullCell, Variable, canonical_decimal
+from constat.logic import Atom, Kind, NullCell, Variable, canonical_decimal, row_order
 from constat.plan.forward import Relation
 
 if TYPE_CHECKING:
@@ -166,6 +167,36 @@ class StoredRows(Sequence["Row"]):
             column.desc() if wanted.get(place, False) else column.asc()
             for place, column in columns.items()
         ]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LabelledRows(Sequence["Row"]):
+    """Rows that lie in a database, and beside them those with cells that nobody knows, sorted."""
+
+    stored: StoredRows
+    labelled: Sequence[Row]
+
+    def __len__(self) -> int:
+        return len(self.stored) + len(self.labelled)
+
+    def __iter__(self) -> Iterator[Row]:
+        return merge(self.stored, self.labelled, key=row_order)
+
+    @overload
+    def __getitem__(self, place: int) -> Row: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Row]: ...
+    def __getitem__(self, place: int | slice) -> Row | list[Row]:
+        """Give a row, or a list of rows, in the order of their values."""
+        if isinstance(place, slice):
+            first, last, step = place.indices(len(self))
+            if step < 1:
+                raise ValueError("rows are taken one after the other")
+            return list(islice(self, first, last, step))
+        number = place + len(self) if place < 0 else place
+        if not 0 <= number < len(self):
+            raise IndexError(place)
+        return next(islice(self, number, None))
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import ConstatError, Diagnostic
-from constat.logic import Atom, Constant, Variable, is_of_type
+from constat.logic import Atom, Constant, Variable, has_null_cells, is_of_type
 from constat.logic.structures import types_form
 from constat.plan.compilation import predicates_of, rules_by_head
 from constat.recount import Recount, State
@@ -19,6 +19,7 @@ from constat.session.answers import DIFFERENT, Answers, Settled
 from constat.session.options import BulkOptions
 from constat.session.query_text import parse_query
 from constat.session.querying import answer_columns, compile_query, row_goals
+from constat.session.rows import StoredRows
 from constat.session.spelling import shown_goal
 from constat.store.answers import AnswerStore, AnswerStoreError
 from constat.store.clock import now
@@ -28,7 +29,7 @@ from constat.tiers import Chain
 from constat.tiers.cache import concerns, scopes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from contextlib import AbstractContextManager
 
     from constat.analysis import AnalysedProgram
@@ -268,7 +269,7 @@ class MaterializedResults:
                 raise ConstatError(
                     [_differing(answers.query, answers.recount)], exit_code=DIFFERENT
                 )
-            if answers.settled is not Settled.FOR_CERTAIN:
+            if answers.settled is not Settled.FOR_CERTAIN or _holds_unknown(answers.sure):
                 return answers, None
             columns = tuple((one.name, one.kind) for one in answers.columns)
             version = self._version(compiled)
@@ -500,8 +501,15 @@ def _differing(query: str, found: Recount) -> Diagnostic:
     )
 
 
+def _holds_unknown(rows: Sequence[Row]) -> bool:
+    """Tell whether a row has a value that nobody knows; what lies in a database has none."""
+    return not isinstance(rows, StoredRows) and any(map(has_null_cells, rows))
+
+
 def _not_settled(answers: Answers) -> Diagnostic:
     reason = answers.reasons[0].reason if answers.reasons else "it rests on assumptions"
+    if answers.settled is Settled.FOR_CERTAIN:
+        reason = "a row has a value that nobody knows"
     return Diagnostic(
         "C0671",
         "the answers are not settled for certain, so nothing is kept",

@@ -13,7 +13,7 @@ import pytest
 from constat.engine import LazyEngine
 from constat.evaluation import Assumption, ignore_event
 from constat.forward import Options, Outside, evaluate
-from constat.forward.ways import Grade, by_grade, open_row
+from constat.forward.ways import Grade, Labels, by_grade, open_row
 from constat.logic import OPEN
 from constat.syntax import parse_goal
 from tests.forward.running import RESOURCES, forward
@@ -415,6 +415,6 @@ def test_rows_are_sorted_by_their_greatest_strength() -> None:
         ((3, 3), 2),
         ((3, 3), 0),
     ]
-    found = by_grade([(2, 2)], weak)
+    found = by_grade([(2, 2)], weak, Labels())
     assert found == {Grade(1, (1,)): ((1,),), Grade(2): ((3, 3),)}
-    assert open_row(Grade(1, (0, 2)), (5,)) == (OPEN, 5, OPEN)
+    assert open_row(Grade(1, (0, 2)), (5,), Labels()) == (OPEN, 5, OPEN)

@@ -9,17 +9,19 @@ from hypothesis import strategies as st
 
 from constat.engine import LazyEngine
 from constat.evaluation import Assumption, Limits, Verdict, ignore_event
-from constat.logic import OPEN
+from constat.logic import OPEN, row_order
 from constat.proof.reading import rule_assumption
 from constat.session import querying
-from constat.session.answers import Answers
+from constat.session.answers import Answers, Settled
 from constat.session.bulk import Asked, Verdicts, answer_in_bulk
 from constat.session.querying import Compiled, answer_query, compile_query
-from constat.session.rows import StoredRows
+from constat.session.rows import LabelledRows, StoredRows
 from constat.syntax import parse_goal
 from tests.forward.called import held
 from tests.forward.doubtful_worlds import CLOSED, doubtful_cases
 from tests.forward.test_graded import Given
+from tests.forward.test_nulls import nullable
+from tests.oracle.test_random import with_nulls
 from tests.property.running import LIMITS
 from tests.property.strategies import EXACT, Case, cases
 from tests.property.tables import SOME_TIME, Manner, tables
@@ -69,6 +71,23 @@ def test_graded_answers_are_the_answers(case: Case, manner: Manner) -> None:
     found = in_bulk(compiled, case, manner)
     event(f"graded: {isinstance(found.weak, Verdicts)}")
     require_same(found, reference(compiled, case, manner), case)
+
+
+@SOME
+@given(cases(), st.integers(0, 999))
+def test_rows_with_labels_are_the_rows_with_labels(case: Case, seed: int) -> None:
+    case = nullable(with_nulls(case, seed))
+    compiled = compile_query(query_of(case), case.program)
+    found, expected = in_bulk(compiled, case, Manner()), reference(compiled, case, Manner())
+    event(f"labels in bulk: {isinstance(found.sure, LabelledRows)}")
+    assert proved(found) == proved(expected)
+    assert list(found.sure) == sorted(found.sure, key=row_order)
+    if expected.settled is Settled.FOR_CERTAIN:
+        assert (found.settled, found.fewest or len(found)) == (Settled.FOR_CERTAIN, expected.fewest)
+
+
+def proved(answers: Answers) -> set[tuple[object, ...]]:
+    return {row.values for row in answers if held(row) is Verdict.PROVED}
 
 
 def require_same(found: Answers, expected: Answers, case: Case) -> None:
