@@ -127,6 +127,7 @@ class Origin(Enum):
     LLM_HEURISTIC = "LLM_HEURISTIC"
     SUB_PLAN = "SUB_PLAN"
     API = "API"
+    DOCUMENT = "DOCUMENT"
     DERIVED = "DERIVED"
     UNRESOLVED = "UNRESOLVED"
 
@@ -192,12 +193,21 @@ class Proved:
 
 
 @dataclass(frozen=True, slots=True)
+class Exhaustive:
+    """The operation of an API that gave all there is, by the project's word, in so many pages."""
+
+    operation: str
+    pages: int
+
+
+@dataclass(frozen=True, slots=True)
 class Evidence:
     """How rows were fetched.
 
     Exact query and parameters (texts), time (UTC, `Timestamp` spelling), how many rows came and
     their hash (sha256 over the sorted canonical rows), and the state of the source where it has a
-    name. An attestation tells whose word it is; `proved` is there for what a certificate proves.
+    name. An attestation tells whose word it is; `proved` is there for what a certificate proves,
+    `exhaustive` for what an API gave that is declared an authority.
     `fills` is the row above of which it says null cells: it is that row, and no other.
     """
 
@@ -215,6 +225,12 @@ class Evidence:
     attestation: Attestation | None = None
     proved: Proved | None = None
     fills: Unfilled | None = None
+    exhaustive: Exhaustive | None = None
+
+    @property
+    def assumed(self) -> bool:
+        """Whether the rows rest on somebody's word, so that they are assumed."""
+        return self.origin.assumed and self.exhaustive is None
 
     def every(self) -> Iterator[Evidence]:
         """Yield the evidence of the row that this one fills, the source's first, then this one."""

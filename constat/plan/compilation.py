@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import assert_never
 
 from constat.analysis import AnalysedProgram
+from constat.analysis.modes import required_inputs
 from constat.logic import (
     Aggregate,
     Apply,
@@ -60,7 +61,17 @@ def rules_by_head(analysed: AnalysedProgram) -> dict[str, tuple[int, ...]]:
     return {predicate: tuple(found) for predicate, found in numbers.items()}
 
 
-def predicate_costs(analysed: AnalysedProgram, external: Mapping[str, int]) -> dict[str, int]:
+class Costs(dict[str, int]):
+    """What a demand of each predicate costs, and the columns that have to be bound for one."""
+
+    __slots__ = ("required",)
+
+    def __init__(self, costs: Mapping[str, int], required: Mapping[str, Collection[int]]) -> None:
+        super().__init__(costs)
+        self.required = required
+
+
+def predicate_costs(analysed: AnalysedProgram, external: Mapping[str, int]) -> Costs:
     """Give every predicate a cost."""
     heads = rules_by_head(analysed)
     costs = {name: external.get(name, UNKNOWN_COST) for name in analysed.external}
@@ -74,7 +85,9 @@ def predicate_costs(analysed: AnalysedProgram, external: Mapping[str, int]) -> d
             default=0,
         )
         costs.update(dict.fromkeys(component.predicates, dearest))
-    return costs
+    predicates = analysed.program.predicates
+    required = analysed.remembered("required", lambda: required_inputs(analysed.rules, predicates))
+    return Costs(costs, required)
 
 
 def _used(analysed: AnalysedProgram, numbers: Iterable[int]) -> Iterator[str]:
@@ -182,6 +195,8 @@ def _rank(literal: Literal, known: set[str], costs: Mapping[str, int]) -> tuple[
     match literal:
         case Comparison():
             return (0, 0, 0)
+        case Positive(atom) | Negative(atom) if _is_early(atom, known, costs):
+            return (2, costs.get(atom.predicate, 0), 0)
         case Positive(atom):
             return (1, costs.get(atom.predicate, 0), _boundness(atom, known))
         case Negative(atom):
@@ -189,6 +204,12 @@ def _rank(literal: Literal, known: set[str], costs: Mapping[str, int]) -> tuple[
         case Aggregate():
             dearest = max((costs.get(name, 0) for name in predicates_of(literal)), default=0)
             return (1, dearest, _PARTLY)
+
+
+def _is_early(atom: Atom, known: set[str], costs: Mapping[str, int]) -> bool:
+    """Tell whether the source of an atom cannot be asked yet: a column that it needs is open."""
+    required = costs.required.get(atom.predicate, ()) if isinstance(costs, Costs) else ()
+    return any(not _names(atom.terms[place]) <= known for place in required)
 
 
 def _boundness(atom: Atom, known: set[str]) -> int:

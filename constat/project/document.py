@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     Mark: TypeAlias = PlainMark | yaml._yaml.Mark | None  # noqa: SLF001  the C parser's own mark
 
 MAX_BYTES: Final = 1 << 20
-MAX_DEPTH: Final = 16
+# The description of an API inside of a configuration is as deep as its schemas.
+MAX_DEPTH: Final = 64
 MAX_NODES: Final = 200_000
 
 
@@ -73,10 +74,12 @@ class _Growing:
     nodes: list[Node] = field(default_factory=list)
 
 
-def read_document(content: bytes, name: str, diagnostics: list[Diagnostic]) -> Node | None:
+def read_document(
+    content: bytes, name: str, diagnostics: list[Diagnostic], most_bytes: int = MAX_BYTES
+) -> Node | None:
     """Read one document. Gives `None` after adding a diagnostic when it cannot be read."""
-    if len(content) > MAX_BYTES:
-        diagnostics.append(Diagnostic("C0501", f"{name} is larger than {MAX_BYTES} bytes"))
+    if len(content) > most_bytes:
+        diagnostics.append(Diagnostic("C0501", f"{name} is larger than {most_bytes} bytes"))
         return None
     try:
         text = content.decode("utf-8-sig")

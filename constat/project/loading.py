@@ -61,6 +61,8 @@ from constat.project.settings import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from constat.project.apis import ApiSetting
+
 # Bounds have an upper end, whatever is written.
 
 _AUTHORING_KEYS: Final = (
@@ -562,6 +564,7 @@ TOP_LEVEL: Final = MappingProxyType(
         "rules": "rule files, and folders of them",
         "libraries": "folders of rules outside the project",
         "databases": "what rules call a source: an address, or a folder of files",
+        "apis": "servers whose operations are predicates, described by OpenAPI or GraphQL",
         "facts": "values: a scalar closes its predicate, a list of rows does not",
         "closed": "who declares that no fact of a predicate is missing",
         "conflicts": "which of different values for one key counts: `source`, `user` or"
@@ -672,6 +675,7 @@ class _Loading:
                 key.text: self._database(key, value)
                 for key, value in self.sections.entries(top.get("databases", empty), "`databases`")
             },
+            apis=self._apis(top),
             rules=self._rules(top.get("rules"), roots),
             rule_roots=roots,
             facts=read_facts(top.get("facts", empty), self.environment, self.sections),
@@ -695,6 +699,17 @@ class _Loading:
             rule_folders=tuple(self.rule_folders),
             config_name=CONFIGURATION,
         )
+
+    def _apis(self, top: Mapping[str, Node]) -> Mapping[str, ApiSetting]:
+        if "apis" not in top:
+            return {}
+        from constat.project.apis import read_apis  # noqa: PLC0415  loaded when it is used
+
+        taken = dict.fromkeys((*BUILT_IN_TIERS, "api", "certificates"), "tier of Constat")
+        for name, what in (("tiers", "tier"), ("databases", "database")):
+            named = top.get(name, Table((), top["apis"].span))
+            taken |= {key.text: what for key, _ in self.sections.entries(named, f"`{name}`")}
+        return read_apis(top["apis"], self.environment, taken, self.sections)
 
     def _word(self, node: Node | None, key: str, words: Sequence[str]) -> str:
         """Read one of some words, of which the first counts where there is none."""
@@ -818,7 +833,7 @@ class _Loading:
 
     def _tier(self, key: Text, node: Node, names: list[str]) -> CustomTier:
         what, named = f"tier `{printable(key.text)}`", self.sections
-        if key.text in {*BUILT_IN_TIERS, "user"}:
+        if key.text in {*BUILT_IN_TIERS, "api", "user"}:
             named.complain("C0504", f"{what} is built in and takes no settings here", key)
         entries = named.table(node, what, _TIER_KEYS)
         after = named.text(entries.get("after"), "`after`", "database")

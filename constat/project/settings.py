@@ -17,6 +17,7 @@ from constat.project.reading import expand, suggestion
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from constat.project.apis import ApiSetting
     from constat.project.reading import Expanded, Sections
 
 # Without a word of the project no predicate is planned by a model, and every bound is finite.
@@ -595,6 +596,7 @@ class Project:
     folder: Path
     name: str
     databases: Mapping[str, Database] = field(default_factory=dict)
+    apis: Mapping[str, ApiSetting] = field(default_factory=dict)
     rules: tuple[Path, ...] = ()
     rule_roots: tuple[Path, ...] = ()
     facts: Mapping[str, FactTable] = field(default_factory=dict)

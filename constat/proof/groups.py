@@ -311,7 +311,7 @@ def _sources(owner: Walker, usage: Usage, found: Exact) -> tuple[tuple[str, Evid
         if grounds is None or grounds.assumption is not None:
             return ()
         named[predicate, number(grounds.evidence)] = grounds.evidence
-    vouched = all(not evidence.origin.assumed for evidence in named.values())
+    vouched = all(not evidence.assumed for evidence in named.values())
     if usage.assumptions or not vouched:
         return ()
     return tuple((predicate, evidence) for (predicate, _), evidence in named.items())

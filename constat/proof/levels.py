@@ -95,7 +95,9 @@ class Completeness:
 
     def _level(self, covered: Covered) -> str | None:
         spoken = self._proof.slice.outside.sources(covered)
-        if all(evidence.origin.assumed for evidence in spoken):
+        if all(evidence.assumed for evidence in spoken):
             return None
+        if any(evidence.exhaustive is not None for evidence in spoken):
+            return RERUNNABLE
         inline = all(self._is_inline(covered[0], evidence) for evidence in spoken)
         return INLINE if inline else RERUNNABLE

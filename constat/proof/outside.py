@@ -507,7 +507,7 @@ class _Side:
     def _is_authority(self, evidences: tuple[Evidence, ...]) -> bool:
         known = self._authority.get(id(evidences))
         if known is None:
-            known = any(not evidence.origin.assumed for evidence in evidences)
+            known = any(not evidence.assumed for evidence in evidences)
             self._authority[id(evidences)] = known
         return known
 

@@ -20,6 +20,7 @@ from constat.evaluation import (
     Demand,
     DemandEntry,
     Evidence,
+    Exhaustive,
     FactDerivation,
     FilledRow,
     Opening,
@@ -131,7 +132,7 @@ class Record:
 
     def _evidence(self, place: int) -> Evidence:
         source = self.members["sources"][place]
-        proof = source["proof"]
+        proof, whole = source["proof"], source.get("authority")
         return Evidence(
             tier=source["tier"],
             origin=Origin(source["origin"]),
@@ -146,6 +147,7 @@ class Record:
             author=source["author"],
             attestation=_attestation(source["attestation"]),
             proved=None if proof is None else self._proved(proof),
+            exhaustive=None if whole is None else Exhaustive(whole["operation"], whole["pages"]),
         )
 
     def _proved(self, proof: Members) -> Proved:
@@ -471,6 +473,10 @@ def _coverage_levels(members: Members) -> Iterator[str]:
         for rows, source in zip(shown, sources, strict=True)
     ]
     for entry in members["coverage"]:
+        if any(sources[place].get("authority") for place in entry["sources"]):
+            # That an API gave all there is, its declaration says.
+            yield RERUNNABLE
+            continue
         if not any(sources[place]["origin"] in AUTHORITIES for place in entry["sources"]):
             continue
         keys = {(tuple(entry["columns"]), tuple(key)) for key in entry["keys"]}

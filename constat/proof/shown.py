@@ -420,7 +420,12 @@ class Outsides:
             "author": None if evidence.author is None else clean(evidence.author),
             "attestation": attestation_json(evidence.attestation),
             "commitment": None,
-            "authority": None,
+            "authority": None
+            if evidence.exhaustive is None
+            else {
+                "operation": clean(evidence.exhaustive.operation),
+                "pages": evidence.exhaustive.pages,
+            },
             "span": None,
             "proof": None
             if evidence.proved is None

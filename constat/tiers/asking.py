@@ -19,7 +19,15 @@ from constat.evaluation import (
 from constat.logic import OPEN, format_value
 from constat.project import BUILT_IN_TIERS
 from constat.tiers.declarations import CERTIFICATES
-from constat.tiers.tier import SnapshotTier, TierAnswer, failed, read_canonical, rows_for, scrubbed
+from constat.tiers.tier import (
+    API,
+    SnapshotTier,
+    TierAnswer,
+    failed,
+    read_canonical,
+    rows_for,
+    scrubbed,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -84,6 +92,8 @@ def unfit_evidence(evidence: Evidence) -> str:
     """Tell why a project's own tier may not give this evidence; empty where it may."""
     if evidence.origin in {Origin.DERIVED, Origin.UNRESOLVED} or evidence.proved is not None:
         return f"origin {evidence.origin.value} is not a tier's to give"
+    if evidence.exhaustive is not None and evidence.origin is not Origin.API:
+        return "only an API is declared to give all there is"
     return unfit(evidence.attestation, evidence.origin, evidence.author)
 
 
@@ -112,7 +122,7 @@ def _maybe(value: object) -> str | None:
 
 _DEAR: Final = 1_000
 _FEW: Final = 20
-_OURS: Final = frozenset({*BUILT_IN_TIERS, CERTIFICATES})
+_OURS: Final = frozenset({*BUILT_IN_TIERS, API, CERTIFICATES})
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,7 +282,7 @@ class Asking:
             raise
         except Exception as problem:
             # A mistake in the project or its rules is the user's to mend, not a source that failed.
-            if isinstance(problem, ConstatError) and name in BUILT_IN_TIERS:
+            if isinstance(problem, ConstatError) and name in _OURS:
                 raise
             said = scrubbed(str(problem), self._secrets)
             return failed(demand, f"tier {name} failed: {type(problem).__name__}: {said}")

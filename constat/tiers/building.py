@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Protocol, cast
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar, cast
 
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.evaluation import Assumption, Evidence, Origin, Portion, Proved, ignore_event
@@ -33,6 +33,7 @@ from constat.tiers.declarations import (
     uses_certificates,
 )
 from constat.tiers.tier import (
+    API,
     TierAnswer,
     TierSettings,
     content_hash,
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from constat.logic import Predicate, Row, Value
     from constat.project import CustomTier, Project
     from constat.store import FactStore
+    from constat.tiers.api import ApiTier
     from constat.tiers.cache import AnswerCache
     from constat.tiers.model import ModelAccess, ModelTier
     from constat.tiers.tier import Tier
@@ -487,18 +489,21 @@ def build_externals(  # noqa: PLR0913  what a session hands down
         cache.reading = serve
     proved = _certificate_tier(project, external, checker)
     told = _model_tier(project, external, models, said)
-    tiers = _ordered(project, configured, (database, told), proved)
+    asked = _api_tier(project, external, observe)
+    tiers = _ordered(project, configured, (database, told), (proved, asked))
     shared = _Shared(project, tiers, UserFacts(store), connections, cache, proved, observe)
     chains = {predicate.name: _chain(predicate, shared) for predicate in external}
     kept = () if cache is None else (cache,)
-    forgetting = [chain.forget for chain in chains.values()] + [one.forget for one in _some(told)]
+    dear: tuple[ModelTier | ApiTier, ...] = (*_some(told), *_some(asked))
+    forgetting = [chain.forget for chain in chains.values()] + [one.forget for one in dear]
+    starting = (connections.start, *(one.start for one in dear))
     return Tiers(
         chains,
-        connections.start if told is None else partial(_started, connections, told),
-        partial(_each, (connections.release, *(one.release for one in (*kept, *_some(told))))),
-        connections.cancel,
+        connections.start if not dear else partial(_started, starting),
+        partial(_each, (connections.release, *(one.release for one in (*kept, *dear)))),
+        partial(_each, (connections.cancel, *(one.cancel for one in _some(asked)))),
         partial(_each, (database.forget, *forgetting)),
-        partial(_each, (connections.close, *(one.close for one in kept))),
+        partial(_each, (connections.close, *(one.close for one in (*kept, *_some(asked))))),
         nullcontext if cache is None else cache.anew,
         tuple if cache is None else lambda: tuple(cache.troubles),
         lambda: bool(connections.changed),
@@ -562,13 +567,26 @@ def _model_tier(
     return found
 
 
-def _some(told: ModelTier | None) -> tuple[ModelTier, ...]:
-    return () if told is None else (told,)
+def _api_tier(project: Project, external: Sequence[Predicate], observe: Observer) -> ApiTier | None:
+    """Give the tier where a predicate names an API: the other projects start without it."""
+    if not any(one.source is not None and one.source.name in project.apis for one in external):
+        return None
+    from constat.tiers import api as calling  # noqa: PLC0415  loaded when it is used
+
+    found: ApiTier = calling.ApiTier(project, observe)
+    return found
 
 
-def _started(connections: Connections, told: ModelTier, seconds: float) -> None:
-    connections.start(seconds)
-    told.start(seconds)
+_Some = TypeVar("_Some")
+
+
+def _some(one: _Some | None) -> tuple[_Some, ...]:
+    return () if one is None else (one,)
+
+
+def _started(steps: tuple[Callable[[float], None], ...], seconds: float) -> None:
+    for step in steps:
+        step(seconds)
 
 
 def _each(steps: tuple[Callable[[], None], ...]) -> None:
@@ -580,7 +598,7 @@ def _ordered(
     project: Project,
     configured: Mapping[str, Configured],
     asked: tuple[DatabaseTier, ModelTier | None],
-    proved: CertificateTier | None,
+    besides: tuple[CertificateTier | None, ApiTier | None],
 ) -> tuple[tuple[str, Tier | None], ...]:
     """Give the chain: the built-in tiers, a project's own behind the one it names."""
     database, told = asked
@@ -588,8 +606,9 @@ def _ordered(
     if told is not None:
         built[MODEL] = told
     chain: list[tuple[str, Tier | None]] = [(name, built.get(name)) for name in BUILT_IN_TIERS]
-    if proved is not None:
-        chain.insert(BUILT_IN_TIERS.index(DATABASE) + 1, (CERTIFICATES, proved))
+    for name, one in reversed(list(zip((CERTIFICATES, API), besides, strict=True))):
+        if one is not None:
+            chain.insert(BUILT_IN_TIERS.index(DATABASE) + 1, (name, one))
     waiting = list(project.tiers.values())
     while waiting:
         placed = [name for name, _ in chain]
@@ -611,7 +630,8 @@ def _chain(predicate: Predicate, shared: _Shared) -> Chain:
     source = predicate.source.name if predicate.source else ""
     from_database = source in project.databases
     secrets = tuple(one.address.text or "" for one in project.databases.values())
-    authority = DATABASE if from_database else source
+    secrets += tuple(text for one in project.apis.values() for text in one.secrets())
+    authority = DATABASE if from_database else API if source in project.apis else source
     kept = None if shared.cache is None else shared.cache.of(predicate)
     # The chain asks what is kept before the tiers, and speaks for it.
     tiers = shared.tiers if kept is None else shared.tiers[1:]

@@ -19,6 +19,7 @@ from constat.evaluation import (
     Clock,
     Demand,
     Evidence,
+    Exhaustive,
     LimitReachedError,
     Opening,
     Origin,
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
     from constat.evaluation import Observer
     from constat.logic import Column, Kind, OpenRow, Predicate, Row, Value
     from constat.project import Cell, CustomTier, Database, Project
+    from constat.project.apis import ApiSetting
     from constat.store.answers import Stored
     from constat.tiers.connections import Connections
 
@@ -86,7 +88,7 @@ def _shape(table: SourceTable) -> str:
 
 
 # Changes with the form of answers and with what a tier makes of a source's cells.
-FORMAT: Final = 3
+FORMAT: Final = 4
 _SECRET: Final = re.compile(r"(?i)pass|pwd|secret|token|key|auth|cred|connect|sig")
 _UNIMPORTANT: Final = frozenset({MAX_AGE, "IO", "filename", "name", "delimiter", "headers"})
 _ROW_ATTRIBUTES: Final = ("key", "null", "distinct", "closed")
@@ -96,6 +98,8 @@ def concerns(predicate: Predicate, project: Project, use: str) -> str:
     """Give the text; `use` tells answers of one predicate apart that serve different questions."""
     parameters = predicate.source.parameters if predicate.source else {}
     database = project.databases.get(predicate.source.name if predicate.source else "")
+    api = project.apis.get(predicate.source.name if predicate.source else "")
+    identity = None if database is None else _identity(database, project)
     name = predicate.name
     return json.dumps(
         {
@@ -108,7 +112,7 @@ def concerns(predicate: Predicate, project: Project, use: str) -> str:
             ],
             "attributes": [predicate.attributes.get(one) for one in _ROW_ATTRIBUTES],
             "input": {k: v for k, v in parameters.items() if k not in _UNIMPORTANT},
-            "source": None if database is None else _identity(database, project),
+            "source": _api_identity(api) if api is not None else identity,
             "facts": _facts(predicate, project),
             "closed": project.closed.get(name),
             "tiers": [
@@ -120,6 +124,15 @@ def concerns(predicate: Predicate, project: Project, use: str) -> str:
         sort_keys=True,
         separators=(",", ":"),
     )
+
+
+def _api_identity(api: ApiSetting) -> list[object]:
+    """Say which API it is, and what its answers mean; who asks is no part of it."""
+    addresses = [one.text or "" for one in (api.url, api.spec_url) if one is not None]
+    where = hashlib.sha256("\n".join(addresses).encode()).hexdigest()
+    said = [repr(api.paging), repr(sorted(api.operations.items())), api.not_found, api.authority]
+    spec = json.dumps([api.spec_file, api.spec_inline], sort_keys=True, default=str)
+    return [api.name, api.kind, where, *said, api.schema, sorted(api.safe), spec]
 
 
 def _identity(database: Database, project: Project) -> list[object]:
@@ -228,6 +241,7 @@ class _Writer:
         return [_slot_text(slot, kind) for slot, kind in zip(row, self._kinds, strict=True)]
 
     def evidence(self, one: Evidence) -> int:
+        whole = one.exhaustive
         if id(one) not in self._numbers:
             self._numbers[id(one)] = len(self.evidences)
             self.evidences.append(
@@ -235,6 +249,7 @@ class _Writer:
                     *(one.tier, one.origin.value, one.source, one.executed_at, one.query),
                     *(list(one.parameters), one.row_count, one.content_hash, one.snapshot),
                     *(f"{one.confidence:f}", one.author, attestation_text(one.attestation)),
+                    None if whole is None else [whole.operation, whole.pages],
                 ]
             )
         return self._numbers[id(one)]
@@ -284,7 +299,7 @@ class _Reader:
         evidence, assumption, rows = _listed(written)
         found = self._evidence[_index(evidence)]
         assumed = self._assumed(assumption)
-        if assumed is None and found.origin.assumed:
+        if assumed is None and found.assumed:
             raise ValueError("holds a fact of somebody's word without the assumption")
         return Portion(tuple(map(self._row, self._clock.over(_listed(rows)))), found, assumed)
 
@@ -333,7 +348,7 @@ def _row(texts: Iterable[object], columns: Sequence[Column]) -> Row:
 
 def _evidence(written: object) -> Evidence:
     tier, origin, source, executed, query, parameters, count, found, *rest = _listed(written)
-    snapshot, sure, author, said = rest
+    snapshot, sure, author, said, whole = rest
     if not _HASH.match(_text(found)) or not _TIME.match(_text(executed)):
         raise ValueError("holds an evidence with a hash or time that is none")
     whose, who = Origin(origin), None if author is None else _text(author)
@@ -350,7 +365,15 @@ def _evidence(written: object) -> Evidence:
         confidence=_share(sure),
         author=who,
         attestation=read_attestation(said, whose, who),
+        exhaustive=None if whole is None else _exhaustive(whole, whose),
     )
+
+
+def _exhaustive(written: object, origin: Origin) -> Exhaustive:
+    operation, pages = _listed(written)
+    if origin is not Origin.API or not _text(operation) or not _index(pages):
+        raise ValueError("holds an authority that is none")
+    return Exhaustive(_text(operation), _index(pages))
 
 
 def _assumption(written: object) -> Assumption:

@@ -291,7 +291,7 @@ class Chain:
         """
         if demand.columns or self._kept is not None or self._visible is not None:
             return False
-        assumed = any(one.origin.assumed for one in _authorities(asked).values())
+        assumed = any(one.assumed for one in _authorities(asked).values())
         if assumed or stated.portions or stated.openings or not asked.complete:
             return False
         if any(null_policies(demand.predicate)) and not self._asking.is_alone():
@@ -429,7 +429,7 @@ class Chain:
         authorities = _authorities(asked)
         told, keys = _opened_at_once(demand, asked)
         opened.update(told)
-        if not asked.failures and not any(one.origin.assumed for one in authorities.values()):
+        if not asked.failures and not any(one.assumed for one in authorities.values()):
             keys = [key for key in demand.clock.over(keys) if key not in asked.complete]
         for key in demand.clock.over(keys):
             reasons = asked.failures.get(key, [])
@@ -458,7 +458,7 @@ class Chain:
         if reasons:
             assumption = fallen_through([tier for tier, _ in reasons], demand.predicate)
             return {Opening(row, reasons[0][1], reasons[0][0], assumption): None}
-        word = [one for one in authorities.values() if one.origin.assumed]
+        word = [one for one in authorities.values() if one.assumed]
         if word:
             closure = declared_closed(f"tier {word[0].tier}", demand.predicate)
             return {Opening(row, closure.text, word[0].tier, closure): None}
@@ -531,7 +531,7 @@ def _speaks_alone(demand: Demand, asked: Asked, key: tuple[int, ...]) -> bool:
     if len(speaking) != 1 or asked.failures or any(one.openings for one in told):
         return False
     portions = speaking[0].portions
-    if any(one.assumption is not None or one.evidence.origin.assumed for one in portions):
+    if any(one.assumption is not None or one.evidence.assumed for one in portions):
         return False
     over = demand.clock.over
     keys = {one for portion in portions for one in keys_of(over(portion.rows), key)}

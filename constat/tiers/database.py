@@ -93,7 +93,11 @@ def said_of_input(predicate: Predicate, name: str) -> str:
 class RowReader:
     """Reads the rows of one predicate."""
 
-    def __init__(self, predicate: Predicate, source: str) -> None:
+    def __init__(
+        self, predicate: Predicate, source: str, where: str = "", tier: str = DATABASE
+    ) -> None:
+        """`where` names in messages what gives the rows, `tier` whose they are."""
+        self._tier = tier
         self._predicate = predicate
         self._kinds = predicate.kinds
         self._words = null_words(predicate)
@@ -103,7 +107,7 @@ class RowReader:
         self._unread = {
             place: NullCell(NullPolicy.UNREAD, name, place) for place in predicate.unread
         }
-        self._where = f"database {source}: query of {predicate.name}"
+        self._where = where or f"database {source}: query of {predicate.name}"
         self._known = [Known() for _ in self._kinds]
 
     def take(self, batch: Iterable[RawRow], fetched: Fetched) -> None:
@@ -226,11 +230,11 @@ class RowReader:
                 reasons.append(self._reason(place, cell, policy, str(problem)))
         if len(fetched.openings) < MOST_OPENINGS:
             reason = f"{self._where}, row {fetched.count}, {'; '.join(reasons)}"
-            fetched.openings.append(Opening(tuple(slots), reason, DATABASE))
+            fetched.openings.append(Opening(tuple(slots), reason, self._tier))
         elif len(fetched.openings) == MOST_OPENINGS:
             everything: OpenRow = (OPEN,) * len(slots)
             reason = f"{self._where}: more than {MOST_OPENINGS} rows hold cells that are no values"
-            fetched.openings.append(Opening(everything, reason, DATABASE))
+            fetched.openings.append(Opening(everything, reason, self._tier))
 
     def _reason(self, place: int, cell: Cell, policy: str, problem: str) -> str:
         column = self._predicate.columns[place]
@@ -502,30 +506,11 @@ class DatabaseTier:
         self._observe(QueryRun(name, question.text, sent, fetched.count, seconds))
         return _Ran(fetched, evidence)
 
-    def _told(self, demand: Demand, keys: Sequence[Row], ran: _Ran) -> TierAnswer:
+    @staticmethod
+    def _told(demand: Demand, keys: Sequence[Row], ran: _Ran) -> TierAnswer:
         """Say what a query tells about some of the demanded keys."""
-        fetched, predicate = ran.fetched, demand.predicate
-        where = f"database {ran.evidence.source}: query of {predicate.name}"
-        wanted = frozenset(keys)
-        failures: dict[Row, str] = {}
-        if fetched.failure:
-            failures = dict.fromkeys(keys, f"{where}: {fetched.failure}")
-        elif fetched.repeated and not _is_distinct(predicate):
-            extra = sum(fetched.repeated.values())
-            reason = (
-                f"{where} gave {extra} of {fetched.count} rows more than once;"
-                " add the row's own key to it, or say `distinct` [C0523]"
-            )
-            for row in fetched.repeated:
-                failures.update(dict.fromkeys(matched_keys(row, demand.columns, wanted), reason))
-        rows = rows_for(fetched.rows, demand.columns, wanted, demand.clock)
-        return TierAnswer(
-            (Portion(rows, ran.evidence),) if rows else (),
-            openings_for(fetched.openings, demand.columns, wanted, demand.clock),
-            wanted - failures.keys(),
-            failures,
-            (ran.evidence,),
-        )
+        where = f"database {ran.evidence.source}: query of {demand.predicate.name}"
+        return told_of(demand, keys, ran.fetched, ran.evidence, where)
 
     def _prepared(self, predicate: Predicate, connection: Connection, generation: int) -> Guarded:
         """Guard the query once, and hold it against the tables whenever the source has changed."""
@@ -550,6 +535,32 @@ class DatabaseTier:
         message = f"the query of `{predicate.name}`: {problem.reason}"
         hint = problem.help or _meant(problem.reason, connection)
         return ConstatError([Diagnostic(problem.code, message, span, help=hint)])
+
+
+def told_of(
+    demand: Demand, keys: Sequence[Row], fetched: Fetched, evidence: Evidence, where: str
+) -> TierAnswer:
+    """Say what rows that were fetched tell about some of the demanded keys."""
+    predicate, wanted = demand.predicate, frozenset(keys)
+    failures: dict[Row, str] = {}
+    if fetched.failure:
+        failures = dict.fromkeys(keys, f"{where}: {fetched.failure}")
+    elif fetched.repeated and not _is_distinct(predicate):
+        extra = sum(fetched.repeated.values())
+        reason = (
+            f"{where} gave {extra} of {fetched.count} rows more than once;"
+            " add the row's own key to it, or say `distinct` [C0523]"
+        )
+        for row in fetched.repeated:
+            failures.update(dict.fromkeys(matched_keys(row, demand.columns, wanted), reason))
+    rows = rows_for(fetched.rows, demand.columns, wanted, demand.clock)
+    return TierAnswer(
+        (Portion(rows, evidence),) if rows else (),
+        openings_for(fetched.openings, demand.columns, wanted, demand.clock),
+        wanted - failures.keys(),
+        failures,
+        (evidence,),
+    )
 
 
 _Read = tuple[str, tuple[int, ...]]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import Diagnostic
@@ -13,7 +15,7 @@ from constat.tiers.cache_age import MAX_AGE, check_age
 from constat.tiers.config import CONFIG, config_key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from constat.analysis import AnalysedProgram
     from constat.logic import Predicate
@@ -133,9 +135,114 @@ def check_model(predicate: Predicate, project: Project, diagnostics: list[Diagno
         complain(f"the `about` of `{name}` is too long", f"use {_LONGEST_ABOUT} characters at most")
 
 
+# An operation is a predicate: columns that `required` names are sent, the others are fields. What
+# an API says of itself is not looked at here.
+
+OF_APIS: Final = ("operation", "rows", "columns", "fixed")
+_PARAMETER: Final = re.compile(r"\{([^{}]{1,200})\}\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class ApiColumns:
+    """How the columns of a predicate stand for an operation, by their positions.
+
+    `sent` are the columns that it is asked with, `parameters` their parameters where these have
+    another name, `paths` those of fields. `fixed` are parameters that always have the same value.
+    """
+
+    sent: tuple[int, ...]
+    parameters: Mapping[int, str] = field(default_factory=dict, hash=False)
+    paths: Mapping[int, str] = field(default_factory=dict, hash=False)
+    rows: str | None = None
+    fixed: Mapping[str, str] = field(default_factory=dict, hash=False)
+
+
+def api_columns(predicate: Predicate) -> ApiColumns:
+    """Read what an `.input` says of an operation; `check_api` reports what is wrong with it."""
+    told = predicate.source.parameters if predicate.source else {}
+    places = {column.name: place for place, column in enumerate(predicate.columns)}
+    required = [name.strip() for name in told.get("required", "").split(",")]
+    parameters: dict[int, str] = {}
+    paths: dict[int, str] = {}
+    for name, written in _pairs(told.get("columns", "")):
+        found = _PARAMETER.match(written)
+        if name in places and found is not None:
+            parameters[places[name]] = found[1]
+        elif name in places:
+            paths[places[name]] = written
+    return ApiColumns(
+        tuple(sorted({places[name] for name in required if name in places})),
+        parameters,
+        paths,
+        told.get("rows"),
+        dict(_pairs(told.get("fixed", ""))),
+    )
+
+
+def _pairs(text: str) -> list[tuple[str, str]]:
+    parts = [one.partition("=") for one in text.split(",") if one.strip()]
+    return [(name.strip(), written.strip()) for name, _, written in parts]
+
+
+def check_api(predicate: Predicate, project: Project, diagnostics: list[Diagnostic]) -> None:
+    """Report what an `.input` says wrongly about an operation."""
+    source = predicate.source
+    if source is None:
+        return
+    name, told = predicate.name, source.parameters
+
+    def complain(message: str, hint: str) -> None:
+        diagnostics.append(Diagnostic("C0573", message, source.span, help=hint))
+
+    if source.name not in project.apis:
+        for unused in [one for one in OF_APIS if one in told]:
+            message = f"`.input {name}` has `{unused}`, and its source is no API"
+            hint = suggestion(source.name, project.apis) or "name a source of `apis:`"
+            complain(message, hint)
+        return
+    for message, hint in _api_mistakes(predicate):
+        complain(message, hint)
+
+
+def _api_mistakes(predicate: Predicate) -> Iterator[tuple[str, str]]:
+    """Yield what is wrong, each with an edit."""
+    name, told = predicate.name, predicate.source.parameters if predicate.source else {}
+    if not told.get("operation"):
+        yield f"`{name}` has an API as its source, and no `operation`", 'write `operation="..."`'
+    if "query" in told:
+        yield f"`{name}` has an API as its source, and a `query`", "write `operation=` instead"
+    columns = [column.name for column in predicate.columns]
+    for column, written in _pairs(told.get("columns", "")):
+        if column not in columns or not written:
+            hint = suggestion(column, columns) or 'write `columns="city = address.city"`'
+            yield f"`columns` of `{name}` names a column that it has not", hint
+    for key, written in _pairs(told.get("fixed", "")):
+        if not key or not written:
+            yield f"`fixed` of `{name}` is no list", 'write `fixed="status=open, limit=100"`'
+    found = api_columns(predicate)
+    for place in found.parameters.keys() - set(found.sent):
+        required = ", ".join(columns[one] for one in sorted({*found.sent, place}))
+        message = f"column `{columns[place]}` of `{name}` is sent, and `required` does not name it"
+        yield message, f'write `required="{required}"`'
+    for place in found.paths.keys() & set(found.sent):
+        message = f"column `{columns[place]}` of `{name}` is sent, and a field as well"
+        yield message, f'write `columns="{columns[place]} = {{...}}"` with the parameter'
+
+
 # Nothing is opened or imported here.
 
-_OURS: Final = ("source", "query", "key", "null", "distinct", "max_age", "record", *PARAMETERS)
+_OURS: Final = (
+    "source",
+    "query",
+    "key",
+    "null",
+    "distinct",
+    "max_age",
+    "record",
+    "required",
+    *OF_APIS,
+    *PARAMETERS,
+)
 # What stock Souffle reads of an `.input`; it says nothing about a project's source.
 _SOUFFLE: Final = ("IO", "filename", "name", "delimiter", "headers", "rfc4180")
 
@@ -172,6 +279,7 @@ def check_declarations(
         _check_key(predicate, diagnostics)
         check_age(predicate, diagnostics)
         check_model(predicate, project, diagnostics)
+        check_api(predicate, project, diagnostics)
         for attributes in (predicate.attributes, *(c.attributes for c in predicate.columns)):
             _check_policy(attributes.get("null", "error"), predicate, diagnostics)
     external = [predicates[name] for name in sorted(analysed.external) if name in predicates]
@@ -193,7 +301,7 @@ def _check_source(predicate: Predicate, project: Project, diagnostics: list[Diag
         return
     if uses_certificates(predicate):
         return
-    known = {CONFIG, *project.databases, *project.tiers, *_model(predicate, project)}
+    known = {CONFIG, *project.databases, *project.apis, *project.tiers, *_model(predicate, project)}
     if source.name not in known:
         message = f"`{predicate.name}` has the source `{source.name}`, which the project has not"
         if not source.name:

@@ -29,6 +29,7 @@ from constat.tiers.tier import (
     preferred,
     told_by,
     who_says,
+    word_of,
 )
 from constat.tiers.user import USER
 
@@ -57,11 +58,11 @@ def unite(
 def assumed(portion: Portion, tier: str, demand: Demand) -> Iterator[Portion]:
     """Yield the portion; where its origin is somebody's word, row by row under an assumption."""
     evidence = portion.evidence
-    if portion.assumption is not None or not evidence.origin.assumed:
+    if portion.assumption is not None or not evidence.assumed:
         yield portion
         return
     for row in demand.clock.over(portion.rows):
-        said = told_by(tier, demand.predicate, row, evidence.confidence)
+        said = told_by(word_of(tier, evidence), demand.predicate, row, evidence.confidence)
         yield Portion((row,), evidence, said)
 
 
@@ -135,7 +136,7 @@ class _Held:
     @property
     def assumed(self) -> bool:
         """Whether all of it is somebody's word, or rests on an assumption."""
-        words = (one is not None and one.origin.assumed for one in self.rows.values())
+        words = (one is not None and one.assumed for one in self.rows.values())
         return all(words) if self.openings or not self.portions else not self.plain
 
 

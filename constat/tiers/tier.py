@@ -256,6 +256,9 @@ _NAMED_SECRET: Final = re.compile(
 )
 _LONGEST: Final = 200
 
+API: Final = "api"
+"""The name of the tier of APIs."""
+
 SUPPOSED: Final = "supposed"
 """The tier of supposed rows, and how the text of every supposition begins."""
 
@@ -272,10 +275,15 @@ def stated_by(author: str, predicate: Predicate, row: Row) -> Assumption:
     return Assumption("fact", atom, f"user {author} says {atom}")
 
 
-def told_by(tier: str, predicate: Predicate, row: Row, confidence: Decimal) -> Assumption:
-    """Give the assumption that what a tier tells is true."""
+def told_by(who: str, predicate: Predicate, row: Row, confidence: Decimal) -> Assumption:
+    """Give the assumption that what a tier tells is true; `who` is named as `word_of` does."""
     atom = print_row(predicate, row)
-    return Assumption("fact", atom, f"tier {tier} says {atom}", confidence)
+    return Assumption("fact", atom, f"{who} says {atom}", confidence)
+
+
+def word_of(tier: str, evidence: Evidence) -> str:
+    """Name whose word rows are: an API by its name, everything else by its tier."""
+    return f"API {evidence.source}" if tier == API else f"tier {tier}"
 
 
 def fallen_through(tiers: Iterable[str], predicate: Predicate) -> Assumption:
@@ -310,7 +318,7 @@ def who_says(tier: str, predicate: Predicate, row: Row, evidence: Evidence | Non
     """Say whose word a row is: `database sales says tier(C001, gold)`."""
     if evidence is not None and evidence.tier == SUPPOSED:
         return f"{SUPPOSED} is {print_stated(predicate, row)}"
-    who = f"tier {tier}"
+    who = f"tier {tier}" if evidence is None else word_of(tier, evidence)
     if evidence is not None and evidence.author:
         return f"user {evidence.author} says {print_stated(predicate, row)}"
     if evidence is not None and evidence.origin is Origin.DATABASE:

@@ -21,7 +21,8 @@ PACKAGE: Final = ROOT / "constat"
 
 HEAVY: Final = frozenset(
     {
-        *("anthropic", "cryptography", "duckdb", "httpx2", "matplotlib", "networkx"),
+        *("anthropic", "cryptography", "duckdb", "graphql", "httpx2", "jsonschema", "matplotlib"),
+        "networkx",
         *("openai", "pandas", "polars", "pyDatalog", "pyoxigraph", "rich", "sqlalchemy", "sqlglot"),
     }
 )

@@ -25,7 +25,7 @@ from constat.diagnostics import ConstatError
 from constat.diagnostics.catalogue import FOLDER
 from constat.logic.functors import signatures
 from constat.logic.vocabulary import AGGREGATES, COMPARISONS, FUNCTIONS, Word
-from constat.project import load_project, settings
+from constat.project import apis, load_project, settings
 from constat.project.loading import TOP_LEVEL
 from constat.project.reading import Sections
 from constat.syntax import words
@@ -125,6 +125,7 @@ def _attributes() -> str:
 _WHOLE: Final = """\
 project: x
 databases: {shop: {uri: sqlite:///x.sqlite}}
+apis: {web: {spec_file: web.yaml, paging: {parameter: page}, operations: {one: {}}}}
 tiers: {crm: {factory: "a:b"}}
 limits: {}
 keys: {ada: {file: ada.pem, roles: [approver]}}
@@ -140,6 +141,9 @@ memory: {}
 """
 _SETTINGS: Final = {
     "database `shop`": settings.Database,
+    "API `web`": apis.ApiSetting,
+    "`paging` of API `web`": apis.PagingSetting,
+    "operation `one` of API `web`": apis.OperationSetting,
     "tier `crm`": settings.CustomTier,
     "`limits`": settings.Bounds,
     "key `ada`": settings.KeySetting,
@@ -185,7 +189,9 @@ def _configuration() -> str:
 
 def _section(what: str, keys: tuple[str, ...]) -> str:
     setting = _SETTINGS.get(what)
-    title = what.replace("`shop`", "NAME").replace("`crm`", "NAME").replace("`ada`", "NAME")
+    title = what
+    for name in ("`shop`", "`web`", "`one`", "`crm`", "`ada`"):
+        title = title.replace(name, "NAME")
     text = f"### {title.replace('model `m`', 'model NAME').replace('`', '')}\n\n"
     if setting is None:
         return f"{text}Keys: {_code(keys)}.\n"

@@ -1,0 +1,507 @@
+"""One API: its description, which is kept, and the answers of its operations, page by page."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urljoin
+
+from constat.apis.graphql import CURSOR as AFTER
+from constat.apis.graphql import GraphQl, introspection
+from constat.apis.openapi import UNDESCRIBED, OpenApi
+from constat.apis.shapes import Json, PathError, Shape, path_text, read_json, read_path
+from constat.apis.shapes import Path as FieldPath
+from constat.apis.transport import (
+    REFUSED,
+    UNREADABLE,
+    ApiError,
+    Asking,
+    Reply,
+    Transport,
+    check_status,
+    digest_of,
+    origin_of,
+)
+from constat.project import inside
+from constat.project.apis import (
+    CURSOR,
+    EMPTY,
+    GRAPHQL,
+    LINK,
+    NONE,
+    OFFSET,
+    PAGE,
+    STRICT,
+    URL,
+    ApiSetting,
+    PagingSetting,
+    plain_value,
+)
+from constat.project.document import printable, read_document
+from constat.store.clock import now
+from constat.store.replacing import Replacements
+
+if TYPE_CHECKING:
+    from constat.apis.operations import Description, Operation
+    from constat.diagnostics import Diagnostic
+
+FOLDER: Final = "apis"
+PAGES: Final = "C0578"
+DRIFTED: Final = "C0577"
+_MOST_SPEC: Final = 32 << 20
+_MOST_KNOWN: Final = 64 << 20
+_VERSION: Final = 1
+_NOT_FOUND: Final = 404
+_NOT_MODIFIED: Final = 304
+_NEXT: Final = re.compile(r"<([^<>]{1,8000})>\s*((?:;[^,;]{0,2000})*)")
+_REL: Final = re.compile(r';\s*rel\s*=\s*"?([^";]{1,200})"?', re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """What an operation gave: rows of cells, and how they came.
+
+    `whole` says that all pages were read and each fits its description; `failure` says with its
+    code why not, and then the rows are some of them. `request` and `response` are hashes of what
+    was asked, without who asks, and of what came.
+    """
+
+    rows: tuple[tuple[object, ...], ...]
+    at: str
+    status: int
+    pages: int
+    request: str
+    response: str
+    whole: bool
+    failure: str = ""
+    code: str = ""
+    remark: str = ""
+
+
+_Described = tuple["Description", "Operation"]
+
+
+@dataclass(slots=True)
+class _Known:
+    """An answer with a tag, by which the API says that it has not changed."""
+
+    tag: str
+    reply: Reply
+
+
+@dataclass(slots=True)
+class _Pages:
+    """What was read so far."""
+
+    rows: list[tuple[object, ...]] = field(default_factory=list)
+    hashes: list[str] = field(default_factory=list)
+    status: int = 0
+    seen: set[str] = field(default_factory=set)
+    remark: str = ""
+
+
+class Api:
+    """One API of a project. Used by one thread at a time; `cancel` may be any thread's."""
+
+    def __init__(self, setting: ApiSetting, folder: Path, state: Path) -> None:
+        self.setting = setting
+        self.transport = Transport(setting)
+        self._folder = folder
+        self._kept = state / FOLDER / f"{setting.name}.json"
+        self._description: Description | None = None
+        self._known: OrderedDict[str, _Known] = OrderedDict()
+        self._known_bytes = 0
+        self.seen_at = ""
+        """When the description was fetched; empty where it is a part of the project."""
+
+    # ------------------------------------------------------------------------- description
+
+    @property
+    def is_far(self) -> bool:
+        """Whether its description is fetched from it."""
+        return self.setting.kind == GRAPHQL or self.setting.spec_url is not None
+
+    def description(self, until: float) -> Description:
+        """Give what it says of itself, fetched once and kept; raises `ApiError`."""
+        if self._description is None:
+            found = self._kept_text() if self.is_far else None
+            content, tag = (self._fetched(until)) if found is None and self.is_far else (None, "")
+            if content is not None:
+                self._description = self._read(content)
+                self.seen_at = now()
+                self._keep(content, tag)
+            elif found is not None:
+                self._description = self._read(found)
+            else:
+                self._description = self._read(self._local())
+        return self._description
+
+    def fresh(self, until: float) -> tuple[Description | None, Description]:
+        """Ask for the description again; give the one before, if there was one, and this one."""
+        before = None
+        try:
+            before = self.description(until)
+        except ApiError:
+            if not self.is_far:
+                raise
+        if not self.is_far:
+            self._description = None
+            return before, self.description(until)
+        content, tag = self._fetched(until, self._tag())
+        if content is None and before is not None:
+            return before, before
+        if content is None:
+            raise ApiError("its description has not changed, and is not kept", UNDESCRIBED)
+        self._description = self._read(content)
+        self.seen_at = now()
+        self._keep(content, tag)
+        return before, self._description
+
+    def _read(self, content: bytes) -> Description:
+        document = self._parsed(content)
+        if self.setting.kind == GRAPHQL:
+            return GraphQl(self.setting, document, content)
+        return OpenApi(self.setting, document, content)
+
+    def _parsed(self, content: bytes) -> Json:
+        if content.lstrip()[:1] in {b"{", b"["}:
+            return _floats(read_json(content))
+        problems: list[Diagnostic] = []
+        node = read_document(content, "its description", problems, _MOST_SPEC)
+        if node is None:
+            reason = problems[0].message if problems else "it is empty"
+            raise ApiError(f"its description is neither JSON nor YAML: {reason}", UNDESCRIBED)
+        return plain_value(node)
+
+    def _local(self) -> bytes:
+        if self.setting.spec_inline is not None:
+            return json.dumps(self.setting.spec_inline, sort_keys=True).encode()
+        path = inside(self.setting.spec_file, self._folder)
+        try:
+            if path is None:
+                raise ApiError("its `spec_file` leads out of the project", UNDESCRIBED)
+            with path.open("rb") as file:
+                content = file.read(_MOST_SPEC + 1)
+        except OSError as problem:
+            why = problem.strerror or type(problem).__name__
+            raise ApiError(f"its `spec_file` cannot be read: {why}", UNDESCRIBED) from None
+        if len(content) > _MOST_SPEC:
+            raise ApiError(f"its description has more than {_MOST_SPEC >> 20} MiB", UNDESCRIBED)
+        return content
+
+    def _fetched(self, until: float, tag: str = "") -> tuple[bytes | None, str]:
+        """Fetch the description; `None` where the API says that it has not changed."""
+        asking = self._describing(tag)
+        reply = self.transport.fetch(asking, until)
+        if reply.status == _NOT_MODIFIED and tag:
+            return None, tag
+        check_status(reply)
+        return reply.body, reply.headers.get("etag", "")
+
+    def _describing(self, tag: str) -> Asking:
+        setting = self.setting
+        if setting.kind == GRAPHQL:
+            url = setting.text(setting.url) if setting.url is not None else ""
+            headers = {"accept": "application/json", "content-type": "application/json"}
+            return Asking("POST", url, headers, introspection())
+        url = setting.text(setting.spec_url) if setting.spec_url is not None else ""
+        near = setting.url is not None and origin_of(setting.text(setting.url)) == origin_of(url)
+        headers = {"accept": "application/json, application/yaml, */*;q=0.5"}
+        return Asking("GET", url, headers, keyed=near, known=tag)
+
+    def _address(self) -> str:
+        """Name where the description comes from, without what variables say."""
+        one = self.setting.url if self.setting.kind == GRAPHQL else self.setting.spec_url
+        return digest_of((one.text or "").encode()) if one is not None else ""
+
+    def _kept_document(self) -> Mapping[str, Any]:
+        try:
+            with self._kept.open("rb") as file:
+                found = json.loads(file.read(2 * _MOST_SPEC))
+        except (OSError, ValueError, RecursionError):
+            return {}
+        fits = isinstance(found, dict) and found.get("version") == _VERSION
+        return found if fits and found.get("address") == self._address() else {}
+
+    def _kept_text(self) -> bytes | None:
+        found = self._kept_document()
+        content, at = found.get("content"), found.get("at")
+        if not isinstance(content, str) or not isinstance(at, str):
+            return None
+        self.seen_at = at
+        return content.encode()
+
+    def _tag(self) -> str:
+        found = self._kept_document().get("tag", "")
+        return found if isinstance(found, str) else ""
+
+    def _keep(self, content: bytes, tag: str) -> None:
+        """Keep the description; where nothing can be written the next program asks anew."""
+        told = {
+            "version": _VERSION,
+            "address": self._address(),
+            "at": self.seen_at,
+            "tag": tag,
+            "content": content.decode("utf-8", "replace"),
+        }
+        try:
+            self._kept.parent.mkdir(parents=True, exist_ok=True)
+            with Replacements() as files:
+                with files.stream(self._kept) as stream:
+                    stream.write(json.dumps(told, ensure_ascii=False).encode())
+                files.commit()
+        except OSError:
+            return
+
+    # ------------------------------------------------------------------------- answers
+
+    def answer(
+        self, name: str, sent: Mapping[str, object], shape: Shape, until: float, most_rows: int
+    ) -> Answered:
+        """Ask an operation for all its pages. Raises `ApiError` where it cannot be asked at all."""
+        description = self.description(until)
+        operation = description.operations[name]
+        if not operation.safe:
+            raise ApiError(f"`{operation.form}` may change something", REFUSED)
+        _, paging, _ = self.setting.of(name)
+        started, pages = now(), _Pages()
+        begun = dict(sent)
+        if paging.size_parameter and paging.size:
+            begun[paging.size_parameter] = paging.size
+        if paging.kind in {PAGE, OFFSET}:
+            begun[paging.parameter] = paging.start
+        asking: Asking | None = description.asking(operation, begun, shape)
+        first = asking.digest() if asking is not None else ""
+        problem: ApiError | None = None
+        try:
+            while asking is not None:
+                document, reply = self._page((description, operation), asking, pages, until)
+                if reply is None:
+                    break
+                _take(document, shape, pages, most_rows)
+                asked = asking, begun
+                asking = self._next((description, operation), asked, shape, (document, reply))
+        except ApiError as found:
+            problem = found
+            if not pages.hashes:
+                raise
+        response = pages.hashes[0]
+        if len(pages.hashes) > 1:
+            response = digest_of("\n".join(pages.hashes).encode())
+        return Answered(
+            tuple(pages.rows),
+            started,
+            pages.status,
+            len(pages.hashes),
+            first,
+            response,
+            whole=problem is None and not pages.remark,
+            failure="" if problem is None else problem.reason,
+            code="" if problem is None else problem.code,
+            remark=pages.remark,
+        )
+
+    def _page(
+        self, described: _Described, asking: Asking, pages: _Pages, until: float
+    ) -> tuple[Json, Reply | None]:
+        """Read a page; without a reply the API says that there is nothing."""
+        description, operation = described
+        _, _, not_found = self.setting.of(operation.name)
+        digest = asking.digest()
+        if digest in pages.seen:
+            raise ApiError("its pages lead back to one that was read before", PAGES)
+        if len(pages.seen) >= self.setting.pages:
+            raise ApiError(f"more than {self.setting.pages} pages; `pages` allows more", PAGES)
+        pages.seen.add(digest)
+        reply = self._asked(asking, digest, until)
+        pages.status = reply.status
+        if reply.status == _NOT_FOUND and not_found == EMPTY and not pages.hashes:
+            pages.hashes.append(digest_of(reply.body))
+            return None, None
+        check_status(reply)
+        kind = reply.headers.get("content-type", "").lower()
+        if "html" in kind or "xml" in kind:
+            raise ApiError(f"the answer is {kind.partition(';')[0][:60]}, and no JSON", UNREADABLE)
+        document = description.payload(read_json(reply.body))
+        problem = description.problem(operation, document)
+        if problem:
+            told = f"the answer does not fit its description: {problem}"
+            if self.setting.schema == STRICT:
+                raise ApiError(told, DRIFTED)
+            pages.remark = pages.remark or told
+        pages.hashes.append(digest_of(reply.body))
+        return document, reply
+
+    def _asked(self, asking: Asking, digest: str, until: float) -> Reply:
+        """Ask, with the tag of the answer that is known, if there is one."""
+        known = self._known.get(digest)
+        if known is not None:
+            asking = replace(asking, known=known.tag)
+        reply = self.transport.fetch(asking, until)
+        if known is not None and reply.status == _NOT_MODIFIED:
+            self._known.move_to_end(digest)
+            return known.reply
+        tag = reply.headers.get("etag", "")
+        if tag and tag.isprintable() and reply.status == 200:  # noqa: PLR2004  the status of success
+            self._remember(digest, _Known(tag, reply))
+        return reply
+
+    def _remember(self, digest: str, known: _Known) -> None:
+        before = self._known.pop(digest, None)
+        self._known_bytes += len(known.reply.body) - (len(before.reply.body) if before else 0)
+        self._known[digest] = known
+        while self._known_bytes > _MOST_KNOWN and self._known:
+            _, dropped = self._known.popitem(last=False)
+            self._known_bytes -= len(dropped.reply.body)
+
+    def _next(
+        self,
+        described: _Described,
+        asked: tuple[Asking, dict[str, object]],
+        shape: Shape,
+        came: tuple[Json, Reply],
+    ) -> Asking | None:
+        """Give the request of the next page; `None` behind the last one."""
+        (asking, sent), (document, reply), (description, operation) = asked, came, described
+        _, paging, _ = self.setting.of(operation.name)
+        if isinstance(description, GraphQl):
+            further = _after(document) if description.is_connection(operation, shape) else {}
+        elif paging.kind in {LINK, URL}:
+            linked = _linked(reply) if paging.kind == LINK else _pointed(document, paging.next)
+            return self._at(asking, linked)
+        elif paging.kind == NONE and _linked(reply):
+            raise ApiError("it has further pages, and its `paging` is none", PAGES)
+        elif paging.kind == CURSOR:
+            token = _pointed(document, paging.next)
+            further = {paging.parameter: token} if token else {}
+        else:
+            further = {} if paging.kind == NONE else _counted(sent, shape, document, paging)
+        if not further:
+            return None
+        sent.update(further)
+        return description.asking(operation, sent, shape)
+
+    def _at(self, asking: Asking, target: str) -> Asking | None:
+        """Give the request for an address in an answer, which leads to the same origin only."""
+        if not target:
+            return None
+        url = urljoin(asking.url, target)
+        if origin_of(url) != origin_of(asking.url):
+            where = printable(origin_of(url)[1])
+            raise ApiError(f"its next page is at {where}, where no request goes", REFUSED)
+        return replace(asking, url=url.partition("#")[0])
+
+    # ------------------------------------------------------------------------- life
+
+    def cancel(self) -> None:
+        """End the request that runs."""
+        self.transport.cancel()
+
+    def close(self) -> None:
+        """Close all connections."""
+        self.transport.close()
+        self._known.clear()
+        self._known_bytes = 0
+
+
+def until_of(seconds: float) -> float:
+    """Give the moment after so many seconds."""
+    return time.monotonic() + seconds
+
+
+def _linked(reply: Reply) -> str:
+    """Give the address of the next page that the header `Link` names (RFC 8288)."""
+    for found in _NEXT.finditer(reply.headers.get("link", "")[:64_000]):
+        rel = _REL.search(found[2])
+        if rel is not None and "next" in rel[1].lower().split():
+            return found[1]
+    return ""
+
+
+def _take(document: Json, shape: Shape, pages: _Pages, most_rows: int) -> None:
+    """Add the rows of a page."""
+    if isinstance(document, list) and not shape.rows.steps:
+        raise ApiError('the answer is a list: write `rows="[]"`', DRIFTED)
+    for row in shape.cells(document):
+        if len(pages.rows) >= most_rows:
+            raise ApiError(f"more than {most_rows} rows; `query_rows` allows more", "C0522")
+        pages.rows.append(row)
+
+
+def _counted(
+    sent: Mapping[str, object], shape: Shape, document: Json, paging: PagingSetting
+) -> dict[str, object]:
+    """Give the number of the next page, or of its first row; nothing behind an empty page."""
+    count = shape.count(document)
+    if count < 0:
+        raise ApiError("its pages are counted, and its rows lie in no list", PAGES)
+    at = sent[paging.parameter]
+    step = 1 if paging.kind == PAGE else count
+    return {paging.parameter: (at if isinstance(at, int) else 0) + step} if count else {}
+
+
+def _after(document: Json) -> dict[str, object]:
+    """Give the cursor behind which a connection goes on."""
+    page = document.get("pageInfo") if isinstance(document, dict) else None
+    if not isinstance(page, dict) or page.get("hasNextPage") is not True:
+        return {}
+    cursor = page.get("endCursor")
+    if not isinstance(cursor, str) or not cursor:
+        raise ApiError("it says that there are more pages, and not where", PAGES)
+    return {AFTER: cursor}
+
+
+def _pointed(document: Json, path: str) -> str:
+    try:
+        steps = read_path(path).steps
+    except PathError as problem:
+        raise ApiError(f"the `next` of its paging: {problem}", PAGES) from None
+    shape = Shape(FieldPath(()), (FieldPath(steps, whole=True),))
+    (found,) = next(shape.cells(document), (None,))
+    return "" if found is None or found is False else str(found)
+
+
+def _floats(document: Json) -> Json:
+    """Give a description with plain numbers, as schemas compare them."""
+    if isinstance(document, dict):
+        return {key: _floats(value) for key, value in document.items()}
+    if isinstance(document, list):
+        return [_floats(one) for one in document]
+    return float(document) if isinstance(document, Decimal) else document
+
+
+def drift(before: Description | None, after: Description) -> Iterator[str]:
+    """Tell how a description differs from the one before."""
+    if before is None or before.digest == after.digest:
+        return
+    old, new = before.operations, after.operations
+    yield from (f"operation `{name}` is gone" for name in sorted(old.keys() - new.keys()))
+    yield from (f"operation `{name}` is new" for name in sorted(new.keys() - old.keys()))
+    for name in sorted(old.keys() & new.keys()):
+        yield from _changes(name, (before, old[name]), (after, new[name]))
+
+
+def _changes(
+    name: str, before: tuple[Description, Operation], after: tuple[Description, Operation]
+) -> Iterator[str]:
+    (said, old), (says, new) = before, after
+    if old.form != new.form:
+        yield f"operation `{name}` was `{old.form}`, and is `{new.form}`"
+    asked = {(one.name, one.place, one.required) for one in old.parameters}
+    asks = {(one.name, one.place, one.required) for one in new.parameters}
+    for changed in sorted({one[0] for one in asked ^ asks}):
+        yield f"operation `{name}`: parameter `{changed}` has changed"
+    was = {one.path: (one.kind, one.nullable) for one in said.fields(old).fields}
+    now_is = {one.path: (one.kind, one.nullable) for one in says.fields(new).fields}
+    for path in sorted(was.keys() | now_is.keys()):
+        if was.get(path) != now_is.get(path):
+            what = "has changed" if path in was and path in now_is else "is gone"
+            told = path_text(path)
+            yield f"operation `{name}`: field `{told}` {'is new' if path not in was else what}"

@@ -1,0 +1,184 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from constat.evaluation import Verdict
+from constat.session import Session
+from tests.apis.servers import JSONResponse, Request, Response, Served, serving
+
+Project = Callable[..., Path]
+Open = Callable[[Path], Session]
+State = dict[str, Any]
+COUNT = 7
+SIZE = 3
+
+ITEM = {"type": "object", "properties": {"id": {"type": "integer"}}}
+SPEC = """
+openapi: 3.1.0
+paths:
+  /PATH:
+    get:
+      operationId: listItems
+      responses:
+        200:
+          content:
+            application/json:
+              schema:
+                type: object
+                properties: {items: {type: array}, next: {type: [string, "null"]}}
+"""
+RULES = """
+.decl item(id: number)
+.input item(source="crm", operation="listItems", rows="items[]")
+.decl many(n: number)
+many(?n) :- ?n = count : { item(?i), ?i >= 0 }.
+"""
+
+
+def items_from(start: int) -> list[dict[str, int]]:
+    return [{"id": one} for one in range(start, min(start + SIZE, COUNT))]
+
+
+def paged(items: list[dict[str, int]], then: object = None, link: str = "") -> Response:
+    headers = (
+        {"link": f'<https://x.example/help>; rel="help", <{link}>; rel="next"'} if link else {}
+    )
+    return JSONResponse({"items": items, "next": then}, headers=headers)
+
+
+def at(request: Request, name: str, default: int = 0) -> int:
+    return int(request.query_params.get(name, default))
+
+
+async def by_page(request: Request, state: State) -> Response:
+    return paged(items_from((at(request, "page", 1) - 1) * SIZE))
+
+
+async def by_offset(request: Request, state: State) -> Response:
+    return paged(items_from(at(request, "offset")))
+
+
+async def by_cursor(request: Request, state: State) -> Response:
+    start = at(request, "cursor")
+    return paged(items_from(start), str(start + SIZE) if start + SIZE < COUNT else None)
+
+
+async def by_url(request: Request, state: State) -> Response:
+    start = at(request, "from")
+    return paged(items_from(start), f"/url?from={start + SIZE}" if start + SIZE < COUNT else None)
+
+
+async def by_link(request: Request, state: State) -> Response:
+    start = at(request, "from")
+    return paged(
+        items_from(start), None, f"/link?from={start + SIZE}" if start + SIZE < COUNT else ""
+    )
+
+
+async def looping(request: Request, state: State) -> Response:
+    return paged(items_from(at(request, "cursor")), "3")
+
+
+async def endless(request: Request, state: State) -> Response:
+    start = at(request, "cursor")
+    return paged([{"id": start}], str(start + 1))
+
+
+async def elsewhere(request: Request, state: State) -> Response:
+    return paged(items_from(0), "http://127.0.0.1:9/next")
+
+
+async def changing(request: Request, state: State) -> Response:
+    """A row is added in front while pages are read, so that one comes twice."""
+    start = at(request, "cursor")
+    shift = 1 if start else 0
+    return paged(items_from(start - shift), str(start + SIZE) if start + SIZE < COUNT else None)
+
+
+async def failing(request: Request, state: State) -> Response:
+    start = at(request, "cursor")
+    return paged(items_from(0), "3") if not start else JSONResponse({"items": 1})
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Served]:
+    routes = {
+        "/page": by_page,
+        "/offset": by_offset,
+        "/cursor": by_cursor,
+        "/url": by_url,
+        "/link": by_link,
+        "/looping": looping,
+        "/endless": endless,
+        "/elsewhere": elsewhere,
+        "/changing": changing,
+        "/failing": failing,
+    }
+    with serving(routes) as found:
+        yield found
+
+
+@pytest.fixture
+def crm(project: Project, server: Served, opened: Open) -> Callable[[str, str], Session]:
+    def make(path: str, paging: str) -> Session:
+        settings = f"spec_file: spec.yaml\nurl: {server.url}\nprivate: true\npages: 20"
+        folder = project(f"{settings}\nauthority: true\nretries: 0\npaging: {paging}", RULES)
+        (folder / "spec.yaml").write_text(SPEC.replace("PATH", path))
+        return opened(folder)
+
+    return make
+
+
+CURSOR = "{parameter: cursor, next: next}"
+WHOLE = [
+    ("page", "{kind: page, parameter: page}", 4),
+    ("page", "{parameter: page, size: 3, size_parameter: limit}", 4),
+    ("offset", "{kind: offset, parameter: offset}", 4),
+    ("cursor", CURSOR, 3),
+    ("url", "{next: next}", 3),
+    ("link", "link", 3),
+]
+
+
+@pytest.mark.parametrize(("path", "paging", "count"), WHOLE)
+def test_all_pages_are_read_and_then_the_answer_is_whole(
+    crm: Callable[[str, str], Session], path: str, paging: str, count: int
+) -> None:
+    with crm(path, paging) as session:
+        result = session.prove(f"many({COUNT})")
+        assert result.verdict is Verdict.PROVED
+        (source,) = {
+            one.exhaustive
+            for call in result.calls
+            for one in call.answer.authorities
+            if call.demand.predicate.name == "item"
+        }
+        assert source is not None
+        assert source.pages == count
+
+
+@pytest.mark.parametrize(
+    ("path", "paging", "code"),
+    [
+        ("looping", CURSOR, "C0578"),
+        ("endless", CURSOR, "C0578"),
+        ("elsewhere", "{next: next}", "C0575"),
+        ("changing", CURSOR, "C0523"),
+        ("failing", CURSOR, "C0577"),
+        ("link", "none", "C0578"),
+    ],
+)
+def test_some_pages_are_true_and_not_all_there_is(
+    crm: Callable[[str, str], Session], path: str, paging: str, code: str
+) -> None:
+    with crm(path, paging) as session:
+        assert session.prove("item(0)").verdict in {Verdict.PROVED, Verdict.PROVED_UNDER}
+        assert session.prove("item(999)").verdict is not Verdict.PROVED
+        result = session.prove(f"many({COUNT})")
+        assert result.verdict is Verdict.UNRESOLVED
+        told = str([one.answer.openings for one in result.calls])
+        assert f"[{code}]" in told
