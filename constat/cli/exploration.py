@@ -42,6 +42,7 @@ from constat.explore.events import (
 from constat.explore.pictures import checklist
 from constat.explore.plan import plan_json
 from constat.explore.reading import read_plan
+from constat.explore.relations import PASSED
 from constat.project.document import MAX_BYTES
 from constat.proof.translation import Status
 
@@ -157,7 +158,16 @@ def _steps_text(steps: Sequence[StepReport]) -> list[str]:
     told = ", ".join(f"{count} {name}" for count, name in counts if count)
     levels = sorted({one.level for one in steps if one.level})
     kept = f"; code was kept in by {', '.join(levels)}" if levels else ""
-    return [f"{counted(len(steps), 'step')}: {told}{kept}"]
+    lines = [f"{counted(len(steps), 'step')}: {told}{kept}"]
+    passed = sum(one.check == PASSED for one in steps)
+    if passed:
+        lines.append(f"counted again from the rules, and the same: {counted(passed, 'step')}")
+    lines += [
+        f"step {one.number}, `{one.name}`, was not checked: {one.check}"
+        for one in steps
+        if one.check not in {"", PASSED}
+    ]
+    return lines
 
 
 def _verdict_text(proof: AnswerProof) -> str:
@@ -181,6 +191,7 @@ def _step_json(step: StepReport) -> dict[str, object]:
         "sandbox": step.level,
         "reads": list(step.reads),
         "gives": list(step.gives),
+        "check": step.check,
     }
 
 

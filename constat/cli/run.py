@@ -16,7 +16,7 @@ from constat.diagnostics import ConstatError, render, to_json
 from constat.diagnostics.interruption import check_interrupted
 from constat.evaluation import Resources
 from constat.plan.forward import Strategy
-from constat.project.settings import ALWAYS, OFF
+from constat.project.settings import CHECKS, OFF
 from constat.session.run_relations import ENGINES
 from constat.session.running import RunOptions, RunSummary, run_program
 from constat.syntax import Mode
@@ -101,10 +101,11 @@ _FOREVER: Final = 1e9
 )
 @click.option(
     "--check",
-    type=click.Choice((ALWAYS, OFF)),
+    type=click.Choice(CHECKS),
     default=OFF,
     show_default=True,
-    help="Count what was computed in bulk again from the rules, by another way, before writing.",
+    help="Count what was computed in bulk again from the rules, by another way: before anything is "
+    "written (always), or once it is written (background).",
 )
 @click.option("--no-warn", "-w", "silent", is_flag=True, help="Do not print warnings.")
 @format_option
@@ -190,7 +191,7 @@ def _options(  # noqa: PLR0913  one argument for each option
         tuple(map(Path, include)),
         Resources(seconds=seconds, memory=memory or 0, threads=threads or 0),
         None if strategy is None else Strategy(strategy),
-        check == ALWAYS,
+        check,
     )
 
 

@@ -30,7 +30,11 @@ NOT_CHECKED: Final = "computed, not checked"
 
 @dataclass(frozen=True, slots=True)
 class StepReport:
-    """What became of a step. `how` is `computed`, `kept`, or `not needed`."""
+    """What became of a step. `how` is `computed`, `kept`, or `not needed`.
+
+    `check` is `passed` where what it computed in bulk was counted again from the rules and was the
+    same, else why it was not; empty where there was no need.
+    """
 
     number: int
     name: str
@@ -43,6 +47,7 @@ class StepReport:
     level: str = ""
     reads: tuple[str, ...] = ()
     gives: tuple[str, ...] = ()
+    check: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,10 @@ if TYPE_CHECKING:
 # The kinds of the sandbox's errors, and those of rules and SELECTs.
 NOT_RETRYABLE: Final = frozenset(
     {"timeout", "memory", "killed", "blocked import", "blocked call", "too much output"}
-    | {"protocol", "unsettled input", "not allowed", "limit", "source"}
+    | {"protocol", "unsettled input", "not allowed", "limit", "source", "difference"}
 )
+DIFFERENCE: Final = "difference"
+"""What a step gives that was counted again from the rules, and was something else."""
 CONNECTION: Final = "connection"
 _MOST_TEXT: Final = 8_000
 # Where what is wrong is a name, libraries put it between quotes, or behind a colon.

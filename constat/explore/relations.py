@@ -64,6 +64,8 @@ def shape_of(demand: Demand, key: Row) -> OpenRow:
     return tuple(bound.get(place, OPEN) for place in range(demand.predicate.arity))
 
 
+PASSED: Final = "passed"
+"""What is said of rows that were counted again from the rules, and were the same."""
 STEP: Final = "step"
 """The tier in the evidence of what a step gave."""
 
@@ -106,7 +108,9 @@ class Relation:
 
     `weak` has the verdicts of rows that are not certain. `reasons` say what is not known, where the
     relation is open; `unresolved` counts rows that may hold besides. `order` are the places of the
-    rows in the order that the step asked for, or nothing.
+    rows in the order that the step asked for, or nothing. `check` is `PASSED` where it was computed
+    in bulk, counted again from the rules and was the same, else why it was not; empty where there
+    was no need.
     """
 
     output: Output
@@ -118,6 +122,7 @@ class Relation:
     unresolved: int = 0
     weak: Mapping[Row, Verdict] = field(default_factory=dict, repr=False, hash=False)
     order: tuple[int, ...] = field(default=(), repr=False)
+    check: str = ""
 
     @property
     def shown(self) -> Sequence[Row]:

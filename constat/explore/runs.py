@@ -156,6 +156,7 @@ class Records:
             int(about["unresolved"]),
             _weak(about["weak"], rows),
             _order(about["order"], len(rows)),
+            str(about.get("check", "")),
         )
 
     def keep(self, record: StepRecord, result: StepResult) -> tuple[StoredTable, ...]:
@@ -180,6 +181,7 @@ def _relation_json(relation: Relation) -> dict[str, object]:
         "unresolved": relation.unresolved,
         "weak": _weak_json(relation),
         "order": list(relation.order),
+        "check": relation.check,
     }
 
 

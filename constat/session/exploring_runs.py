@@ -21,7 +21,7 @@ from constat.evaluation import Limits, Verdict
 from constat.explore.answered import AnswerProof, Explored, StepReport
 from constat.explore.chain import PERIODS, Chain, period_rows
 from constat.explore.events import Answered, PlanReady
-from constat.explore.failures import StepFailureError
+from constat.explore.failures import DIFFERENCE, StepFailureError
 from constat.explore.mending import Mended, Mending
 from constat.explore.narration import Said, narrate, plain_sentence
 from constat.explore.plan import (
@@ -34,7 +34,15 @@ from constat.explore.plan import (
     write_plan,
 )
 from constat.explore.proofs import Known, computing_links, needed_relations, proof_program
-from constat.explore.relations import DUCKDB, PYTHON, Computed, Settlement, answer_text, listed_hash
+from constat.explore.relations import (
+    DUCKDB,
+    PASSED,
+    PYTHON,
+    Computed,
+    Settlement,
+    answer_text,
+    listed_hash,
+)
 from constat.explore.runs import (
     ARTIFACT,
     NAMED_ROWS,
@@ -48,6 +56,7 @@ from constat.library.reviewing.confirmations import Confirmations
 from constat.model import Task
 from constat.proof import build_certificate
 from constat.proof.encoding import canonical
+from constat.session.answers import DIFFERENT
 from constat.session.confirmation import translate_plan
 from constat.session.conversing import tells_values
 from constat.session.plan_approvals import PlanApprovals
@@ -587,9 +596,16 @@ def _reports(running: Running, asked: Asked) -> tuple[StepReport, ...]:
                 "" if record is None else record.level,
                 link.reads,
                 link.gives,
+                _check(relations),
             )
         )
     return tuple(found)
+
+
+def _check(relations: Sequence[Relation]) -> str:
+    """Say what became of checking what a step computed in bulk."""
+    checks = [one.check for one in relations if one.check]
+    return next((one for one in checks if one != PASSED), PASSED if checks else "")
 
 
 def _changes(running: Running) -> tuple[str, ...]:
@@ -619,4 +635,4 @@ def _failed(problem: StepsFailedError, identity: str) -> ConstatError:
     note = f"{failure.kind}; what was finished before is kept in {identity}"
     hint = failure.hint or "mend the plan with `constat plan edit`, then `constat resume`"
     found = Diagnostic("C0897", message, link.step.span, note=note, help=hint)
-    return ConstatError([found], exit_code=4)
+    return ConstatError([found], exit_code=DIFFERENT if failure.kind == DIFFERENCE else 4)

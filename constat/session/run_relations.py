@@ -24,6 +24,7 @@ from constat.evaluation import (
     ignore_event,
 )
 from constat.logic import Atom, Kind, Variable
+from constat.project.settings import ALWAYS, OFF
 from constat.session.run_outcomes import stopped, whole
 from constat.sql import trees
 from constat.sql.relations import spelled_rows
@@ -84,6 +85,10 @@ class ReferenceRelations:
             for name, files in computation.given.items()
         }
         self._found = {name: self._evaluated(name) for name in computation.wanted}
+
+    def check_written(self) -> tuple[tuple[str, Recount], ...]:
+        """Nothing was computed in bulk."""
+        return ()
 
     def count(self, predicate: str) -> int:
         """How many rows a relation has."""
@@ -148,6 +153,8 @@ ENGINES: Final = ("forward", "reference")
 UNBOUNDED: Final = Resources(seconds=1e9)
 _LONGEST: Final = 3600.0
 _DIFFERENT: Final = 7
+_UNTOUCHED: Final = "all files are what they were before"
+_TAKEN_BACK: Final = "the files were written before it was counted again, and none of them counts"
 # Of these DuckDB makes the same text as we do.
 _PLAIN: Final = frozenset(set(Kind) - {Kind.FLOAT, Kind.DECIMAL, Kind.STRUCTURE})
 
@@ -165,7 +172,11 @@ class Relations(Protocol):
 
     @property
     def checks(self) -> tuple[tuple[str, Recount], ...]:
-        """What checking the relations as wholes came to, where that was wished for."""
+        """What checking the relations as wholes came to, where that was wished for at once."""
+        ...
+
+    def check_written(self) -> tuple[tuple[str, Recount], ...]:
+        """Check the relations as wholes after they were written. Raises `ConstatError`."""
         ...
 
 
@@ -179,7 +190,7 @@ class Computation:
     observe: Observer
     resources: Resources = UNBOUNDED
     strategy: Strategy | None = None
-    check: bool = False
+    check: str = OFF
 
     def goal(self, predicate: str) -> Atom:
         """Give the goal of all rows of a predicate."""
@@ -233,7 +244,14 @@ class _Forward:
         for name, place in self._places.items():
             if not results.is_closed(place):
                 self._outcomes[name] = whole(results.outcome(place), name)
-        self.checks = _checks(computation, results) if computation.check else ()
+        self.checks = (
+            _checks(computation, results, _UNTOUCHED) if computation.check == ALWAYS else ()
+        )
+        self._check = partial(_checks, computation, results, _TAKEN_BACK)
+
+    def check_written(self) -> tuple[tuple[str, Recount], ...]:
+        """Check what was computed; its files are there."""
+        return self._check()
 
     def count(self, predicate: str) -> int:
         if predicate in self._outcomes:
@@ -256,7 +274,9 @@ class _Forward:
 # the other engine. A relation that differs is a mistake of ours, and nothing is written.
 
 
-def _checks(computation: Computation, results: Results) -> tuple[tuple[str, Recount], ...]:
+def _checks(
+    computation: Computation, results: Results, files: str
+) -> tuple[tuple[str, Recount], ...]:
     """Check every relation that was computed in bulk. Raises `ConstatError` where one differs."""
     from constat.recount import Bounds, Claim, recount_all  # noqa: PLC0415  loaded when it is used
 
@@ -281,14 +301,15 @@ def _checks(computation: Computation, results: Results) -> tuple[tuple[str, Reco
     found = recount_all(computation.program, claims, externals, bounds)
     wrong = [(name, one) for name, one in zip(closed, found, strict=True) if one.differs]
     if wrong:
-        raise ConstatError([_differing(*one) for one in wrong], exit_code=_DIFFERENT)
+        told = [_differing(*one, files) for one in wrong]
+        raise ConstatError(told, exit_code=_DIFFERENT)
     return tuple(zip(closed, found, strict=True))
 
 
-def _differing(name: str, found: Recount) -> Diagnostic:
+def _differing(name: str, found: Recount, files: str) -> Diagnostic:
     return Diagnostic(
         "C0616",
         f"`{name}` was computed, and counted again from the rules {found.why}",
-        note="all files are what they were before",
+        note=files,
         help="run it with `--engine reference`, and report the program: this is a mistake of ours",
     )

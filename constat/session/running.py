@@ -20,6 +20,7 @@ from constat.catalog.fact_ports import OutputFile, input_file, output_file
 from constat.diagnostics import ConstatError, Diagnostic, Severity
 from constat.evaluation import Resources, ignore_event
 from constat.logic import Aggregate, Negative, Positive
+from constat.project.settings import BACKGROUND, OFF
 from constat.session.run_relations import UNBOUNDED, Computation, computed
 from constat.store.replacing import Replacements
 from constat.store.scratch import remove_left
@@ -224,8 +225,9 @@ class RunOptions:
     Without an `output` folder everything goes to the standard output. Without a `mode` the file's
     pragma decides. `word_size` is the width of integers in souffle mode, 32 or 64. `include` are
     the folders besides its own that the program may include files from. `resources` bound the
-    work, `strategy` is taken in bulk wherever it gives the right answer. With `check` what is
-    computed in bulk is counted again from the rules, by another way.
+    work, `strategy` is taken in bulk wherever it gives the right answer. What is computed in bulk
+    is counted again from the rules, by another way, as `check` says: `always` before anything is
+    written, in the `background` afterwards, or it is `off`.
     """
 
     facts: Path
@@ -236,7 +238,7 @@ class RunOptions:
     include: tuple[Path, ...] = ()
     resources: Resources = UNBOUNDED
     strategy: Strategy | None = None
-    check: bool = False
+    check: str = OFF
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,7 +295,11 @@ def run_program(
             written = [_write(one, relations, show, files) for one in outputs]
             written += [_print_size(name, relations, show) for name in _sizes(program)]
             checks = relations.checks
-        _commit(files, outputs)
+            if options.check == BACKGROUND:
+                _commit(files, outputs, last=False)
+                checks = relations.check_written()
+        if options.check != BACKGROUND:
+            _commit(files, outputs, last=True)
     return RunSummary(
         program.mode.value,
         program.word_size,
@@ -403,9 +409,9 @@ def _chunks(pieces: Iterable[str]) -> Iterator[bytes]:
     yield "".join(waiting).encode()
 
 
-def _commit(files: Replacements, outputs: list[OutputFile]) -> None:
+def _commit(files: Replacements, outputs: list[OutputFile], *, last: bool) -> None:
     try:
-        files.commit(last=True)
+        files.commit(last=last)
     except OSError as problem:
         shown = ", ".join(one.shown for one in outputs)
         note = "each file is whole, and the old one or the new one"

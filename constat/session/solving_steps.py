@@ -13,9 +13,9 @@ from constat.catalog import SourceFailureError
 from constat.diagnostics import ConstatError
 from constat.evaluation import CallFinished, Verdict
 from constat.explore.events import FactResolved
-from constat.explore.failures import CONNECTION, StepFailure, StepFailureError
+from constat.explore.failures import CONNECTION, DIFFERENCE, StepFailure, StepFailureError
 from constat.explore.plan import Work
-from constat.explore.relations import Relation, Settlement, sorted_rows
+from constat.explore.relations import PASSED, Relation, Settlement, sorted_rows
 from constat.explore.runs import DATABASE, CodeResult
 from constat.explore.tables import RESULT, fit_table
 from constat.logic.structures import types_form
@@ -24,6 +24,8 @@ from constat.project.settings import WEAK
 from constat.proof import decide
 from constat.session.answers import Settled
 from constat.session.bulk import Asked, answer_in_bulk
+from constat.session.checking import Checks
+from constat.session.options import BulkOptions
 from constat.session.query_text import parse_query
 from constat.session.querying import compile_query, outcome_answers, try_small
 from constat.session.result import checked
@@ -163,6 +165,30 @@ _KINDS: Final = (
 _MOST_REASONS: Final = 10
 
 
+def _waited(answers: Answers) -> Answers:
+    """Wait for the check of a step's rows. Raises `StepFailureError` where they are others."""
+    try:
+        found = answers.checked()
+    except KeyboardInterrupt:
+        if answers.checking is not None:
+            answers.checking.stop()
+        raise
+    if found.recount is None or not found.recount.differs:
+        return found
+    why = f"what it computed was counted again from the rules, and {found.recount.why}"
+    hint = "this is a mistake of Constat; please report it with the rules"
+    raise StepFailureError(StepFailure(DIFFERENCE, why, hint=hint, public=why))
+
+
+def _said(answers: Answers) -> str:
+    """Say what became of checking them; nothing where there was no need."""
+    if not answers.in_bulk:
+        return ""
+    if answers.recount is None:
+        return "nobody has counted it again"
+    return PASSED if answers.recount.passed else answers.recount.why
+
+
 class ChainRelations:
     """Evaluates over one set of connections, which `close` closes. Implements `Evaluating`."""
 
@@ -173,6 +199,7 @@ class ChainRelations:
         self._step = 0
         self._tiers: Tiers | None = None
         self._chain: Chain | None = None
+        self._checks = Checks(bench.project.state)
         self.rows_read = 0
         """How many rows came from outside so far."""
 
@@ -225,7 +252,10 @@ class ChainRelations:
             if outcome is not None:
                 answers = outcome_answers(compiled, outcome, created=created, confidence=False)
             else:
-                answers = answer_in_bulk(Asked(compiled, externals, limits, created), self._hear)
+                # What is kept cannot be taken back: it waits for its check.
+                whole = BulkOptions(self._bench.project.check, checks=self._checks, wait=0.0)
+                large = Asked(compiled, externals, limits, created, whole)
+                answers = _waited(answer_in_bulk(large, self._hear))
             if asked and answers.settled is Settled.OPEN:
                 raise StepFailureError(_unanswered(answers))
             return self._found(answers, output, program.program.predicates[output.name].kinds)
@@ -257,6 +287,7 @@ class ChainRelations:
             reasons,
             answers.count(Verdict.UNRESOLVED) + answers.open_shapes,
             {row: one for row, one in weak.items() if one is not Verdict.UNRESOLVED},
+            check=_said(answers),
         )
 
     def decide(self, proof: ProofProgram, limits: Limits | None) -> Decision:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from constat import Session
+from constat import ConstatError, Session
 from constat.evaluation import Assumption, Demand, Evidence, Origin, Readable, Verdict
 from constat.explore.failures import StepFailureError
 from constat.explore.plan import Output
@@ -19,7 +19,8 @@ from constat.explore.relations import EveryRow, Relation, Settlement, StepRows, 
 from constat.explore.runs import Records, StepRecord
 from constat.explore.tables import TableLimits, Wanted, fit_table, select
 from constat.logic import Column, Kind, Predicate
-from constat.session import querying, solving_steps
+from constat.session import bulk, querying, solving_steps
+from constat.session.rows import StoredRows
 from constat.store import table_values
 from constat.store.table_columns import canonical_stream, in_memory, in_order
 from constat.store.table_forms import Table, table_of
@@ -223,6 +224,7 @@ def test_one_verdict_on_many_rows_is_kept_without_looking_at_them(
         settlement=Settlement.UNDER,
         assumptions=(rests,),
         weak=EveryRow(plain.rows, Verdict.PROVED_UNDER),
+        check="passed",
     )
     records = Records(DataStore(tmp_path, "s"))
     with monkeypatch.context() as patch:
@@ -237,6 +239,7 @@ def test_one_verdict_on_many_rows_is_kept_without_looking_at_them(
     )
     assert again.weak == dict.fromkeys(relation.rows, Verdict.PROVED_UNDER)
     assert ("none of them",) not in again.weak
+    assert again.check == "passed"
 
 
 def _looked(*_about: object) -> None:
@@ -295,6 +298,45 @@ def test_a_chain_leaves_the_same_tables_by_columns(
         again = session.resume(explored.exploration)
         assert again.rows == explored.rows
         assert "computed" not in {one.how for one in again.steps}
+
+
+def test_what_steps_compute_in_bulk_is_checked(
+    regions: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (querying, solving_steps, table_values):
+        monkeypatch.setattr(module, "MANY", 5)
+    with Session(regions) as session:
+        explored = session.solve("best?", plan=plan(*CHAIN), today=TODAY)
+        first, *others = [one.check for one in explored.steps]
+        assert first == "passed"
+        # A ranking, a SELECT and code have no rules to count again.
+        assert set(others) <= {"", "passed"}
+    (regions / "constat.yaml").write_text(
+        (regions / "constat.yaml").read_text(encoding="utf-8") + "check: off\n", encoding="utf-8"
+    )
+    with Session(regions) as session:
+        unchecked = session.solve("best?", plan=plan(*CHAIN), today=TODAY)
+        assert unchecked.steps[0].check == "nobody has counted it again"
+
+
+def test_a_step_that_is_something_else_when_it_is_counted_again_gives_nothing(
+    regions: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usual = bulk._stored
+
+    def lacking(*given: Any) -> StoredRows:  # noqa: ANN401  handed through
+        found = usual(*given)
+        return replace(found, relation=found.relation.limit(len(found) - 1), total=len(found) - 1)
+
+    monkeypatch.setattr(bulk, "_stored", lacking)
+    for module in (querying, solving_steps, table_values):
+        monkeypatch.setattr(module, "MANY", 5)
+    with Session(regions) as session:
+        with pytest.raises(ConstatError, match="1 row follows and is not there") as caught:
+            session.solve("best?", plan=plan(*CHAIN), today=TODAY)
+        assert caught.value.exit_code == 7
+        assert session.get_state().tables == ()
+        assert len(session.differences) == 1
 
 
 def _wanting(*about: Any) -> Wanted:  # noqa: ANN401  the arguments of `Wanted`

@@ -99,3 +99,50 @@ def test_a_result_that_does_not_follow_is_not_written(
     assert (ran.code, codes(ran)) == (7, ["C0616"])
     assert "counted again from the rules 1 row does not follow" in ran.err
     assert place.results() == wrong
+    # Once it is written it is taken back by what is said of it, and by the exit code.
+    (place.folder / "results" / "p.csv").unlink()
+    ran = place.run(text, "--check", "background", engine="forward")
+    assert (ran.code, codes(ran)) == (7, ["C0616"])
+    assert "the files were written before it was counted again, and none of them counts" in ran.err
+    assert place.results() == wrong
+
+
+def test_a_run_is_checked_once_it_is_written(place: Place) -> None:
+    ran = place.run(PATHS, "--check", "background", "-w", engine="forward")
+    assert ran.code == 0
+    assert "path: counted again from the rules, it is the same\n" in ran.err
+    assert len(place.results()["path.csv"].splitlines()) == 12
+    assert place.run(PATHS, "--check", "background", engine="reference").code == 0
+
+
+STRICT = """
+.pragma "constat" "0.1"
+.decl w(a: number, f: float)
+.decl v(a: number)
+.decl s(x: number)
+.decl p(x: number)
+w(1, 1.5).
+v(2).
+s(5).
+p(?x) :- s(?x).
+p(?b + 10) :- p(?b), p(?c), w(?a, ?f), ?f > 1.0, ?a > 0, ?b < 7, ?c < 7.
+p(?b + 100) :- p(?b), p(?c), w(?a, ?f), ?f > 1.0, ?a > 0, v(?a), ?b < 7, ?c < 7.
+.output p
+"""
+
+
+def test_the_defect_of_shared_projections_is_noticed_when_it_is_put_back(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What two rules shared was known by its literals alone, so one took the other's columns."""
+    assert place.run(STRICT, "--check", "always", engine="forward").code == 0
+    right = place.results()["p.csv"]
+    assert place.run(STRICT).code == 0
+    assert place.results()["p.csv"] == right == "5\n15\n"
+    monkeypatch.setattr(planning, "Cut", LiteralsOnly)
+    assert place.run(STRICT, engine="forward").code == 0
+    # It is back: bulk evaluation gives a row that does not follow.
+    assert place.results()["p.csv"] == "5\n15\n105\n"
+    ran = place.run(STRICT, "--check", "always", engine="forward")
+    assert (ran.code, codes(ran)) == (7, ["C0616"])
+    assert "counted again from the rules 1 row does not follow" in ran.err

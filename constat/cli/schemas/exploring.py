@@ -95,6 +95,9 @@ class SolvedStep(TypedDict):
     sandbox: Annotated[str, "How code was kept in; empty for other work."]
     reads: Annotated[list[str], "What it read."]
     gives: Annotated[list[str], "What it gave."]
+    check: NotRequired[
+        Annotated[str, "`passed`, or why it was not counted again; empty: there was no need."]
+    ]
 
 
 class SolveProof(TypedDict):
