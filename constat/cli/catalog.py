@@ -61,10 +61,10 @@ def note_trouble(reason: str) -> None:
 @format_option
 @project_option
 def list_command(database: str | None, *, form: str, project: str | None) -> None:
-    """List the tables of DATABASE, or of all databases of the project.
+    """List the tables of DATABASE, or of all databases and APIs of the project.
 
-    A database that does not answer is listed with the reason, and with the tables that were seen
-    when it last did.
+    The operations of an API are listed like tables. A database that does not answer is listed with
+    the reason, and with the tables that were seen when it last did.
 
     Examples:
       constat catalog list
@@ -129,7 +129,8 @@ def _table_json(one: KeptTable) -> dict[str, object]:
 def show_command(table: str, *, check: bool, form: str, project: str | None) -> int:
     """Show the columns of TABLE with types and keys, what it points to and what points to it.
 
-    TABLE is `orders`, or `sales.orders`. Relationships that nobody has declared are inferred from
+    TABLE is `orders`, or `sales.orders`; of an operation its parameters come first, then the fields
+    of its answers. Relationships that nobody has declared are inferred from
     names and types, and say so. With --check rows are read: values that are not of the declared
     type, keys that are repeated or NULL, values that point nowhere and equal rows are told. No
     value is shown.
@@ -228,7 +229,7 @@ def _link_json(one: Link) -> dict[str, object]:
     }
 
 
-_KINDS = ("table", "column", "predicate", "rule")
+_KINDS = ("table", "operation", "column", "predicate", "rule")
 
 
 @click.command(name="search", cls=PlainCommand)
@@ -244,7 +245,9 @@ _KINDS = ("table", "column", "predicate", "rule")
 def search_command(
     words: tuple[str, ...], *, kinds: tuple[str, ...], most: int, form: str, project: str | None
 ) -> None:
-    """Find tables, columns, predicates and rules by WORDS of their names, comments and sentences.
+    """Find tables, operations, columns, predicates and rules by WORDS.
+
+    They are those of their names, comments and sentences.
 
     Beginnings of words count where whole words find too little; `CustomerID` is found by
     `customer`. What fits best comes first.
@@ -333,8 +336,8 @@ def sample_command(
 def refresh_command(database: str | None, *, form: str, project: str | None) -> int:
     """Read the tables of DATABASE, or of all databases, whether they have changed or not.
 
-    Changes are noticed without this, too; sizes and what a driver cannot watch are brought up to
-    date by it.
+    An API is asked for its description again, and what differs is told. Changes of others are
+    noticed without this, too; sizes and what a driver cannot watch are brought up to date by it.
 
     Examples:
       constat catalog refresh
@@ -384,12 +387,13 @@ def draft_command(
     form: str,
     project: str | None,
 ) -> None:
-    """Draft a rule file with a .decl and an .input for each TABLE, all of one database.
+    """Draft a rule file with a .decl and an .input for each TABLE, all of one database or API.
 
     Rows are looked at: kinds are those of the stored values, a key is named where it is one,
     columns that may be NULL get `@[null = maybe]`: a value or none. What is declared and not so is
     said in a comment, and what could not be read is left out. No value is shown. `constat rules
-    check` accepts the file as it is; add it to `rules:` in constat.yaml.
+    check` accepts the file as it is; add it to `rules:` in constat.yaml. An operation is not asked:
+    what it says of itself is drafted, a declaration for each list in its answers.
 
     Examples:
       constat catalog draft orders customers

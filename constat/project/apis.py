@@ -147,6 +147,12 @@ class ApiSetting:
         found += [one.text for one in (self.url, self.spec_url) if one is not None and one.names]
         return tuple(text for text in found if text)
 
+    def expanded(self) -> tuple[Expanded, ...]:
+        """Give all texts that may come from the environment."""
+        values = () if self.auth is None else self.auth.values.values()
+        addresses = [one for one in (self.url, self.spec_url) if one is not None]
+        return (*values, *self.headers.values(), *addresses)
+
     def text(self, value: Expanded) -> str:
         """Give an expanded text; `ConstatError` names a missing environment variable."""
         if value.text is not None:

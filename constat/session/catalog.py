@@ -12,6 +12,7 @@ from constat.catalog import QueryMistakeError, SchemaManager, guard
 from constat.catalog.drivers import sql_of
 from constat.catalog.schema.catalogue import RULES
 from constat.catalog.schema.drafting import draft_text, drafted
+from constat.catalog.schema.introspection import OPERATION
 from constat.catalog.schema.words import words_of
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.library.listing import list_rules
@@ -156,11 +157,13 @@ class DraftedTables:
     database: str
     text: str
     predicates: tuple[DraftedPredicate, ...]
+    operations: tuple[str, ...] = ()
+    """Those drafted for operations of an API, with their columns."""
 
     @property
     def signatures(self) -> tuple[str, ...]:
         """The predicates with their columns."""
-        return tuple(map(signature_of, self.predicates))
+        return (*map(signature_of, self.predicates), *self.operations)
 
 
 def draft_tables(
@@ -176,6 +179,12 @@ def draft_tables(
     """
     if columns and len(names) != 1:
         raise _refused("columns can be chosen for one table at a time", "name one table")
+    tables = [catalog.table(name) for name in names] if catalog.project.apis else []
+    asked = {one.database for one in tables if one.kind == OPERATION}
+    if asked:
+        if len({one.database for one in tables}) > 1 or columns:
+            raise _refused("operations are drafted for one API at a time", "name those of one API")
+        return _drafted_operations(catalog, program, asked.pop(), [one.name for one in tables])
     checked = [catalog.check(name, columns) for name in dict.fromkeys(names)]
     databases = {one.table.database for one in checked}
     if len(databases) != 1:
@@ -188,6 +197,19 @@ def draft_tables(
     (database,) = databases
     text = draft_text(predicates, database, dialect_of(catalog.project, database))
     return DraftedTables(database, text, predicates)
+
+
+def _drafted_operations(
+    catalog: SchemaManager,
+    program: Callable[[], AnalysedProgram],
+    api: str,
+    names: Sequence[str],
+) -> DraftedTables:
+    from constat.catalog.schema import operations  # noqa: PLC0415  loaded when it is used
+
+    project = catalog.project
+    found = operations.draft_operations(project, project.apis[api], names, _taken(program))
+    return DraftedTables(api, found.text, (), found.signatures)
 
 
 def _taken(program: Callable[[], AnalysedProgram]) -> Sequence[str]:

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from constat.diagnostics import Diagnostic
     from constat.logic import Predicate
     from constat.project import Database, KeySetting, Project
+    from constat.project.apis import ApiSetting
     from constat.project.settings import ModelSetting, ModelsSetting
 
 # A finding that is an error or a warning says what to do.
@@ -165,7 +166,10 @@ def database_findings(project: Project, analysed: AnalysedProgram | None) -> Ite
     for database in project.databases.values():
         asked = [one for one in predicates if one.source and one.source.name == database.name]
         yield from _database(project, database, asked)
-    if not project.databases:
+    for api in project.apis.values():
+        asked = [one for one in predicates if one.source and one.source.name == api.name]
+        yield from _api(project, api, asked)
+    if not project.databases and not project.apis:
         hint = "`databases: {shop: 'sqlite:///data/shop.sqlite'}`"
         yield Finding("databases", NOTE, "the project has no databases", hint)
     if analysed is not None:
@@ -200,6 +204,42 @@ def _database(
     if not predicates:
         hint = f"`constat catalog draft` with a table of `{database.name}` drafts one"
         yield Finding(check, NOTE, "no predicate reads it", hint)
+
+
+def _api(project: Project, setting: ApiSetting, predicates: list[Predicate]) -> Iterator[Finding]:
+    """Look at what an API says of itself, and at the declarations over it."""
+    from constat.apis import Api, ApiError, until_of  # noqa: PLC0415  loaded when it is used
+    from constat.tiers.api import prepare  # noqa: PLC0415  loaded when it is used
+    from constat.tiers.declarations import api_columns  # noqa: PLC0415  loaded when it is used
+
+    check, api = f"API {setting.name}", Api(setting, project.folder, project.state)
+    missing = sorted({name for one in setting.expanded() for name in one.missing})
+    if missing:
+        yield Finding(
+            check, WARNING, "it needs environment variables", f"set {', '.join(missing)}", "C0511"
+        )
+    try:
+        description = api.description(until_of(project.catalog.seconds))
+    except ApiError as problem:
+        hint = dict(_HELPS).get(problem.code, f"`constat explain {problem.code}`")
+        yield Finding(check, ERROR, problem.reason, hint, problem.code)
+        return
+    except ConstatError as problem:
+        yield from (told(check, one) for one in problem.diagnostics)
+        return
+    finally:
+        api.close()
+    for predicate in predicates:
+        try:
+            prepare(predicate, api_columns(predicate), description, api)
+        except ConstatError as problem:
+            yield from (told(check, one) for one in problem.diagnostics)
+    seen = f", as seen at {api.seen_at}" if api.seen_at else ""
+    said = f"it describes {counted(len(description.operations), 'operation')}{seen}; read by"
+    yield Finding(check, OK, f"{said} {counted(len(predicates), 'predicate')}")
+    if not predicates:
+        hint = f"`constat catalog draft` with an operation of `{setting.name}` drafts one"
+        yield Finding(check, NOTE, "no predicate asks it", hint)
 
 
 def _query(check: str, predicate: Predicate, connection: Connection) -> Iterator[Finding]:

@@ -1,9 +1,10 @@
 """The catalog of a project: what its sources hold, kept between runs, and searched by words.
 
 In: a project, an index, and the predicates and rules to find beside tables. Out: tables, columns,
-relationships, search results. Invariants: a source is opened once in the life of a manager, and its
-tables are read only where its fingerprint has changed; where it does not answer, what was seen last
-is given and said to be old; nothing of a row is read here but by `sampling` and `checking`.
+relationships, search results; operations of APIs are listed like tables. Invariants: a source is
+opened once in the life of a manager, and its tables are read only where its fingerprint has
+changed; where it does not answer, what was seen last is given and said to be old; nothing of a row
+is read here but by `sampling` and `checking`.
 Example: `SchemaManager(project, index).table("sales.orders").key`.
 """
 
@@ -24,24 +25,26 @@ from constat.catalog.schema.described import (
     SearchResult,
     from_json,
 )
-from constat.catalog.schema.introspection import look_at
+from constat.catalog.schema.introspection import OPERATION, look_at
 from constat.catalog.schema.samples import find_column, sample
 from constat.catalog.schema.search import column_hits, entries_of, hits, kept_tables, merged
 from constat.catalog.schema.words import words_of
 from constat.diagnostics import ConstatError, Diagnostic, nearest
+from constat.project import Database
 from constat.store.catalog import CatalogFileError, Entry, KeptSource
 from constat.store.clock import now
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from constat.catalog.schema.checking import Checked
     from constat.catalog.schema.described import Sample, TableSchema
     from constat.catalog.schema.introspection import Look
-    from constat.project import Database, Project
+    from constat.project import Project
+    from constat.project.apis import ApiSetting
     from constat.store.catalog import CatalogIndex, KeptTable
 
-KINDS: Final = ("table", "column", "predicate", "rule")
+KINDS: Final = ("table", "operation", "column", "predicate", "rule")
 RULES: Final = "<rules>"
 """Under which name the predicates and rules of the project are kept beside the sources."""
 _EVERYTHING: Final = frozenset(KINDS) - {"column"}
@@ -51,6 +54,7 @@ _MOST_NAMES: Final = 5_000
 _MOST_AT_ONCE: Final = 8
 
 
+_Source: TypeAlias = "Database | ApiSetting"
 _Given = ParamSpec("_Given")
 _Gives = TypeVar("_Gives")
 _Method: TypeAlias = "Callable[Concatenate[SchemaManager, _Given], _Gives]"
@@ -93,18 +97,22 @@ class SchemaManager:
         """Why the kept catalog cannot be used, so that sources are read anew by each program."""
         return self._index.trouble
 
+    @property
+    def _sources(self) -> Mapping[str, _Source]:
+        return {**self.project.databases, **self.project.apis}
+
     @_surely
     def databases(self) -> tuple[DatabaseSummary, ...]:
-        """Describe every database of the project."""
+        """Describe every database of the project, and every API."""
         self._all_current()
         found = []
-        for name, database in self.project.databases.items():
+        for name, source in self._sources.items():
             looked = self._current(name)
             kept = self._index.source(name)
             found.append(
                 DatabaseSummary(
                     name,
-                    "files" if database.kind == "files" else "sql",
+                    _kind(source),
                     looked.tables,
                     kept.seen_at if kept else "",
                     looked.failure,
@@ -116,7 +124,7 @@ class SchemaManager:
     @_surely
     def tables(self, database: str | None = None) -> tuple[KeptTable, ...]:
         """List the tables of one database, or of all; `document` is left empty."""
-        names = [self._known(database)] if database else list(self.project.databases)
+        names = [self._known(database)] if database else list(self._sources)
         if database:
             self._current(database)
         else:
@@ -183,11 +191,14 @@ class SchemaManager:
         self, name: str, columns: Sequence[str] = (), *, most: int = 5, allowed: bool = False
     ) -> tuple[Sample, ...]:
         """Give values of a table's columns, where the project or the person who asks allows it."""
-        return sample(self.project, self.table(name), columns, most=most, allowed=allowed)
+        table = self.table(name)
+        _refuse_operation(table)
+        return sample(self.project, table, columns, most=most, allowed=allowed)
 
     def check(self, name: str, columns: Sequence[str] = (), *, thorough: bool = True) -> Checked:
         """Hold what a table declares against what it stores."""
         table = self.table(name)
+        _refuse_operation(table)
         chosen = [find_column(table, column) for column in columns]
         labels = dict.fromkeys(one.target for one in table.relationships)
         found = ((label, self._index.document(table.database, label)) for label in labels)
@@ -197,11 +208,11 @@ class SchemaManager:
     @_surely
     def refresh(self, database: str | None = None) -> tuple[Refreshed, ...]:
         """Look at the sources again now, and read everything that they say."""
-        names = [self._known(database)] if database else list(self.project.databases)
+        names = [self._known(database)] if database else list(self._sources)
         for name in names:
-            self._looked[name] = self._look(name, known="")
+            self._looked[name] = self._look(name, known="", anew=True)
         if database is None:
-            self._index.keep_only([*self.project.databases, RULES])
+            self._index.keep_only([*self._sources, RULES])
         return tuple(self._looked[name] for name in names)
 
     def turn_to_memory(self, reason: str) -> None:
@@ -216,12 +227,12 @@ class SchemaManager:
 
     def _all_current(self) -> None:
         """Look at all sources, at the same time: one that does not answer keeps none waiting."""
-        names = [name for name in self.project.databases if name not in self._looked]
+        names = [name for name in self._sources if name not in self._looked]
         if len(names) > 1:
             known = [self._known_fingerprint(name) for name in names]
-            databases = [self.project.databases[name] for name in names]
+            sources = [self._sources[name] for name in names]
             with ThreadPoolExecutor(_MOST_AT_ONCE, "catalog") as threads:
-                looks = threads.map(look_at, databases, repeat(self.project), known)
+                looks = threads.map(look_at, sources, repeat(self.project), known)
                 for name, look in zip(names, looks, strict=True):
                     self._looked[name] = self._taken(name, look)
         for name in names:
@@ -235,36 +246,38 @@ class SchemaManager:
 
     def _known_fingerprint(self, name: str) -> str:
         kept = self._index.source(name)
-        same = kept is not None and kept.setting == self._setting(self.project.databases[name])
+        same = kept is not None and kept.setting == self._setting(self._sources[name])
         return kept.fingerprint if kept and same else ""
 
-    def _look(self, name: str, known: str) -> Refreshed:
-        return self._taken(name, look_at(self.project.databases[name], self.project, known))
+    def _look(self, name: str, known: str, *, anew: bool = False) -> Refreshed:
+        return self._taken(name, look_at(self._sources[name], self.project, known, anew=anew))
 
     def _taken(self, name: str, look: Look) -> Refreshed:
         """Keep what a look has found."""
-        database = self.project.databases[name]
+        source = self._sources[name]
         kept = self._index.source(name)
         if look.schema is None:
             problems = tuple(json.loads(kept.problems)) if kept else ()
             count = len(self._index.tables(name))
             return Refreshed(name, False, count, look.failure, problems)  # noqa: FBT003  nothing has changed
-        self._keep(database, look)
+        self._keep(source, look)
         changed = kept is None or kept.fingerprint != look.fingerprint
-        return Refreshed(name, changed, len(look.schema.tables), "", look.schema.problems)
+        problems = (*look.schema.problems, *look.changes)
+        return Refreshed(name, changed, len(look.schema.tables), "", problems)
 
-    def _keep(self, database: Database, look: Look) -> None:
+    def _keep(self, read: _Source, look: Look) -> None:
         if look.schema is None:
             return
         problems = json.dumps(look.schema.problems)
-        setting = self._setting(database)
-        source = KeptSource(database.name, setting, look.fingerprint, now(), problems)
+        setting = self._setting(read)
+        source = KeptSource(read.name, setting, look.fingerprint, now(), problems)
         self._index.replace(source, kept_tables(look.schema), entries_of(look.schema))
 
-    def _setting(self, database: Database) -> str:
+    def _setting(self, source: _Source) -> str:
         """Name what decides how a source is read, without its address, which may be a secret."""
         hidden = sorted(self.project.catalog.hidden)
-        said = (_FORM, database.kind, sorted(database.files.items()), hidden)
+        files = source.files.items() if isinstance(source, Database) else source.safe
+        said = (_FORM, source.kind, sorted(files), hidden)
         return hashlib.sha256(repr(said).encode()).hexdigest()[:16]
 
     def _keep_rules(self) -> None:
@@ -283,10 +296,10 @@ class SchemaManager:
         return tuple(dict.fromkeys(word for word in meant if word))
 
     def _known(self, database: str) -> str:
-        if database in self.project.databases:
+        if database in self._sources:
             return database
-        near = nearest(database, self.project.databases)
-        known = ", ".join(self.project.databases) or "none"
+        near = nearest(database, self._sources)
+        known = ", ".join(self._sources) or "none"
         raise ConstatError(
             [
                 Diagnostic(
@@ -310,6 +323,20 @@ class SchemaManager:
         note = f"not reached, so perhaps there: {', '.join(failed)}" if failed else ""
         hint = f"write `{near}`" if near else "`constat catalog search WORDS` finds tables"
         return Diagnostic("C0840", f"there is no table `{name[:80]}`", note=note, help=hint)
+
+
+def _kind(source: _Source) -> str:
+    if isinstance(source, Database):
+        return "files" if source.kind == "files" else "sql"
+    return source.kind
+
+
+def _refuse_operation(table: TableSchema) -> None:
+    """Raise `ConstatError` for an operation: an API is asked for a goal, and for nothing else."""
+    if table.kind == OPERATION:
+        message = f"`{table.path}` is an operation of an API, which has no rows of its own"
+        hint = f"`constat catalog draft {table.path}` drafts a predicate that asks it"
+        raise ConstatError([Diagnostic("C0842", message, help=hint)])
 
 
 def _link(table: TableSchema, place: int) -> Link:

@@ -15,13 +15,15 @@ from constat.catalog.schema.servers import introspect as inspect_other
 from constat.catalog.schema.words import singular, words_of
 from constat.catalog.sqlite import SqliteConnection
 from constat.diagnostics import ConstatError
+from constat.project import Database
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from constat.catalog.connection import Connection
     from constat.catalog.schema.described import ColumnSchema, SourceSchema, TableSchema
-    from constat.project import Database, Project
+    from constat.project import Project
+    from constat.project.apis import ApiSetting
     from constat.project.settings import CatalogSetting
 
 _MOST_WORDS: Final = 6
@@ -125,6 +127,8 @@ def _relationship(
 
 
 _FILES: Final = "files"
+OPERATION: Final = "operation"
+"""The kind of a table that is an operation of an API."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,18 +141,19 @@ class Look:
     fingerprint: str = ""
     schema: SourceSchema | None = None
     failure: str = ""
+    changes: tuple[str, ...] = ()
+    """What an API says otherwise than before, where it was asked anew."""
 
 
-def look_at(database: Database, project: Project, known: str) -> Look:
-    """Look at a source whose last known fingerprint is `known`."""
-    seconds = project.catalog.seconds
+def look_at(
+    source: Database | ApiSetting, project: Project, known: str, *, anew: bool = False
+) -> Look:
+    """Look at a source whose last known fingerprint is `known`.
+
+    With `anew` an API is asked for its description, which is kept else.
+    """
     try:
-        if database.kind == _FILES:
-            found = local.look(database, project.folder, seconds, known)
-            look = Look(*found)
-        else:
-            with reading(database, project) as connection:
-                look = _look(connection, database.name, seconds, known)
+        look = _looked(source, project, known, anew=anew)
     except (SourceFailureError, QueryMistakeError) as problem:
         return Look(failure=problem.reason)
     except ConstatError as problem:
@@ -156,7 +161,20 @@ def look_at(database: Database, project: Project, known: str) -> Look:
     if look.schema is None:
         return look
     shown = _without_hidden(look.schema, project.catalog)
-    return replace(look, schema=with_inferred(shown))
+    return replace(look, schema=shown if shown.dialect == "api" else with_inferred(shown))
+
+
+def _looked(source: Database | ApiSetting, project: Project, known: str, *, anew: bool) -> Look:
+    if not isinstance(source, Database):
+        from constat.catalog.schema import operations  # noqa: PLC0415  loaded when it is used
+
+        state, schema, changes = operations.look_at_api(source, project, known, anew=anew)
+        return Look(state, schema, changes=changes)
+    seconds, database = project.catalog.seconds, source
+    if database.kind == _FILES:
+        return Look(*local.look(database, project.folder, seconds, known))
+    with reading(database, project) as connection:
+        return _look(connection, database.name, seconds, known)
 
 
 @contextmanager

@@ -20,6 +20,7 @@ _WORD: Final = "\x1f"
 _CELL: Final = "\t"
 _LONGEST_ABOUT: Final = 200
 _MOST_ALIKE: Final = 200
+_PATHS: Final = frozenset({"table", "operation"})
 
 
 def lines_of(columns: Iterable[ColumnSchema]) -> str:
@@ -48,7 +49,7 @@ def hits(words: Sequence[str], found: list[Found]) -> list[Hit]:
     return [
         Hit(
             one.kind,
-            f"{one.source}.{one.label}" if one.kind == "table" else one.label,
+            f"{one.source}.{one.label}" if one.kind in _PATHS else one.label,
             one.place,
             one.about,
         )
@@ -119,7 +120,7 @@ def entries_of(source: SourceSchema) -> Iterator[Entry]:
     for table in source.tables:
         yield Entry(
             source.database,
-            "table",
+            "operation" if table.kind == "operation" else "table",
             table.label,
             source.database,
             table.comment[:_LONGEST_ABOUT],

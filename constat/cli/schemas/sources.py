@@ -83,7 +83,10 @@ class CatalogDatabase(TypedDict):
     """A catalog database."""
 
     name: Annotated[str, "Its name in constat.yaml."]
-    kind: Annotated[Literal["sql", "files"], "Whether it is a database or a folder of files."]
+    kind: Annotated[
+        Literal["sql", "files", "openapi", "graphql"],
+        "Whether it is a database, a folder of files, or an API.",
+    ]
     tables: Annotated[Count, "How many tables are known."]
     seen_at: Annotated[str, "When they were read, UTC; empty where that never succeeded."]
     failure: Annotated[str, "Why it does not answer now; empty where it does."]
@@ -95,7 +98,7 @@ class CatalogTable(TypedDict):
 
     database: Annotated[str, "The database."]
     table: Annotated[str, "The table's name within it."]
-    kind: Annotated[str, "`table`, `view` or `file`."]
+    kind: Annotated[str, "`table`, `view`, `file` or `operation`."]
     rows: Annotated[Count | None, "How many rows it has, about; null where that is not known."]
     columns: Annotated[Count, "How many columns it has."]
     comment: Annotated[str, "The beginning of its comment."]
@@ -148,7 +151,7 @@ class CatalogSampleResult(TypedDict):
 class SearchHit(TypedDict):
     """A search hit."""
 
-    kind: Annotated[Literal["table", "column", "predicate", "rule"], "What it is."]
+    kind: Annotated[Literal["table", "operation", "column", "predicate", "rule"], "What it is."]
     name: Annotated[str, "Its name; a predicate with its columns, a rule's id."]
     place: Annotated[str, "Its database, or the file of a rule or predicate."]
     about: Annotated[str, "A comment, a description or a sentence."]
@@ -187,7 +190,7 @@ class CatalogShowResult(TypedDict):
 
     database: Annotated[str, "The database."]
     table: Annotated[str, "The table's name within it."]
-    kind: Annotated[str, "`table`, `view` or `file`."]
+    kind: Annotated[str, "`table`, `view`, `file` or `operation`."]
     rows: Annotated[Count | None, "How many rows it has; null where that is not known."]
     counted: Annotated[bool, "Whether the rows were counted; else their number is an estimate."]
     comment: Annotated[str, "Its comment."]

@@ -1,0 +1,308 @@
+"""Operations of APIs as the catalog shows them, and declarations drafted for them.
+
+An operation is listed like a table: what it is asked with comes first, as its key, then the fields
+of its answers by their paths.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from constat.apis import Api, ApiError, drift, until_of
+from constat.apis.operations import (
+    DAY,
+    DECIMAL,
+    LIST,
+    MOMENT,
+    NUMBER,
+    TABLE,
+    TRUTH,
+    Operation,
+    Parameter,
+)
+from constat.apis.shapes import ENTRIES, Field, path_text
+from constat.catalog.connection import SourceFailureError
+from constat.catalog.schema.described import (
+    ColumnSchema,
+    SourceSchema,
+    TableSchema,
+    shortened,
+)
+from constat.catalog.schema.drafting import identifier
+from constat.catalog.schema.introspection import OPERATION
+from constat.diagnostics import ConstatError, Diagnostic, nearest
+from constat.syntax.formatting import format_text
+
+if TYPE_CHECKING:
+    from constat.apis import Description
+    from constat.project import Project
+    from constat.project.apis import ApiSetting
+
+_MOST_OPERATIONS: Final = 20_000
+_MOST_COLUMNS: Final = 40
+_MOST_DEEP: Final = 3
+_KINDS: Final = (
+    (NUMBER, "number"),
+    (DECIMAL, "Decimal"),
+    (TRUTH, "Bool"),
+    (DAY, "Date"),
+    (MOMENT, "Timestamp"),
+)
+_COMMENT_END: Final = re.compile(r"[\r\n]+")
+_HEADER: Final = """\
+.pragma "constat" "0.1"
+.include "constat/prelude.dl"
+.once
+
+// Drafted by `constat catalog draft` from what the API `{0}` says of itself. Columns of `required`
+// are what it is asked with; the others are fields. One that may be missing has a value or none.
+"""
+
+
+def look_at_api(
+    setting: ApiSetting, project: Project, known: str, *, anew: bool = False
+) -> tuple[str, SourceSchema | None, tuple[str, ...]]:
+    """Give the state of a description, its operations where it is another one, and what changed.
+
+    Raises `SourceFailureError`.
+    """
+    api = Api(setting, project.folder, project.state)
+    until = until_of(project.catalog.seconds)
+    changes: tuple[str, ...] = ()
+    try:
+        if anew:
+            before, found = api.fresh(until)
+            changes = tuple(drift(before, found))
+        else:
+            found = api.description(until)
+        state = f"{found.digest} {sorted(setting.safe)}"
+        if state == known and not anew:
+            return state, None, changes
+        return state, _schema(setting.name, found), changes
+    except ApiError as problem:
+        raise SourceFailureError(problem.reason, problem.code) from None
+    finally:
+        api.close()
+
+
+def _schema(name: str, description: Description) -> SourceSchema:
+    operations = sorted(description.operations.values(), key=lambda one: one.name)
+    tables = tuple(_table(name, one, description) for one in operations[:_MOST_OPERATIONS])
+    return SourceSchema(name, "api", tables)
+
+
+def _table(name: str, operation: Operation, description: Description) -> TableSchema:
+    columns = [_asked(one) for one in operation.parameters]
+    columns += [
+        ColumnSchema(path_text(one.path), one.kind, one.nullable, shortened(one.description))
+        for one in description.fields(operation).fields
+    ]
+    problems = [] if operation.safe else ["it may change something, and is not asked"]
+    problems += ["it is deprecated"] if operation.deprecated else []
+    about = " ".join(filter(None, (operation.form, operation.summary)))
+    return TableSchema(
+        name,
+        operation.name,
+        kind=OPERATION,
+        columns=tuple(columns),
+        key=tuple(one.name for one in operation.parameters if one.required),
+        comment=shortened(about),
+        problems=tuple(problems),
+    )
+
+
+def _asked(one: Parameter) -> ColumnSchema:
+    declared = f"{one.place} {one.type_text or one.kind}"
+    return ColumnSchema(one.name, declared, not one.required, shortened(one.description))
+
+
+# ------------------------------------------------------------------------------ drafting
+
+
+@dataclass(frozen=True, slots=True)
+class DraftedOperations:
+    """The text of a rule file, and the predicates in it."""
+
+    database: str
+    text: str
+    signatures: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Relation:
+    """Rows of an answer: where they stand, and their columns as name, type and path."""
+
+    name: str
+    rows: str
+    sent: tuple[tuple[str, str, str], ...]
+    columns: tuple[tuple[str, str, str, bool], ...]
+
+
+def draft_operations(
+    project: Project, setting: ApiSetting, names: Sequence[str], taken: Collection[str]
+) -> DraftedOperations:
+    """Draft a declaration for each operation, and for the lists inside its answers.
+
+    `taken` are names of predicates that exist. Raises `ConstatError`: C0572 for an operation that
+    is not there or not asked, C0844 where the API does not answer.
+    """
+    api = Api(setting, project.folder, project.state)
+    try:
+        description = api.description(until_of(project.catalog.seconds))
+        chosen = [_chosen(setting, description, name) for name in dict.fromkeys(names)]
+        relations: list[tuple[Operation, _Relation]] = []
+        used = set(taken)
+        for operation in chosen:
+            for one in _relations(description, operation, used):
+                used.add(one.name)
+                relations.append((operation, one))
+    except ApiError as problem:
+        message = f"API {setting.name}: {problem.reason}"
+        raise ConstatError([Diagnostic("C0844", message, setting.span)]) from None
+    finally:
+        api.close()
+    blocks = [_HEADER.format(setting.name)]
+    blocks += [_block(setting.name, operation, one) for operation, one in relations]
+    found: list[Diagnostic] = []
+    text = format_text("\n".join(blocks), "<draft>", found)
+    if text is None:
+        raise ConstatError(found)
+    return DraftedOperations(setting.name, text, tuple(_signature(one) for _, one in relations))
+
+
+def _chosen(setting: ApiSetting, description: Description, name: str) -> Operation:
+    operation = description.operations.get(name)
+    if operation is None:
+        near = nearest(name, description.operations)
+        hint = f"write `{near}`" if near else f"`constat catalog list {setting.name}` names them"
+        message = f"API {setting.name} has no operation `{name[:80]}`"
+        raise ConstatError([Diagnostic("C0572", message, setting.span, help=hint)])
+    if not operation.safe:
+        hint = f"if it only reads, write `safe: [{name}]` below the API"
+        message = f"`{operation.form}` may change something, and is not asked"
+        raise ConstatError([Diagnostic("C0572", message, setting.span, help=hint)])
+    return operation
+
+
+def _relations(
+    description: Description, operation: Operation, taken: Collection[str]
+) -> Iterator[_Relation]:
+    """Yield the rows of an answer, then those of each list inside of them."""
+    fields = description.fields(operation).fields
+    main = _main_rows(description.rows(operation), fields)
+    used = set(taken)
+    sent_names: set[str] = set()
+    sent = []
+    for one in operation.parameters:
+        if one.required:
+            column = identifier(one.name, sent_names, "c")
+            sent_names.add(column)
+            sent.append((column, _type(one.kind), one.name))
+    for rows in [main, *_inner_lists(main, fields)]:
+        name = identifier(_noun(operation.name, main, rows), used, "p")
+        used.add(name)
+        around = [] if rows == main else _keys_around(main, fields)
+        columns = _columns(rows, fields, set(sent_names), around)
+        if columns or rows == main:
+            yield _Relation(name, path_text(rows), tuple(sent), tuple(columns))
+
+
+def _main_rows(default: str, fields: Sequence[Field]) -> tuple[str, ...]:
+    """Give where the rows stand: in the answer, or in the one list of tables that it wraps."""
+    if default:
+        return (ENTRIES,)
+    outer = {one.path[: one.path.index(ENTRIES) + 1] for one in fields if ENTRIES in one.path}
+    lists = [path for path in outer if any(one.path[:-1] == path for one in fields)]
+    plain = [one for one in fields if len(one.path) == 1 and one.kind not in {LIST, TABLE}]
+    return lists[0] if len(lists) == 1 and len(plain) <= _MOST_DEEP else ()
+
+
+def _inner_lists(main: tuple[str, ...], fields: Sequence[Field]) -> list[tuple[str, ...]]:
+    found: dict[tuple[str, ...], None] = {}
+    for one in fields:
+        if one.path[: len(main)] != main:
+            continue
+        rest = one.path[len(main) :]
+        if ENTRIES in rest:
+            found[(*main, *rest[: rest.index(ENTRIES) + 1])] = None
+    return list(found)
+
+
+def _noun(operation: str, main: tuple[str, ...], rows: tuple[str, ...]) -> str:
+    named = [one for one in rows[len(main) :] if one != ENTRIES]
+    return " ".join([operation, *named])
+
+
+def _keys_around(main: tuple[str, ...], fields: Sequence[Field]) -> list[Field]:
+    """Give the fields by which the rows of an inner list name the row that they lie in."""
+    if ENTRIES not in main:
+        return []
+    names = ("id", "code", "key", "number", "name")
+    direct = {one.path[-1].lower(): one for one in fields if one.path[:-1] == main}
+    return [direct[name] for name in names if name in direct][:1]
+
+
+def _columns(
+    rows: tuple[str, ...], fields: Sequence[Field], taken: set[str], around: Sequence[Field]
+) -> list[tuple[str, str, str, bool]]:
+    found = []
+    for one in around:
+        column = identifier(" ".join(["of", *one.path[-1:]]), taken, "c")
+        taken.add(column)
+        found.append((column, _type(one.kind), path_text(one.path), one.nullable))
+    if around:
+        column = identifier("place", taken, "c")
+        taken.add(column)
+        found.append((column, "number", "#", False))
+    for one in fields:
+        rest = one.path[len(rows) :]
+        inside = one.path[: len(rows)] == rows and ENTRIES not in rest
+        if not inside or one.kind in {LIST, TABLE} or len(rest) > _MOST_DEEP:
+            continue
+        if len(found) >= _MOST_COLUMNS:
+            break
+        column = identifier(" ".join(rest) or "value", taken, "c")
+        taken.add(column)
+        found.append(
+            (column, _type(one.kind), ".".join(rest) or ".", one.nullable or len(rest) > 1)
+        )
+    return found
+
+
+def _type(kind: str) -> str:
+    return dict(_KINDS).get(kind, "symbol")
+
+
+def _signature(one: _Relation) -> str:
+    columns = [f"{name}: {kind}" for name, kind, _ in one.sent]
+    columns += [f"{name}: {kind}" for name, kind, _, _ in one.columns]
+    return f"{one.name}({', '.join(columns)})"
+
+
+def _block(api: str, operation: Operation, one: _Relation) -> str:
+    """Write the declaration of a relation and its `.input`."""
+    columns = [f"    {name}: {kind}" for name, kind, _ in one.sent]
+    columns += [
+        f"    {'@[null = maybe] ' if nullable else ''}{name}: {kind}"
+        for name, kind, _, nullable in one.columns
+    ]
+    told = [f'source = "{api}"', f'operation = "{_quoted(operation.name)}"']
+    if one.rows:
+        told.append(f'rows = "{_quoted(one.rows)}"')
+    if one.sent:
+        told.append(f'required = "{", ".join(name for name, _, _ in one.sent)}"')
+    mapped = [f"{name} = {{{other}}}" for name, _, other in one.sent if name != other]
+    mapped += [f"{name} = {path}" for name, _, path, _ in one.columns if name != path]
+    if mapped:
+        told.append(f'columns = "{_quoted(", ".join(mapped))}"')
+    about = _COMMENT_END.sub(" ", operation.summary)[:160]
+    head = f"// {operation.form}{f': {about}' if about else ''}\n"
+    declared = ",\n".join(columns)
+    return f"{head}.decl {one.name}(\n{declared}\n)\n.input {one.name}({', '.join(told)})\n"
+
+
+def _quoted(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"')

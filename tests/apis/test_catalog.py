@@ -1,0 +1,145 @@
+"""`constat catalog`, `doctor` and drafts over APIs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from constat.diagnostics import ConstatError
+from constat.evaluation import Verdict
+from constat.session import Session
+from constat.session.diagnosis import diagnose
+from tests.apis.servers import JSONResponse, Request, Response, Served, serving
+from tests.apis.test_answers import SPEC
+
+Project = Callable[..., Path]
+Open = Callable[[Path], Session]
+State = dict[str, Any]
+
+# The third API of the first description of the product, without the network.
+WEATHER = """
+type: openapi
+url: https://api.weather.gov
+spec_inline:
+  openapi: "3.0.0"
+  paths:
+    /points/{lat},{lon}:
+      get:
+        operationId: getPoint
+        parameters:
+          - name: lat
+            in: path
+            required: true
+"""
+
+
+async def spec(request: Request, state: State) -> Response:
+    if "spec" not in state and request.headers.get("if-none-match") == "v1":
+        return Response(status_code=304)
+    return JSONResponse(state.get("spec", SPEC), headers={"etag": "v1"})
+
+
+async def orders(request: Request, state: State) -> Response:
+    lines = [{"sku": "a", "amount": 2}, {"sku": "a", "amount": 2}]
+    return JSONResponse({"orders": [{"id": 1, "total": 10.5, "lines": lines}]})
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Served]:
+    with serving({"/spec": spec, "/orders": orders}) as found:
+        yield found
+
+
+@pytest.fixture
+def crm(project: Project, server: Served, opened: Open) -> Callable[..., Session]:
+    server.state.pop("spec", None)
+
+    def make(rules: str = ".decl p(x: symbol)\np(a).\n", more: str = "") -> Session:
+        settings = f"spec_url: {server.url}/spec\nprivate: true\nauthority: true\n{more}"
+        return opened(project(settings, rules))
+
+    return make
+
+
+def test_operations_are_listed_shown_and_found(crm: Callable[..., Session]) -> None:
+    with crm() as session:
+        (database,) = session.catalog.databases()
+        assert (database.name, database.kind, database.tables) == ("crm", "openapi", 5)
+        listed = {one.label: one.kind for one in session.catalog.tables()}
+        assert listed["listOrders"] == "operation"
+        shown = session.catalog.table("crm.listOrders")
+        assert shown.key == ("customer",)
+        columns = {one.name: one.declared for one in shown.columns}
+        assert columns["customer"] == "query string"
+        assert columns["orders[].lines[].sku"] == "string"
+        assert session.catalog.table("addOrder").problems == (
+            "it may change something, and is not asked",
+        )
+        hits = session.catalog.search("blocked").hits
+        assert ("operation", "crm.getBlocked") in {(one.kind, one.name) for one in hits}
+        with pytest.raises(ConstatError) as caught:
+            session.catalog.sample("listOrders", allowed=True)
+        assert caught.value.diagnostics[0].code == "C0842"
+
+
+def test_a_draft_is_read_and_answers(crm: Callable[..., Session]) -> None:
+    with crm() as session:
+        found = session.draft_tables(["listOrders"])
+        assert len(found.signatures) == 2
+    with crm(found.text) as session:
+        assert session.prove('list_orders("C1", 1, 10.5)').verdict is Verdict.PROVED
+        # Equal lines are two: their places tell them apart.
+        goal = 'list_orders_lines("C1", 1, 1, a, 2)'
+        assert session.prove(goal).verdict is Verdict.PROVED
+
+
+def test_what_changes_something_is_not_drafted(crm: Callable[..., Session]) -> None:
+    with crm() as session:
+        for name, code in (("addOrder", "C0572"), ("listOrder", "C0840")):
+            with pytest.raises(ConstatError) as caught:
+                session.draft_tables([name])
+            assert caught.value.diagnostics[0].code == code
+
+
+def test_a_description_that_has_changed_is_told(
+    crm: Callable[..., Session], server: Served
+) -> None:
+    with crm() as session:
+        session.catalog.databases()
+        assert session.catalog.refresh("crm")[0].problems == ()
+        changed = json.loads(json.dumps(SPEC).replace('"total"', '"sum"'))
+        del changed["paths"]["/names"]
+        server.state["spec"] = changed
+        (found,) = session.catalog.refresh("crm")
+        assert found.changed
+        assert "operation `listNames` is gone" in found.problems
+        assert "operation `listOrders`: field `orders[].sum` is new" in found.problems
+
+
+def test_the_first_descriptions_weather_is_shown_and_drafted(
+    project: Project, opened: Open
+) -> None:
+    with opened(project(WEATHER, ".decl p(x: symbol)\np(a).\n", "weather")) as session:
+        shown = session.catalog.table("weather.getPoint")
+        assert [one.name for one in shown.columns] == ["lat", "lon"]
+        text = session.draft_tables(["weather.getPoint"]).text
+    assert 'required = "lat, lon"' in text
+    with opened(project(WEATHER, text, "weather")) as session:
+        assert session.program.program.predicates["get_point"].arity == 2
+
+
+def test_doctor_looks_at_apis_and_the_declarations_over_them(
+    crm: Callable[..., Session],
+) -> None:
+    wrong = """
+    .decl named(ident: symbol)
+    .input named(source="crm", operation="listNames")
+    """
+    with crm(wrong) as session:
+        found = [one for one in diagnose(session.project.folder) if one.check == "API crm"]
+    assert "C0573" in {one.code for one in found}
+    assert "5 operations" in found[-1].message
