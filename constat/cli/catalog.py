@@ -92,7 +92,8 @@ def list_command(database: str | None, *, form: str, project: str | None) -> Non
 
 
 def _database_text(one: DatabaseSummary) -> str:
-    text = f"{one.name}: {counted(one.tables, 'table')}"
+    what = "operation" if one.kind in {"openapi", "graphql"} else "table"
+    text = f"{one.name}: {counted(one.tables, what)}"
     if one.failure:
         text += f"; it does not answer: {one.failure}"
         text += f" (as seen at {one.seen_at})" if one.seen_at else ""
