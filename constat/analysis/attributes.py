@@ -292,7 +292,8 @@ OF_PREDICATES = (
 )
 OF_TYPES = ("approved", "author", "description", "owner", "unit")
 _STYLES = ("id", "percent", "places", "unit", "year")
-OF_COLUMNS = ("description", "given", "null", "nullable", *_STYLES)
+_DISCLOSURE = ("confidential", "personal")
+OF_COLUMNS = (*_DISCLOSURE, "description", "given", "null", "nullable", *_STYLES)
 _ATTRIBUTES_MOST_PLACES = 12
 OF_RULES = (*_ANYWHERE, "confidence", "floor", "id", "reasons")
 

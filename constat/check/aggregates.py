@@ -14,9 +14,10 @@ from decimal import Context, Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
-from .canonical import Rejected
+from .canonical import Rejected, canonical, sha256
 from .functions import compare, round_to_places
 from .levels import CLOSING, RERUNNABLE, Lookups
+from .redaction import spelled
 from .rows import Joins, is_assignment, is_starred, search
 from .rules import Aggregate, Binding, Comparison, Negative, Positive, Test, Variable
 from .values import (
@@ -29,6 +30,7 @@ from .values import (
     OpenRow,
     Row,
     Value,
+    is_hidden,
     is_known,
     parse,
     spell,
@@ -37,6 +39,7 @@ from .values import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from .canonical import Json
     from .certificate import Certificate
     from .rows import Rows
     from .summaries import Summary
@@ -63,6 +66,8 @@ class Totals:
     total: Fraction | None
     least: str | None
     greatest: str | None
+    targets: tuple[str, ...] = ()
+    """All of them, where one is hidden and nothing else is made of them."""
 
 
 class Aggregates:
@@ -116,8 +121,23 @@ class Aggregates:
     def _inline(self, literal: Aggregate, start: Binding) -> Exact:
         group = Group(self, literal, Joins(self.rows, self.rows.possible))
         totals = group.totals(group.assignments(start), start)
-        value = Hole.STAR if totals is None else fold(literal, totals)
+        value = Hole.STAR if totals is None else self._folded(literal, totals)
         return Exact(value, group.confidence, frozenset(group.joins.consulted), self.rows.lookups)
+
+    def _folded(self, literal: Aggregate, totals: Totals) -> Value | None:
+        """Return the aggregate's value; over hidden values what is told of it."""
+        redaction, target = self.rows.evaluator.redaction, literal.target
+        if redaction is None or target is None or not totals.targets:
+            return fold(literal, totals)
+
+        def compute(real: Sequence[str]) -> str | None:
+            found = fold(literal, totals_of(target.kind, totals.count, list(real)))
+            return found if isinstance(found, str) else None
+
+        listed = sha256(canonical([spelled(one) for one in sorted(totals.targets)]))
+        question: list[Json] = ["a", literal.function, literal.result.kind, target.kind, listed]
+        found = redaction.value(question, totals.targets, compute)
+        return Hole.STAR if found is Hole.ERROR else found
 
     def _summarised(self, key: tuple[int, int, OpenRow], literal: Aggregate) -> Exact:
         position = self.summaries[key]
@@ -150,6 +170,8 @@ class Aggregates:
         totals = group.totals(group.assignments(start), start)
         if totals is None:
             raise Rejected("summary", "a row that is not certain may belong to the group")
+        if totals.targets:
+            raise Rejected("summary", "a value in it is hidden")
         if totals.count > summary.count:
             raise Rejected("summary", "more rows are inline than the summary counts")
         if literal.target is None or totals.count == 0:
@@ -264,8 +286,9 @@ class Group:
     def _added(self, count: int, targets: list[str]) -> Totals:
         if self.literal.target is None:
             return Totals(count, None, None, None)
-        kind = self.literal.target.kind
-        return totals_of(kind, count, targets)
+        if any(map(is_hidden, targets)):
+            return Totals(count, None, None, None, tuple(targets))
+        return totals_of(self.literal.target.kind, count, targets)
 
 
 def some_may_be_one(assignments: Sequence[Row], spend: Callable[[int], None]) -> bool:

@@ -11,6 +11,7 @@ from .canonical import Rejected, canonical, document_of, each, inside, sha256
 from .evidence import Evidence, EvidenceReader, read_assumption, read_source
 from .program import read_program
 from .records import LabelContent, RowReader, check_sorted, read_values
+from .redaction import Redaction, read_redaction
 from .rules import free_positions, growing, unread_positions
 from .summaries import Summary, read_summary
 from .values import Hole, Label, OpenRow, Row, Structures
@@ -204,6 +205,7 @@ class Certificate:
     nested: tuple[Certificate, ...]
     structures: Structures
     labels: tuple[LabelContent, ...]
+    redaction: Redaction | None = None
 
 
 def read_certificate(document: Document) -> Certificate:
@@ -221,7 +223,15 @@ def read_certificate(document: Document) -> Certificate:
     structures = Structures()
     program = read_program(parts["declarations"], parts["rules"], kinds, structures, second=second)
     shared = read_values(parts.get("values", []), structures)
-    reader = _Reader(program, parts["rules"], RowReader(program, structures, shared, second=second))
+    redaction = inside(
+        "redaction",
+        parts.get("redaction"),
+        lambda value: read_redaction(value, assumptions, len(sources)),
+    )
+    rows = RowReader(program, structures, shared, second=second, redaction=redaction)
+    if redaction is not None:
+        inside("redaction", rows.value, redaction.read_told)
+    reader = _Reader(program, parts["rules"], rows)
     reader.rows.read_labels(parts.get("labels", []))
     evidence = EvidenceReader(reader.rows, sources, assumptions).evidence(
         parts["facts"], parts["open"], parts["coverage"], parts.get("filled", [])
@@ -240,6 +250,8 @@ def read_certificate(document: Document) -> Certificate:
     nodes = tuple(each("nodes", shapes.array(parts["nodes"]), reader.node))
     missing = tuple(each("missing", shapes.array(parts["missing"]), reader.missing))
     _check_tables_used(shared, reader.rows, evidence)
+    if redaction is not None:
+        inside("redaction", reader.rows.good, redaction.check)
     return Certificate(
         document.identity,
         SECOND if second else FIRST,
@@ -255,6 +267,7 @@ def read_certificate(document: Document) -> Certificate:
         tuple(each("proofs", shapes.array(parts["proofs"]), _read_nested)),
         structures,
         tuple(reader.rows.labels),
+        redaction,
     )
 
 
@@ -265,8 +278,6 @@ def _members_of(document: Document) -> dict[str, Json]:
     parts = dict(zip(names, shapes.members(document.tree, names), strict=True))
     if parts["format"] not in (FIRST, SECOND):
         raise Rejected("schema", f"the format is neither {FIRST} nor {SECOND}", "format")
-    if second:
-        inside("redaction", [parts["redaction"]], shapes.nothing)
     for name, computed in (("digest", document.digest), ("identity", document.identity)):
         if parts[name] != computed:
             raise Rejected(name, f"the {name} is not that of this text", name)

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from .aggregates import Aggregates, absence_confidence
-from .canonical import Rejected, each, read
+from .canonical import Rejected, document_of, each, read
 from .certificate import Certificate, read_certificate
 from .closure import Closure
 from .levels import Levels, Lookups, weakest_level
 from .nodes import Nodes, check_all_used
 from .program import check_program
 from .proofs import check_nesting, check_proofs, every
+from .redaction import Writing
 from .report import Report, accepted, rejected
 from .rows import Rows
 from .undecided import check_undecided
 from .values import is_vague, perhaps, surely
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
 
+    from .canonical import Json
     from .certificate import Goal
     from .values import OpenRow
 
@@ -112,7 +115,12 @@ def check_level(certificate: Certificate) -> None:
 
 
 def check_under(certificate: Certificate, rows: Rows) -> None:
-    """Reject an accepted assumption that nothing uses."""
+    """Reject an accepted assumption that nothing uses, and a verdict on hidden values alone."""
+    redaction, header = certificate.redaction, certificate.header
+    if redaction is not None and redaction.closed:
+        if header.verdict != "UNRESOLVED" and redaction.assumption not in header.under:
+            raise Rejected("redaction", "the verdict rests on hidden values", "header.under")
+        rows.used_assumptions.add(redaction.assumption)
     for assumption in sorted(certificate.header.under - rows.used_assumptions):
         raise Rejected("under", f"nothing uses assumption {assumption}", "header.under")
 
@@ -148,6 +156,39 @@ def check_certificate(
         return rejected(reason)
     except (RecursionError, MemoryError):
         return rejected(Rejected("limit", "the certificate is too large to check"))
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a view has to tell: questions with answers, sorted; results of functions; its level."""
+
+    answers: tuple[tuple[Json, Json], ...]
+    made: frozenset[tuple[str, str]]
+    level: str | None
+
+
+def questions_about_hidden(
+    tree: dict[str, Json],
+    values: dict[str, tuple[str, str]],
+    commit: Callable[[str, str], str],
+) -> Told:
+    """Check a view to which nothing is told yet, with its ``values`` by commitment; give answers.
+
+    ``commit`` gives the commitment of a value that stands in no cell.  ``Rejected`` where nothing
+    that may be told makes the view follow.
+    """
+    read_one = read_certificate(document_of(tree))
+    if read_one.redaction is None:
+        return Told((), frozenset(), read_one.header.level)
+    writing = Writing(read_one.redaction, values, commit)
+    certificate = replace(read_one, redaction=writing)
+    check_program(certificate.program)
+    check_proofs(certificate)
+    _check_conclusions(certificate, Rows(certificate, allowed_steps(certificate)))
+    if certificate.header.verdict == "UNRESOLVED":
+        check_undecided(certificate, allowed_steps(certificate) // UNDECIDED_SHARE)
+    answers = tuple(pair for _, pair in sorted(writing.noted.items()))
+    return Told(answers, frozenset(writing.made), weakest_level(certificate))
 
 
 def allowed_steps(certificate: Certificate) -> int:

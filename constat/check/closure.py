@@ -11,7 +11,7 @@ from .canonical import Rejected
 from .levels import Lookups
 from .rows import Joins, search
 from .rules import Aggregate, Constant, Variable, free_positions, unbound
-from .values import Hole, OpenRow, Row, Value, is_known, parse
+from .values import Hole, OpenRow, Row, Value, is_hidden, is_known, parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -74,14 +74,14 @@ class Growth:
         value = self.evaluator.value(threshold.bound, binding)
         if value is Hole.UNBOUND:
             raise Rejected("unbound", "a threshold comes before what binds its bound")
-        return Fraction(parse(threshold.bound.kind, value)) if type(value) is str else None
+        return _fraction(threshold.bound.kind, value)
 
     def summand(self, literal: Aggregate, binding: Binding) -> Fraction | None:
         """Return what an assignment adds; ``None`` where nobody knows it."""
         if literal.target is None:
             return Fraction(1)
         value = self.evaluator.value(literal.target, binding)
-        return Fraction(parse(literal.target.kind, value)) if type(value) is str else None
+        return _fraction(literal.target.kind, value)
 
     def _top(self, literal: Aggregate, start: Binding) -> Top:
         group = Group(self.owner, literal, Joins(self.rows, self.rows.possible))
@@ -97,6 +97,12 @@ class Growth:
             elif total is not None:
                 total += max(value, Fraction())
         return Top(total, grows, frozenset(group.joins.consulted), self.rows.lookups)
+
+
+def _fraction(kind: str, value: Value) -> Fraction | None:
+    """Return a number; ``None`` where nobody knows it, or where it is hidden."""
+    shown = type(value) is str and not is_hidden(value)
+    return Fraction(parse(kind, str(value))) if shown else None
 
 
 def assigned(literal: Aggregate, start: Binding, values: Iterable[Value]) -> Binding:

@@ -26,7 +26,7 @@ from .records import (
     read_attestation,
     read_fillings,
 )
-from .values import Hole, Row, is_known
+from .values import Hole, Row, is_hidden, is_known
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -417,7 +417,8 @@ class EvidenceReader:
         groups = tuple(each("facts", shapes.array(facts), self._facts))
         holes = tuple(each("open", shapes.array(opened), self._open))
         covered = tuple(each("coverage", shapes.array(coverage), self._coverage))
-        inline = check_shown_rows(self.sources, groups)
+        hidden = () if self.rows.redaction is None else self.rows.redaction.sources
+        inline = check_shown_rows(self.sources, groups, hidden)
         backing = _backing(holes)
         each("coverage", covered, lambda entry: self._check_backed(entry, backing))
         commitments = tuple(each("sources", self.sources, self._commitment))
@@ -527,11 +528,12 @@ def _backing(holes: tuple[Open, ...]) -> dict[tuple[str, tuple[int, ...]], set[R
 
 
 def check_shown_rows(
-    sources: tuple[Source, ...], groups: tuple[FactGroup, ...]
+    sources: tuple[Source, ...], groups: tuple[FactGroup, ...], hidden: Sequence[int] = ()
 ) -> tuple[bool, ...]:
     """Compare the rows shown of each source with its count, and with its hash if all are shown.
 
-    Tells of each source whether they are, so that it is inline.
+    Tells of each source whether they are, so that it is inline.  The hash of a source with hidden
+    values is hidden as well.
     """
     inline: list[bool] = []
     shown: list[dict[str, set[Row]]] = [{} for _ in sources]
@@ -543,10 +545,13 @@ def check_shown_rows(
         if count > source.rows:
             raise Rejected("source", "more rows are shown than the source gave", place)
         inline.append(count == source.rows and len(by_predicate) <= 1)
-        if inline[position]:
-            rows = [row for found in by_predicate.values() for row in found]
-            if rows_hash(rows) != source.hash:
-                raise Rejected("source", "the rows shown do not have the source's hash", place)
+        rows = [row for found in by_predicate.values() for row in found]
+        if position in hidden:
+            continue
+        if any(is_hidden(cell) for row in rows for cell in row):
+            raise Rejected("redaction", "a value of this source is hidden, and not its hash", place)
+        if inline[position] and rows_hash(rows) != source.hash:
+            raise Rejected("source", "the rows shown do not have the source's hash", place)
     return tuple(inline)
 
 

@@ -20,6 +20,7 @@ from .rules import (
     Wildcard,
 )
 from .values import (
+    HIDDEN,
     NONE,
     NUMERIC,
     QUOTED,
@@ -30,6 +31,7 @@ from .values import (
     Label,
     Null,
     Value,
+    is_hidden,
     parse,
 )
 
@@ -122,6 +124,8 @@ def show_value(kind: str, value: Value) -> str:
     if isinstance(value, Null):
         return "none" if value == NONE else "(not read)" if value == UNREAD else "maybe"
     text = str(value)
+    if is_hidden(text):
+        return f"hidden({text[len(HIDDEN) + len('sha256:') :][:8]})"
     if kind == "float":
         return repr(parse(kind, text))
     if kind == STRUCTURE:

@@ -32,6 +32,7 @@ from .values import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from .redaction import Redaction
     from .rules import Declaration, Program
     from .values import Cell, Field, Known, Value
 
@@ -415,8 +416,10 @@ class RowReader:
         shared: Sequence[Structure] = (),
         *,
         second: bool,
+        redaction: Redaction | None = None,
     ) -> None:
         self.program = program
+        self.redaction = redaction
         self.structures = structures
         self.shared = shared
         self.labels: Sequence[LabelContent] = ()
@@ -444,6 +447,8 @@ class RowReader:
         # Most texts come again and again: one look-up decides them.
         if type(value) is str and value in self.good[kind]:
             return value
+        if type(value) is list and self.redaction is not None:
+            return self.redaction.hidden(kind, value)
         if kind == STRUCTURE:
             return self.structure(value)
         found = values.text(value)
@@ -502,6 +507,8 @@ class RowReader:
                 return NONE
             case ["unread"]:
                 return UNREAD
+            case ["hidden", _]:
+                return self.value(kind, value)
             case _:
                 raise Rejected("schema", "this is no cell of a row")
 
@@ -523,7 +530,7 @@ class RowReader:
         """Return what a total function makes of a label and values of the label's kind."""
         own = self.labels[values.index(number, len(self.labels))].kind
         name, given = values.text(function), values.array(arguments)
-        if name not in TOTAL or given.count(None) != 1:
+        if name not in TOTAL or given.count(None) != 1 or any(type(v) is list for v in given):
             raise Rejected("cell", "no total function of one label is this")
         if not signature_holds(name, (own,) * len(given), kind):
             raise Rejected("kind", f"no {name} of {own} gives {kind}")

@@ -132,6 +132,8 @@ class Report:
     levels: tuple[LiteralLevel, ...] = ()
     missing: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    hidden: int = 0
+    """How many values are hidden and not opened."""
     nodes: int = 0
     identity: str | None = None
     program: str | None = None
@@ -224,6 +226,7 @@ def accepted(certificate: Certificate, document: Document, levels: Levels) -> Re
         levels=tuple(_levels(certificate, levels)),
         missing=tuple(show_goal(goal, program) for goal in certificate.missing),
         notes=_notes(certificate),
+        hidden=sum(one.redaction.closed for one in every(certificate) if one.redaction),
         nodes=len(certificate.nodes),
         identity=document.identity,
         program=document.program,
@@ -355,6 +358,34 @@ def _unknowns(certificate: Certificate) -> Iterator[str]:
         yield f"and {len(certificate.labels) - _MOST_UNKNOWN} more unknown values"
 
 
+def _hidden(certificate: Certificate) -> Iterator[str]:
+    """Say what is hidden in a view, and what is the word of whoever made it."""
+    redaction = certificate.redaction
+    if redaction is None:
+        return
+    view = f" for the {redaction.view}" if redaction.view else ""
+    columns = ", ".join(
+        f"{printable(predicate)}.{_column_name(certificate, predicate, column)}"
+        for predicate, column in redaction.columns
+    )
+    yield (
+        f"a view{view} of {redaction.of}: {redaction.closed} values are hidden, "
+        f"{len(redaction.opened)} are opened"
+    )[:_LONGEST]
+    if columns:
+        yield f"hidden columns: {columns}"[:_LONGEST]
+    if redaction.told:
+        yield f"{len(redaction.told)} comparisons, functions or totals over them stand as written"
+    if redaction.sources:
+        yield f"{len(redaction.sources)} hashes of sources are hidden as well"
+
+
+def _column_name(certificate: Certificate, predicate: str, column: int) -> str:
+    declared = certificate.program.declarations.get(predicate)
+    columns = () if declared is None else declared.columns
+    return printable(columns[column][0]) if column < len(columns) else str(column)
+
+
 def _conflicts(certificate: Certificate) -> list[str]:
     """Return who says another value for a key, as the writer recorded it: FORMAT.md, section 5."""
     told = (assumption.text for assumption in certificate.evidence.assumptions)
@@ -364,6 +395,7 @@ def _conflicts(certificate: Certificate) -> list[str]:
 def _notes(certificate: Certificate) -> tuple[str, ...]:
     notes = ["leaves were not re-read: the rows of the sources are taken as they stand"]
     notes[:0] = [text for one in every(certificate) for text in _conflicts(one)]
+    notes[:0] = [line for one in every(certificate) for line in _hidden(one)]
     if certificate.header.as_of is not None:
         notes.insert(0, f"as of {certificate.header.as_of}: as the facts were recorded then")
     for one in every(certificate):

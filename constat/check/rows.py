@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar, cast
 
 from . import functions
 from .canonical import Rejected
 from .levels import DECLARED, DERIVED, UNCLAIMED, Lookups, coverage_level
 from .pattern import work
 from .records import Filling, filled_row
+from .redaction import spelled
 from .rules import (
     Atom,
     Binding,
@@ -25,6 +27,7 @@ from .rules import (
 )
 from .values import (
     NONE,
+    STRUCTURE,
     Hole,
     Label,
     Null,
@@ -32,16 +35,20 @@ from .values import (
     Row,
     Structure,
     Value,
+    is_hidden,
     is_known,
     is_vague,
+    read_structure,
     surely,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from .canonical import Json
     from .certificate import Certificate
     from .records import FactGroup
+    from .redaction import Redaction
     from .rules import Test
     from .values import Known, Structures
 
@@ -58,6 +65,11 @@ _OF_ONE_LABEL: Final = MappingProxyType(
 )
 
 
+def _structure(structures: Structures, text: str) -> Value:
+    found = read_structure(structures, text)
+    return Hole.ERROR if found is None else found
+
+
 def _length(value: Value) -> int:
     return len(value) if isinstance(value, str) else 1
 
@@ -65,9 +77,15 @@ def _length(value: Value) -> int:
 class Evaluator:
     """Evaluates; ``spend`` takes the steps that it costs."""
 
-    def __init__(self, spend: Callable[[int], None], structures: Structures) -> None:
+    def __init__(
+        self,
+        spend: Callable[[int], None],
+        structures: Structures,
+        redaction: Redaction | None = None,
+    ) -> None:
         self.spend = spend
         self.structures = structures
+        self.redaction = redaction
 
     def value(self, term: Term, binding: Binding) -> Value:
         """Return the value of the term; a hole in an argument is a hole in the result."""
@@ -86,9 +104,37 @@ class Evaluator:
         for worst in _WORST_FIRST:
             if worst in args:
                 return worst
+        hidden = self.redaction is not None and any(map(is_hidden, args))
         if any(type(value) is Label for value in args):
-            return functions.made_of(term.function, args)
+            return Hole.STAR if hidden else functions.made_of(term.function, args)
         self.spend(1 + sum(map(_length, args)) // CHARACTERS_PER_STEP)
+        if hidden:
+            return self._told(term, args)
+        return self._computed(term, args)
+
+    def _told(self, term: Call, args: list[Value]) -> Value:
+        """Return what is told of a function of hidden values."""
+        redaction = cast("Redaction", self.redaction)
+        texts = list(map(str, args))
+        pairs: list[Json] = [
+            [inner.kind, spelled(text)] for inner, text in zip(term.args, texts, strict=True)
+        ]
+
+        def compute(real: Sequence[str]) -> str | None:
+            # A structure that was opened is read again: it may stand nowhere else.
+            known: list[Value] = [
+                _structure(self.structures, text) if inner.kind == STRUCTURE else text
+                for inner, text in zip(term.args, real, strict=True)
+            ]
+            found = self._computed(term, known)
+            return None if isinstance(found, Hole) else str(found)
+
+        found = redaction.value(["f", term.function, term.kind, pairs], texts, compute)
+        if term.kind == STRUCTURE and type(found) is str and not is_hidden(found):
+            return _structure(self.structures, found)
+        return found
+
+    def _computed(self, term: Call, args: list[Value]) -> Value:
         kinds = tuple(inner.kind for inner in term.args)
         result: Known | None
         if functions.is_about_structures(term.function):
@@ -112,10 +158,14 @@ class Evaluator:
                 return worst
         if type(left) is Label or type(right) is Label:
             return _OF_ONE_LABEL.get(comparison.operator, Hole.STAR) if left == right else Hole.STAR
-        if isinstance(left, Structure):
+        if isinstance(left, Structure) or isinstance(right, Structure):
             return (left is right) == (comparison.operator == "=")
         texts = str(left), str(right)
         self.spend(sum(map(len, texts)) // CHARACTERS_PER_STEP)
+        if self.redaction is not None and any(map(is_hidden, texts)):
+            operator, kind = comparison.operator, comparison.left.kind
+            compare = partial(functions.compare, operator, kind)
+            return self.redaction.truth(operator, kind, texts, compare)
         if comparison.operator in {"match", "!match"}:
             self.spend(work(*texts) // TESTS_PER_STEP)
         found = functions.compare(comparison.operator, comparison.left.kind, *texts)
@@ -196,7 +246,7 @@ class Rows:
             (node.predicate, node.fact): position for position, node in enumerate(certificate.nodes)
         }
         self.confidences = [node.confidence for node in certificate.nodes]
-        self.evaluator = Evaluator(self.spend, certificate.structures)
+        self.evaluator = Evaluator(self.spend, certificate.structures, certificate.redaction)
         self.filled: dict[tuple[int, int], list[Filling]] = {}
         for one in certificate.evidence.filled:
             self.filled.setdefault((one.group, one.row), []).append(one)

@@ -246,6 +246,9 @@ class Null:
     read: bool = True
 
 
+HIDDEN: Final = "\0"
+"""How a hidden value begins: no text has this character, so it is like no other value."""
+
 NONE: Final = Null(None)
 UNREAD: Final = Null(None, read=False)
 
@@ -335,6 +338,11 @@ def is_number_field(text: str) -> bool:
     if _SHORT_DECIMAL.match(text):
         return True
     return is_spelled("Decimal", text) or is_spelled("float", text)
+
+
+def is_hidden(value: object) -> bool:
+    """Tell whether a value is there and hidden: FORMAT.md, section 5c."""
+    return type(value) is str and value.startswith(HIDDEN)
 
 
 def is_known(value: Value) -> TypeGuard[Known]:

@@ -1,14 +1,17 @@
-"""`constat export CERT --to FORMAT`: a certificate in a standard format.
+"""`constat export CERT --to FORMAT`: a certificate in a standard format, or a view of it.
 
 In: a certificate that the checker accepts. Out: the export, on stdout or in a file. Invariants:
-what is rejected is not exported; a format that is no text never reaches a terminal.
+what is rejected is not exported; a format that is no text never reaches a terminal; every format of
+a view is written from the view, so what is hidden there is in none of them.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -24,6 +27,9 @@ if TYPE_CHECKING:
     from constat.cli.output import Pipe
 
 
+VIEWS: Final = ("subject", "authority", "auditor")
+
+
 @click.command(name="export", cls=PlainCommand)
 @click.argument("certificate", metavar="CERT", required=False)
 @click.option(
@@ -34,14 +40,53 @@ if TYPE_CHECKING:
     help="The format; --list names them.",
 )
 @click.option("--output", "-o", metavar="FILE", help="Write to FILE instead of stdout.")
+@click.option(
+    "--redact",
+    "columns",
+    metavar="COLUMN",
+    multiple=True,
+    help="Hide the values of a column (also predicate.column); again for others.",
+)
+@click.option(
+    "--view",
+    type=click.Choice(VIEWS),
+    help="Hide what declarations mark: for auditors what is personal; for the person concerned "
+    "what is confidential, and what is personal of others; for an authority nothing.",
+)
+@click.option(
+    "--open",
+    "opened",
+    metavar="CODE",
+    multiple=True,
+    help="Show one hidden value after all: hidden(CODE) in the view.",
+)
+@click.option(
+    "--salts",
+    metavar="FILE",
+    help="The secret of the salts; without it CERT.salts, made if needed.",
+)
 @click.option("--list", "listed", is_flag=True, help="List the formats.")
 @format_option
-def command(
-    certificate: str | None, *, target: str | None, output: str | None, listed: bool, form: str
+def command(  # noqa: PLR0913  one for each option
+    certificate: str | None,
+    *,
+    target: str | None,
+    output: str | None,
+    columns: tuple[str, ...],
+    view: str | None,
+    opened: tuple[str, ...],
+    salts: str | None,
+    listed: bool,
+    form: str,
 ) -> None:
     """Write the proof in CERT in another format: as a report, a drawing, a table, provenance.
 
     The certificate is checked first; one that the checker rejects is not exported.
+
+    With --redact or --view values are hidden: commitments stand in their place, which nobody can
+    try out without the salts. A view is a certificate that `constat verify` checks; it says how
+    many values are hidden, and rests on the assumption that they are as its writer says. Without
+    --to it is written as a certificate. Who keeps CERT and CERT.salts can open single values.
 
     Examples:
       constat export --list
@@ -49,23 +94,31 @@ def command(
       constat export c001.json --to csv
       constat export c001.json --to graphml -o c001.graphml
       constat export c001.json --to prov-json
+      constat export c001.json --redact placed_order.amount -o view.json
+      constat export c001.json --view auditor --to html -o c001.html
 
-    Exit codes: 0 written, 2 bad usage, the certificate is rejected or cannot be read, or the format
-    has no word for something in it.
+    Exit codes: 0 written, 2 bad usage, the certificate is rejected or cannot be read, the format
+    has no word for something in it, or a value cannot be hidden.
     """
     if listed:
         _list(as_json=form == "json")
         return
     if certificate is None:
         raise click.UsageError("Missing argument 'CERT'.")
-    if target is None:
+    hides = bool(columns or view or opened)
+    if target is None and not hides:
         raise click.UsageError("Missing option '--to'; `constat export --list` names the formats.")
-    chosen = format_named(target)
-    _check_target(chosen, output)
-    content = write_format(chosen, _accepted(certificate))
+    chosen = None if target is None else format_named(target)
+    if chosen is not None:
+        _check_target(chosen, output)
+    content = _accepted(certificate)
+    if hides:
+        content = _view(content, Path(salts or f"{certificate}.salts"), columns, view, opened)
+    if chosen is not None:
+        content = write_format(chosen, content)
     if output is not None:
-        write_file(output, content, last=True)
-    elif chosen.binary:
+        write_file(output, content, last=True, private=True)
+    elif chosen is not None and chosen.binary:
         write_bytes(partial(_fill, content))
     else:
         use_utf8()
@@ -83,6 +136,22 @@ def _accepted(path: str) -> bytes:
         message = f"the certificate is rejected: {report.reason}"
         raise ConstatError([Diagnostic("C0403", message, note="`constat verify` says more")])
     return content
+
+
+def _view(
+    content: bytes,
+    salts: Path,
+    columns: tuple[str, ...],
+    view: str | None,
+    opened: tuple[str, ...],
+) -> bytes:
+    from constat.session.redacting import Hiding, make_view, read_salts  # noqa: PLC0415  when used
+
+    identity = json.loads(content)["identity"]
+    secret = read_salts(
+        salts, identity, lambda path, said: write_file(str(path), said, private=True)
+    )
+    return make_view(content, Hiding(columns, view, opened), secret)
 
 
 def _check_target(chosen: Format, output: str | None) -> None:

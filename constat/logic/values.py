@@ -452,6 +452,9 @@ class MadeBy:
     arguments: tuple[Value | None, ...]
 
 
+_COMMITMENT: Final = "sha256:"
+
+
 @dataclass(frozen=True, slots=True)
 class NullCell:
     """A cell of a certain row that holds no value.
@@ -480,9 +483,19 @@ class NullCell:
         return self.policy is NullPolicy.UNKNOWN
 
     def __str__(self) -> str:
+        if self.predicate.startswith(_COMMITMENT):
+            return f"hidden({self.predicate[len(_COMMITMENT) :][:8]})"
         if self.policy is NullPolicy.UNREAD:
             return "(not read)"
         return "none" if self.policy is NullPolicy.NONE else "unknown"
+
+
+def hidden_cell(commitment: str) -> NullCell:
+    """Give the cell of a value that a view hides: a label, named by the commitment.
+
+    No predicate has such a name, so it is like no other label.
+    """
+    return NullCell(NullPolicy.UNKNOWN, commitment, 0)
 
 
 def with_null_cells(

@@ -36,10 +36,11 @@ from constat.logic import (
     Rule,
     Source,
     Variable,
+    hidden_cell,
     parse_decimal,
     parse_value,
 )
-from constat.proof.sentences import STYLES, Instance
+from constat.proof.sentences import DISCLOSURE, STYLES, Instance
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
 Members = dict[str, Any]
 FIRST: Final = "constat-cert/1"
 SECOND: Final = "constat-cert/2"
+_OF_COLUMNS: Final = (*STYLES, *DISCLOSURE)
 # So much text a table of shared structures may stand for where it is written out.
 _MOST_TEXT: Final = 400_000_000
 
@@ -212,6 +214,8 @@ class _Cells:
         if cell[0] == "unknown":
             label = self.labels[cell[1]]
             return label if len(cell) == 2 else self._made(label.cell, *cell[2:])  # noqa: PLR2004
+        if cell[0] == "hidden":
+            return NullText(hidden_cell(cell[1]))
         if cell[0] in {NullPolicy.NONE.value, NullPolicy.UNREAD.value}:
             return NullText(NullCell(NullPolicy(cell[0]), predicate, column))
         return NullText(NullCell(NullPolicy.MAYBE, predicate, column, known, cell[1]))
@@ -297,7 +301,7 @@ def _column_attributes(declared: Members, place: int) -> Mapping[str, str]:
     """Return what a declaration says of a column: how its values are written, nulls, given."""
     name = declared["columns"][place][0]
     texts = dict(declared.get("texts", ()))
-    found = {style: texts[f"{style}.{name}"] for style in STYLES if f"{style}.{name}" in texts}
+    found = {style: texts[f"{style}.{name}"] for style in _OF_COLUMNS if f"{style}.{name}" in texts}
     policy = declared["nulls"][place] if "nulls" in declared else None
     found |= {} if policy is None else {"null": policy}
     return found | ({"given": ""} if place in declared.get("given", ()) else {})
@@ -306,7 +310,8 @@ def _column_attributes(declared: Members, place: int) -> Mapping[str, str]:
 def _attributes(stated: Members) -> Mapping[str, str]:
     """Return the sentences and reason codes of a declaration or a rule."""
     says = {} if stated["says"] is None else {"says": stated["says"]}
-    texts = (pair for pair in stated.get("texts", ()) if pair[0].partition(".")[0] not in STYLES)
+    told = stated.get("texts", ())
+    texts = (pair for pair in told if pair[0].partition(".")[0] not in _OF_COLUMNS)
     return {**says, **dict(texts)}
 
 

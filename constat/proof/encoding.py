@@ -35,7 +35,7 @@ from constat.proof.lateness import look_at
 from constat.proof.levels import millionths, spell
 from constat.proof.proofs import RuleNode
 from constat.proof.reading import rule_assumption
-from constat.proof.sentences import style_of
+from constat.proof.sentences import DISCLOSURE, style_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
@@ -470,6 +470,8 @@ def _texts(attributes: Mapping[str, str], columns: Iterable[Column] = ()) -> lis
     told.pop("says", None)
     for column in columns:
         told |= {f"{style}.{column.name}": text for style, text in style_of(column).items()}
+        marks = (mark for mark in DISCLOSURE if mark in column.attributes)
+        told |= {f"{mark}.{column.name}": column.attributes[mark] for mark in marks}
     return [[clean(name), clean(told[name])] for name in sorted(told)]
 
 

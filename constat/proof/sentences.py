@@ -49,6 +49,8 @@ _GROUPED_FROM: Final = 1_000
 
 # What a column can say of how its values are written.
 STYLES: Final = ("id", "percent", "places", "unit", "year")
+DISCLOSURE: Final = ("confidential", "personal")
+"""What a column says of who may see its values."""
 _NAMES: Final = frozenset({"id", "year"})
 _NO_STYLE: Final[Attributes] = MappingProxyType({})
 

@@ -27,6 +27,7 @@ CHECKER_FILES: Final = (
     "functions.js",  # all values, pattern
     "schema.js",  # rejection, values
     "cells.js",  # schema, structures
+    "redaction.js",  # cells, sha256
     "program.js",  # schema, functions
     "safety.js",  # program
     "strata.js",  # program, safety

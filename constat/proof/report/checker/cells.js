@@ -11,6 +11,18 @@ const NULL_POLICIES = ["none", "maybe", "unknown", "unread"];
 /** Stands in a pattern where a column is not read. */
 const ANY = { any: true };
 
+/** How a hidden value begins: no text holds a lone surrogate, so it is like no other value. */
+const HIDDEN = "\ud800#";
+
+function isHidden(value) {
+  return typeof value === "string" && value.startsWith(HIDDEN);
+}
+
+/** Tell whether a value is a text that is there for everybody to read. */
+function isShown(value) {
+  return typeof value === "string" && !isHidden(value);
+}
+
 /** A value that is there and that nobody knows. */
 class Label {
   constructor(number, content) {
@@ -151,6 +163,14 @@ class Cells {
     this.met = new Set();
     this.labels = [];
     this.ordinals = new Map();
+    this.redaction = null;
+    this.seen = new Set();
+  }
+
+  /** Take notice of what is hidden; rules ask for it where their structures are. */
+  hide(redaction) {
+    this.redaction = redaction;
+    this.structures.redaction = redaction;
   }
 
   /** Read the table of structures: each stands in it once, and as its index everywhere else. */
@@ -211,6 +231,12 @@ class Cells {
   }
 
   value(value, kind) {
+    if (this.redaction !== null) {
+      if (Array.isArray(value)) {
+        return this.redaction.hidden(value, kind);
+      }
+      this.seen.add(keyOf([kind, value]));
+    }
     return kind === STRUCTURE ? this.structure(value) : valueOf(value, kind);
   }
 
@@ -220,6 +246,9 @@ class Cells {
       return this.value(value, kind);
     }
     const [form, number] = value;
+    if (form === "hidden") {
+      return this.value(value, kind);
+    }
     if (value.length === 1 && form === "none") {
       return NONE;
     }
@@ -252,7 +281,8 @@ class Cells {
   madeCell([, number, name, given], kind) {
     const label = this.labels[indexOf(number, this.labels.length)];
     const args = listOf(given);
-    if (!TOTAL_FUNCTIONS.includes(textOf(name)) || args.filter((one) => one === null).length !== 1) {
+    const wrong = args.filter((one) => one === null).length !== 1 || args.some(Array.isArray);
+    if (!TOTAL_FUNCTIONS.includes(textOf(name)) || wrong) {
       reject("cell", "no total function of one label");
     }
     if (!signatureHolds(name, args.map(() => label.kind), kind)) {

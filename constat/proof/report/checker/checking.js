@@ -101,9 +101,6 @@ class Check {
     if (!this.second && tree.format !== FIRST_FORMAT) {
       reject("schema", "another format", "format");
     }
-    if (this.second) {
-      nothingOf(tree.redaction, "redaction");
-    }
     shared.checkHashes(tree);
     this.nested = each("proofs", listOf(tree.proofs), (one) => {
       const check = new Check(one, shared, depth + 1);
@@ -124,6 +121,7 @@ class Check {
     checkStrata(this.predicates, this.rules);
     if (this.second) {
       this.cells.readValues(tree.values);
+      this.readRedaction();
       this.cells.readLabels(tree.labels, this.predicates);
     }
     const hashes = () => ruleHashes(tree.rules);
@@ -133,10 +131,24 @@ class Check {
     this.shared.checkProgram(tree, this.header.program, this.depth);
   }
 
+  readRedaction() {
+    const { tree, assumptions, cells } = this;
+    if (tree.redaction !== null) {
+      const found = inside("redaction", () =>
+        new Redaction(tree.redaction, assumptions, listOf(tree.sources).length),
+      );
+      cells.hide(found);
+      inside("redaction", () => found.readTold(cells));
+    }
+  }
+
   readEvidence() {
     const { tree, predicates, rules, assumptions } = this;
     const { nested, shared } = this;
-    this.evidence = readEvidence(tree, predicates, assumptions, nested, shared.budget, this.second);
+    const { redaction } = this.cells;
+    const hidden = redaction === null ? new Set() : redaction.sources;
+    const { budget } = shared;
+    this.evidence = readEvidence(tree, predicates, assumptions, nested, budget, this.second, hidden);
     const { sources, groups } = this.evidence;
     inside("record", () => readRecord(tree.record, sources));
     this.closure = inside("closure", () => readClosure(tree.closure, predicates, rules));
@@ -146,6 +158,9 @@ class Check {
     );
     this.missing = each("missing", listOf(tree.missing), (one) => readMissing(one, predicates));
     this.cells.checkUsed();
+    if (redaction !== null) {
+      inside("redaction", () => redaction.check(this.cells.seen));
+    }
   }
 
   checkLevel() {
@@ -159,6 +174,7 @@ class Check {
   conclude() {
     const { header, assumptions, predicates, evidence, shared, nodes } = this;
     const world = new World(predicates, evidence, assumptions, header.under, shared.budget);
+    world.redaction = this.cells.redaction;
     each("nodes", nodes, (node) => world.addNode(node));
     const totals = new Totals(world);
     const closure = new ClosureChecker(this.closure, world, totals);
@@ -177,11 +193,24 @@ class Check {
         reject("unused", "nothing rests on this summary");
       }
     });
+    this.checkHidden(world);
     verdict.checkUnder();
     this.checkLevel();
     this.goalGrounds = verdict.grounds;
     if (header.verdict === "UNRESOLVED") {
       checkUndecided(this.closure, world, header, predicates);
+    }
+  }
+
+  /** Reject a verdict over hidden values that does not say that it rests on them. */
+  checkHidden(world) {
+    const { header } = this;
+    const { redaction } = this.cells;
+    if (redaction !== null && redaction.closed() > 0) {
+      if (header.verdict !== "UNRESOLVED" && !header.under.includes(redaction.assumption)) {
+        reject("redaction", "the verdict rests on hidden values", "header.under");
+      }
+      world.usedAssumptions.add(redaction.assumption);
     }
   }
 
@@ -210,8 +239,9 @@ function describeAssumption({ kind, text, confidence }) {
   return { kind, text: printable(text), confidence: spellConfidence(confidence) };
 }
 
-function notesOf({ header, summaries, nested }) {
-  const notes = ["leaves were not re-read: the rows of the sources are taken as they stand"];
+function notesOf({ header, summaries, nested, cells }) {
+  const notes = cells.redaction === null ? [] : cells.redaction.notes();
+  notes.push("leaves were not re-read: the rows of the sources are taken as they stand");
   summaries.forEach(({ rule, count }) => {
     const name = printable(rule.name);
     notes.push(`${count} rows of an aggregate in rule ${name} are not inline`);
@@ -239,6 +269,7 @@ function acceptedReport(check) {
     summaries: summaries.map(({ rule, index, count }) => ({ rule: rule.index, literal: index, count })),
     level: header.level,
     levels: listLevels(nodes, check.goalGrounds),
+    hidden: check.cells.redaction === null ? 0 : check.cells.redaction.closed(),
     nodes: nodes.map(() => ({ ok: true })),
     notes: notesOf(check),
     identity: tree.identity,
@@ -262,6 +293,7 @@ function rejectedReport(problem, nodes) {
     summaries: [],
     level: null,
     levels: [],
+    hidden: 0,
     nodes: nodes.map(({ ok }, i) => ({
       ok: failed !== null && Number(failed[1]) === i ? false : ok === true ? true : null,
     })),

@@ -166,7 +166,7 @@ class ClosureChecker {
       reject("unbound", "a threshold whose bound is not bound yet");
     }
     const most = this.totals.most(rule, aggregate.index, assignment);
-    const known = typeof bound === "string" && most !== null;
+    const known = isShown(bound) && most !== null;
     if (known && !isBeyond(most, threshold, aggregate.kind, bound)) {
       return false;
     }

@@ -188,7 +188,7 @@ function readCoverage(value, predicates, sources, backed, budget) {
 }
 
 /** Check that what a source is said to have answered fits the rows that are shown of it. */
-function checkShown(source) {
+function checkShown(source, hidden) {
   const rows = new Map();
   const names = new Set();
   for (const group of source.groups) {
@@ -200,7 +200,12 @@ function checkShown(source) {
   if (rows.size > source.rows) {
     reject("source", "more rows are shown than it answered");
   }
-  if (rows.size === source.rows && names.size <= 1) {
+  if (!hidden && [...rows.values()].some((row) => row.some(isHidden))) {
+    reject("redaction", "a value of this source is hidden, and not its hash");
+  }
+  if (hidden) {
+    source.inline = rows.size === source.rows && names.size <= 1;
+  } else if (rows.size === source.rows && names.size <= 1) {
     const sorted = [...rows.values()].map(bareRow).sort(compareRows);
     if (sha256Of(sorted.map((row) => `${canonicalForm(row)}\n`)) !== source.hash) {
       reject("source", "the hash of its rows is another one");
@@ -255,7 +260,7 @@ function readFilled(value, groups, sources, assumptions) {
   ascending(keys, "filled");
 }
 
-function readEvidence(tree, predicates, assumptions, nested, budget, second) {
+function readEvidence(tree, predicates, assumptions, nested, budget, second, hidden) {
   const sources = each("sources", listOf(tree.sources), (source) =>
     readSource(source, assumptions, nested, second),
   );
@@ -267,7 +272,7 @@ function readEvidence(tree, predicates, assumptions, nested, budget, second) {
   const coverage = each("coverage", listOf(tree.coverage), (one) =>
     readCoverage(one, predicates, sources, backed, budget),
   );
-  each("sources", sources, checkShown);
+  each("sources", sources, (source, i) => checkShown(source, hidden.has(i)));
   readFilled(second ? tree.filled : [], groups, sources, assumptions);
   checkCommitments(tree.sources, sources, groups, coverage, predicates);
   checkTrusted(assumptions, groups, sources);

@@ -15,6 +15,9 @@ function totalsOf({ target }, targets) {
   if (target === null) {
     return totals;
   }
+  if (targets.some(isHidden)) {
+    return { ...totals, targets };
+  }
   if (NUMERIC_KINDS.includes(target.kind)) {
     totals.sum = exactSum(target.kind, targets);
   }

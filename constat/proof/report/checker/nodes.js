@@ -201,7 +201,7 @@ class NodeChecker {
     }
     const bound = assignment.value(threshold.bound);
     const sum = exactSum(targetKind(aggregate), targets);
-    if (typeof bound !== "string" || !isBeyond(sum, threshold, aggregate.kind, bound)) {
+    if (!isShown(bound) || !isBeyond(sum, threshold, aggregate.kind, bound)) {
       reject("threshold", "the summands are not beyond the bound");
     }
     return confidence;

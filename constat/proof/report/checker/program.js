@@ -218,7 +218,7 @@ class RuleReader {
     if (!operatorHolds(operator, left.kind)) {
       reject("kind", `${operator} is no comparison of ${left.kind}`);
     }
-    return { form, operator, left, right };
+    return { form, operator, left, right, structures: this.cells.structures };
   }
 
   aggregate([form, name, resultValue, targetValue, bodyValue], place) {

@@ -119,13 +119,6 @@ function valueOf(value, kind) {
   return value;
 }
 
-/** Reject a value where the format has none yet. */
-function nothingOf(value, name) {
-  if (value !== null) {
-    reject("schema", "null until a later version says what it means", name);
-  }
-}
-
 function ascending(rows, what) {
   for (let i = 1; i < rows.length; i += 1) {
     if (compareRows(rows[i - 1], rows[i]) >= 0) {

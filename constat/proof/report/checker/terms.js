@@ -56,8 +56,29 @@ class Assignment {
       return ERROR;
     }
     if (!values.every(isKnown)) {
-      return values.includes(null) ? null : madeOf(name, values);
+      return values.includes(null) || values.some(isHidden) ? null : madeOf(name, values);
     }
+    if (values.some(isHidden)) {
+      return this.told({ name, kind, kinds, structures }, values);
+    }
+    return this.computed({ name, kind, kinds, structures }, values);
+  }
+
+  /** Return what is told of a function of hidden values. */
+  told(called, values) {
+    const { name, kind, kinds, structures } = called;
+    this.budget.charge(1);
+    const pairs = values.map((value, i) => [kinds[i], spelledInQuestion(value)]);
+    // A structure that was opened is read again: it may stand nowhere else.
+    const compute = (real) =>
+      this.computed(
+        called,
+        real.map((text, i) => (kinds[i] === STRUCTURE && typeof text === "string" ? structures.read(text) : text)),
+      );
+    return structures.redaction.value(["f", name, kind, pairs], values, compute);
+  }
+
+  computed({ name, kind, kinds, structures }, values) {
     if (isAboutStructures(name)) {
       this.budget.charge(1);
       return callOnStructures(structures, name, kind, kinds, values);
@@ -70,7 +91,7 @@ class Assignment {
   }
 
   /** Return the truth of a comparison, null, undefined or ERROR. */
-  compare({ operator, left, right }) {
+  compare({ operator, left, right, structures }) {
     const a = this.value(left);
     const b = this.value(right);
     if (a === undefined || b === undefined) {
@@ -86,11 +107,16 @@ class Assignment {
       const truth = a === b ? TRUTH_OF_ONE_LABEL.get(operator) : undefined;
       return truth === undefined ? null : truth;
     }
+    const charge = (tests) => this.budget.charge(Math.floor(tests / 4));
+    if (isHidden(a) || isHidden(b)) {
+      this.budget.charge(1);
+      const compute = (one, other) => comparisonHolds(operator, left.kind, one, other, charge);
+      return structures.redaction.truth(operator, left.kind, [a, b], compute);
+    }
     if (a instanceof Structure) {
       return (a === b) === (operator === "=");
     }
     this.budget.chargeCharacters(a.length + b.length);
-    const charge = (tests) => this.budget.charge(Math.floor(tests / 4));
     return comparisonHolds(operator, left.kind, a, b, charge);
   }
 

@@ -44,12 +44,13 @@ function compareRows(left, right) {
 }
 
 const CELL_FORMS = ["none", "maybe", "unknown"];
+const HIDDEN_RANK = 5;
 
 function rankOfCell(cell) {
   if (Array.isArray(cell)) {
-    return 1 + CELL_FORMS.indexOf(cell[0]);
+    return cell[0] === "hidden" ? HIDDEN_RANK : 1 + CELL_FORMS.indexOf(cell[0]);
   }
-  return cell === null ? 0 : typeof cell === "number" ? 4 : 5;
+  return cell === null ? 0 : typeof cell === "number" ? 4 : HIDDEN_RANK + 1;
 }
 
 /** Return what a function made of a label, as text that sorts it behind the label. */
@@ -64,6 +65,9 @@ function compareCells(left, right) {
   const [a, b] = [left, right].map(rankOfCell);
   if (a !== b || a === 0) {
     return a - b;
+  }
+  if (a === HIDDEN_RANK) {
+    return compareText(textOf(left[1]), textOf(right[1]));
   }
   return a === 4
     ? left - right

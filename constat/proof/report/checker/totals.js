@@ -71,8 +71,22 @@ class Totals {
     if (summarised !== null && (totals === null || !sameTotals(totals, summarised))) {
       refuseSummary("the rows that are inline say otherwise");
     }
-    const value = totals === null ? ERROR : fold(group.aggregate, totals);
+    const value = totals === null ? ERROR : this.folded(group.aggregate, totals);
     return { value: value === ERROR ? null : value, confidence: group.confidence };
+  }
+
+  /** Return the value of an aggregate; over hidden values what is told of it. */
+  folded(aggregate, totals) {
+    const { targets } = totals;
+    if (targets === undefined) {
+      return fold(aggregate, totals);
+    }
+    const { name, kind, target } = aggregate;
+    const cells = targets.map(spelledInQuestion).sort(compareCells);
+    const listed = sha256Of([canonicalForm(cells)]);
+    const compute = (real) => fold(aggregate, totalsOf(aggregate, real));
+    const found = this.world.redaction.value(["a", name, kind, target.kind, listed], targets, compute);
+    return found === null ? ERROR : found;
   }
 
   /** Return the most that the total of a recursive threshold can be, a fraction, or null. */
@@ -102,7 +116,7 @@ class Totals {
 }
 
 function isNumber(target) {
-  return typeof target === "string";
+  return isShown(target);
 }
 
 function targetKind(aggregate) {

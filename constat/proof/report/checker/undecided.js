@@ -210,7 +210,7 @@ class Deciding {
     const { threshold, index } = aggregate;
     const outer = this.totals.outerValues(aggregate, assignment);
     const bound = assignment.value(threshold.bound);
-    if (outer === null || typeof bound !== "string") {
+    if (outer === null || !isShown(bound)) {
       return false;
     }
     const group = new TrueGroup(rule, index, this.world, outer);
@@ -218,7 +218,7 @@ class Deciding {
     const counted = [];
     group.forEachAssignment((inner) => {
       const target = group.target(inner);
-      const adds = typeof target === "string" && !target.startsWith("-");
+      const adds = isShown(target) && !target.startsWith("-");
       if (adds && aggregate.body.every((literal) => this.holds(literal, inner))) {
         targets.push(target);
         counted.push(aggregate.locals.map((slot) => inner.values[slot]));

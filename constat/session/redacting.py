@@ -1,0 +1,249 @@
+"""Views of certificates: what is hidden of them, and the salts that open it again.
+
+In: a whole certificate, the columns to hide, a secret.  Out: the file of a view.  Invariants: what
+comes out was checked as a stranger would; a value that a function makes of hidden ones is hidden as
+well; the secret stands in a file beside the whole certificate, which only its owner reads.
+
+Example: ``make_view(content, Hiding(("amount",)), secret)``.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from constat.check import check_certificate
+from constat.check.canonical import Rejected
+from constat.check.checking import questions_about_hidden
+from constat.check.values import HIDDEN
+from constat.diagnostics import ConstatError, Diagnostic
+from constat.proof.redaction import (
+    CannotHideError,
+    Commitments,
+    View,
+    finished,
+    members_of,
+    values_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from constat.check.checking import Told
+    from constat.proof.redaction import Column, Members, Pair
+
+SALTS: Final = "constat-salts/1"
+_BYTES: Final = 32
+_MOST_ROUNDS: Final = 20
+# What a declaration says of its columns, and the views in which such columns are hidden.
+_MARKS: Final = (("personal", ("auditor", "subject")), ("confidential", ("subject",)))
+
+
+@dataclass(frozen=True, slots=True)
+class Hiding:
+    """Columns by name, a view, and the codes of hidden values that are opened again."""
+
+    columns: tuple[str, ...] = ()
+    view: str | None = None
+    opened: tuple[str, ...] = ()
+
+
+def make_view(content: bytes, hiding: Hiding, secret: bytes) -> bytes:
+    """Return the view of a certificate; `ConstatError` where it cannot be hidden."""
+    try:
+        return _made(members_of(content), hiding, secret)
+    except CannotHideError as problem:
+        raise _refused(str(problem)) from None
+
+
+def _refused(why: str) -> ConstatError:
+    diagnostic = Diagnostic(
+        "C0797",
+        f"a view of this certificate cannot hide that: {why}",
+        note="nothing was written",
+        help="hide other columns, or give the whole certificate to who may read it",
+    )
+    return ConstatError([diagnostic])
+
+
+def _made(members: Members, hiding: Hiding, secret: bytes) -> bytes:
+    columns = [*_named(members, hiding.columns), *_marked(members, hiding.view)]
+    if not columns:
+        if hiding.view is None:
+            raise CannotHideError("no column was named")
+        return finished(members)
+    hidden = _values(members, hiding, columns)
+    # What a function makes of a hidden value tells of it, so it is hidden wherever it stands.
+    for _ in range(_MOST_ROUNDS):
+        commitments = Commitments(secret)
+        view = View(members, columns, hidden, commitments, hiding.view)
+        tree = json.loads(finished(view.made()))
+        told = _told(tree, commitments)
+        if told.made <= hidden:
+            return _filled(tree, told, commitments, hiding.opened)
+        hidden |= told.made
+    raise CannotHideError("too much is computed from these values")
+
+
+def _told(tree: Members, commitments: Commitments) -> Told:
+    values = {HIDDEN + found: pair for found, pair in commitments.made.items()}
+    try:
+        return questions_about_hidden(tree, values, commitments.of)
+    except Rejected as problem:
+        raise CannotHideError(_why(problem.code)) from None
+
+
+def _why(code: str | None) -> str:
+    """Say why a check does not accept a view; what it says itself may hold a value."""
+    if code == "threshold":
+        return "a recursive total adds the values up, and nothing can be told in place of it"
+    if code in {"aggregate", "comparison", "head", "negation", "not-covered", "premise", "verdict"}:
+        return f"a value follows from others that stay shown; hide these as well ({code})"
+    return f"it would not check any more ({code})"
+
+
+def _filled(tree: Members, told: Told, commitments: Commitments, codes: tuple[str, ...]) -> bytes:
+    redaction = {**tree["redaction"], "told": [list(pair) for pair in told.answers]}
+    opened = _opened({**tree, "redaction": redaction}, commitments, codes)
+    found = {**tree, "header": {**tree["header"], "level": told.level}}
+    content = finished({**found, "redaction": {**redaction, "opened": opened}})
+    report = check_certificate(content)
+    if not report.accepted and report.code == "under":
+        # All that was hidden is opened, so nothing rests on the word of the writer.
+        return _bare(found, {**redaction, "opened": opened})
+    if not report.accepted:
+        raise CannotHideError(_why(report.code))
+    return content
+
+
+def _bare(tree: Members, redaction: Members) -> bytes:
+    header = tree["header"]
+    under = [at for at in header["under"] if at != redaction["assumption"]]
+    verdict = header["verdict"] if under else header["verdict"].removesuffix("_UNDER")
+    header = {**header, "under": under, "verdict": verdict}
+    content = finished({**tree, "header": header, "redaction": redaction})
+    report = check_certificate(content)
+    if not report.accepted:
+        raise CannotHideError(_why(report.code))
+    return content
+
+
+def _opened(
+    tree: Members, commitments: Commitments, codes: tuple[str, ...]
+) -> list[tuple[str, str, str, str]]:
+    """Return the values with these codes: the first digits of their commitments."""
+    standing = set(_hidden_cells(tree))
+    found = []
+    for code in codes:
+        matching = [one for one in standing if one.removeprefix("sha256:").startswith(code.lower())]
+        if len(matching) != 1:
+            raise CannotHideError(f"no single hidden value has the code {code[:16]!r}")
+        kind, text = commitments.made[matching[0]]
+        found.append((matching[0], commitments.salt(kind, text), kind, text))
+    return sorted(set(found))
+
+
+def _hidden_cells(value: Any) -> list[str]:  # noqa: ANN401  JSON
+    found: list[str] = []
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, dict):
+            waiting += one.values()
+        elif isinstance(one, list):
+            if len(one) == 2 and one[0] == "hidden" and isinstance(one[1], str):  # noqa: PLR2004
+                found.append(one[1])
+            else:
+                waiting += one
+    return found
+
+
+# Which columns, and which values in them.
+
+
+def _named(members: Members, names: tuple[str, ...]) -> list[Column]:
+    """Return the columns of these names, each ``column`` or ``predicate.column``."""
+    known = {
+        (one["name"], name): (one["name"], place)
+        for one in members["declarations"]
+        for place, (name, _) in enumerate(one["columns"])
+    }
+    found: list[Column] = []
+    for name in names:
+        predicate, _, column = name.rpartition(".")
+        matching = [
+            place
+            for (owner, own), place in known.items()
+            if own == column and predicate in {"", owner}
+        ]
+        if not matching:
+            told = ", ".join(sorted({f"{owner}.{own}" for owner, own in known})[:20])
+            raise CannotHideError(f"it has no column `{name[:80]}`; it has {told}")
+        found += matching
+    return found
+
+
+def _marked(members: Members, view: str | None) -> list[Column]:
+    """Return the columns that declarations mark as hidden in this view."""
+    found: list[Column] = []
+    for one in members["declarations"]:
+        texts = dict(one["texts"])
+        for place, (name, _) in enumerate(one["columns"]):
+            if any(view in views and f"{mark}.{name}" in texts for mark, views in _MARKS):
+                found.append((one["name"], place))
+    return found
+
+
+def _values(members: Members, hiding: Hiding, columns: list[Column]) -> set[Pair]:
+    """Return the values to hide: of what is personal, the subject sees what is in own rows."""
+    if hiding.view != "subject":
+        return values_of(members, columns, lambda _, __: False)
+    own = {cell for cell in members["header"]["goal"][1] if isinstance(cell, str)}
+    personal = {
+        (one["name"], place)
+        for one in members["declarations"]
+        for place, (name, _) in enumerate(one["columns"])
+        if f"personal.{name}" in dict(one["texts"])
+    } - set(_named(members, hiding.columns))
+
+    def is_own(_: str, row: list[Any]) -> bool:
+        return any(isinstance(cell, str) and cell in own for cell in row)
+
+    others = values_of(members, [one for one in columns if one in personal], is_own)
+    shown = values_of(members, [one for one in columns if one in personal], lambda *_: False)
+    return others - (shown - others) | values_of(
+        members, [one for one in columns if one not in personal], lambda *_: False
+    )
+
+
+# The secret of a certificate's owner.
+
+
+def read_salts(path: Path, identity: str, create: Callable[[Path, bytes], None]) -> bytes:
+    """Return the secret of a certificate; a new one is made where there is no file yet."""
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        secret = secrets.token_bytes(_BYTES)
+        said = {"format": SALTS, "identity": identity, "secret": secret.hex()}
+        create(path, json.dumps(said, indent=2).encode() + b"\n")
+        return secret
+    except OSError:
+        content = b""
+    try:
+        told: Mapping[str, Any] = json.loads(content)
+        secret = bytes.fromhex(told["secret"])
+        if (told["format"], told["identity"], len(secret)) == (SALTS, identity, _BYTES):
+            return secret
+    except (ValueError, KeyError, TypeError):
+        pass
+    diagnostic = Diagnostic(
+        "C0797",
+        f"`{path.name}` does not hold the salts of this certificate",
+        note="its values cannot be opened with other salts",
+        help="name the right file with `--salts`, or move this one away and begin anew",
+    )
+    raise ConstatError([diagnostic])
