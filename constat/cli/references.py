@@ -53,6 +53,7 @@ MEANINGS: Final[Mapping[str, str]] = MappingProxyType(
         "percent": "sentences write it a hundredfold, with %",
         "personal": "of a person: hidden in views for auditors, and of others in the person's own",
         "places": "how many decimals sentences write at least",
+        "reason": 'what a reason code says: `@[reason(R01 = "...")]`',
         "reasons": "codes of reasons, one for each literal of the body",
         "removable": "may be taken away in thought by `why-not`, at a cost",
         "says": 'the sentence that says so: "{customer} is a VIP"',

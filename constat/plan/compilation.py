@@ -8,6 +8,7 @@ from functools import partial
 from typing import assert_never
 
 from constat.analysis import AnalysedProgram
+from constat.analysis.attributes import NO_REASON, reason_codes
 from constat.analysis.modes import required_inputs
 from constat.logic import (
     Aggregate,
@@ -212,6 +213,29 @@ def _is_early(atom: Atom, known: set[str], costs: Mapping[str, int]) -> bool:
     return any(not _names(atom.terms[place]) <= known for place in required)
 
 
+def coded_last(
+    rule: Rule, columns: Columns, costs: Mapping[str, int] | Rank
+) -> Mapping[str, int] | Rank:
+    """Return a rank that takes tests with a reason code last, where one instance is asked for.
+
+    Whoever is refused is told every reason, so that what they compare is read although the first
+    decides; comparisons come behind absences, and then nothing is left to ask.  What binds stays.
+    """
+    codes = reason_codes(rule.attributes)
+    if len(codes) != len(rule.body) or len(set(columns)) < len(rule.head.terms):
+        return costs
+    rank: Rank = partial(_rank, costs=costs) if isinstance(costs, Mapping) else costs
+    coded = {
+        id(literal) for literal, code in zip(rule.body, codes, strict=True) if code != NO_REASON
+    }
+
+    def coded_rank(literal: Literal, known: set[str]) -> tuple[float, ...]:
+        late = id(literal) in coded and isinstance(literal, Comparison | Negative)
+        return (late + (late and isinstance(literal, Comparison)), *rank(literal, known))
+
+    return coded_rank
+
+
 def _boundness(atom: Atom, known: set[str]) -> int:
     bound = sum(_names(term) <= known for term in atom.terms)
     if bound == len(atom.terms):
@@ -262,7 +286,8 @@ def compile_rule(  # noqa: PLR0913  costs may differ inside of aggregates
     body = _Body(rule, kinds, costs if inside is None else inside, keep_all=keep_all)
     checks = body.start(columns, rule)
     bound = set(body.slots)
-    order = order_body(rule.body, bound, set(outer_names(rule)), costs)
+    ranked = coded_last(rule, columns, costs)
+    order = order_body(rule.body, bound, set(outer_names(rule)), ranked)
     for place in order:
         body.add(rule.body[place], place)
     return RulePlan(

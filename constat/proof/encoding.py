@@ -364,7 +364,7 @@ No text can set it: the name of an attribute in a rule file has at most one poin
 
 _SAID: Final = ("id", "head", "body", "variables", "confidence", "says")
 # Sentences in all forms and languages, and reason codes.
-_TOLD: Final = re.compile(r"says(?:_not|_unknown)?(?:\..+)?|reasons")
+_TOLD: Final = re.compile(r"says(?:_not|_unknown)?(?:\..+)?|reasons|reason\..+")
 
 
 @dataclass(frozen=True, slots=True)

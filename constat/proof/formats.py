@@ -45,6 +45,12 @@ def _markdown(certificate: bytes) -> str | bytes:
     return to_markdown(certificate)
 
 
+def _letter(certificate: bytes) -> str | bytes:
+    from constat.proof.export.letter import to_letter  # noqa: PLC0415  loaded when it is used
+
+    return to_letter(certificate)
+
+
 def _pdf(certificate: bytes) -> str | bytes:
     from constat.proof.report.pdf import to_pdf  # noqa: PLC0415  loaded when it is used
 
@@ -168,6 +174,7 @@ def _lean_ordered(certificate: bytes) -> str | bytes:
 FORMATS: Final = (
     Format("html", "a report for people, which checks itself", ".html", _html),
     Format("markdown", "a report to paste into a ticket", ".md", _markdown),
+    Format("letter", "a draft of a notice of refusal, with its reasons", ".md", _letter),
     Format(
         "pdf",
         "a report to file, with the certificate inside",

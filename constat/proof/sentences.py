@@ -596,6 +596,23 @@ def _aggregate_name(literal: Aggregate) -> str:
     return f"{literal.function}{target}"
 
 
+def _naming(instance: Instance, atom: Atom, place: int) -> list[int]:
+    """Return the columns that say of which row a value is.
+
+    Those of the key where one is declared, else those that the head or another atom names too.
+    """
+    predicate = instance.predicates[atom.predicate]
+    others = [at for at in range(predicate.arity) if at != place and at not in predicate.unread]
+    key = [at for at in others if at in predicate.key]
+    if key or len(others) < 2:  # noqa: PLR2004  one names it
+        return key or others
+    atoms = [one.atom for one in instance.rule.body if isinstance(one, Positive | Negative)]
+    beside = [one for one in (instance.rule.head, *atoms) if one is not atom]
+    names = {term for one in beside for term in one.terms if isinstance(term, Variable)}
+    joined = [at for at in others if atom.terms[at] in names]
+    return joined or others
+
+
 def _source(instance: Instance, atom: Atom, name: str) -> str:
     places = [
         at for at, term in enumerate(atom.terms) if isinstance(term, Variable) and term.name == name
@@ -603,8 +620,17 @@ def _source(instance: Instance, atom: Atom, name: str) -> str:
     if len(places) != 1:
         return ""
     predicate = instance.predicates[atom.predicate]
-    others = [instance.term(term) for at, term in enumerate(atom.terms) if at != places[0]]
+    naming = _naming(instance, atom, places[0])
+    others = [instance.term(atom.terms[at]) for at in naming]
     subject = words(predicate.name)
-    if len(others) > 1 or value_column(predicate) not in {places[0], None}:
+    if (
+        predicate.arity > len(naming) + 1
+        or len(others) > 1
+        or value_column(predicate)
+        not in {
+            places[0],
+            None,
+        }
+    ):
         subject = f"{words(predicate.columns[places[0]].name)} in {subject}"
     return f"{subject} of {_listed(others)}" if others else subject

@@ -201,13 +201,13 @@ def _values(members: Members, hiding: Hiding, columns: list[Column]) -> set[Pair
     """Return the values to hide: of what is personal, the subject sees what is in own rows."""
     if hiding.view != "subject":
         return values_of(members, columns, lambda _, __: False)
-    own = {cell for cell in members["header"]["goal"][1] if isinstance(cell, str)}
     personal = {
         (one["name"], place)
         for one in members["declarations"]
         for place, (name, _) in enumerate(one["columns"])
         if f"personal.{name}" in dict(one["texts"])
     } - set(_named(members, hiding.columns))
+    own = _own(members, personal)
 
     def is_own(_: str, row: list[Any]) -> bool:
         return any(isinstance(cell, str) and cell in own for cell in row)
@@ -217,6 +217,28 @@ def _values(members: Members, hiding: Hiding, columns: list[Column]) -> set[Pair
     return others - (shown - others) | values_of(
         members, [one for one in columns if one not in personal], lambda *_: False
     )
+
+
+def _own(members: Members, personal: set[Column]) -> set[str]:
+    """Return what names the subject: values of the goal, and what rows with such a one name.
+
+    What is personal in such a row may be somebody else, whose own rows stay hidden.
+    """
+    own = {cell for cell in members["header"]["goal"][1] if isinstance(cell, str)}
+    found = set(own)
+    kinds = {one["name"]: [kind for _, kind in one["columns"]] for one in members["declarations"]}
+    for group in members["facts"]:
+        predicate = group["predicate"]
+        for row in group["rows"]:
+            if not own.isdisjoint(cell for cell in row if isinstance(cell, str)):
+                found |= {
+                    cell
+                    for place, cell in enumerate(row)
+                    if isinstance(cell, str)
+                    and kinds[predicate][place] == "symbol"
+                    and (predicate, place) not in personal
+                }
+    return found
 
 
 # The secret of a certificate's owner.

@@ -695,6 +695,7 @@ class VerifyResult(TypedDict):
     levels: Annotated[list[AbsenceLevel], "How well each absence and each aggregate is founded."]
     missing: Annotated[list[str], "What would decide an unresolved goal."]
     notes: Annotated[list[str], "What was not checked."]
+    hidden: Annotated[Count, "How many values are hidden in a view, and not opened."]
     nodes: Annotated[Count, "How many steps were checked."]
     identity: Annotated[str | None, "The hash of the proof without times and hosts."]
     program: Annotated[str | None, "The hash of the rules, for --pin."]

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Final
 
 from constat.logic import OPEN, Comparison, Kind, Open
 from constat.proof.decoding import decode_instance, decode_row
+from constat.proof.export.denial import Conclusion, Reason, denied, reasons_of
 from constat.proof.export.document import Document, shortened
-from constat.proof.export.lookups import Lookups, attempts_at
+from constat.proof.export.lookups import Lookups
 from constat.proof.export.steps import (
     RULE,
     meets,
@@ -64,7 +65,9 @@ class Account:
 
     ``order`` lists the steps as people read them and ``numbers`` is its inverse, from 1.  ``roots``
     are the steps that decide the goal; ``others`` are those that only closed sets rest on.
-    ``taken`` are the assumptions that each step itself rests on.
+    ``taken`` are the assumptions that each step itself rests on.  ``denial`` are the conclusions
+    that are not there, the goal first, where it is not proved, and ``reasons`` the reason codes of
+    what fails there, in order.
     """
 
     document: Document
@@ -79,6 +82,8 @@ class Account:
     attempts: tuple[Attempt, ...]
     gaps: tuple[Gap, ...]
     lookups: Lookups
+    denial: tuple[Conclusion, ...] = ()
+    reasons: tuple[Reason, ...] = ()
 
     def node(self, step: Step) -> Members | None:
         """Return the certificate's node of a step; ``None`` for what lies between nodes."""
@@ -144,6 +149,8 @@ def account_of(certificate: bytes) -> Account:
     lookups = Lookups(document)
     predicate, row = goal_of(document)
     decided = bool(document.answers())
+    denial = () if decided else denied(document, lookups)
+    refused = document.header["verdict"].startswith("DISPROVED")
     return Account(
         document,
         told.steps,
@@ -154,9 +161,11 @@ def account_of(certificate: bytes) -> Account:
         taken_by(document, told.steps),
         _question(predicate, row),
         _answer(document, told.steps, told.answers),
-        () if decided else attempts_at(document, lookups),
+        tuple(path.attempt for one in denial[:1] for path in one.paths),
         _gaps(document),
         lookups,
+        denial,
+        reasons_of(denial) if refused else (),
     )
 
 

@@ -328,24 +328,7 @@ def _may_match(row: Sequence[str | None], pattern: Sequence[str | None]) -> bool
 _MOST_STEPS: Final = 50_000
 
 
-def attempts_at(document: Document, lookups: Lookups) -> tuple[Attempt, ...]:
-    """Say for each rule of the goal's predicate how far it gets."""
-    name, pattern = document.header["goal"]
-    row = decode_row(pattern, document.program.program.predicates[name].kinds)
-    columns = tuple(place for place, cell in enumerate(row) if cell is not OPEN)
-    key: Row = tuple(row[column] for column in columns)  # type: ignore[misc]  # ground
-    orders = _orders(document)
-    found = []
-    for number in document.program.rule_numbers(name):
-        attempt = _Attempting(document, lookups, number)
-        try:
-            found.append(attempt.run(orders.get(number), columns, key))
-        except ValueError:
-            found.append(attempt.made("not tried", 0))
-    return tuple(found)
-
-
-def _orders(document: Document) -> dict[int, tuple[int, ...]]:
+def orders_of(document: Document) -> dict[int, tuple[int, ...]]:
     """Return the order in which the closure takes the body of each rule, as first written."""
     found: dict[int, tuple[int, ...]] = {}
     for entry in document.members["closure"]["entries"]:
@@ -354,7 +337,7 @@ def _orders(document: Document) -> dict[int, tuple[int, ...]]:
     return found
 
 
-class _Attempting:
+class Attempting:
     """Walks one rule and remembers the furthest binding."""
 
     def __init__(self, document: Document, lookups: Lookups, number: int) -> None:
@@ -365,6 +348,9 @@ class _Attempting:
         self.written = written_body(self.rule.body)
         self.code: RuleCode = lookups.code(number)
         self.steps = _MOST_STEPS
+        self.stop: int | None = None
+        self.stop_binding: Binding = []
+        self.behind: tuple[int, ...] = ()
 
     def made(self, state: str, reached: int, **details: str) -> Attempt:
         """Return an attempt of this rule, with printable details."""
@@ -403,8 +389,43 @@ class _Attempting:
                 raise ValueError("the rule has too many instances to be walked here")
             waiting += [(depth + 1, one) for one in self.extended(order[depth], binding)]
         held = set(order[: furthest[0]])
+        self.stop, self.stop_binding = order[furthest[0]], furthest[1]
+        self.behind = tuple(order[furthest[0] + 1 :])
         reached = sum(set(one.places) <= held for one in self.written)
         return self.stopped(reached, order[furthest[0]], furthest[1])
+
+    def failing(self) -> Iterator[int]:
+        """Yield the place that stops the rule, and those behind it that fail whatever it is."""
+        if self.stop is None:
+            return
+        yield self.stop
+        seen = {self._literal_of(self.stop)}
+        for place in self.behind:
+            if self._literal_of(place) not in seen and self._fails(self.code.body[place]):
+                seen.add(self._literal_of(place))
+                yield place
+
+    def told(self, place: int) -> Attempt:
+        """Say of another place why it fails, as where the rule stopped."""
+        return self.stopped(0, place, self.stop_binding)
+
+    def _literal_of(self, place: int) -> int:
+        return next(n for n, one in enumerate(self.written) if place in one.places)
+
+    def _fails(self, literal: LiteralCode) -> bool:
+        if isinstance(literal, ComparisonCode):
+            return literal.truth(self.stop_binding) is False
+        if isinstance(literal, AggregateCode):
+            return False
+        name, pattern = literal.atom.predicate, literal.atom.pattern(self.stop_binding)
+        if isinstance(literal, NegativeCode):
+            return self.lookups.is_certain(name, pattern)  # type: ignore[arg-type]  # holes are in no row
+        # Where the certificate does not say all that matches, nothing follows from what it shows.
+        if name in self.external:
+            served = self.lookups.is_served(name, pattern)
+        else:
+            served = self.lookups.document.is_closed(name, self.lookups.texts(name, pattern))
+        return served and not self.lookups.possible(name, pattern, literal.atom.unread)
 
     def extended(self, place: int, binding: Binding) -> Iterable[Binding]:
         """Return the bindings under which one literal may be true as well."""

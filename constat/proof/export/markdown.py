@@ -14,6 +14,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from constat.proof.export.account import account_of, reading_certificate
+from constat.proof.export.denial import MOST_REASONS
 from constat.proof.export.document import counted, isolated, origin_of, shortened, shortened_lines
 from constat.proof.export.drawing import rows_folded
 from constat.proof.export.steps import RULE
@@ -104,6 +105,12 @@ def _undecided(account: Account) -> str:
         for gap in account.gaps:
             reasons = "; ".join(map(escaped, gap.reasons))
             lines.append(f"- {_code(gap.goal)}{f': {reasons}' if reasons else ''}")
+    if account.reasons:
+        lines += [*([""] if lines else []), "## Principal reasons", ""]
+        for number, reason in enumerate(account.reasons[:MOST_REASONS], start=1):
+            lines.append(f"{number}. {escaped(reason.code)}: {escaped(reason.text)}")
+        more = len(account.reasons) - MOST_REASONS
+        lines += [f"\nand {counted(more, 'more reason')}"] if more > 0 else []
     if account.attempts:
         lines += (
             ["", "## How far each rule gets", ""] if lines else ["## How far each rule gets", ""]

@@ -6,6 +6,7 @@ from collections import Counter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
+from constat.proof.export.denial import MOST_REASONS
 from constat.proof.export.document import counted
 from constat.proof.export.drawing import rows_folded
 from constat.proof.export.steps import CLOSURE, RULE
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from constat.proof.export.account import Account
+    from constat.proof.export.denial import Path
     from constat.proof.export.steps import Step
-    from constat.proof.whynot import Attempt
 
 # Verdict, confidence, every accepted assumption, every source with its time, conflicts, and
 # whether the page has verified itself are on it.
@@ -54,7 +55,8 @@ def opening(account: Account, *, paper: bool = False) -> str:
     facts = "".join(
         f"<div><dt>{name}</dt><dd>{said}</dd></div>"
         for name, said in (
-            ("What decides it", _decisive(account)),
+            ("Principal reasons", _reasons(account)),
+            ("What decides it", "" if account.reasons else _decisive(account)),
             ("What is missing", _lacking(account)),
             ("Confidence", _confidence(account)),
             ("Assumptions", _assumptions(account)),
@@ -78,11 +80,35 @@ def opening(account: Account, *, paper: bool = False) -> str:
 
 
 def _decisive(account: Account) -> str:
-    """Say of what is not so why each rule does not give it, in its sentence."""
+    """Say of what is not so what decides it: down to the row or the number that fails."""
     if not account.document.header["verdict"].startswith("DISPROVED"):
         return ""
-    said = [one.sentence for one in account.attempts if one.state == "failed" and one.sentence]
+    said = dict.fromkeys(_deepest(account, 0, set()))
     return _short_list([f"{text(capital(one))}." for one in said], "rules")
+
+
+def _deepest(account: Account, place: int, met: set[int]) -> list[str]:
+    """Return the sentences at which the ways to a conclusion end, each way followed once."""
+    found: list[str] = []
+    met.add(place)
+    for path in account.denial[place].paths if place < len(account.denial) else ():
+        below = path.below
+        if below is not None and below not in met and account.denial[below].paths:
+            found += _deepest(account, below, met)
+        elif path.attempt.state == "failed" and path.attempt.sentence:
+            found.append(path.attempt.sentence)
+    return found
+
+
+def _reasons(account: Account) -> str:
+    """List the principal reasons, the nearest to holding first."""
+    items = [
+        f"<b>{text(one.code)}</b> {text(capital(one.text))}."
+        for one in account.reasons[:MOST_REASONS]
+    ]
+    more = len(account.reasons) - MOST_REASONS
+    rest = f"<li>and {counted(more, 'more reason')}" if more > 0 else ""
+    return f"<ol>{''.join(f'<li>{one}' for one in items)}{rest}</ol>" if items else ""
 
 
 def _lacking(account: Account) -> str:
@@ -226,7 +252,7 @@ _OPEN_LEVELS: Final = 2
 
 def explanation(account: Account) -> str:
     """Return the explanation of a verdict."""
-    parts = [_missing(account), _attempts(account)]
+    parts = [_missing(account), _denial(account)]
     if account.steps:
         outline = _Outline(account)
         parts.append(outline.nested() if outline.height <= DEEPEST else outline.flat())
@@ -422,26 +448,51 @@ def _missing(account: Account) -> str:
     )
 
 
-def _attempts(account: Account) -> str:
-    """Return how far each rule of the goal gets."""
-    if not account.attempts:
+def _denial(account: Account) -> str:
+    """Return one tree from the goal down to what decides it, rule by rule."""
+    if not account.denial or not account.denial[0].paths:
         return ""
-    items = "".join(map(_attempt, account.attempts))
-    return f'<h3>How far each rule gets</h3><ol class="attempts">{items}</ol>'
+    verdict = account.document.header["verdict"]
+    title = "What it hangs on" if verdict == "UNRESOLVED" else "Why not"
+    return f"<h3>{title}</h3>{_conclusion(account, 0, set())}"
 
 
-def _attempt(attempt: Attempt) -> str:
-    states = {
-        "failed": "✗ does not give it",
-        "open": "? may give it, but something is unknown",
-    }
+def _conclusion(account: Account, place: int, told: set[int]) -> str:
+    """Write a conclusion that is not there with the rules that could give it; as deep as rules."""
+    one = account.denial[place]
+    told.add(place)
+    items = "".join(_path(account, path, told) for path in one.paths)
+    open_goal = place == 0 and account.document.header["verdict"] == "UNRESOLVED"
+    said = account.question if open_goal else one.sentence
+    return f"<p>{text(capital(said))}{'' if open_goal else '.'}</p><ol class=attempts>{items}</ol>"
+
+
+def _path(account: Account, path: Path, told: set[int]) -> str:
+    """Say of a rule what stops it, in words; what the rule's text says stands behind it."""
+    attempt = path.attempt
+    states = {"failed": "✗ does not give it", "open": "? may give it, but something is unknown"}
     state = states.get(attempt.state, "○ was not followed: too many possibilities")
+    reason = f"{text(capital(attempt.sentence))}." if attempt.sentence else ""
+    codes = ", ".join(text(one.code) for one in path.reasons)
+    marks = f" <small>reasons {codes}</small>" if codes else ""
+    below = ""
+    if path.below is not None:
+        again = path.below in told
+        below = (
+            f"<p>{text(capital(account.denial[path.below].sentence))}, as told above.</p>"
+            if again
+            else _conclusion(account, path.below, told)
+        )
     reached = f"{attempt.reached} of its {counted(attempt.of, 'condition')} can be met together."
     stopped = f"The one that is not: {code(attempt.literal)}." if attempt.literal else ""
-    actual, needed = code(attempt.actual), code(attempt.required)
-    actual = f"There is {actual}; needed is {needed}." if attempt.actual else ""
+    actual = (
+        f"There is {code(attempt.actual)}; needed is {code(attempt.required)}."
+        if attempt.actual
+        else ""
+    )
     apart = "They are equal." if attempt.distance == "0" else f"Apart by {code(attempt.distance)}."
-    distance = apart if attempt.distance else ""
-    reason = f"{text(capital(attempt.sentence))}." if attempt.sentence else ""
-    said = " ".join(part for part in (reached, stopped, actual, distance) if part)
-    return f'<li><p><b>Rule {text(attempt.rule)}</b> {state}</p><p>{reason}<p class="quiet">{said}'
+    exact = " ".join(p for p in (reached, stopped, actual, apart if attempt.distance else "") if p)
+    return (
+        f"<li><p><b>Rule {text(attempt.rule)}</b> {state}{marks}</p><p>{reason}</p>{below}"
+        f'<p class="quiet">{exact}</p>'
+    )

@@ -1,0 +1,209 @@
+"""Why a goal does not hold, as the rows of a certificate say it: from the goal to what decides it.
+
+In: a document and its look-ups.  Out: conclusions that are not there, the goal first, each with how
+far its rules get, what stops them, and the conclusions that these lack; and the reason codes of
+what fails, in order.  Invariants: nothing is asked, so what it says was known when the certificate
+was written, and the same certificate gives the same reasons; each conclusion stands once.
+
+Example: of ``is_vip(C002)``: rule VIP1 stops at ``?total > ?threshold``, 100,000 being no more than
+100,000; rule VIP2 lacks ``customer_tier(C002, gold)``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Final
+
+from constat.analysis.attributes import NO_REASON, reason_codes
+from constat.logic import OPEN
+from constat.proof.decoding import decode_row
+from constat.proof.export.document import shortened
+from constat.proof.export.lookups import Attempting, orders_of
+from constat.proof.instances import ComparisonCode, PositiveCode, is_hole
+from constat.proof.obstacles import FARTHEST, distance
+from constat.proof.render import printable
+from constat.proof.sentences import deny_fact
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from constat.logic import OpenRow
+    from constat.proof.export.document import Document
+    from constat.proof.export.lookups import Lookups
+    from constat.proof.whynot import Attempt
+
+MOST_REASONS: Final = 4
+"""How many principal reasons a notice gives."""
+_MOST_CONCLUSIONS: Final = 40
+
+Shape = tuple[str, "OpenRow"]
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """A reason code, the sentence of what fails, the rule; ``gap`` is 0 for what is nearest.
+
+    ``says`` is what the rule says of the code, `@[reason(R01 = ...)]`; empty where it says nothing.
+    """
+
+    code: str
+    rule: str
+    sentence: str
+    gap: Fraction
+    actual: str = ""
+    required: str = ""
+    distance: str = ""
+    says: str = ""
+
+    @property
+    def text(self) -> str:
+        """The whole reason: what the code says, and what fails."""
+        return f"{self.says}: {self.sentence}" if self.says else self.sentence
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """A rule of a conclusion: how far it gets, the conclusion below what stops it, its reasons."""
+
+    attempt: Attempt
+    below: int | None
+    reasons: tuple[Reason, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Conclusion:
+    """Something that is not there, in words, and the ways to it."""
+
+    sentence: str
+    paths: tuple[Path, ...]
+
+
+def denied(document: Document, lookups: Lookups) -> tuple[Conclusion, ...]:
+    """Return the conclusions that are not there, the goal first."""
+    name, pattern = document.header["goal"]
+    row = decode_row(pattern, document.program.program.predicates[name].kinds)
+    return tuple(_Walk(document, lookups).run((name, row)))
+
+
+class _Walk:
+    """Goes from the goal down, in the order in which conclusions are met."""
+
+    def __init__(self, document: Document, lookups: Lookups) -> None:
+        self.document = document
+        self.lookups = lookups
+        self.orders = orders_of(document)
+        self.numbers: dict[Shape, int] = {}
+        self.waiting: list[Shape] = []
+
+    def run(self, goal: Shape) -> Iterator[Conclusion]:
+        self.number(goal)
+        while self.waiting:
+            shape = self.waiting.pop(0)
+            yield self.conclusion(shape)
+
+    def number(self, shape: Shape) -> int | None:
+        """Return the place of a conclusion; ``None`` where there are too many."""
+        if shape not in self.numbers:
+            if len(self.numbers) >= _MOST_CONCLUSIONS:
+                return None
+            self.numbers[shape] = len(self.numbers)
+            self.waiting.append(shape)
+        return self.numbers[shape]
+
+    def conclusion(self, shape: Shape) -> Conclusion:
+        name, row = shape
+        declared = self.document.program.program.predicates[name]
+        columns = tuple(place for place, cell in enumerate(row) if cell is not OPEN)
+        key = tuple(row[column] for column in columns)
+        paths = []
+        for number in self.document.program.rule_numbers(name):
+            one = Attempting(self.document, self.lookups, number)
+            try:
+                attempt = one.run(self.orders.get(number), columns, key)  # type: ignore[arg-type]  # ground
+            except ValueError:
+                paths.append(Path(one.made("not tried", 0), None, ()))
+                continue
+            failing = list(one.failing())
+            below = self.below(one, failing[0]) if failing else None
+            paths.append(Path(attempt, below, tuple(self.reasons(one, attempt, failing))))
+        return Conclusion(shortened(deny_fact(declared, row)), tuple(paths))
+
+    def below(self, one: Attempting, place: int) -> int | None:
+        """Return the conclusion that a rule lacks at a literal, where rules could give it."""
+        code = one.code.body[place]
+        if not isinstance(code, PositiveCode):
+            return None
+        atom = code.atom
+        if atom.predicate in self.document.program.external:
+            return None
+        pattern = atom.pattern(one.stop_binding)
+        if not self.document.is_closed(atom.predicate, self.lookups.texts(atom.predicate, pattern)):
+            return None
+        row = tuple(OPEN if is_hole(cell) else cell for cell in pattern)
+        return self.number((atom.predicate, row))  # type: ignore[arg-type]  # no hole is left
+
+    def reasons(self, one: Attempting, attempt: Attempt, failing: list[int]) -> Iterator[Reason]:
+        codes = reason_codes(one.rule.attributes)
+        for place in failing:
+            number = next(n for n, part in enumerate(one.written) if place in part.places)
+            first = one.written[number].places[0]
+            code = codes[first] if first < len(codes) else NO_REASON
+            if code == NO_REASON:
+                continue
+            told = attempt if place == failing[0] else one.told(place)
+            gap = _gap(one, place)
+            yield Reason(
+                code,
+                told.rule,
+                told.sentence,
+                gap,
+                told.actual,
+                told.required,
+                told.distance,
+                printable(one.rule.attributes.get(f"reason.{code}", "")),
+            )
+
+
+def _gap(one: Attempting, place: int) -> Fraction:
+    code = one.code.body[place]
+    if not isinstance(code, ComparisonCode):
+        return FARTHEST
+    left = code.left.evaluate(one.stop_binding)
+    right = code.right.evaluate(one.stop_binding)
+    if is_hole(left) or is_hole(right):
+        return FARTHEST
+    return distance(code.operator, left, right, code.left.kind).gap  # type: ignore[arg-type]  # no holes
+
+
+def reasons_of(conclusions: tuple[Conclusion, ...]) -> tuple[Reason, ...]:
+    """Rank all reasons: the nearest to holding first, ties as rules and bodies stand; codes once.
+
+    A literal that lacks a conclusion is as near as the nearest that stops this one.
+    """
+    nearest = [_nearest(conclusions, place) for place in range(len(conclusions))]
+    found = [
+        replace(reason, gap=min(reason.gap, _below(path, nearest)))
+        for conclusion in conclusions
+        for path in conclusion.paths
+        for reason in path.reasons
+    ]
+    first: dict[str, Reason] = {}
+    for one in sorted(found, key=lambda one: one.gap):
+        first.setdefault(one.code, one)
+    return tuple(first.values())
+
+
+def _below(path: Path, nearest: list[Fraction]) -> Fraction:
+    return FARTHEST if path.below is None else nearest[path.below]
+
+
+def _nearest(conclusions: tuple[Conclusion, ...], place: int) -> Fraction:
+    waiting, seen, found = [place], {place}, [FARTHEST]
+    while waiting:
+        for path in conclusions[waiting.pop()].paths:
+            found += [reason.gap for reason in path.reasons[:1] if path.below is None]
+            if path.below is not None and path.below not in seen:
+                seen.add(path.below)
+                waiting.append(path.below)
+    return min(found)

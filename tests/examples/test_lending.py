@@ -1,0 +1,101 @@
+"""A refusal and its reasons: the certificate has all of them, and every export gives the same."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from constat.check import check_certificate
+from constat.proof.export.account import account_of
+from constat.proof.formats import format_named, write_format
+from constat.session import Session
+from tests.cli.running import run
+from tests.examples.projects import ROOT, readme_goals
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PROJECT = ROOT / "examples" / "lending"
+REASONS = {
+    "A102": ("R02",),
+    "A103": ("R04",),
+    "A104": ("R01", "R02", "R03", "R04", "R05"),
+    "A105": (),
+}
+
+
+@pytest.fixture(scope="module")
+def certificates() -> dict[str, bytes]:
+    with Session(PROJECT) as session:
+        return {one: session.prove(f"approved({one})").certificate for one in ("A101", *REASONS)}
+
+
+def test_the_goals_of_the_readme_have_their_verdicts(certificates: dict[str, bytes]) -> None:
+    asked = [goal.removeprefix("approved(").removesuffix(")") for goal in readme_goals("lending")]
+    assert asked == list(certificates)
+    codes = [check_certificate(certificates[one]).exit_code for one in asked]
+    assert codes == [0, 5, 5, 5, 5]
+
+
+@pytest.mark.parametrize("name", REASONS)
+def test_a_certificate_has_the_reasons_that_asking_again_gives(
+    certificates: dict[str, bytes], name: str
+) -> None:
+    told = account_of(certificates[name]).reasons
+    assert tuple(one.code for one in told) == REASONS[name]
+    assert [one.gap for one in told] == sorted(one.gap for one in told)
+    with Session(PROJECT) as session:
+        asked = session.why_not(f"approved({name})").reasons(most=10)
+    assert [(one.code, one.gap) for one in told] == [(one.code, one.gap) for one in asked]
+
+
+@pytest.mark.parametrize("form", ["letter", "html", "markdown"])
+def test_every_export_gives_at_most_four_reasons_in_order(
+    certificates: dict[str, bytes], form: str
+) -> None:
+    text = write_format(format_named(form), certificates["A104"]).decode()
+    shown = text.partition('<nav aria-label="Parts of the report">')[0]
+    first = [shown.find(code) for code in REASONS["A104"]]
+    assert first[:4] == sorted(first[:4])
+    assert min(first[:4]) >= 0
+    assert "ncome insufficient: income in applicant of P4 is 1,700" in text
+    if form != "markdown":
+        assert first[4] == -1
+
+
+def test_a_letter_says_whose_rule_it_was_and_leaves_places_for_the_sender(
+    certificates: dict[str, bytes],
+) -> None:
+    text = write_format(format_named("letter"), certificates["A102"]).decode()
+    assert "rule CRE1 version 2026-2 of credit policy" in text
+    assert "[name and address of the person concerned]" in text
+    assert len(re.findall(r"^\d\. ", text, re.MULTILINE)) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "why"), [("A101", "it is of no refusal"), ("A105", "no rule of it has reason codes")]
+)
+def test_where_nothing_was_refused_for_a_reason_there_is_no_letter(
+    certificates: dict[str, bytes], tmp_path: Path, name: str, why: str
+) -> None:
+    path = tmp_path / "c.json"
+    path.write_bytes(certificates[name])
+    done = run("export", str(path), "--to", "letter")
+    assert done.code == 2
+    assert "C0798" in done.err
+    assert why in done.err
+
+
+def test_whoever_is_concerned_sees_the_reasons_and_not_what_is_confidential(
+    certificates: dict[str, bytes], tmp_path: Path
+) -> None:
+    path = tmp_path / "c.json"
+    path.write_bytes(certificates["A104"])
+    done = run("export", str(path), "--view", "subject", "--to", "letter")
+    assert done.code == 0, done.err
+    assert "income in applicant of P4 is 1,700" in done.out
+    assert "471" not in done.out
+    assert "520" not in done.out
+    assert "R01" in done.out
