@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -28,6 +29,7 @@ from constat.session.suppositions import Suppositions
 if TYPE_CHECKING:
     from constat.proof.changes import Change
     from constat.session import Result
+    from constat.session.counterfactuals import Counterfactuals
     from constat.session.hypotheses import MissingFacts, MissingSet, WhatIf, WhyNotResult
 
 
@@ -43,6 +45,11 @@ if TYPE_CHECKING:
     help="With --reasons: at most so many.",
 )
 @click.option(
+    "--counterfactuals",
+    is_flag=True,
+    help="Find small changes of rows after which it would hold; each is tried by what-if.",
+)
+@click.option(
     "--most",
     metavar="N",
     type=click.IntRange(1, 1_000),
@@ -52,8 +59,15 @@ if TYPE_CHECKING:
 )
 @format_option
 @project_option
-def why_not_command(
-    goal: str, *, reasons: bool, most_reasons: int, most: int, form: str, project: str | None
+def why_not_command(  # noqa: PLR0913  one for each option
+    goal: str,
+    *,
+    reasons: bool,
+    most_reasons: int,
+    counterfactuals: bool,
+    most: int,
+    form: str,
+    project: str | None,
 ) -> int:
     """Say why GOAL does not hold.
 
@@ -67,6 +81,10 @@ def why_not_command(
     text by edits; a row that is lacking or must not be there is farthest), ties in the order of
     rules and bodies.
 
+    With --counterfactuals rows of sources that the "no" shows are changed in thought: a number by
+    what is lacking, a row taken away. What is listed was confirmed by `constat what-if`; that
+    nothing is listed does not mean that nothing would help (`constat missing` looks for facts).
+
     Examples:
       constat why-not "is_vip(C002)"               # exits with 5
       constat why-not "is_vip(C004)" --reasons     # exits with 5
@@ -79,12 +97,35 @@ def why_not_command(
     with Session(project) as session, asked(session, goal=goal):
         with watching() as observe:
             found = session.why_not(goal, most=most, observe=observe)
+            changes = session.counterfactuals(found) if counterfactuals else None
         wanted = most_reasons if reasons else 0
         if form == "json":
-            write_json({**_json(found, wanted), "models": session.model_usage})
+            told = None if changes is None else _counterfactuals_json(changes)
+            shown = {**_json(found, wanted), "counterfactuals": told}
+            write_json({**shown, "models": session.model_usage})
         else:
             print_why_not(found, wanted)
+            if changes is not None:
+                _print_counterfactuals(changes)
     return found.exit_code
+
+
+def _counterfactuals_json(changes: Counterfactuals) -> dict[str, object]:
+    return {
+        "found": [{**asdict(one), "verdict": one.verdict.value} for one in changes.found],
+        "tried": changes.tried,
+        "stopped": changes.stopped,
+    }
+
+
+def _print_counterfactuals(changes: Counterfactuals) -> None:
+    write("what would have changed it (each tried by `constat what-if`):")
+    for number, one in enumerate(changes.found, start=1):
+        write(f"  {number}. {one.text}: then {one.verdict.label}")
+    if not changes.found:
+        write(f"  none of {changes.tried} changes that were tried")
+    if changes.stopped:
+        write("  not all changes were tried")
 
 
 def print_why_not(found: WhyNotResult, reasons: int) -> None:

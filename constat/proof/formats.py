@@ -174,7 +174,7 @@ def _lean_ordered(certificate: bytes) -> str | bytes:
 FORMATS: Final = (
     Format("html", "a report for people, which checks itself", ".html", _html),
     Format("markdown", "a report to paste into a ticket", ".md", _markdown),
-    Format("letter", "a draft of a notice of refusal, with its reasons", ".md", _letter),
+    Format("letter", "a draft of the notice of a decision, with its reasons", ".md", _letter),
     Format(
         "pdf",
         "a report to file, with the certificate inside",

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from constat.session.answers import Answers
     from constat.session.bench import Bench
     from constat.session.catalog import DraftedTables
+    from constat.session.counterfactuals import Counterfactuals
     from constat.session.decisions import Decisions
     from constat.session.facts_of_text import Told as ToldInWords
     from constat.session.hypotheses import MissingFacts, WhatIf, WhyNotResult
@@ -448,6 +449,24 @@ class Questions(ABC):
         from constat.session.hypotheses import why_not  # noqa: PLC0415  loaded when it is used
 
         return why_not(self._bench(), goal, most=most, observe=observe)
+
+    def counterfactuals(self, refused: WhyNotResult) -> Counterfactuals:
+        """Find small changes of rows after which a refused goal would hold, each tried.
+
+        A number that sources gave moves by what is lacking, or a row is taken away; what is
+        returned was confirmed by `what_if`. Raises `ConstatError` as `what_if`.
+        """
+        from constat.session.counterfactuals import Counterfactuals, counterfactuals  # noqa: PLC0415  loaded when it is used
+
+        if refused.refutation is None:
+            return Counterfactuals((), 0, stopped=False)
+        result = refused.result
+        return counterfactuals(
+            result.certificate,
+            lambda remove, add: self.what_if(
+                result.goal, remove=[remove] if remove else [], add=[add] if add else []
+            ),
+        )
 
     def what_if(  # noqa: PLR0913  each kind of supposition has a name
         self,

@@ -48,7 +48,8 @@ def run(command: Command, folder: Path, warm: Path, last: int) -> subprocess.Com
 def test_the_commands_of_a_document_print_what_it_shows(file: Path, shop: Path) -> None:
     shown = commands(file)
     assert shown
-    for name in ("grants", "memory", "reach"):
+    shutil.copytree(ROOT / "rules" / "lending", shop.parent.parent / "rules" / "lending")
+    for name in ("grants", "lending", "memory", "reach"):
         shutil.copytree(ROOT / "examples" / name, shop.parent / name, dirs_exist_ok=True)
     build = runpy.run_path(str(ROOT / "examples" / "grants" / "make_data.py"))["build"]
     build(shop.parent / "grants" / "data" / "office.sqlite")

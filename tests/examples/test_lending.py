@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING
 
 import pytest
 
 from constat.check import check_certificate
+from constat.evaluation import Verdict
 from constat.proof.export.account import account_of
 from constat.proof.formats import format_named, write_format
 from constat.session import Session
@@ -75,17 +77,44 @@ def test_a_letter_says_whose_rule_it_was_and_leaves_places_for_the_sender(
 
 
 @pytest.mark.parametrize(
-    ("name", "why"), [("A101", "it is of no refusal"), ("A105", "no rule of it has reason codes")]
+    ("name", "said"),
+    [
+        ("A101", "Yes: application A101 is approved."),
+        ("A105", "1. There is no applicant(P9, "),
+    ],
 )
-def test_where_nothing_was_refused_for_a_reason_there_is_no_letter(
-    certificates: dict[str, bytes], tmp_path: Path, name: str, why: str
+def test_a_letter_without_codes_says_what_decides(
+    certificates: dict[str, bytes], name: str, said: str
 ) -> None:
-    path = tmp_path / "c.json"
-    path.write_bytes(certificates[name])
-    done = run("export", str(path), "--to", "letter")
-    assert done.code == 2
-    assert "C0798" in done.err
-    assert why in done.err
+    text = write_format(format_named("letter"), certificates[name]).decode()
+    assert said in text
+    assert ("principal reasons" in text) == (name != "A101")
+
+
+def test_a_change_is_told_only_where_it_was_tried() -> None:
+    with Session(PROJECT) as session:
+        found = session.counterfactuals(session.why_not("approved(A102)"))
+        assert {one.text.partition(" in loan")[0] for one in found.found} >= {
+            "monthly 252 in place of 310 (58 less)",
+            "without loan(L3, P2, 180.5)",
+        }
+        for one in found.found:
+            again = session.what_if(
+                "approved(A102)", remove=[one.remove], add=[one.add] if one.add else []
+            )
+            assert again.verdict is one.verdict is Verdict.PROVED_UNDER
+        # Five conditions fail: no single row turns that.
+        none = session.counterfactuals(session.why_not("approved(A104)"))
+        assert none.found == ()
+        assert none.tried > 0
+        assert session.counterfactuals(session.why_not("approved(A101)")).tried == 0
+
+
+def test_the_command_lists_changes_as_options_of_what_if() -> None:
+    goal = "approved(A102)"
+    done = run("why-not", goal, "--counterfactuals", "--project", str(PROJECT), "--format", "json")
+    changes = json.loads(done.out)["counterfactuals"]
+    assert {"remove": "loan(L3, P2, 180.5)", "add": ""}.items() <= changes["found"][-1].items()
 
 
 def test_whoever_is_concerned_sees_the_reasons_and_not_what_is_confidential(

@@ -420,6 +420,23 @@ class Refutation(TypedDict):
     reasons: Annotated[list[WhyNotReason], "Ranked reason codes; empty unless asked for."]
 
 
+class WhyNotChange(TypedDict):
+    """A change of a row after which the goal would hold."""
+
+    text: Annotated[str, "The change in words."]
+    remove: Annotated[str, "What `constat what-if --remove` takes away."]
+    add: Annotated[str, "What `constat what-if --add` puts there; may be empty."]
+    verdict: Annotated[Literal["PROVED", "PROVED_UNDER"], "What became of the goal then."]
+
+
+class WhyNotChanges(TypedDict):
+    """Changes that were tried by `constat what-if`."""
+
+    found: Annotated[list[WhyNotChange], "Those after which the goal holds."]
+    tried: Annotated[Count, "How many were tried."]
+    stopped: Annotated[bool, "Whether some were not tried, for want of time."]
+
+
 class WhyNotResult(TypedDict):
     """Why a goal does not hold.
 
@@ -445,6 +462,9 @@ class WhyNotResult(TypedDict):
     proof: Annotated[dict[str, object] | None, "The proof of a goal that holds."]
     refutation: Annotated[Refutation | None, "Why it does not hold; null where it does."]
     reasons_left: Annotated[Count, "Reasons that are not listed."]
+    counterfactuals: Annotated[
+        WhyNotChanges | None, "Small changes that would help; null unless asked for."
+    ]
     models: NotRequired[ModelCosts | None]
 
 

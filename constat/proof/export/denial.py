@@ -194,6 +194,21 @@ def reasons_of(conclusions: tuple[Conclusion, ...]) -> tuple[Reason, ...]:
     return tuple(first.values())
 
 
+def decisive(conclusions: tuple[Conclusion, ...]) -> tuple[str, ...]:
+    """Return the sentences at which the ways to the goal end, each way followed once."""
+    found: dict[str, None] = {}
+    waiting, met = [0] if conclusions else [], {0}
+    while waiting:
+        for path in conclusions[waiting.pop(0)].paths:
+            below = path.below
+            if below is not None and conclusions[below].paths:
+                waiting += [] if below in met else [below]
+                met.add(below)
+            elif path.attempt.state == "failed" and path.attempt.sentence:
+                found[path.attempt.sentence] = None
+    return tuple(found)
+
+
 def _below(path: Path, nearest: list[Fraction]) -> Fraction:
     return FARTHEST if path.below is None else nearest[path.below]
 

@@ -1,8 +1,9 @@
-"""A draft of the notice that somebody gets whose application was refused.
+"""A draft of the notice that somebody gets about a decision.
 
-In: the bytes of a certificate of a "no".  Out: Markdown with places in brackets for what only the
-sender knows.  Invariants: the reasons are those of the certificate, in its order and at most four;
-nothing is said that the certificate does not hold; a certificate of anything else gives no letter.
+In: the bytes of a certificate.  Out: Markdown with places in brackets for what only the sender
+knows.  Invariants: the reasons of a "no" are those of the certificate, in its order and at most
+four; where its rules name none, they are the sentences of what decides it; nothing is said that the
+certificate does not hold.
 
 Example: the reason ``R01`` of ``approved(A104)`` stands as "Income ... is 1,700, not at least ...".
 """
@@ -11,9 +12,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from constat.diagnostics import ConstatError, Diagnostic
 from constat.proof.export.account import account_of, reading_certificate
-from constat.proof.export.denial import MOST_REASONS
+from constat.proof.export.denial import MOST_REASONS, decisive
 from constat.proof.export.markdown import escaped
 
 if TYPE_CHECKING:
@@ -24,41 +24,47 @@ if TYPE_CHECKING:
 
 @reading_certificate()
 def to_letter(certificate: bytes) -> str:
-    """Return the letter; ``ConstatError`` where there is nothing to refuse or no reason for it."""
-    account = account_of(certificate)
-    if not account.document.header["verdict"].startswith("DISPROVED"):
-        raise _unfit("it is of no refusal", "export it with `--to markdown`")
-    if not account.reasons:
-        help_ = 'write `@[reasons = "-,R01"]` above the rule: one code for each literal, or `-`'
-        raise _unfit("no rule of it has reason codes that fail", help_)
-    return "\n\n".join(_parts(account)) + "\n"
-
-
-def _unfit(why: str, edit: str) -> ConstatError:
-    return ConstatError(
-        [Diagnostic("C0798", f"there is no letter for this certificate: {why}", help=edit)]
-    )
+    """Return the letter; ``ValueError`` for what is no certificate."""
+    return "\n\n".join(_parts(account_of(certificate))) + "\n"
 
 
 def _parts(account: Account) -> Iterator[str]:
     document = account.document
+    day = document.record["created"][:10]
     yield "[name and address of who decides]"
     yield "[name and address of the person concerned]"
-    yield f"{document.record['created'][:10]}"
-    yield f"# {escaped(account.answer)}"
+    yield day
+    yield f"# {escaped(account.question)}"
     asked = document.header.get("asked_by")
     who = f" by {escaped(asked)}" if asked else ""
-    yield f"We have decided{who} on {document.record['created'][:10]}: {escaped(account.answer)}"
-    yield "The principal reasons for this are:"
-    yield "\n".join(
-        f"{number}. {escaped(_capital(reason.text))}. ({escaped(reason.code)})"
-        for number, reason in enumerate(account.reasons[:MOST_REASONS], start=1)
-    )
-    yield f"They come from {_sources(account)}. You may ask us to correct what is wrong there."
-    yield f"The decision follows from {_rules(account)}."
+    yield f"This was decided on {day}{who}: {escaped(account.answer)}"
+    yield from _because(account)
+    yield f"What was looked at comes from {_sources(account)}. You may ask to have it corrected."
     yield from _assumed(account)
-    yield "[what the law asks you to say here: rights, time limits, authorities]"
+    yield "[what the law asks to be said here: rights, time limits, authorities]"
     yield f"Reference: `{document.identity}`"
+
+
+def _because(account: Account) -> Iterator[str]:
+    """Say why not, or what is missing."""
+    if account.document.header["verdict"] == "UNRESOLVED":
+        if account.gaps:
+            yield "What is missing to decide it:"
+            yield "\n".join(f"- {escaped(gap.goal)}" for gap in account.gaps)
+        return
+    if not account.denial:
+        return
+    reasons = [f"{_capital(one.text)}. ({one.code})" for one in account.reasons]
+    reasons = reasons or [f"{_capital(one)}." for one in decisive(account.denial)]
+    if reasons:
+        yield "The principal reasons for this are:"
+        yield "\n".join(
+            f"{number}. {escaped(reason)}"
+            for number, reason in enumerate(reasons[:MOST_REASONS], start=1)
+        )
+    rules = _rules(account)
+    if rules:
+        yield f"It follows from {rules}."
 
 
 def _capital(sentence: str) -> str:
@@ -75,9 +81,10 @@ def _sources(account: Account) -> str:
 def _rules(account: Account) -> str:
     """Name the rules that could have given it: with owner and version."""
     told = []
-    document = account.document
-    by_name = {rule["id"]: rule for rule in document.rules}
-    for name in dict.fromkeys(reason.rule for reason in account.reasons[:MOST_REASONS]):
+    by_name = {rule["id"]: rule for rule in account.document.rules}
+    names = [one.rule for one in account.reasons[:MOST_REASONS]]
+    names = names or [path.attempt.rule for path in account.denial[0].paths]
+    for name in dict.fromkeys(names):
         rule = by_name.get(name, {})
         parts = [f"rule {escaped(name)}"]
         parts += [f"version {escaped(rule['version'])}"] if rule.get("version") else []

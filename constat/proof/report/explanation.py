@@ -6,7 +6,7 @@ from collections import Counter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from constat.proof.export.denial import MOST_REASONS
+from constat.proof.export.denial import MOST_REASONS, decisive
 from constat.proof.export.document import counted
 from constat.proof.export.drawing import rows_folded
 from constat.proof.export.steps import CLOSURE, RULE
@@ -83,21 +83,8 @@ def _decisive(account: Account) -> str:
     """Say of what is not so what decides it: down to the row or the number that fails."""
     if not account.document.header["verdict"].startswith("DISPROVED"):
         return ""
-    said = dict.fromkeys(_deepest(account, 0, set()))
+    said = decisive(account.denial)
     return _short_list([f"{text(capital(one))}." for one in said], "rules")
-
-
-def _deepest(account: Account, place: int, met: set[int]) -> list[str]:
-    """Return the sentences at which the ways to a conclusion end, each way followed once."""
-    found: list[str] = []
-    met.add(place)
-    for path in account.denial[place].paths if place < len(account.denial) else ():
-        below = path.below
-        if below is not None and below not in met and account.denial[below].paths:
-            found += _deepest(account, below, met)
-        elif path.attempt.state == "failed" and path.attempt.sentence:
-            found.append(path.attempt.sentence)
-    return found
 
 
 def _reasons(account: Account) -> str:

@@ -1,0 +1,145 @@
+"""What little change would have turned a "no": each change is tried before it is told.
+
+In: a goal that does not hold, its certificate, and somebody to answer it in a supposed world.  Out:
+changes after which the goal holds: a row less, or a number that differs by what was lacking.
+Invariants: nothing is told that `what-if` has not confirmed; only rows that sources gave are
+changed, never a setting of the project; the tries are counted and timed.
+
+Example: of ``approved(A102)``, 58 above what is allowed: ``loan(L2, P2, 252)`` in place of
+``loan(L2, P2, 310)``, or no ``loan(L3, P2, 180.5)``.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from typing import TYPE_CHECKING, Any, Final
+
+from constat.diagnostics import ConstatError
+from constat.evaluation import Verdict
+from constat.logic import OPEN, Kind
+from constat.proof.decoding import decode_row
+from constat.proof.export.account import account_of
+from constat.proof.sentences import show_value, words
+from constat.syntax import print_row
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from constat.logic import OpenRow, Predicate
+    from constat.proof.export.account import Account
+    from constat.session.hypotheses import WhatIf
+
+MOST_TRIED: Final = 24
+_SECONDS: Final = 10.0
+_HELD: Final = frozenset({Verdict.PROVED, Verdict.PROVED_UNDER})
+_NUMBERS: Final = frozenset({Kind.NUMBER, Kind.UNSIGNED, Kind.DECIMAL})
+_OF_SOURCES: Final = frozenset({"DATABASE", "API", "DOCUMENT"})
+
+
+@dataclass(frozen=True, slots=True)
+class Counterfactual:
+    """A change after which the goal holds: in words, and as options of `what-if`."""
+
+    text: str
+    remove: str
+    add: str
+    verdict: Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Counterfactuals:
+    """The changes that were confirmed; ``stopped`` tells that some were not tried."""
+
+    found: tuple[Counterfactual, ...]
+    tried: int
+    stopped: bool
+
+
+def counterfactuals(certificate: bytes, ask: Callable[[str, str], WhatIf]) -> Counterfactuals:
+    """Try changes of the rows that a refusal shows; ``ask`` answers with one less and one more."""
+    account = account_of(certificate)
+    until = time.monotonic() + _SECONDS
+    found: list[Counterfactual] = []
+    tried = 0
+    for text, remove, add in _candidates(account):
+        if tried >= MOST_TRIED or time.monotonic() > until:
+            return Counterfactuals(tuple(found), tried, stopped=True)
+        tried += 1
+        try:
+            answer = ask(remove, add)
+        except ConstatError:
+            # What cannot be supposed is no change that anybody could make.
+            continue
+        if answer.verdict in _HELD:
+            found.append(Counterfactual(text, remove, add, answer.verdict))
+    return Counterfactuals(tuple(found), tried, stopped=False)
+
+
+def _candidates(account: Account) -> Iterator[tuple[str, str, str]]:
+    """Yield changes: numbers first, by what is lacking; then single rows that are not there."""
+    rows = list(_rows(account))
+    for predicate, row in rows:
+        for distance in _distances(account):
+            yield from _moved(predicate, row, distance)
+    for predicate, row in rows:
+        shown = print_row(predicate, row)
+        yield f"without {shown}", shown, ""
+
+
+def _rows(account: Account) -> Iterator[tuple[Predicate, OpenRow]]:
+    """Yield the whole rows that sources gave."""
+    document = account.document
+    predicates = document.program.program.predicates
+    for number, group in enumerate(document.facts):
+        if document.sources[group["source"]]["origin"] not in _OF_SOURCES:
+            continue
+        predicate = predicates[group["predicate"]]
+        for texts in document.rows(number):
+            row = decode_row(texts, predicate.kinds)
+            cells: tuple[Any, ...] = row
+            if OPEN not in row and all(
+                isinstance(one, int | float | str | Decimal) for one in cells
+            ):
+                yield predicate, row
+
+
+def _distances(account: Account) -> tuple[Decimal, ...]:
+    """Return by how much the comparisons fail, the smallest first."""
+    found = set()
+    for conclusion in account.denial:
+        for path in conclusion.paths:
+            for text in (path.attempt.distance, *(one.distance for one in path.reasons)):
+                try:
+                    found.add(Decimal(text.replace(",", "")))
+                except InvalidOperation:
+                    continue
+    # A number that is equal to what it has to exceed needs the least step more.
+    return tuple(sorted(one or Decimal(1) for one in found))
+
+
+def _shown(value: int | Decimal, kind: Kind) -> str:
+    # Sums of decimals keep zeros that nobody wrote.
+    bare = value if isinstance(value, int) else Decimal(format(value.normalize(), "f"))
+    return show_value(bare, kind)
+
+
+def _moved(predicate: Predicate, row: OpenRow, distance: Decimal) -> Iterator[tuple[str, str, str]]:
+    for place, column in enumerate(predicate.columns):
+        value = row[place]
+        named = place in predicate.key or "id" in column.attributes
+        if column.kind not in _NUMBERS or named or not isinstance(value, int | Decimal):
+            continue
+        whole = column.kind is not Kind.DECIMAL
+        if whole and distance != int(distance):
+            continue
+        step: Any = int(distance) if whole else distance
+        for moved, word in ((value - step, "less"), (value + step, "more")):
+            if moved < 0:
+                continue
+            other = (*row[:place], moved, *row[place + 1 :])
+            shown = print_row(predicate, row)
+            was, now, by = (_shown(one, column.kind) for one in (value, moved, step))
+            text = f"{words(column.name)} {now} in place of {was} ({by} {word}) in {shown}"
+            yield text, shown, print_row(predicate, other)
