@@ -225,13 +225,15 @@ def coded_last(
     if len(codes) != len(rule.body) or len(set(columns)) < len(rule.head.terms):
         return costs
     rank: Rank = partial(_rank, costs=costs) if isinstance(costs, Mapping) else costs
-    coded = {
-        id(literal) for literal, code in zip(rule.body, codes, strict=True) if code != NO_REASON
+    late = {
+        id(literal): 2 if isinstance(literal, Comparison) else 1
+        for literal, code in zip(rule.body, codes, strict=True)
+        if code != NO_REASON
+        and (isinstance(literal, Negative) or getattr(literal, "operator", "=") != "=")
     }
 
     def coded_rank(literal: Literal, known: set[str]) -> tuple[float, ...]:
-        late = id(literal) in coded and isinstance(literal, Comparison | Negative)
-        return (late + (late and isinstance(literal, Comparison)), *rank(literal, known))
+        return (late.get(id(literal), 0), *rank(literal, known))
 
     return coded_rank
 
