@@ -107,8 +107,10 @@ def _undecided(account: Account) -> str:
             lines.append(f"- {_code(gap.goal)}{f': {reasons}' if reasons else ''}")
     if account.reasons:
         lines += [*([""] if lines else []), "## Principal reasons", ""]
-        for number, reason in enumerate(account.reasons[:MOST_REASONS], start=1):
-            lines.append(f"{number}. {escaped(reason.code)}: {escaped(reason.text)}")
+        lines += [
+            f"{number}. {escaped(one.code)}: {escaped(one.text)}"
+            for number, one in enumerate(account.reasons[:MOST_REASONS], start=1)
+        ]
         more = len(account.reasons) - MOST_REASONS
         lines += [f"\nand {counted(more, 'more reason')}"] if more > 0 else []
     if account.attempts:
