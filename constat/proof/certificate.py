@@ -207,6 +207,10 @@ def build_certificate(  # noqa: PLR0913  # what is said besides the decision
     Unless it `shares`, every structure is written out. Raises ``LateError`` where the clock's
     time is up.
     """
+    if decision.program is not None:
+        from constat.proof.given_columns import as_written  # noqa: PLC0415  loaded when it is used
+
+        decision = as_written(decision)
     writer = _Writer(decision, clock, supersedes, as_of, shares=shares)
     writer.told = told or Told()
     members = writer.members()

@@ -32,7 +32,7 @@ from constat.proof.missing import (
     minimal_reading,
     unknown_rows,
 )
-from constat.proof.projection import with_projections
+from constat.proof.projection import has_given, with_projections
 from constat.proof.proofs import Proof, RuleNode, UnshownError, UnsupportedError
 from constat.proof.reading import Reading, accepting_reading, hard_reading
 from constat.proof.topk import first_nodes
@@ -192,7 +192,8 @@ class Decision:
     can be left out.  ``gaps`` say what would decide an unresolved goal.  ``answers`` are the
     certain rows of the goal.  ``limit`` says why a goal that evaluation decides is left open: what
     shows it is too large to write down and to check.  ``recorded_conflicts`` are those of a
-    certificate that is made again.  ``gaps_left`` counts gaps that are not listed.  The clock
+    certificate that is made again.  ``gaps_left`` counts gaps that are not listed.  ``program`` is
+    the one that was asked, where it has given columns, of which evaluation knows none.  The clock
     ``writing`` bounds how long its certificate may take, until it is released.
     """
 
@@ -208,6 +209,7 @@ class Decision:
     limit: str = ""
     recorded_conflicts: tuple[str, ...] = ()
     gaps_left: int = 0
+    program: AnalysedProgram | None = None
     writing: Clock = field(default=UNTIMED, compare=False, repr=False)
 
     @property
@@ -288,7 +290,8 @@ def _once(  # noqa: PLR0913, PLR0917  as above
             decided = _short(_decided_or_open(deciding, strength))
         else:
             decided = _short(_shown_or_open(deciding, strength))
-        return replace(decided, writing=proving.later(0))
+        asked = program if has_given(program) else None
+        return replace(decided, program=asked, writing=proving.later(0))
     except LateError as late:
         return _undecided(outcome, _nothing_claimed(outcome), limit=str(late))
     except TooLargeError:

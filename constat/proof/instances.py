@@ -83,13 +83,14 @@ class TermCode:
 class AtomCode:
     """An atom; ``slots`` are the cells of its plain variables, -1 elsewhere.
 
-    ``unread`` are the columns in which it has ``_``.
+    ``unread`` are the columns in which it has ``_``, ``given`` those that whoever asks binds.
     """
 
     predicate: str
     terms: tuple[TermCode, ...]
     slots: tuple[int, ...]
     unread: frozenset[int] = frozenset()
+    given: tuple[int, ...] = ()
 
     def pattern(self, binding: Binding) -> Pattern:
         """Evaluate the arguments."""
@@ -346,7 +347,8 @@ class _Compiler:
     def atom(self, atom: Atom) -> AtomCode:
         terms = tuple(self.term(term) for term in atom.terms)
         unread = frozenset(column for column, term in enumerate(terms) if term.unread)
-        return AtomCode(atom.predicate, terms, tuple(term.slot for term in terms), unread)
+        given = self.program.program.predicates[atom.predicate].given
+        return AtomCode(atom.predicate, terms, tuple(term.slot for term in terms), unread, given)
 
     def test(self, literal: Positive | Negative | Comparison) -> Test:
         match literal:
@@ -443,6 +445,8 @@ def _rank(literal: LiteralCode, bound: set[int]) -> int:
             return 1 if all(term.reads <= bound for term in atom.terms) else _LATE
         case PositiveCode(atom):
             if any(term.slot < 0 and not term.reads <= bound for term in atom.terms):
+                return _LATE
+            if not all(atom.terms[place].reads <= bound for place in atom.given):
                 return _LATE
             return 2 + sum(not term.reads <= bound for term in atom.terms)
         case AggregateCode(outer=outer, threshold=threshold):

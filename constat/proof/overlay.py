@@ -24,9 +24,10 @@ from constat.evaluation import (
     Origin,
     Portion,
 )
-from constat.logic import OPEN, NullCell, has_null_cells
+from constat.logic import OPEN, NullCell
 from constat.syntax import print_row, print_stated
 from constat.tiers import SUPPOSED, Chain
+from constat.tiers.tier import rows_as_read
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -136,13 +137,19 @@ class _Supposed:
         self._inner = inner
         name = predicate.name
         rows = dict.fromkeys(row for one, row in overlay.added if one == name)
-        self._added = {row: _portion(predicate, row) for row in rows}
+        # Alike to whom it reads fewer columns, two suppositions are one row.
+        self._added = {
+            shown: replace(_portion(predicate, row), rows=(shown,))
+            for row in rows
+            for shown in rows_as_read([row], predicate)
+        }
         patterns = [one.pattern for one in overlay.removed if one.predicate == name]
         # What a chain knows of a key decides whether a supposed row counts, as it does for a fact
         # that somebody states (semantics 41); nobody else knows tiers, so there it replaces.
         self._weighed = isinstance(inner, Chain) and inner.key is not None
         if isinstance(inner, Chain) and self._weighed:
-            self._inner = inner.supposing(tuple(self._added.values()), self._visible)
+            added = (_portion(predicate, row) for row in rows)
+            self._inner = inner.supposing(tuple(added), self._visible)
         else:
             patterns += [_of_key(row, predicate.key) for row in rows if predicate.key]
         self._absences = tuple(
@@ -190,12 +197,12 @@ class _Supposed:
         return (
             self._added[row]
             for row in self._wanted(demand)
-            if row not in plain and not has_null_cells(row)
+            if row not in plain and not _leaves_out(row)
         )
 
     def _shapes(self) -> Iterator[Opening]:
         """Yield the rows of which only some cells are supposed: beside no row they say no whole."""
-        for row in filter(has_null_cells, self._added):
+        for row in filter(_leaves_out, self._added):
             cells: OpenRow = row
             shape = tuple(OPEN if isinstance(cell, NullCell) else cell for cell in cells)
             yield Opening(shape, "what is supposed of it leaves columns out", SUPPOSED)
@@ -232,6 +239,12 @@ class _Supposed:
         for row in self._added:
             if tuple(row[column] for column in demand.columns) in keys:
                 yield row
+
+
+def _leaves_out(row: Row) -> bool:
+    """Whether a supposition leaves a cell out that somebody reads."""
+    cells: tuple[object, ...] = row
+    return any(isinstance(cell, NullCell) and not cell.policy.is_empty for cell in cells)
 
 
 def _portion(predicate: Predicate, row: Row) -> Portion:

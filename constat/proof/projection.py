@@ -37,11 +37,16 @@ if TYPE_CHECKING:
     from constat.logic import Kind, Literal, Program
 
 
+def has_given(program: AnalysedProgram) -> bool:
+    """Tell whether a predicate has given columns."""
+    return any(one.given for one in program.program.predicates.values())
+
+
 def with_given(program: AnalysedProgram) -> AnalysedProgram:
     """Return a program without given columns, for goals that are rules of it."""
-    predicates = program.program.predicates
-    if not any(one.given for one in predicates.values()):
+    if not has_given(program):
         return program
+    predicates = program.program.predicates
     asking = _Asking(program)
     rules = [
         asking.rule(rule, kinds)
@@ -148,7 +153,17 @@ def with_projections(program: AnalysedProgram) -> AnalysedProgram:
 
     What its rules are given is a relation there (see ``given_columns``).
     """
-    program = with_given(program)
+    return with_projected_negations(with_given(program))
+
+
+def demanded_relations(program: AnalysedProgram) -> dict[str, str]:
+    """Return for each predicate with given columns the relation of what it is asked for."""
+    predicates = program.program.predicates.items()
+    return {name: demand_relation(one).name for name, one in predicates if one.given}
+
+
+def with_projected_negations(program: AnalysedProgram) -> AnalysedProgram:
+    """Return a program whose negated atoms have no variables of their own; given columns stay."""
     projector = _Projector(program)
     rules = tuple(projector.rule(rule) for rule in program.rules)
     if not projector.added:
@@ -228,7 +243,11 @@ class _Projector:
         head = Atom(fresh, tuple(variables[place] for place in kept))
         rule = Rule(f"{fresh}.1", head, (Positive(Atom(name, variables)),))
         kinds = {v.name: kind for v, kind in zip(variables, predicate.kinds, strict=True)}
-        return _Added(Predicate(fresh, columns, attributes={"says": says}), rule, kinds)
+        told = {"says": says}
+        if predicate.given:
+            # Whoever asks for some row binds what the row's predicate is given.
+            told["given"] = ",".join(predicate.columns[place].name for place in predicate.given)
+        return _Added(Predicate(fresh, columns, attributes=told), rule, kinds)
 
 
 def _components(program: AnalysedProgram, added: Mapping[_Kept, _Added]) -> tuple[Component, ...]:

@@ -12,12 +12,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from constat.analysis import analyse, check_goal
-from constat.diagnostics import ConstatError, Diagnostic, Severity
+from constat.diagnostics import ConstatError, Diagnostic, Severity, Span
 from constat.logic import (
     FUNCTIONS,
     Aggregate,
+    Apply,
     Atom,
     Column,
+    Comparison,
     Kind,
     Negative,
     Positive,
@@ -31,6 +33,7 @@ from constat.logic import (
 from constat.proof.decoding import decode_program
 from constat.proof.written import written_literal
 from constat.syntax import parse_goal, parse_text
+from constat.syntax.goals import GOAL_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -38,6 +41,7 @@ if TYPE_CHECKING:
     from constat.analysis import AnalysedProgram
     from constat.logic import Literal, Program, Term
     from constat.session.bench import Bench
+    from constat.session.query_text import Query
 
 ASKED: Final = "the.goal"
 """The relation of such a goal; no text can spell it, so it is nothing that a project declares."""
@@ -46,6 +50,7 @@ _MORE = frozenset({"C0180", "C0187"})
 # What a query cannot be made of; a rule has more forms.
 _SHAPES = frozenset({"C0180", "C0430"})
 _BARE = "C0116"
+_HEAD: Final = "asked() :- "
 _NO_PREDICATE = "C0181"
 
 
@@ -106,23 +111,37 @@ def _plain(text: str) -> str:
 
 
 def _conjunction(text: str, program: AnalysedProgram, problem: ConstatError) -> AskedGoal:
-    """Read literals as a query does, or else as the body of a rule does."""
+    """Read literals as a query does."""
     # Plain goals are proved without what only these need.
-    from constat.session.query_text import parse_query  # noqa: PLC0415  loaded when it is used
     from constat.session.querying import compile_query  # noqa: PLC0415  loaded when it is used
 
-    try:
-        query = parse_query(text, program.program)
-    except ConstatError as other:
-        if not all(_is_more(one, text, _SHAPES) for one in other.diagnostics):
-            raise
-        literals = _as_body(text, program, problem, other)
-        return _over_literals(literals, program)
+    query = read_query(text, program, problem)
     if len(query.literals) == 1 and isinstance(query.literals[0], Negative):
         # Whoever denies one atom is told how to derive what is not so.
         raise problem
     compiled = compile_query(query, program, name=ASKED)
     return AskedGoal(compiled.goal, compiled.program)
+
+
+def read_query(text: str, program: AnalysedProgram, first: ConstatError | None = None) -> Query:
+    """Read a query, or else what a rule may have as its body: functions and aggregates, too.
+
+    `first` is what was wrong with the text as a goal. Raises `ConstatError`.
+    """
+    # Plain goals are proved without it.
+    from constat.session.query_text import MAX_LITERALS, Query, parse_query  # noqa: PLC0415  loaded when it is used
+
+    try:
+        return parse_query(text, program.program)
+    except ConstatError as problem:
+        if not all(_is_more(one, text, _SHAPES) for one in problem.diagnostics):
+            raise
+        literals = _as_body(text, program, first or problem, problem)
+        beyond = any(map(_is_beyond_queries, literals))
+        if first is None and (len(literals) > MAX_LITERALS or not beyond):
+            raise
+    columns = _columns_of(literals, program)
+    return Query(literals, columns, text.strip(), Span(GOAL_NAME, 1, 1, 1, 1))
 
 
 def _is_more(problem: Diagnostic, text: str, codes: frozenset[str]) -> bool:
@@ -135,47 +154,84 @@ def _is_more(problem: Diagnostic, text: str, codes: frozenset[str]) -> bool:
     return text[place.column - 1 : place.end_column - 1] in FUNCTIONS
 
 
+def _is_beyond_queries(literal: Literal) -> bool:
+    """Tell whether a literal has an aggregate or a function: more than a query itself reads."""
+    match literal:
+        case Positive(atom) | Negative(atom):
+            return any(isinstance(term, Apply) for term in atom.terms)
+        case Comparison(left=left, right=right):
+            return isinstance(left, Apply) or isinstance(right, Apply)
+        case Aggregate():
+            return True
+
+
 def _as_body(
     text: str, program: AnalysedProgram, first: ConstatError, second: ConstatError
 ) -> tuple[Literal, ...]:
-    """Read a text as the body of a rule, where texts are quoted and functions may stand."""
-    found: list[Diagnostic] = []
+    """Read a text as the body of a rule; bare words are texts, as in every goal."""
     plain = text.strip().removesuffix(".")
-    rules = parse_text(f"asked() :- {plain}.", "<goal>", found, program.program.predicates).rules
-    errors = [one for one in found if one.severity is Severity.ERROR]
+    literals, errors = _body_of(plain, program)
+    if errors and {one.code for one in errors} == {_BARE}:
+        literals, errors = _body_of(_quoted(plain, errors), program)
     if errors:
         # Only bare words keep it from being read: the edit is to quote them.
         if {one.code for one in errors} == {_BARE}:
             raise ConstatError([_moved(one) for one in errors])
         goes_on = any("goes on" in one.message for one in first.diagnostics)
         raise (second if goes_on else first)
-    if len(rules) != 1 or any(isinstance(one, Aggregate) for one in rules[0].body):
+    if literals is None:
         raise first
-    return rules[0].body
+    return literals
+
+
+def _body_of(
+    text: str, program: AnalysedProgram
+) -> tuple[tuple[Literal, ...] | None, list[Diagnostic]]:
+    """Parse the body of a rule; nothing where it is another thing than one body."""
+    found: list[Diagnostic] = []
+    rules = parse_text(_HEAD + f"{text}.", "<goal>", found, program.program.predicates).rules
+    errors = [one for one in found if one.severity is Severity.ERROR]
+    return (rules[0].body if len(rules) == 1 else None), errors
+
+
+def _quoted(text: str, errors: Sequence[Diagnostic]) -> str:
+    """Put quotes around bare words, the last one first."""
+    spans = {(one.span.column, one.span.end_column) for one in errors if one.span is not None}
+    for start, end in sorted(spans, reverse=True):
+        begin, behind = start - 1 - len(_HEAD), end - 1 - len(_HEAD)
+        text = f'{text[:begin]}"{text[begin:behind]}"{text[behind:]}'
+    return text
 
 
 def _moved(one: Diagnostic) -> Diagnostic:
     """Give a mistake of the body at its place in the goal."""
     if one.span is None:
         return one
-    shift = len("asked() :- ")
+    shift = len(_HEAD)
     span = replace(one.span, column=one.span.column - shift, end_column=one.span.end_column - shift)
     return replace(one, span=span)
 
 
 def _over_literals(literals: Sequence[Literal], program: AnalysedProgram) -> AskedGoal:
     """Give the relation of the variables of some literals."""
-    # Each literal twice, so that no variable is taken for a slip while kinds are inferred.
-    probe = Rule(f"{ASKED}.1", Atom(ASKED, ()), (*literals, *literals))
+    columns = _columns_of(literals, program)
+    head = Atom(ASKED, tuple(Variable(one.name) for one in columns))
+    asked = Rule(f"{ASKED}.1", head, tuple(literals))
+    return AskedGoal(head, _analysed(program, Predicate(ASKED, columns), asked))
+
+
+def _columns_of(literals: Sequence[Literal], program: AnalysedProgram) -> tuple[Column, ...]:
+    """Give the variables of some literals as columns, but those that stand for structures."""
+    # Each literal twice, so that no variable is taken for a slip while kinds are inferred; what is
+    # denied has `_` of its own, and binds nothing.
+    again = (one for one in literals if not isinstance(one, Negative))
+    probe = Rule(f"{ASKED}.1", Atom(ASKED, ()), (*literals, *again))
     probed = _analysed(program, Predicate(ASKED, ()), probe)
     places = (at for at, rule in enumerate(probed.rules) if rule.head.predicate == ASKED)
     kinds = probed.variable_kinds[next(places)]
     named = [one for one in outer_names(probe) if one[0] != "_"]
     names = [one for one in named if kinds[one] is not Kind.STRUCTURE]
-    columns = tuple(Column(one, kinds[one].value, kinds[one]) for one in names)
-    head = Atom(ASKED, tuple(map(Variable, names)))
-    asked = Rule(f"{ASKED}.1", head, tuple(literals))
-    return AskedGoal(head, _analysed(program, Predicate(ASKED, columns), asked))
+    return tuple(Column(one, kinds[one].value, kinds[one]) for one in names)
 
 
 def _analysed(program: AnalysedProgram, predicate: Predicate, rule: Rule) -> AnalysedProgram:

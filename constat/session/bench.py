@@ -10,9 +10,11 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from constat.logic import Constant
+from constat.proof.projection import reading_least
+from constat.tiers.declarations import reads_by_column
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterator
     from contextlib import AbstractContextManager
 
     from constat.analysis import AnalysedProgram
@@ -54,6 +56,19 @@ class Bench:
     def begun(self) -> Bench:
         """Give the same for an answer that begins now: all its evaluations share the limits."""
         return replace(self, limits=self.limits.begun())
+
+    def reading_least(
+        self, program: AnalysedProgram, goal: Atom, whole: Collection[str] = ()
+    ) -> AnalysedProgram:
+        """Give a program in which nobody reads the columns that a goal does not need.
+
+        The predicates in `whole` keep all of theirs.
+        """
+        return reading_least(
+            program,
+            goal,
+            lambda one: one.name not in whole and reads_by_column(one, self.project),
+        )
 
     def mention(self, goal: Atom) -> Atom:
         """Have the constants of a goal among what was said; gives the goal."""

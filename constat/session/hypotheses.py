@@ -19,7 +19,7 @@ from constat.proof.refutation import MOST, Reason, Refutation, principal_reasons
 from constat.proof.refutation_text import render_refutation
 from constat.proof.suppositions import Abducibles, abducibles
 from constat.proof.worlds import Worlds, leaves_below
-from constat.session.asked_goals import AskedGoal, asked_over
+from constat.session.asked_goals import AskedGoal, asked_over, read_query
 from constat.session.result import Result, result_of
 from constat.session.suppositions import (
     SupposedProgram,
@@ -31,7 +31,7 @@ from constat.session.suppositions import (
 from constat.store.clock import now
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
     from decimal import Decimal
 
     from constat.analysis import AnalysedProgram
@@ -100,18 +100,19 @@ def why_not(bench: Bench, goal: str, *, most: int, observe: Observer | None = No
     """Say why a goal does not hold. Raises `ConstatError` as `prove` does."""
     bench, asked = asked_over(bench, goal)
     created, bench = now(), bench.begun()
+    program = bench.reading_least(bench.program, asked.atom)
 
     def answered(tiers: Tiers) -> tuple[Decision, Refutation | None]:
         externals = tiers.externals
         decision = decide(
-            bench.engine, bench.program, asked.atom, externals, bench.limits, observe=bench.observe
+            bench.engine, program, asked.atom, externals, bench.limits, observe=bench.observe
         )
         if decision.answers:
             return decision, None
         return decision, refute(bench.engine, decision, externals, bench.limits, most=most)
 
     decision, refutation = bench.evaluated(observe, answered)
-    result = result_of(decision, bench.program, created)
+    result = result_of(decision, program, created)
     return WhyNotResult(result.asked_as(asked.text) if asked.text else result, refutation)
 
 
@@ -186,8 +187,10 @@ def what_if(
     changed = suppose_rules(bench.program, supposed.rules, bench.project.rule_roots, bench.texts)
     overlay = read_suppositions(supposed, changed.program, bench.project)
     overlay = Overlay(overlay.added, overlay.removed, changed.dropped)
-    real = _goal(bench, goal, query=query)
-    other = _goal(replace(bench, program=changed.program), goal, query=query)
+    # What is supposed not to be is a row by all its columns.
+    whole = frozenset(one.predicate for one in overlay.removed)
+    real = _goal(bench, goal, whole, query=query)
+    other = _goal(replace(bench, program=changed.program), goal, whole, query=query)
 
     def both(tiers: Tiers) -> tuple[_Side, _Side, Changes]:
         with tiers.anew():
@@ -212,15 +215,19 @@ def what_if(
     )
 
 
-def _goal(bench: Bench, goal: str, *, query: bool) -> AskedGoal:
+def _goal(bench: Bench, goal: str, whole: Collection[str], *, query: bool) -> AskedGoal:
+    asked = _over_program(bench, goal, query=query)
+    return replace(asked, program=bench.reading_least(asked.program, asked.atom, whole))
+
+
+def _over_program(bench: Bench, goal: str, *, query: bool) -> AskedGoal:
     if not query:
         return asked_over(bench, goal)[1]
     program = bench.program
     # Plain goals are answered without what only queries need.
-    from constat.session.query_text import parse_query  # noqa: PLC0415  loaded when it is used
     from constat.session.querying import compile_query  # noqa: PLC0415  loaded when it is used
 
-    compiled = compile_query(parse_query(goal, program.program), program)
+    compiled = compile_query(read_query(goal, program), program)
     bench.mention(compiled.goal)
     return AskedGoal(compiled.goal, compiled.program)
 
@@ -406,12 +413,14 @@ def missing_facts(
     bench, asked_goal = asked_over(bench.begun(), goal)
     program, atom = bench.program, asked_goal.atom
     costs = _allowed(program, asked)
+    # Facts are looked for by all their columns, and the goal is decided as `prove` does.
+    least = bench.reading_least(program, atom)
     created = now()
 
     def looked_for(tiers: Tiers) -> tuple[Result, Abduction, tuple[MissingSet, ...]]:
         with tiers.anew():
             decision = decide(
-                bench.engine, program, atom, tiers.externals, bench.limits, observe=bench.observe
+                bench.engine, least, atom, tiers.externals, bench.limits, observe=bench.observe
             )
             if decision.answers or not costs:
                 found = Abduction((), None, 0, ())
@@ -420,7 +429,7 @@ def missing_facts(
             tried = tuple(_decided(bench, tiers, atom, one) for one in found.found)
             sets = tuple(one for one in tried if one.verdict in _HOLDING)
             found = replace(found, dropped=found.dropped + len(tried) - len(sets))
-            result = result_of(decision, program, created)
+            result = result_of(decision, least, created)
             text = asked_goal.text
             return (result.asked_as(text) if text else result), found, sets
 
@@ -447,8 +456,11 @@ def _searched(bench: Bench, tiers: Tiers, atom: Atom, costs: Abducibles, asked: 
 
 def _decided(bench: Bench, tiers: Tiers, atom: Atom, found: Found) -> MissingSet:
     """Decide the goal with a set, as `what_if` does."""
-    externals = overlaid(tiers.externals, bench.program, found.chosen.delta.overlay())
-    decision = decide(bench.engine, bench.program, atom, externals, bench.limits)
+    overlay = found.chosen.delta.overlay()
+    whole = frozenset(one.predicate for one in overlay.removed)
+    program = bench.reading_least(bench.program, atom, whole)
+    externals = overlaid(tiers.externals, program, overlay)
+    decision = decide(bench.engine, program, atom, externals, bench.limits)
     return MissingSet(found.cost, found.chosen.added, found.chosen.removed, decision.verdict)
 
 

@@ -16,6 +16,7 @@ from typing import Final
 from constat.diagnostics import Diagnostic, Span
 from constat.logic import (
     COMPARISONS,
+    Apply,
     Atom,
     Column,
     Comparison,
@@ -51,6 +52,8 @@ class Query:
         if len(self.literals) != 1 or not isinstance(self.literals[0], Positive):
             return None
         atom = self.literals[0].atom
+        if any(isinstance(term, Apply) for term in atom.terms):
+            return None
         names = [term.name for term in atom.terms if isinstance(term, Variable)]
         return atom if names == [column.name for column in self.columns] else None
 

@@ -15,8 +15,8 @@ from constat.proof import decide
 from constat.proof.lowest import LowestProofs
 from constat.proof.topk import Ranking
 from constat.session.answers import RowCheck, RowDifference, Rows
+from constat.session.asked_goals import read_query
 from constat.session.bulk import Asked
-from constat.session.query_text import parse_query
 from constat.session.querying import answer_columns, compile_query, row_goals
 from constat.session.result import result_of
 from constat.store.clock import now
@@ -194,7 +194,7 @@ class RowProofs:
 
 def row_proofs(bench: Bench, query: str, usual: Callable[[str], Result]) -> RowProofs:
     """Make ready to prove rows of a query. Raises `ConstatError` where it cannot be read."""
-    read = parse_query(query, bench.program.program)
+    read = read_query(query, bench.program)
     return RowProofs(bench, compile_query(read, bench.program), usual)
 
 

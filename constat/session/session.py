@@ -22,7 +22,7 @@ from constat.analysis import check_goal
 from constat.diagnostics import ConstatError, Diagnostic, Severity
 from constat.diagnostics.interruption import StoppedError
 from constat.engine import LazyEngine
-from constat.evaluation import Limits, Origin, Verdict
+from constat.evaluation import Limits, Verdict
 from constat.evaluation.clock import moment
 from constat.library import check_rules, load_rules
 from constat.logic import Negative, Positive
@@ -34,7 +34,7 @@ from constat.proof.encoding import sha256
 from constat.proof.projection import reading_least
 from constat.proof.sentences import speech_in
 from constat.proof.topk import Ranking
-from constat.session.asked_goals import read_goal
+from constat.session.asked_goals import read_goal, read_query
 from constat.session.asking import Asking
 from constat.session.bench import Bench, values_of
 from constat.session.options import BulkOptions, LogAs
@@ -51,15 +51,14 @@ from constat.store.scratch import remove_left
 from constat.syntax import parse_goal
 from constat.tiers import Chain, build_externals
 from constat.tiers.declarations import reads_by_column
-from constat.tiers.user import USER
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from threading import Event
     from types import ModuleType, TracebackType
 
     from constat.analysis import AnalysedProgram
-    from constat.evaluation import Call, Externals, Observer
+    from constat.evaluation import Externals, Observer
     from constat.library import Checked
     from constat.library.reviewing.drafts import JoinedProgram
     from constat.logic import Atom, Predicate, Value
@@ -432,9 +431,12 @@ class Session(
         from constat.session.querying import answer_query, answer_twice, outcome_answers  # noqa: PLC0415  loaded when it is used
 
         created = now()
+        read = reading_least(compiled.program, compiled.goal, self._reads_by_column)
+        # A whole relation is read in place, with all its columns: only goals are asked by column.
+        least = replace(compiled, program=read)
 
         def once(externals: Externals, limits: Limits) -> Answers:
-            asked = (self._engine, compiled, externals, limits)
+            asked = (self._engine, least, externals, limits)
             if confidence or engine == "reference":
                 found: Answers = answer_query(
                     *asked, created=created, confidence=confidence, observe=self._tell
@@ -447,7 +449,7 @@ class Session(
                 outcome = try_small(*asked, self._tell)
                 if outcome is not None:
                     told: Answers = outcome_answers(
-                        compiled, outcome, created=created, confidence=False
+                        least, outcome, created=created, confidence=False
                     )
                     return told
             from constat.session.bulk import Asked, answer_in_bulk  # noqa: PLC0415  loaded when it is used
@@ -508,9 +510,8 @@ class Session(
     def _compiled(self, query: str) -> tuple[ModuleType, Compiled]:
         # `prove` starts without what only queries need.
         from constat.session import querying  # noqa: PLC0415  loaded when it is used
-        from constat.session.query_text import parse_query  # noqa: PLC0415  loaded when it is used
 
-        read = parse_query(query, self.program.program)
+        read = read_query(query, self.program)
         for literal in read.literals:
             self._said.update(values_of(literal.atom) if isinstance(literal, Positive) else ())
         return querying, querying.compile_query(read, self.program)
@@ -656,16 +657,10 @@ class Session(
                 observe, lambda tiers: self._decided(chosen, goal, tiers, ranking, exhaust=exhaust)
             )
 
-        chosen = reading_least(asked, goal, self._reads_by_column)
-        decision = decided(chosen)
-        least = reading_least(asked, goal, self._may_read_by_column)
-        if least != chosen and _only_databases_spoke(decision.outcome.calls):
-            # People state other rows than this goal asks for: its rows need not be read whole.
-            again = decided(least)
-            if _only_databases_spoke(again.outcome.calls) and _same(again, decision):
-                chosen, decision = least, again
+        least = reading_least(asked, goal, self._reads_by_column)
+        decision = decided(least)
         told = Told(self._asker, libraries=self._libraries())
-        return self._with_usage(result_of(decision, chosen, created, self.speech, told), before)
+        return self._with_usage(result_of(decision, least, created, self.speech, told), before)
 
     def _decided(
         self,
@@ -688,11 +683,7 @@ class Session(
         )
 
     def _reads_by_column(self, predicate: Predicate) -> bool:
-        """Whether columns of a predicate may be left out: not where people state rows of it."""
-        return self._may_read_by_column(predicate) and not self._facts().list(predicate.name)
-
-    def _may_read_by_column(self, predicate: Predicate) -> bool:
-        """Whether columns of a predicate may be left out of rows that only a database says."""
+        """Whether columns of a predicate that nobody reads are left out."""
         return reads_by_column(predicate, self.project)
 
     def unmet_constants(self, result: Result) -> tuple[str, ...]:
@@ -822,19 +813,3 @@ def _one_atom_then() -> Diagnostic:
         note="`as_of` looks up what was recorded below a predicate of the project",
         help="write a rule with these literals as its body, and prove its head",
     )
-
-
-def _only_databases_spoke(calls: Iterable[Call]) -> bool:
-    """Whether only databases and the configuration spoke: asking once more costs little."""
-    answers = [call.answer for call in calls]
-    told = [one for answer in answers for part in answer.portions for one in part.evidence.every()]
-    told += [one for answer in answers for one in answer.authorities]
-    spoke = any(one.tier == USER for answer in answers for one in answer.openings)
-    cheap = {Origin.DATABASE, Origin.CONFIG}
-    return not spoke and all(one.origin in cheap for one in told)
-
-
-def _same(one: Decision, other: Decision) -> bool:
-    """Whether two decisions say the same, and nobody contests a row in one of them alone."""
-    conflicts = len(one.conflicts) == len(other.conflicts)
-    return one.verdict is other.verdict and one.answers == other.answers and conflicts

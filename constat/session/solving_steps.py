@@ -23,10 +23,10 @@ from constat.plan.compilation import predicates_of, rules_by_head
 from constat.project.settings import WEAK
 from constat.proof import decide
 from constat.session.answers import Settled
+from constat.session.asked_goals import read_query
 from constat.session.bulk import Asked, answer_in_bulk
 from constat.session.checking import Checks
 from constat.session.options import BulkOptions
-from constat.session.query_text import parse_query
 from constat.session.querying import compile_query, outcome_answers, try_small
 from constat.session.result import checked
 from constat.session.rows import StoredRows
@@ -243,7 +243,7 @@ class ChainRelations:
         asked: bool,
     ) -> Relation:
         goal = f"{output.name}({', '.join(f'?{name}' for name, _ in output.columns)})"
-        compiled = compile_query(parse_query(goal, program.program), program)
+        compiled = compile_query(read_query(goal, program), program)
         limits, created = self._bench.limits, now()
         with self._evaluating() as tiers:
             externals = {**tiers.externals, **given}

@@ -16,7 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 from constat.proof.decoding import without_wildcards
 from constat.proof.encoding import encode_program
-from constat.proof.projection import reading_as_in, with_projections
+from constat.proof.projection import (
+    reading_as_in,
+    with_projected_negations,
+    with_projections,
+)
 from constat.session.asked_goals import with_asked
 
 if TYPE_CHECKING:
@@ -29,17 +33,19 @@ if TYPE_CHECKING:
 class PresentRules:
     """The rules of a program as certificates write them."""
 
-    def __init__(self, program: AnalysedProgram) -> None:
+    def __init__(self, program: AnalysedProgram, *, given: bool = False) -> None:
         self._base = program
-        self._program = with_projections(program)
+        # A certificate has given columns, or a relation of what was asked of them.
+        self._program = with_projected_negations(program) if given else with_projections(program)
         self._encoded: dict[str, EncodedProgram | None] = {}
 
     def changes(self, document: Mapping[str, Any]) -> Iterator[str]:
         """Yield what is not as the certificate has it."""
         asked = with_asked(document, self._base)
         shown = reading_as_in(document, asked.program)
-        if asked is not self._base or shown is not asked.program:
-            other = PresentRules(replace(asked, program=shown))
+        given = any(one.get("given") for one in document["declarations"])
+        if given or asked is not self._base or shown is not asked.program:
+            other = PresentRules(replace(asked, program=shown), given=given)
             yield from other.differences(document)
             return
         yield from self.differences(document)
@@ -145,7 +151,7 @@ def _named(written: Sequence[Any]) -> list[Mapping[str, Any]]:
 def _shape(declared: Mapping[str, Any]) -> tuple[object, ...]:
     kinds = tuple(kind for _, kind in declared["columns"])
     nulls = tuple(place for place in enumerate(declared.get("nulls", ())) if place[1] is not None)
-    return declared["name"], kinds, declared["external"], nulls
+    return declared["name"], kinds, declared["external"], nulls, tuple(declared.get("given", ()))
 
 
 def _content(rule: Mapping[str, Any]) -> str:

@@ -16,8 +16,8 @@ from constat.logic.structures import types_form
 from constat.plan.compilation import predicates_of, rules_by_head
 from constat.recount import Recount, State
 from constat.session.answers import DIFFERENT, Answers, Settled
+from constat.session.asked_goals import read_query
 from constat.session.options import BulkOptions
-from constat.session.query_text import parse_query
 from constat.session.querying import answer_columns, compile_query, row_goals
 from constat.session.rows import StoredRows
 from constat.session.spelling import shown_goal
@@ -354,7 +354,7 @@ class MaterializedResults:
         declared = program.program.predicates.get(query.strip())
         if declared is not None:
             query = f"{declared.name}({', '.join(f'?{one.name}' for one in declared.columns)})"
-        return compile_query(parse_query(query, program.program), program)
+        return compile_query(read_query(query, program), program)
 
     def _stale(self, result: KeptResult, compiled: Compiled, tiers: Tiers) -> str:
         """Say why a result may be out of date; nothing where it is not."""

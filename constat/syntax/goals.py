@@ -439,13 +439,13 @@ class GoalReader:
         if predicate is None:
             self.fail(goals.unknown_predicate(span, name, sorted(self.program.predicates)))
         given = self.assign(predicate, arguments, span)
-        nullable = zip(given, null_policies(predicate), strict=True)
+        matters = _where_reading_matters(predicate)
         terms = tuple(
-            # Where a cell may be null it matters that the goal does not read it; by name it does.
+            # By name, `column = _` reads the column.
             self.unread(place, None if argument is None else argument.span)
-            if policy is not None and (argument is None or _is_left_open(argument))
+            if place in matters and (argument is None or _is_left_open(argument))
             else self.term(column, argument)
-            for place, ((column, argument), policy) in enumerate(nullable)
+            for place, (column, argument) in enumerate(given)
         )
         return predicate, terms
 
@@ -511,6 +511,18 @@ class GoalReader:
             self.diagnostics.append(goals.wrong_value(argument.span, column, str(error)))
             value = argument.text
         return Constant(value, column.kind, argument.span)
+
+
+def _where_reading_matters(predicate: Predicate) -> frozenset[int]:
+    """Return the columns of which it matters that a goal does not read them.
+
+    A cell there may be null, or a source need not send the column (semantics 26, 50).
+    """
+    policies = enumerate(null_policies(predicate))
+    found = {place for place, policy in policies if policy is not None}
+    if predicate.source is not None:
+        found |= {*range(predicate.arity)} - {*predicate.key}
+    return frozenset(found)
 
 
 def _is_left_open(argument: Argument) -> bool:

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from constat.evaluation import Answer, Demand, Opening
-from constat.logic import OPEN, NullCell, NullPolicy, Row, has_null_cells, null_policies
+from constat.logic import OPEN, Row, has_null_cells, null_policies
 from constat.project.settings import PREFER_SOURCE
+from constat.syntax import print_stated
 from constat.tiers.asking import Asked, Asking, Contribution
 from constat.tiers.cache_age import CACHE
 from constat.tiers.database import DatabaseTier
@@ -32,7 +33,9 @@ from constat.tiers.tier import (
     matched_keys,
     openings_for,
     pattern,
+    rows_as_read,
     rows_for,
+    stated_by,
 )
 from constat.tiers.user import USER
 
@@ -540,18 +543,16 @@ def _speaks_alone(demand: Demand, asked: Asked, key: tuple[int, ...]) -> bool:
 
 def _read_portions(portions: Iterable[Portion], predicate: Predicate) -> Iterator[Portion]:
     """Yield what people state without the columns that nobody reads."""
-    unread = {
-        place: NullCell(NullPolicy.UNREAD, predicate.name, place) for place in predicate.unread
-    }
     for portion in portions:
-        rows: tuple[Row, ...] = tuple(
-            cast("Row", tuple(unread.get(place, cell) for place, cell in enumerate(row)))
-            for row in portion.rows
-        )
-        told = portion.evidence
-        if unread and told.row_count == len(rows):
+        rows = rows_as_read(portion.rows, predicate)
+        told, word = portion.evidence, portion.assumption
+        if predicate.unread and told.row_count == len(rows):
             told = replace(told, content_hash=content_hash(rows, predicate.kinds))
-        yield replace(portion, rows=rows, evidence=told)
+        author = told.author
+        if predicate.unread and told.tier == USER and author is not None:
+            told = replace(told, query=print_stated(predicate, rows[0]))
+            word = stated_by(author, predicate, rows[0])
+        yield replace(portion, rows=rows, evidence=told, assumption=word)
 
 
 def _authorities(asked: Asked) -> dict[object, Evidence]:

@@ -9,7 +9,7 @@ is unknown, and the reason names it. Example: `facts: {vip_threshold: 150000}` i
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from constat.diagnostics import Diagnostic
 from constat.evaluation import Demand, Evidence, Opening, Origin, Portion
@@ -18,7 +18,14 @@ from constat.logic.structures import construct
 from constat.project import suggestion
 from constat.project.settings import joined_cells
 from constat.store.clock import now
-from constat.tiers.tier import TierAnswer, content_hash, failed, matched_keys, rows_for
+from constat.tiers.tier import (
+    TierAnswer,
+    content_hash,
+    failed,
+    matched_keys,
+    rows_as_read,
+    rows_for,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -167,7 +174,10 @@ class ConfigTier:
             return failed(demand, f"{self._config_name} has no `facts: {config_key(predicate)}`")
         portions = []
         authorities = []
-        for source, rows in (found.rows or {self._config_name: ()}).items():
+        told, unset = found.rows, found.unset
+        if predicate.unread:
+            told, unset = _as_read(found, predicate, self._config_name)
+        for source, rows in (told or {self._config_name: ()}).items():
             evidence = _evidence(source, rows, found.key, predicate)
             authorities.append(evidence)
             wanted = rows_for(rows, demand.columns, demand.keys, demand.clock)
@@ -175,13 +185,28 @@ class ConfigTier:
                 portions.append(Portion(wanted, evidence))
         failures: dict[Row, str] = {}
         openings = []
-        for row, reason in found.unset:
+        for row, reason in unset:
             keys = matched_keys(row, demand.columns, demand.keys)
             failures.update(dict.fromkeys(keys, reason))
             if keys:
                 openings.append(Opening(row, reason, CONFIG))
         complete = frozenset(demand.keys) - failures.keys() if found.closed else frozenset()
         return TierAnswer(tuple(portions), tuple(openings), complete, failures, tuple(authorities))
+
+
+def _as_read(
+    found: Configured, predicate: Predicate, config_name: str
+) -> tuple[Mapping[str, tuple[Row, ...]], tuple[tuple[OpenRow, str], ...]]:
+    """Give facts without the columns that nobody reads: a hole there is none (semantics 50)."""
+    told = {source: rows_as_read(rows, predicate) for source, rows in found.rows.items()}
+    unset: list[tuple[OpenRow, str]] = []
+    for row, reason in found.unset:
+        (shown,) = rows_as_read([cast("Row", row)], predicate)
+        if OPEN in shown:
+            unset.append((shown, reason))
+        elif shown not in told.get(config_name, ()):
+            told[config_name] = (*told.get(config_name, ()), shown)
+    return told, tuple(unset)
 
 
 def _evidence(source: str, rows: tuple[Row, ...], key: str, predicate: Predicate) -> Evidence:

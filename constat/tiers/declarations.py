@@ -262,8 +262,6 @@ def reads_by_column(predicate: Predicate, project: Project) -> bool:
     wish = source.parameters.get("record")
     if wish == "true" or (wish is None and project.record.covers(source.name)):
         return False
-    if config_key(predicate) in project.facts:
-        return False
     tiers = project.tiers.values()
     return all(one.predicates is not None and predicate.name not in one.predicates for one in tiers)
 

@@ -11,13 +11,14 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Final, Protocol, cast, runtime_checkable
 
 from constat.evaluation import UNTIMED, Assumption, Demand, Evidence, Opening, Origin, Portion
 from constat.logic import (
     OPEN,
     Kind,
     NullCell,
+    NullPolicy,
     Open,
     OpenRow,
     Predicate,
@@ -212,6 +213,17 @@ def rows_for(
             or (has_null(row, columns) and matched_keys(row, columns, wanted_keys))
         ]
     )
+
+
+def rows_as_read(rows: Iterable[Row], predicate: Predicate) -> tuple[Row, ...]:
+    """Give rows without the cells that nobody reads; alike ones are one (semantics 50)."""
+    unread = {
+        place: NullCell(NullPolicy.UNREAD, predicate.name, place) for place in predicate.unread
+    }
+    if not unread:
+        return tuple(rows)
+    shown = (tuple(unread.get(place, cell) for place, cell in enumerate(row)) for row in rows)
+    return tuple(dict.fromkeys(cast("Row", row) for row in shown))
 
 
 def may_be_any(cell: object) -> bool:

@@ -33,6 +33,12 @@ GIVEN: Final = """
 @[given(d)]
 .decl after(o: number, d: number)
 after(?o, ?d) :- orders(?o, _, ?s, _), ?s > ?d.
+.decl number_after(d: number, n: number)
+number_after(?d, ?n) :- orders(_, ?d, _, _), ?n = count : { after(_o, ?d) }.
+@[given(n)]
+.decl down(n: number, m: number)
+down(?n, ?n) :- ?n >= 0.
+down(?n, ?m) :- ?n > 0, ?k = ?n - 1, down(?k, ?m).
 """
 STATED: Final = (
     ("orders(id = 8, shipped = 9)", "alice"),
@@ -52,6 +58,10 @@ REAL: Final = {
     "cells that may be missing": ("maybe", "sent(3)", "UNRESOLVED"),
     "no value": ("none", "waiting(3)", "PROVED"),
     "a given column": ("unknown", "after(4, 5)", "PROVED"),
+    "no row of a given column": ("none", "after(4, 999)", "DISPROVED"),
+    "a denied row of a given column": ("none", "orders(?o, 5, _, _), !after(?o, 99)", "PROVED"),
+    "a total over a given column": ("none", "number_after(5, ?n)", "PROVED"),
+    "given columns all the way down": ("none", "down(2, 3)", "DISPROVED"),
     "a denied row, read by name": (
         "none",
         "orders(?o, 5, _, _), !orders(id = ?o, region = _)",

@@ -832,3 +832,19 @@ def test_a_goal_that_leaves_a_given_column_open_is_an_error(term: Var | Blank) -
         decide(_GIVEN, Outside(), open_goal)
     bound = (Positive(Atom("g", (Var("c"),))), Positive(Atom("p", (Var("c"), Var("x")))))
     assert check_given(_GIVEN, bound) == []
+
+
+@pytest.mark.parametrize("rows", [(("C1", None),), (("C1", "gold"), ("C1", "silver"))])
+def test_what_is_wrong_in_a_column_that_a_goal_does_not_read_is_not_met(
+    rows: tuple[tuple[str, str | None], ...],
+) -> None:
+    """50."""
+    for user in ((), (("C2", "gold"),)):
+        one = Keyed(database=rows, user=user)
+        assert one.verdict("listed(C1)") == PROVED
+        assert one.verdict("unlisted(C1)") == DISPROVED
+        assert one.verdict("tier(C1, _)") == PROVED
+        assert one.verdict("gold(C1)") == UNRESOLVED
+        assert one.verdict("gold(C3)") == DISPROVED
+    # Folded by its key a row counts once; that there are two of one key is met.
+    assert Keyed(database=rows).verdict("keys(1)") == (PROVED if len(rows) == 1 else UNRESOLVED)

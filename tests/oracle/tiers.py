@@ -1,6 +1,6 @@
 """What tiers say of a predicate, as facts and openings: nulls, keys, conflicts, filling.
 
-The second half of the definition (semantics 4 to 6, 22, 26, 26a, 26e, 40). All that tiers would
+The second half of the definition (semantics 4 to 6, 22, 26, 26a, 26e, 40, 50). All that tiers would
 say is there at once; nobody asks for a pattern. Left open by the contract, and taken here as it is
 safe: a null in a key column is an error, whatever its policy.
 """
@@ -17,17 +17,27 @@ from typing import Final
 from tests.oracle.definition import (
     NONE,
     STAR,
+    Aggregate,
+    Atom,
+    Beyond,
+    Blank,
+    Body,
     Cell,
+    Compare,
     Fact,
+    Negative,
     Null,
     Opening,
     Outside,
+    Positive,
+    Program,
     Row,
     Star,
     Value,
     is_value,
     same,
     told_apart,
+    uses,
 )
 
 USER: Final = "user"
@@ -38,6 +48,7 @@ class Predicate:
     """A declaration; `nulls` is the policy of each column, `key` the places of `@[key]`.
 
     Only the `authority` can say that there is nothing else; with `closed` somebody declares it.
+    Of the columns in `unread` no tier says anything (50): see `as_read`.
     """
 
     name: str
@@ -47,6 +58,7 @@ class Predicate:
     closed: bool = False
     conflicts: str = "source"
     distinct: bool = False
+    unread: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +114,44 @@ class Said:
             self.openings.append(one)
 
 
+def as_read(predicate: Predicate, program: Program, goal: Body) -> Predicate:
+    """Give a declaration without the columns that a goal does not need (50).
+
+    The key is needed, and a column whose nulls leave rows out. In an aggregate each `_` tells rows
+    apart (23), unless the key that it reads does: then a query's rows of one key never merge.
+    """
+    below, bodies = {""}, [goal]
+    while True:
+        more = {name for body in bodies for name, _ in uses(body)} - below
+        if not more:
+            break
+        below |= more
+        bodies += [rule.body for rule in program.rules if rule.head.predicate in more]
+    read = {*predicate.key, *(n for n, policy in enumerate(predicate.nulls) if policy == "skip")}
+    folded = False
+    for atom, inside in (one for body in bodies for one in _atoms(body)):
+        if atom.predicate == predicate.name:
+            own = {n for n, term in enumerate(atom.terms) if not isinstance(term, Blank)}
+            whole = inside and not (predicate.key and own.issuperset(predicate.key))
+            read |= {*range(len(atom.terms))} if whole else own
+            folded |= inside
+    unread = tuple(n for n in range(len(predicate.nulls)) if n not in read)
+    merged = predicate.distinct or (bool(unread) and not folded)
+    return replace(predicate, unread=unread, distinct=merged)
+
+
+def _atoms(body: Body) -> Iterator[tuple[Atom, bool]]:
+    """Yield the atoms of a body, each with whether an aggregate has it."""
+    for literal in body:
+        match literal:
+            case Positive(atom) | Negative(atom):
+                yield atom, False
+            case Aggregate(body=inner) | Beyond(body=inner):
+                yield from ((atom, True) for atom, _ in _atoms(inner))
+            case Compare():
+                pass
+
+
 def outside(*said: tuple[Predicate, Sequence[Tier]]) -> Outside:
     """Give the outside of a program: what the chains of its predicates say."""
     found = {predicate.name: chain(predicate, tiers) for predicate, tiers in said}
@@ -116,7 +166,8 @@ def read(predicate: Predicate, tier: Tier) -> tuple[list[Row], list[Row]]:
     rows: list[Row] = []
     patterns = list(tier.failed)
     seen: Counter[tuple[Value | None, ...]] = Counter()
-    for raw in tier.rows:
+    for whole in tier.rows:
+        raw = tuple(None if n in predicate.unread else cell for n, cell in enumerate(whole))
         seen[raw] += 1
         policies = [
             policy if cell is None else ""
@@ -125,6 +176,8 @@ def read(predicate: Predicate, tier: Tier) -> tuple[list[Row], list[Row]]:
         if tier.name == USER:
             # A cell that a stated fact leaves out: nobody says that there is a value (26e).
             policies = ["maybe" if policy else "" for policy in policies]
+        # Nothing reads the cell, so it may as well be one without a value.
+        policies = ["none" if n in predicate.unread else one for n, one in enumerate(policies)]
         if "skip" in policies:
             continue
         row = tuple(
@@ -135,7 +188,7 @@ def read(predicate: Predicate, tier: Tier) -> tuple[list[Row], list[Row]]:
         broken |= {place for place in predicate.key if raw[place] is None}
         if broken:
             patterns.append(tuple(STAR if n in broken else cell for n, cell in enumerate(row)))
-        elif row in rows and not predicate.distinct:
+        elif row in rows and tier.name == predicate.authority and not predicate.distinct:
             # Two rows would merge: the query is in error, and what it gave may not be all (22).
             patterns.append((STAR,) * len(row))
         else:

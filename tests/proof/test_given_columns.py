@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import json
 from itertools import product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from constat.check import check_certificate
 from constat.engine import LazyEngine
-from constat.evaluation import ABSENT, ACCEPTED, CERTAIN, CONCEIVABLE, POSSIBLE
+from constat.evaluation import ABSENT, ACCEPTED, CERTAIN, CONCEIVABLE, POSSIBLE, Verdict
 from constat.logic import Atom, Constant, Kind
+from constat.proof import build_certificate, decide
 from constat.proof.projection import with_projections
 from constat.syntax import parse_goal
 from tests.language.worlds_of_text import program, world
 from tests.property.running import LIMITS
+from tests.property.strategies import HALF
 from tests.property.tables import tables
 
 if TYPE_CHECKING:
@@ -61,6 +65,8 @@ def rules(*, as_given: bool) -> str:
     )
 
 
+PLACES: Final = {"late": 1, "late.some.d": 0, "down": 0}
+CREATED: Final = "2026-11-27T12:00:00.000000Z"
 GIVEN, EXPLICIT = program(rules(as_given=True)), program(rules(as_given=False))
 VALUES = [f"value({number})" for number in range(8)]
 HOW = st.sampled_from(["", "", "assumed "])
@@ -114,3 +120,32 @@ def test_what_is_asked_for_is_what_holds_of_all_values(name: str, lines: list[st
         atom = Atom(name, tuple(Constant(value, column.kind) for value, column in pairs))
         strength = found.strength(atom)
         assert wanted.strength(atom) in ({strength} if sure else AGREES[strength]), row
+
+
+@pytest.mark.parametrize("name", ["overdue", "fine", "counted", "later", "reached"])
+@HALF
+@given(lines=FACTS, number=st.integers(0, 5))
+def test_a_certificate_has_given_columns_where_it_is_known_what_is_asked(
+    name: str, lines: list[str], number: int
+) -> None:
+    outside = world(EXPLICIT, lines)
+    width = len(GIVEN.program.predicates[name].columns)
+    goal = {1: f"{name}({number})", 2: f"{name}(a, {number})"}[width]
+    atom = parse_goal(goal.replace("a", "1") if name == "counted" else goal, GIVEN.program)
+    decision = decide(LazyEngine(), GIVEN, atom, tables(GIVEN, outside), LIMITS)
+    written = build_certificate(decision, created=CREATED, engine_version="test")
+    report = check_certificate(written)
+    assert (report.accepted, report.verdict) == (True, decision.verdict.value), report.reason
+    named = {one["name"]: one["given"] for one in json.loads(written)["declarations"]}
+    asked = {one for one in named if one.endswith(".given")}
+    if decision.verdict is not Verdict.UNRESOLVED:
+        assert not asked
+        assert all(named[one] == [place] for one, place in PLACES.items() if one in named)
+
+
+def test_what_is_asked_and_not_known_is_a_relation_still() -> None:
+    outside = world(EXPLICIT, ["due(a, 5)", "open grace(?d)"])
+    atom = parse_goal("overdue(a, 3)", GIVEN.program)
+    decision = decide(LazyEngine(), GIVEN, atom, tables(GIVEN, outside), LIMITS)
+    written = build_certificate(decision, created=CREATED, engine_version="test")
+    assert check_certificate(written).verdict == "UNRESOLVED"

@@ -153,12 +153,22 @@ def test_what_cannot_give_them_refuses(session: Session) -> None:
     assert session.what_if("overdue(a)", add=["grace(5)"]).verdict is Verdict.PROVED_UNDER
 
 
-def test_the_certificate_says_what_was_asked_for(session: Session) -> None:
+def test_the_certificate_has_given_columns_and_no_relation_of_what_was_asked(
+    session: Session,
+) -> None:
     document = json.loads(session.prove("late(b, 30)").certificate)
-    asked = [one for one in document["rules"] if one["head"][0] == "late.given"]
-    assert [one["body"] for one in asked].count([]) == 1
-    names = {one["name"] for one in document["declarations"]}
-    assert {"late", "late.given", "the.goal"} <= names
+    given = {one["name"]: one["given"] for one in document["declarations"]}
+    assert given["late"] == [1]
+    assert "late.given" not in given
+    (rule,) = (one for one in document["rules"] if one["head"][0] == "late")
+    assert all(literal[1][0] != "late.given" for literal in rule["body"] if literal[0] == "+")
+
+
+def test_a_key_of_what_is_absent_has_its_given_columns(session: Session) -> None:
+    document = json.loads(session.prove("late(b, 999)").certificate)
+    (entry,) = (one for one in document["closure"]["entries"] if one["predicate"] == "late")
+    assert 1 in entry["columns"]
+    assert [key[entry["columns"].index(1)] for key in entry["keys"]] == ["999"]
 
 
 P = "@[given(d)]\n.decl p(d: number)\np(?d) :- ?d > 1.\n"

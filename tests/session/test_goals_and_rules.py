@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 import pytest
 
 from constat import Session
+from constat.diagnostics import ConstatError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,7 +38,20 @@ class Drawing:
             literals.append(f"!{self.atom(bind=False)}")
         if self.bound and self.random.random() < 0.4:
             literals.append(f"{self.random.choice(self.bound)} < {self.random.choice(VALUES)}")
+        if self.random.random() < 0.4:
+            literals += self.more()
+            self.random.shuffle(literals)
         return ", ".join(literals)
+
+    def more(self) -> list[str]:
+        """Draw what goals share with rules alone: aggregates and functions."""
+        if self.bound and self.random.random() < 0.4:
+            one = self.random.choice(self.bound)
+            return [f"{one} + 1 > {self.random.choice(VALUES)}", f"t({one} * 1, _, _, _)"]
+        outer = self.random.choice((*self.bound, *map(str, VALUES), "_"))
+        total, read = self.random.choice((("count", "_"), ("sum ?v", "?v"), ("max ?v", "?v")))
+        found = f"?n = {total} : {{ {self.random.choice('tu')}({outer}, {read}, _, _) }}"
+        return [found, *([f"?n {self.random.choice('<>')} 1"] * self.random.randint(0, 1))]
 
     def atom(self, *, bind: bool = True) -> str:
         name, by_name = self.random.choice("tu"), self.random.random() < 0.4
@@ -93,7 +107,7 @@ def draw(seed: int, folder: Path) -> list[str]:
 
 
 def columns_of(body: str) -> list[str]:
-    return [one for one in ("?x", "?y", "?z") if one in body]
+    return [one for one in ("?x", "?y", "?z", "?n") if one in body]
 
 
 def rows_of(answers: Answers) -> Counter[str]:
@@ -121,3 +135,43 @@ def test_goals_are_answered_as_the_rules_with_their_bodies_are(tmp_path: Path, s
             result = session.prove(body)
             assert session.verify(result.certificate).accepted, body
             assert result.verdict is session.prove(rule).verdict, body
+
+
+BARE: Final = {
+    "count : { t(_, _, _, _) } > 2": "PROVED",
+    "count : { t(_, _, _, _) } > 3": "DISPROVED",
+    "3 = count : { t(_, _, _, _) }": "PROVED",
+    "sum ?a : { t(?a, _, _, _) } = 3": "PROVED",
+    "max ?a : { t(?a, _, _, _) } < 2": "DISPROVED",
+    "!t(7, _, _, _), count : { t(_, _, _, _) } = 3": "PROVED",
+    "min(?a, 5) + 1 = 3, t(?a, _, _, _)": "PROVED",
+    "t(1 + 1, _, _, _)": "PROVED",
+    "t(1 + 2, _, _, _)": "DISPROVED",
+}
+
+
+@pytest.mark.parametrize("goal", BARE)
+def test_a_goal_may_begin_with_an_aggregate_or_a_function(tmp_path: Path, goal: str) -> None:
+    draw(0, tmp_path)
+    with Session(tmp_path) as session:
+        result = session.prove(goal)
+        assert result.verdict.value == BARE[goal]
+        assert session.verify(result.certificate).accepted
+        assert not session.verify_source(result.certificate).drift
+        answers = session.query(goal)
+        assert bool(answers.rows) == (BARE[goal] == "PROVED")
+
+
+def test_bare_words_are_texts_beside_functions_and_aggregates_too(tmp_path: Path) -> None:
+    (tmp_path / "r.dl").write_text(
+        '.pragma "constat" "0.1"\n.decl paid(who: symbol, cents: number)\n'
+        'paid("ann", 3). paid("bob", 4). paid("b\\"o", 5).\n'
+    )
+    (tmp_path / "constat.yaml").write_text("project: p\nrules: [r.dl]\n")
+    with Session(tmp_path) as session:
+        assert session.prove("paid(ann, ?s), ?s * 2 = 6").verdict.value == "PROVED"
+        assert session.prove("count : { paid(ann, _) } = 1, paid(bob, 4)").verdict.value == "PROVED"
+        assert session.prove('paid("b\\"o", ?s), ?s * 2 = 10').verdict.value == "PROVED"
+        assert [row.values for row in session.query("paid(bob, ?s), ?t = ?s + 1").rows] == [(4, 5)]
+        with pytest.raises(ConstatError):
+            session.prove("count : { paid(ann, _) = 1")

@@ -129,7 +129,7 @@ def test_the_language_of_queries(
         ("!pair(?x, _)", "C0204"),
         ("pair(?x, _), !pair(?y, _)", "C0204"),
         ("pair(?x, _), thing(n = ?x)", "C0215"),
-        ("pair(?x, strlen(?x))", "C0180"),
+        ("pair(?x, strlen(?x)", "C0180"),
         ("pair(?x, ?y); pair(?y, ?x)", "C0430"),
         (", ".join(["pair(?x, _)"] * 200), "C0430"),
         ("pair(?x, ?y)\0", "C0107"),
