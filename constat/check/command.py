@@ -16,6 +16,8 @@ from typing import Final
 
 from .canonical import MAX_BYTES
 from .checking import check_certificate
+from .population import PopulationError, check_population
+from .printing import printable
 
 USAGE_ERROR: Final = 2
 
@@ -25,7 +27,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="check", description="Check a certificate of Constat, independently of Constat."
     )
-    parser.add_argument("file", metavar="FILE", help="the certificate")
+    parser.add_argument(
+        "file", metavar="FILE", help="the certificate, or a folder about a population"
+    )
     parser.add_argument("--json", action="store_true", help="write the report as JSON")
     parser.add_argument("--pin", metavar="sha256:...", help="the hash that the rules must have")
     parser.add_argument(
@@ -36,6 +40,8 @@ def main(arguments: list[str] | None = None) -> int:
         help="with --pin: the hash of rules that nested certificates may have",
     )
     chosen = parser.parse_args(arguments)
+    if Path(chosen.file).is_dir():
+        return _check_folder(Path(chosen.file), chosen.pin)
     try:
         with Path(chosen.file).open("rb") as stream:
             data = stream.read(MAX_BYTES + 1)
@@ -48,3 +54,15 @@ def main(arguments: list[str] | None = None) -> int:
     encoding = sys.stdout.encoding or "ascii"
     sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
     return report.exit_code
+
+
+def _check_folder(folder: Path, pin: str | None) -> int:
+    """Check a folder about everybody; return the exit code."""
+    try:
+        found = check_population(folder, pin)
+    except PopulationError as problem:
+        sys.stdout.write(f"REJECTED: {problem}\n")
+        return 1
+    counts = ", ".join(f"{count} {verdict}" for verdict, count in found.counts.items())
+    sys.stdout.write(f"ACCEPTED: {printable(found.goal)}: {counts}\nrules: {found.rules}\n")
+    return 0

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from functools import wraps
 from itertools import islice
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -30,7 +31,8 @@ from constat.cli.results import calls_text, print_proof, print_result, print_ver
 from constat.evaluation import Verdict
 from constat.proof import tree_to_json
 from constat.session import Result, Session
-from constat.session.options import MOST, RANKINGS, SECONDS, LogAs
+from constat.session.answers import Settled
+from constat.session.options import MOST, RANKINGS, SAMPLE, SECONDS, LogAs, PopulationWish
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -227,6 +229,110 @@ def numbered(name: str, number: int) -> str:
     return name if number == 1 else str(path.with_name(f"{path.stem}.{number}{path.suffix}"))
 
 
+# What is said of everybody goes into a folder, which is for people and for programs of auditors.
+
+_POPULATION = (
+    click.option(
+        "--population",
+        is_flag=True,
+        help="Prove GOAL for everybody for whom it holds, into the folder --output.",
+    ),
+    click.option("--output", "-o", metavar="FOLDER", help="With --population: a new folder."),
+    click.option(
+        "--among",
+        metavar="GOAL",
+        help="With --population: who else is listed, as disproved; has the same variables.",
+    ),
+    click.option(
+        "--sample",
+        type=click.IntRange(min=0),
+        metavar="N",
+        help=f"With --population: so many of each verdict get a certificate.  [default: {SAMPLE}]",
+    ),
+    click.option(
+        "--seed",
+        metavar="TEXT",
+        help="With --population: what chooses the sample; by default the certificate's identity.",
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Everybody:
+    """Whether and how a goal is proved for everybody."""
+
+    wanted: bool
+    folder: str | None
+    wish: PopulationWish
+
+
+def population_options(command: Callable[..., int]) -> Callable[..., int]:
+    """Add the options; the command gets `everybody`."""
+
+    @wraps(command)
+    def packed(*arguments: object, **options: Any) -> int:  # noqa: ANN401  whatever the command takes
+        return command(*arguments, everybody=_everybody(options), **options)
+
+    for option in reversed(_POPULATION):
+        packed = option(packed)
+    return packed
+
+
+def _everybody(options: dict[str, Any]) -> Everybody:
+    wanted, folder, among, sample, seed = (
+        options.pop(name) for name in ("population", "output", "among", "sample", "seed")
+    )
+    if not wanted and (folder, among, sample, seed) != (None,) * 4:
+        message = "`--output`, `--among`, `--sample` and `--seed` are about a population"
+        raise click.UsageError(f"{message}: add `--population`")
+    if wanted and not folder:
+        raise click.UsageError("a population is written into a folder: add `--output FOLDER`")
+    wish = PopulationWish(SAMPLE if sample is None else sample, seed or "", among or "")
+    return Everybody(wanted, folder, wish)
+
+
+def prove_everybody(session: Session, goal: str, everybody: Everybody, shown: Shown) -> int:
+    """Write the folder, and print what is in it; give the exit code."""
+    with watching() as observe:
+        found = session.population(
+            goal, Path(everybody.folder or ""), everybody.wish, observe=observe
+        )
+    if shown.form == "json":
+        write_json(
+            {
+                "goal": found.goal,
+                "status": found.settled.value,
+                "exit_code": found.exit_code,
+                "counts": found.counts,
+                "sampled": found.sampled,
+                "nodes": found.nodes,
+                "index": found.index,
+                "folder": str(found.folder),
+                "open": list(found.reasons),
+            }
+        )
+        return found.exit_code
+    write(f"{found.goal}: {counted(sum(found.counts.values()), 'row')}")
+    for verdict in Verdict:
+        if found.counts[verdict.value]:
+            write(f"  {found.counts[verdict.value]:,} {verdict.label}")
+    write(_WHOLE[found.settled])
+    for reason in found.reasons:
+        write(f"  not known: {reason}")
+    write(f"written to {found.folder}: {found.nodes:,} nodes, {found.sampled:,} rows as a sample")
+    write(f"index: {found.index}; `constat verify {found.folder}` checks it")
+    return found.exit_code
+
+
+_WHOLE = MappingProxyType(
+    {
+        Settled.FOR_CERTAIN: "There are no other members.",
+        Settled.UNDER: "Under assumptions there are no other members.",
+        Settled.OPEN: "There may be other members.",
+    }
+)
+
+
 # The certificate is on the disk before the verdict is printed: whoever reads the verdict can
 # verify it. A disk that is full hides no answer: the verdict is printed, and then what could not
 # be written.
@@ -239,6 +345,7 @@ def numbered(name: str, number: int) -> str:
 @click.option("--no-cache", "anew", is_flag=True, help="Ask all sources anew, and keep that.")
 @locale_option
 @log_options
+@population_options
 @engine_option
 @project_option
 def command(  # noqa: PLR0913  one argument for each group of options
@@ -250,13 +357,15 @@ def command(  # noqa: PLR0913  one argument for each group of options
     anew: bool,
     locale: str | None,
     log: LogAs | None,
+    everybody: Everybody,
     engine: str,
     project: str | None,
 ) -> int:
     """Prove or disprove GOAL.
 
     A goal is a predicate with constants, or with variables such as ?c. Constants need no quotes
-    unless they hold spaces or commas. Columns may be named.
+    unless they hold spaces or commas. Columns may be named. --population proves it for everybody,
+    into a folder that `constat verify` and `sign` take.
 
     Examples:
       constat prove "is_vip(C001)"
@@ -273,19 +382,22 @@ def command(  # noqa: PLR0913  one argument for each group of options
       constat prove "is_vip(C001)" --locale de_DE --depth 1
       constat prove "may_leave(C005)" --require-approved        # exits with 4
       constat prove "is_vip(C001)" --engine pydatalog
+      constat prove --population "is_vip(?c)" --among "customer(?c)" -o vips
 
     Exit codes: 0 proved, 3 proved under assumptions, 4 unresolved,
     5 disproved, 6 disproved under assumptions, 2 bad usage.
-    With --engine pydatalog: 0 yes, 5 no, 4 no answer, 78 a construct that it lacks.
+    --population: 0 settled, 3 under assumptions, 4 there may be others, 7 a difference. With
+    --engine pydatalog: 0 yes, 5 no, 4 no answer, 78 a construct that it lacks.
     """
     refuse_with_another(engine, *NEEDS_PROOFS)
     own = Session(project, cache=not anew, locale=locale)
     with answering(own, counting, goal) as session:
         if engine != OWN:
             return give_second_opinion(session, goal, form=shown.form, quiet=shown.quiet)
-        if search.several:
-            return prove_many(session, goal, search, shown, log)
-        return _prove_one(session, goal, search, shown, log)
+        if everybody.wanted:
+            return prove_everybody(session, goal, everybody, shown)
+        prove = prove_many if search.several else _prove_one
+        return prove(session, goal, search, shown, log)
 
 
 def _prove_one(session: Session, goal: str, search: Search, shown: Shown, log: LogAs | None) -> int:

@@ -32,6 +32,7 @@ from constat.session.signing import (
     add_signature,
     open_signing_key,
     sign_certificate,
+    sign_folder,
 )
 
 if TYPE_CHECKING:
@@ -188,6 +189,26 @@ def _json(key: SigningKey, private: Path, public: Path, *, encrypted: bool) -> d
     }
 
 
+_INDEXES: Final = ("population.json", "answer.json")
+
+
+def _accepted_index(folder: Path) -> tuple[Path, bytes]:
+    """Give the index of a folder that is accepted; raises `ConstatError` for another one."""
+    from constat.cli.verify import REJECTED, checked_folder  # noqa: PLC0415  loaded when it is used
+
+    code, told, _ = checked_folder(folder)
+    if code == REJECTED or told["state"] != "passed":
+        message = f"the folder is not accepted: {told['why']}"
+        raise ConstatError([Diagnostic("C0746", message, note="`constat verify` says more")])
+    index = next(folder / name for name in _INDEXES if (folder / name).exists())
+    content = read_file(str(index), MAX_BYTES)
+    # What is signed is what was checked, whoever writes there meanwhile.
+    if f"sha256:{hashlib.sha256(content).hexdigest()}" != told.get("index", told.get("answer")):
+        message = "the folder was changed while it was checked"
+        raise ConstatError([Diagnostic("C0746", message, help="sign it again")])
+    return index, content
+
+
 @click.command(name="sign", cls=PlainCommand)
 @click.argument("certificate", metavar="CERT")
 @click.option("--key", metavar="FILE", required=True, help="The private key.")
@@ -206,17 +227,24 @@ def sign_command(
 
     The certificate itself does not change. Its signatures lie beside it, each signer's on a line
     of its own (a DSSE envelope around an in-toto statement); others add theirs to the same file.
-    What the checker rejects is not signed.
+    What the checker rejects is not signed. CERT may be a folder that `query --bulk` or `prove
+    --population` wrote: what is signed is its index, which names every file by its hash, so one
+    signature is under all of it.
 
     Examples:
       constat sign c001.json --key key.pem --meaning approved
       constat sign c001.json --key key.pem --meaning reviewed --format json
+      constat sign vips --key key.pem --meaning audited
 
     Exit codes: 0 signed, 2 bad usage, or the key or the certificate cannot be used.
     """
-    content = read_file(certificate, MAX_BYTES)
     owner = private_key(key)
-    line = sign_certificate(content, owner, meaning)
+    if Path(certificate).is_dir():
+        index, content = _accepted_index(Path(certificate))
+        certificate, line = str(index), sign_folder(content, owner, meaning)
+    else:
+        content = read_file(certificate, MAX_BYTES)
+        line = sign_certificate(content, owner, meaning)
     target = signature or f"{certificate}{SUFFIX}"
     place = Path(os.path.realpath(target))
     add_signature(Path(certificate), place, line, hashlib.sha256(content).hexdigest())

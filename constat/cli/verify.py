@@ -25,11 +25,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from constat.check import Report
+    from constat.check.population import Population
+    from constat.cli.verify_project import Asked
     from constat.recount import Answered
 
 _DIGEST: Final = re.compile(r"sha256:[0-9a-f]{64}\Z")
 _LONGEST = 3600.0
 _UNRESOLVED = 4
+REJECTED: Final = 1
+POPULATION: Final = "population.json"
+ANSWER: Final = "answer.json"
+SIGNATURES: Final = ".dsse"
 _MEANINGS = ("produced", "approved", "reviewed", "audited")
 
 
@@ -54,7 +60,7 @@ class _Digest(click.ParamType[str]):
 @click.option(
     "--bulk",
     is_flag=True,
-    help="FILE is a folder that `query --bulk` wrote: count its answer again from its rules.",
+    help="FILE is a folder that `query --bulk` wrote; any folder is checked as what it is.",
 )
 @format_option
 @click.option(
@@ -145,25 +151,27 @@ def command(
     Who stands for the certificate is a third: --key and --role name whose signatures must be there.
     Keys count for the roles given here or under `keys:` in constat.yaml.
 
-    With --bulk, FILE is a folder that `constat query --bulk` wrote: all that follows from its rules
-    and inputs, as they stand, is counted again and compared with its answer; --pin names its rules.
+    FILE may be a folder. Of one that `constat query --bulk` wrote all that follows from its rules
+    and inputs, as they stand, is counted again and compared with its answer. Of one that `constat
+    prove --population` wrote every certificate is checked, and list, counts and sample with them.
+    --pin names the rules, --key and --role whose signatures lie beside the index.
 
     Examples:
       constat verify c001.json
       constat verify c001.json --source
       constat verify c001.json --format json
-      constat verify vips --bulk
+      constat verify vips
       constat verify c001.json --key key.pub.pem --role approver
       constat verify c001.json --key approver=key.pub.pem --meaning approved --format json
 
-    Exit codes: that of the verdict (0, 3, 4, 5, 6); 1 where the certificate is rejected (with
-    --bulk: where the answer is not exactly what follows; 4: where that was not checked), where
+    Exit codes: that of the verdict (0, 3, 4, 5, 6); 1 where the certificate is rejected (a folder:
+    where it is not exactly what follows; 4 where that was not checked, or may not be all), where
     --source finds a leaf that is not as shown or other rules than the project's, or a signature
     or an opening does not hold or is missing; 2 bad usage.
     """
-    if questions.pop("bulk"):
-        others = [source, trusted, project, *questions.values()]
-        return _check_bulk(file, pin, form, alone=not any(others))
+    if questions.pop("bulk") or (file != "-" and Path(file).is_dir()):
+        others = {"source": source, "trusted": trusted}
+        return _verify_folder(file, {**questions, **others}, (pin, project, form))
     _require_sense(questions, source=source)
     certificate = read_file(file, MAX_BYTES)
     if not source and not any(questions.values()):
@@ -171,9 +179,7 @@ def command(
     # The checker alone starts faster than the engine and the ciphers, which only these need.
     from constat.cli import verify_project as more  # noqa: PLC0415  loaded when it is used
 
-    asked = more.Asked(
-        file=file, pin=pin, trusted=trusted, project=project, source=source, **questions
-    )
+    asked = more.Asked(file, pin, project, source=source, trusted=trusted, **questions)
     return more.verify_more(certificate, asked, form=form)
 
 
@@ -197,28 +203,121 @@ def _check(file: str, report: Report, form: str) -> int:
     return report.exit_code
 
 
-def _check_bulk(folder: str, pin: str | None, form: str, *, alone: bool) -> int:
-    """Count the answer of a folder again, and print what that came to."""
-    if not alone:
-        raise click.UsageError("with `--bulk` there are `--pin` and `--format` alone")
+_OF_FOLDERS: Final = frozenset({"keys", "roles", "meanings", "signatures"})
+
+
+def _verify_folder(
+    folder: str, questions: dict[str, Any], how: tuple[str | None, str | None, str]
+) -> int:
+    """Check a folder; `how` is the pin, the project whose keys count, and the form."""
+    if any(value for name, value in questions.items() if name not in _OF_FOLDERS):
+        raise click.UsageError("of a folder there are `--pin`, `--format`, and whose signatures")
     if not Path(folder).is_dir():
         shown = f"`{printable(folder)}`"
         there = f"{shown} is a file" if Path(folder).exists() else f"there is no folder {shown}"
         raise click.UsageError(f"{there}; `--bulk` takes the folder that `constat query` wrote")
+    from constat.cli.verify_project import Asked  # noqa: PLC0415  loaded when it is used
+
+    pin, project, form = how
+    asked = Asked(file=folder, pin=pin, project=project, **questions)
+    return _check_folder(Path(folder), asked, form)
+
+
+def checked_folder(folder: Path, pin: str | None = None) -> _Checked:
+    """Check a folder: the exit code, what is said of it as JSON, and the lines for people."""
+    return (_population if (folder / POPULATION).exists() else _bulk)(folder, pin)
+
+
+def _check_folder(folder: Path, asked: Asked, form: str) -> int:
+    """Check a folder, of everybody or of an answer in bulk, and whose signatures it has."""
+    is_population = (folder / POPULATION).exists()
+    code, members, lines = checked_folder(folder, asked.pin)
+    if code != REJECTED:
+        from constat.cli.verify_project import folder_signatures  # noqa: PLC0415  loaded when it is used
+
+        index = folder / (POPULATION if is_population else ANSWER)
+        questions = folder_signatures(index, asked) if _asks_who(asked) else {}
+        members |= {name: one.to_json() for name, one in questions.items()}
+        wrong = next((one.reason for one in questions.values() if one.reason), "")
+        if wrong:
+            code, lines = REJECTED, [f"REJECTED at signatures: {wrong}"]
+            members |= {"state": "rejected", "why": wrong, "exit_code": code}
+        lines += [line for one in questions.values() for line in one.to_lines()]
+        if not questions and index.with_name(f"{index.name}{SIGNATURES}").exists():
+            note("note: its signatures were not checked; --role or --key asks for it")
+    if form == "json":
+        write_json(members)
+    else:
+        write("\n".join(lines))
+    return code
+
+
+def _asks_who(asked: Asked) -> bool:
+    return bool(asked.keys or asked.roles or asked.meanings or asked.signatures)
+
+
+_Checked = tuple[int, dict[str, object], list[str]]
+
+
+def _rejected(why: object) -> _Checked:
+    told: dict[str, object] = {"state": "rejected", "why": str(why), "exit_code": REJECTED}
+    return REJECTED, told, [f"REJECTED: {why}"]
+
+
+def _bulk(folder: Path, pin: str | None) -> _Checked:
+    """Count the answer of a folder again."""
     from constat.recount import Bounds, FolderError, check_folder  # noqa: PLC0415  loaded when it is used
 
     try:
-        answered = check_folder(Path(folder), Bounds(_LONGEST), pin)
+        answered = check_folder(folder, Bounds(_LONGEST), pin)
     except FolderError as problem:
-        told: dict[str, object] = {"state": "rejected", "why": str(problem), "exit_code": 1}
-        write(f"REJECTED: {problem}") if form == "text" else write_json(told)
-        return 1
-    code = 0 if answered.found.passed else 1 if answered.found.differs else _UNRESOLVED
-    if form == "json":
-        write_json(_bulk_json(answered, code))
-    else:
-        write("\n".join(_bulk_lines(answered)))
-    return code
+        return _rejected(problem)
+    code = 0 if answered.found.passed else REJECTED if answered.found.differs else _UNRESOLVED
+    return code, _bulk_json(answered, code), list(_bulk_lines(answered))
+
+
+def _population(folder: Path, pin: str | None) -> _Checked:
+    """Check a folder about everybody."""
+    from constat.check.population import PopulationError, check_population  # noqa: PLC0415  loaded when it is used
+
+    try:
+        found = check_population(folder, pin)
+    except PopulationError as problem:
+        return _rejected(problem)
+    code = {"SETTLED": 0, "SETTLED_UNDER": 3}.get(found.whole, _UNRESOLVED)
+    sampled = sum(one.sampled for one in found.proofs)
+    told: dict[str, object] = {
+        "state": "passed",
+        "why": "",
+        "goal": found.goal,
+        "counts": found.counts,
+        "status": found.whole,
+        "among": found.among,
+        "created": found.created,
+        "sample": {"seed": found.seed, "size": found.size, "rows": sampled},
+        "certificates": 1 + len(found.proofs),
+        "rules": found.rules,
+        "index": found.index,
+        "exit_code": code,
+    }
+    return code, told, list(_population_lines(found, sampled))
+
+
+def _population_lines(found: Population, sampled: int) -> Iterator[str]:
+    from constat.check.population import VERDICTS  # noqa: PLC0415  loaded when it is used
+
+    yield f"ACCEPTED: {found.goal}, {counted(sum(found.counts.values()), 'row')}"
+    for verdict in VERDICTS:
+        count = found.counts[verdict]
+        if count:
+            yield f"  {count:,} {verdict.replace('_', ' ')}"
+    yield f"index: {found.index}, written at {found.created}"
+    yield f"rules: {found.rules}"
+    yield f"certificates: {1 + len(found.proofs)}, of which {sampled} of a sample by its seed"
+    words = {"SETTLED": "there are no other members", "OPEN": "there may be other members"}
+    whole = words.get(found.whole, "under assumptions there are no other members")
+    yield f"note: that {whole} is what the writer says; the certificate proves the members"
+    yield "note: leaves were not re-read: the rows of the sources are taken as they stand"
 
 
 def _bulk_lines(answered: Answered) -> Iterator[str]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from constat.check.canonical import MAX_BYTES
 from constat.cli.files import read_file
 from constat.cli.options import asked as asking
 from constat.cli.output import write, write_json
@@ -24,7 +25,15 @@ from constat.session.checking_openings import (
     read_openings,
 )
 from constat.session.decisions import Decisions
-from constat.session.signing import SOURCE, SUFFIX, SignatureReport, check_signatures, trust
+from constat.session.signing import (
+    SOURCE,
+    SUFFIX,
+    SignatureReport,
+    check_signatures,
+    folder_subject,
+    subject_of,
+    trust,
+)
 from constat.session.snapshots import newer_snapshots, read_snapshot, unlogged_snapshots
 
 if TYPE_CHECKING:
@@ -96,7 +105,7 @@ class Asked:
     signatures: tuple[str, ...]
     snapshots: tuple[str, ...]
     openings: str | None
-    source: bool
+    source: bool = False
     allow_other_rules: bool = False
     require_opened: bool = False
     require_newest: bool = False
@@ -141,7 +150,7 @@ def _questions(certificate: bytes, asked: Asked) -> dict[str, Question]:
     rest = [one for one in given if one not in of_snapshots]
     roles = [role for role in asked.roles if not (asked.snapshots and role == SOURCE)]
     if rest or roles or asked.meanings or asked.signatures:
-        found["signatures"] = _signatures(certificate, asked, rest, roles)
+        found["signatures"] = _signatures(subject_of(certificate), asked, rest, roles)
     if asked.snapshots:
         keys = [replace(one, role=SOURCE) for one in of_snapshots]
         project = project_of_keys(asked.project)
@@ -155,8 +164,21 @@ def _is_source(key: GivenKey, asked: Asked) -> bool:
     return key.role == SOURCE or (key.role is None and set(asked.roles) <= {SOURCE})
 
 
+def folder_signatures(index: Path, asked: Asked) -> dict[str, Question]:
+    """Ask whose signatures are beside the index of an accepted folder, where that was asked for."""
+    given = given_keys(asked.keys)
+    if not (given or asked.roles or asked.meanings or asked.signatures):
+        return {}
+    subject = folder_subject(read_file(str(index), MAX_BYTES))
+    own = replace(asked, file=str(index))
+    return {"signatures": _signatures(subject, own, given, asked.roles)}
+
+
 def _signatures(
-    certificate: bytes, asked: Asked, given: Sequence[GivenKey], roles: Sequence[str]
+    subject: tuple[str, str, Mapping[str, object]],
+    asked: Asked,
+    given: Sequence[GivenKey],
+    roles: Sequence[str],
 ) -> SignatureReport:
     if not given and not roles:
         message = "`--meaning` and `--signature` say which signatures count, but not whose"
@@ -171,7 +193,7 @@ def _signatures(
             contents = [b""]
         else:
             contents = [read_file(beside, MOST_FILE_BYTES)]
-    reports = [check_signatures(certificate, one, trusted, wanted) for one in contents]
+    reports = [check_signatures(subject, one, trusted, wanted) for one in contents]
     findings = tuple(finding for one in reports for finding in one.findings)
     unmet = set.intersection(*(set(one.missing) for one in reports))
     return SignatureReport(findings, tuple(one for one in reports[0].missing if one in unmet))

@@ -32,7 +32,14 @@ recursive thresholds that are not whole numbers, Decimals that do not fit 38 dig
 
 from __future__ import annotations
 
-from constat.recount.folders import Answered, Computed, FolderError, check_folder, write_folder
+from constat.recount.folders import (
+    ABOUT,
+    Answered,
+    Computed,
+    FolderError,
+    check_folder,
+    write_folder,
+)
 from constat.recount.recounting import (
     Bounds,
     Claim,
@@ -45,6 +52,7 @@ from constat.recount.recounting import (
 from constat.recount.statements import RefusedError
 
 __all__ = [
+    "ABOUT",
     "Answered",
     "Bounds",
     "Claim",

@@ -48,6 +48,8 @@ if TYPE_CHECKING:
 
 FORMAT: Final = "constat-bulk/1"
 ABOUT: Final = "answer.json"
+SIGNATURES: Final = ".dsse"
+"""How the name of a file of signatures ends, behind that of what is signed."""
 _RULES: Final = "rules.dl"
 _ANSWER: Final = "answer.parquet"
 _MOST_BYTES: Final = 4 << 20
@@ -242,6 +244,7 @@ def check_folder(folder: Path, bounds: Bounds, pin: str | None = None) -> Answer
     if pin is not None and pin != about.rules:
         raise FolderError("its rules are not those that are trusted")
     files = dict(zip([one.predicate for one in about.inputs], _files(folder), strict=False))
+    _require_no_others(folder, {path.name for path in files.values()})
     stored = [(folder / _ANSWER, about.answer)]
     stored += [(files[one.predicate], one) for one in about.inputs]
     _require_hashes(stored)
@@ -253,6 +256,16 @@ def check_folder(folder: Path, bounds: Bounds, pin: str | None = None) -> Answer
         found=replace(found, seconds=time.monotonic() - begun),
         sha256=f"sha256:{hashlib.sha256(content).hexdigest()}",
     )
+
+
+def _require_no_others(folder: Path, inputs: set[str]) -> None:
+    """Nobody shall take for a part of the answer what its index does not name."""
+    known = {*inputs, ABOUT, f"{ABOUT}{SIGNATURES}", _RULES, _ANSWER}
+    with _readable(folder):
+        others = sorted(path.name for path in folder.iterdir() if path.name not in known)
+    if others:
+        count = f"{len(others)} files" if len(others) > 1 else "a file"
+        raise FolderError(f"in it is {count} that `{ABOUT}` does not name")
 
 
 def _require_hashes(stored: Sequence[tuple[Path, Stored]]) -> None:

@@ -64,3 +64,18 @@ SECONDS: Final = 10.0
 """How long several proofs are looked for."""
 MOST: Final = 1_000
 """How many proofs the command line shows."""
+
+SAMPLE: Final = 25
+"""How many rows of a population get a certificate of their own, to be looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class PopulationWish:
+    """What is wanted: a sample of how many of each verdict, its seed, and among whom others are.
+
+    Without a seed it is the identity of the certificate, which nobody chooses.
+    """
+
+    sample: int = SAMPLE
+    seed: str = ""
+    among: str = ""

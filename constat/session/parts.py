@@ -559,7 +559,9 @@ class Recording(ABC):
         from constat.session import signing  # noqa: PLC0415  loaded when it is used
 
         trusted, wanted = signing.trust((), roles, self.project)
-        report: SignatureReport = signing.check_signatures(certificate, signatures, trusted, wanted)
+        report: SignatureReport = signing.check_signatures(
+            signing.subject_of(certificate), signatures, trusted, wanted
+        )
         return report
 
     def snapshot(

@@ -37,7 +37,7 @@ from constat.proof.topk import Ranking
 from constat.session.asked_goals import read_goal, read_query
 from constat.session.asking import Asking
 from constat.session.bench import Bench, values_of
-from constat.session.options import BulkOptions, LogAs
+from constat.session.options import BulkOptions, LogAs, PopulationWish
 from constat.session.parts import Catalogued, Comparing, ModelAsking, Observed, Questions, Recording
 from constat.session.result import Result, checked, result_of
 from constat.session.reviewing_questions import Reviewing
@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     from constat.session.checking import Checks
     from constat.session.models import Models
     from constat.session.plan_explaining import ExplainedPlan, PlanQuestion
+    from constat.session.population import WrittenPopulation
     from constat.session.querying import Compiled
     from constat.session.stored_answers import KeptAnswers, MaterializedResults
     from constat.store.checks import Difference
@@ -374,6 +375,34 @@ class Session(
             compiled, confidence=False, engine="forward", bulk=bulk, observe=observe
         )
         return self._with_usage(found, before)
+
+    def population(
+        self,
+        goal: str,
+        folder: Path,
+        wish: PopulationWish | None = None,
+        *,
+        observe: Observer | None = None,
+    ) -> WrittenPopulation:
+        """Prove a goal for everybody for whom it holds, and write a new folder for auditors.
+
+        In it are one certificate of all members, their list, a sample with certificates of its own,
+        a page, and an index of all files, to be signed. `constat verify FOLDER` checks it. Raises
+        `ConstatError` as `prove` does, and where the answers cannot be shown so.
+        """
+        from constat.session.population import Proving, write_population  # noqa: PLC0415  loaded when it is used
+
+        _, compiled = self._compiled(goal)
+
+        def prove(goal: str, *, exhaust: bool) -> Result:
+            return self.prove(goal, exhaust=exhaust, observe=observe)
+
+        def query(one: str) -> Answers:
+            return self.query(one, observe=observe)
+
+        proving = Proving(compiled, prove, query, now())
+        written: WrittenPopulation = write_population(folder, proving, wish or PopulationWish())
+        return written
 
     def _answers(
         self,

@@ -18,6 +18,7 @@ from constat.diagnostics import ConstatError, Diagnostic
 from constat.proof.encoding import canonical, sha256
 from constat.proof.signing import (
     CERTIFICATE_TYPE,
+    FOLDER_TYPE,
     Signer,
     SigningError,
     Statement,
@@ -155,6 +156,19 @@ def sign_certificate(certificate: bytes, key: SigningKey, meaning: str) -> bytes
     return signed_line(key, meaning, kind, digest, says)
 
 
+def folder_subject(index: bytes) -> tuple[str, str, dict[str, object]]:
+    """Give what a signature under a folder is about: its index, which names all other files."""
+    about = json.loads(index)
+    says: dict[str, object] = {"format": about["format"], "goal": sha256(canonical(about["goal"]))}
+    return FOLDER_TYPE, hashlib.sha256(index).hexdigest(), says
+
+
+def sign_folder(index: bytes, key: SigningKey, meaning: str) -> bytes:
+    """Sign the index of a folder that was accepted; gives a line for the file beside it."""
+    kind, digest, says = folder_subject(index)
+    return signed_line(key, meaning, kind, digest, says)
+
+
 def signed_line(
     key: SigningKey, meaning: str, kind: str, digest: str, says: Mapping[str, object]
 ) -> bytes:
@@ -209,10 +223,13 @@ def _unfit(reason: str) -> ConstatError:
 
 
 def check_signatures(
-    certificate: bytes, content: bytes, trusted: Mapping[str, TrustedKey], wanted: Wanted
+    subject: tuple[str, str, Mapping[str, object]],
+    content: bytes,
+    trusted: Mapping[str, TrustedKey],
+    wanted: Wanted,
 ) -> SignatureReport:
-    """Judge the signatures of an accepted certificate."""
-    findings = judge(content, trusted, subject_of(certificate), now())
+    """Judge the signatures of an accepted certificate or folder; see `subject_of`."""
+    findings = judge(content, trusted, subject, now())
     return SignatureReport(findings, unmet(findings, wanted))
 
 

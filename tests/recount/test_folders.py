@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from typing import TYPE_CHECKING
 
 import duckdb
@@ -214,3 +215,62 @@ def test_what_has_no_clause_is_not_written(tmp_path: Path) -> None:
     with pytest.raises(RefusedError):
         write(tmp_path / "answer", text, "t", {"e": EDGES}, PATHS)
     assert not list(tmp_path.iterdir())
+
+
+def altered(content: bytes, chance: random.Random) -> bytes:
+    """Change, drop, add or double some bytes."""
+    place, found = chance.randrange(len(content)), bytearray(content)
+    match chance.randrange(5):
+        case 0:
+            found[place] ^= 1 << chance.randrange(8)
+        case 1:
+            del found[place : place + chance.randrange(1, 40)]
+        case 2:
+            found[place:place] = chance.randbytes(chance.randrange(1, 9))
+        case 3:
+            found += found[place:]
+        case _:
+            found = found[:place]
+    return bytes(found)
+
+
+@pytest.mark.parametrize("seed", range(48))
+def test_a_file_that_was_altered_anyhow_is_rejected(tmp_path: Path, seed: int) -> None:
+    folder = paths(tmp_path / "answer")
+    before = checked(folder)
+    chance = random.Random(seed)
+    files = sorted(folder.iterdir())
+    file = files[seed % len(files)]
+    content = file.read_bytes()
+    new = altered(content, chance)
+    while new == content:
+        new = altered(content, chance)
+    file.write_bytes(new)
+    try:
+        found = checked(folder)
+    except FolderError:
+        return
+    # Only what the index says of itself may stay (when it was computed), under another hash.
+    assert file.name == "answer.json"
+    assert found.sha256 != before.sha256
+
+
+def test_every_file_altered_with_every_hash_mended_is_no_other_answer(tmp_path: Path) -> None:
+    """A forger who owns the whole folder still cannot have rows that do not follow."""
+    folder = paths(tmp_path / "answer")
+    forged(folder, "answer.parquet", "SELECT 7::BIGINT AS a, 7::BIGINT AS b")
+    assert checked(folder).found.state is State.DIFFERS
+    # Rules and inputs of his own are another answer, which `pin` and a signature tell apart.
+    other = write(tmp_path / "other", GRAPH, "t", {"e": [(7, 7)]}, [(7, 7)])
+    assert checked(other).found.state is State.PASSED
+    assert checked(other).sha256 != checked(paths(tmp_path / "again")).sha256
+
+
+def test_a_file_that_is_not_named_is_rejected(tmp_path: Path) -> None:
+    folder = paths(tmp_path / "answer")
+    (folder / "input-2.parquet").write_bytes(b"")
+    with pytest.raises(FolderError, match="a file that `answer"):
+        checked(folder)
+    (folder / "input-2.parquet").unlink()
+    (folder / "answer.json.dsse").write_bytes(b"")
+    assert checked(folder).found.state is State.PASSED

@@ -536,4 +536,31 @@ def test_what_cannot_be_checked_elsewhere_is_not_written(project: Path, tmp_path
     assert (ran.code, "C0432" in ran.err) == (2, True)
     assert not (tmp_path / "answer").exists()
     ran = run("verify", "--bulk", str(tmp_path), "--source")
-    assert (ran.code, "`--pin` and `--format` alone" in ran.err) == (2, True)
+    assert (ran.code, "of a folder there are `--pin`, `--format`" in ran.err) == (2, True)
+
+
+def test_a_folder_is_signed_as_a_whole(project: Path, tmp_path: Path) -> None:
+    folder, key = tmp_path / "answer", tmp_path / "ada.pem"
+    public = f"approver={tmp_path / 'ada.pub.pem'}"
+    assert run(*asked(project, "--bulk", str(folder))).code == 0
+    assert run("keygen", "--role", "approver", "--name", "Ada", "-o", key).code == 0
+    ran = run("verify", folder, "--key", public)
+    assert (ran.code, ran.out.startswith("REJECTED at signatures: ")) == (1, True)
+    assert run("sign", folder, "--key", key, "--meaning", "approved").code == 0
+    assert "its signatures were not checked" in run("verify", folder).err
+    ran = run("verify", folder, "--key", public)
+    assert (ran.code, ran.out.startswith("PROVED: 2 rows"), "1 valid of 1" in ran.out) == (
+        *(0, True),
+        True,
+    )
+    about = folder / "answer.json"
+    about.write_text(about.read_text().replace('"created": "', '"created": "x'))
+    assert run("verify", folder).code == 0
+    ran = run("verify", folder, "--key", public, "--format", "json")
+    assert (ran.code, ran.json["state"], ran.json["why"]) == (
+        *(1, "rejected"),
+        "the signature is of other bytes",
+    )
+    (folder / "answer.parquet").unlink()
+    ran = run("sign", folder, "--key", key, "--meaning", "approved")
+    assert (ran.code, "the folder is not accepted" in ran.err) == (2, True)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from constat.proof.signing.envelope import (
     CERTIFICATE_TYPE,
+    FOLDER_TYPE,
     LOG_HEAD_TYPE,
     MEANINGS,
     RULE_TYPE,
@@ -38,6 +39,7 @@ from constat.proof.signing.trust import Finding, TrustedKey, Wanted, judge, unme
 
 __all__ = [
     "CERTIFICATE_TYPE",
+    "FOLDER_TYPE",
     "LOG_HEAD_TYPE",
     "MEANINGS",
     "RULE_TYPE",
