@@ -463,6 +463,8 @@ def _pointed(document: Json, path: str) -> str:
         steps = read_path(path).steps
     except PathError as problem:
         raise ApiError(f"the `next` of its paging: {problem}", PAGES) from None
+    if not isinstance(document, dict):
+        return ""  # a plain list names no further page
     shape = Shape(FieldPath(()), (FieldPath(steps, whole=True),))
     (found,) = next(shape.cells(document), (None,))
     return "" if found is None or found is False else str(found)

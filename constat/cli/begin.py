@@ -11,11 +11,11 @@ from constat.cli.groups import PlainCommand, format_option
 from constat.cli.options import project_option
 from constat.cli.output import GREEN, RED, YELLOW, counted, write, write_heading, write_json
 from constat.session.diagnosis import ERROR, NOTE, OK, WARNING, diagnose
-from constat.session.starting import EXAMPLES, FIRST_GOALS, start, start_example
+from constat.session.starting import EXAMPLES, FIRST_GOALS, start, start_api, start_example
 
 if TYPE_CHECKING:
     from constat.session.diagnosis import Finding
-    from constat.session.starting import Started
+    from constat.session.starting import Started, StartedApi
 
 
 @click.command(name="init", cls=PlainCommand)
@@ -25,10 +25,20 @@ if TYPE_CHECKING:
 @click.option(
     "--tables", metavar="A,B,...", help="Draft these tables, or views, rather than all tables."
 )
+@click.option("--api", is_flag=True, help="DATABASE is an API, or the file of its description.")
+@click.option("--graphql", is_flag=True, help="DATABASE is the address of an API of GraphQL.")
 @click.option("--example", metavar="NAME", help=f"Begin with made-up data: {', '.join(EXAMPLES)}.")
 @format_option
-def init_command(
-    path: str, *, directory: str, name: str, tables: str | None, example: str | None, form: str
+def init_command(  # noqa: PLR0913  its options
+    path: str,
+    *,
+    directory: str,
+    name: str,
+    tables: str | None,
+    api: bool,
+    graphql: bool,
+    example: str | None,
+    form: str,
 ) -> None:
     """Begin a project with DATABASE: an address, a file, or a folder of files.
 
@@ -36,20 +46,23 @@ def init_command(
     most related ones come first); rules/first.dl with first rules, one of which counts; a case that
     tries them and a plan that uses them. Then it proves a first goal, and says how. A password in
     the address is not written: a variable of the environment, or of a file .env in the project,
-    takes its place. No file is overwritten. With --example no database is needed: an example of
+    takes its place. No file is overwritten. With --api it begins with the operations of an API that
+    only read: a .decl and an .input for each list in their answers; nothing but its description is
+    asked for. With --example no database is needed: an example of
     Constat's own is copied, with its rules.
 
     Examples:
       constat init --example vip --directory my-first
       constat init examples/vip/data/shop.sqlite --directory shop
+      constat init examples/deliveries/tracking.yaml --api --directory tracking
       constat init sqlite:///examples/vip/data/shop.sqlite --directory shop2 --format json
 
     Exit codes: 0 begun, 2 bad usage, a project or file that is there already, or a database that
     cannot be read.
     """
     if example is not None:
-        if path or tables or name:
-            raise click.UsageError("--example takes no DATABASE, no --name and no --tables")
+        if path or tables or name or api or graphql:
+            raise click.UsageError("--example takes no DATABASE, --name, --tables or --api")
         _begin_example(example, directory, form)
         return
     if not path:
@@ -58,6 +71,20 @@ def init_command(
         )
         raise click.UsageError(message)
     chosen = [part.strip() for part in (tables or "").split(",") if part.strip()]
+    if api or graphql:
+        _begin_api(
+            start_api(
+                path,
+                Path(directory),
+                Path.cwd(),
+                graphql=graphql,
+                name=name,
+                operations=chosen,
+            ),
+            directory,
+            form,
+        )
+        return
     found = start(path, Path(directory), Path.cwd(), name=name, tables=chosen)
     if form == "json":
         write_json(_json(found))
@@ -73,6 +100,37 @@ def _begin_example(example: str, directory: str, form: str) -> None:
         return
     write(f"written: {counted(len(files), 'file')} of the example {example}")
     _write_next(goal, directory, cases=any("cases" in one for one in files))
+
+
+def _begin_api(found: StartedApi, directory: str, form: str) -> None:
+    if form == "json":
+        write_json(
+            {
+                "folder": str(found.folder),
+                "files": list(found.files),
+                "database": found.api,
+                "tables": list(found.operations),
+                "left_out": found.left_out,
+                "predicates": list(found.predicates),
+                "goal": "",
+                "verdict": "",
+                "variables": list(found.variables),
+            }
+        )
+        return
+    for name in found.files:
+        write(f"written: {Path(directory) / name}")
+    text = f"{found.api}: {counted(len(found.operations), 'operation')}"
+    if found.left_out:
+        text += f"; {found.left_out:,} more are left to `constat catalog draft`"
+    write(text)
+    for one in found.predicates:
+        write(f"drafted: {one}")
+    for variable in found.variables:
+        write(f"the key is in no file: write `{variable}=...` into {Path(directory) / '.env'}")
+    place = "" if Path(directory) == Path() else f" --project {directory}"
+    write(f"next: constat catalog list{place}")
+    write(f"      constat doctor{place}")
 
 
 def _write_next(goal: str, directory: str, *, cases: bool) -> None:

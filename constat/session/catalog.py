@@ -11,8 +11,8 @@ from constat.authoring.discovery import DiscoveryTools, quoted
 from constat.catalog import QueryMistakeError, SchemaManager, guard
 from constat.catalog.drivers import sql_of
 from constat.catalog.schema.catalogue import RULES
+from constat.catalog.schema.described import OPERATION
 from constat.catalog.schema.drafting import draft_text, drafted
-from constat.catalog.schema.introspection import OPERATION
 from constat.catalog.schema.words import words_of
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.library.listing import list_rules

@@ -14,6 +14,7 @@ from pathlib import Path
 from time import monotonic
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
 
 from constat.catalog import (
     QueryMistakeError,
@@ -27,14 +28,13 @@ from constat.catalog.duck_session import DuckSession
 from constat.catalog.schema.drafting import (
     draft_text,
     drafted,
-    identifier,
     noun_of,
     null_word,
     plural_of,
 )
 from constat.catalog.schema.introspection import reading
 from constat.catalog.schema.samples import as_text, ask, column_of, source_of
-from constat.catalog.schema.words import words_of
+from constat.catalog.schema.words import identifier, words_of
 from constat.diagnostics import ConstatError, Diagnostic, nearest
 from constat.logic import OPEN, Kind
 from constat.project import CONFIGURATION, Database, Project, load_project
@@ -540,6 +540,118 @@ def start(
         result,
         tuple(begun.secrets),
     )
+
+
+_API: Final = """\
+project: {project}
+rules: rules
+apis:
+  {name}:
+{lines}
+    # Without these each row is the API's word, and what it does not say stays unknown.
+    # authority: true
+    # auth: {{token: "${{TOKEN}}"}}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class StartedApi:
+    """A new project over an API; `left_out` counts operations that have no predicate."""
+
+    folder: Path
+    files: tuple[str, ...]
+    api: str
+    operations: tuple[str, ...]
+    left_out: int
+    predicates: tuple[str, ...]
+    variables: tuple[str, ...]
+
+
+def start_api(
+    written: str,
+    folder: Path,
+    here: Path,
+    *,
+    graphql: bool = False,
+    name: str = "",
+    operations: Sequence[str] = (),
+) -> StartedApi:
+    """Begin a project with an API: the address or file of its description, or one of GraphQL.
+
+    Raises `ConstatError`: C0851 where there is a project or a file already, C0844 for an API that
+    does not describe itself, C0572 for an operation that is not there.
+    """
+    _require_new(folder)
+    texts: dict[str, str] = {}
+    secrets: dict[str, str] = {}
+    address = written
+    if "://" in written:
+        address = _SECRET.sub(lambda one: _hidden(one[1], one[2], secrets), written)
+        key = "url" if graphql else "spec_url"
+        host = urlsplit(written).hostname or ""
+        called = identifier(host.removeprefix("www.").partition(".")[0], (), "api")
+    else:
+        path = here / written
+        try:
+            texts[path.name] = path.read_text(encoding="utf-8")
+        except (OSError, ValueError) as problem:
+            why = getattr(problem, "strerror", None) or type(problem).__name__
+            raise _starting_refused(f"the description cannot be read: {why}") from None
+        key, address, host = "spec_file", path.name, ""
+        called = identifier(path.stem, (), "api")
+    lines = [f"    type: {'graphql' if graphql else 'openapi'}"]
+    lines.append(f"    {key}: {json.dumps(address, ensure_ascii=False)}")
+    if host in {"localhost", "127.0.0.1", "::1"}:
+        lines.append("    private: true")
+    project_name = json.dumps(name or folder.resolve().name, ensure_ascii=False)
+    texts[CONFIGURATION] = _API.format(project=project_name, name=called, lines="\n".join(lines))
+    texts[".gitignore"] = IGNORED
+    files = _write(folder, texts)
+    try:
+        (folder / "rules").mkdir(exist_ok=True)
+        environment = {**os.environ, **secrets}
+        project = load_project(folder, environment=environment)
+        return _drafted_api(project, called, files, operations, tuple(secrets))
+    except ConstatError:
+        for one in files:
+            (folder / one).unlink(missing_ok=True)
+        raise
+
+
+def _drafted_api(
+    project: Project,
+    api: str,
+    files: tuple[str, ...],
+    wanted: Sequence[str],
+    variables: tuple[str, ...],
+) -> StartedApi:
+    """Draft declarations for the operations that are asked for, or for the first that read."""
+    from constat.catalog.schema.operations import draft_operations  # noqa: PLC0415  loaded when it is used
+
+    with closing(SchemaManager(project, CatalogIndex(None))) as catalog:
+        (found,) = catalog.databases()
+        if found.failure:
+            message = f"API {api}: {found.failure}"
+            raise ConstatError([Diagnostic("C0844", message)])
+        tables = catalog.all_tables()
+    asked = [one.name for one in tables if not one.problems]
+    chosen = list(wanted) or asked[:MOST_TABLES]
+    if not chosen:
+        raise _starting_refused(f"`{api}` has no operation that only reads")
+    draft = draft_operations(project, project.apis[api], chosen, ())
+    files = (*files, *_write(project.folder, {SOURCES: draft.text}))
+    left = len(asked) - len(chosen)
+    names = tuple(f"{api}.{one}" for one in chosen)
+    return StartedApi(project.folder, files, api, names, max(left, 0), draft.signatures, variables)
+
+
+def _hidden(before: str, secret: str, found: dict[str, str]) -> str:
+    """Put a variable in the place of a secret of an address."""
+    if _VARIABLE.match(secret):
+        return before + secret
+    variable = "API_KEY" if not found else f"API_KEY_{len(found) + 1}"
+    found[variable] = secret
+    return f"{before}${{{variable}}}"
 
 
 def _require_new(folder: Path) -> None:

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from constat import Session
 from constat.catalog.schema.checking import _is_forest, check, decide
 from constat.catalog.schema.described import ColumnSchema
-from constat.catalog.schema.drafting import MOST_COLUMNS, identifier
+from constat.catalog.schema.drafting import MOST_COLUMNS
+from constat.catalog.schema.words import identifier
 from constat.diagnostics import ConstatError
 from constat.library import check_rules
 from constat.library.listing import rewrite

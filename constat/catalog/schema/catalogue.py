@@ -19,13 +19,14 @@ from typing import TYPE_CHECKING, Concatenate, Final, ParamSpec, TypeAlias, Type
 
 from constat.catalog.schema.checking import check
 from constat.catalog.schema.described import (
+    OPERATION,
     DatabaseSummary,
     Link,
     Refreshed,
     SearchResult,
     from_json,
 )
-from constat.catalog.schema.introspection import OPERATION, look_at
+from constat.catalog.schema.introspection import look_at
 from constat.catalog.schema.samples import find_column, sample
 from constat.catalog.schema.search import column_hits, entries_of, hits, kept_tables, merged
 from constat.catalog.schema.words import words_of

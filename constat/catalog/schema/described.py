@@ -93,6 +93,8 @@ def _first(lowered: str) -> str:
     return found[0] if found else ""
 
 
+OPERATION: Final = "operation"
+"""The kind of a table that is an operation of an API."""
 MOST_TABLES: Final = 50_000
 MOST_COLUMNS: Final = 5_000
 LONGEST_NAME: Final = 256

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Final
 
 from constat.catalog.schema.checking import row_keys
 from constat.catalog.schema.samples import as_text, column_of, source_of, written
-from constat.catalog.schema.words import singular, words_of
+from constat.catalog.schema.words import identifier, singular, words_of
 from constat.diagnostics import ConstatError
 from constat.logic import Kind, NullPolicy
 from constat.syntax.formatting import format_text
 from constat.syntax.printing import print_text
-from constat.syntax.words import BASE_TYPES, DIRECTIVES, RESERVED
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -98,7 +97,6 @@ RESERVED_SQL: Final = frozenset(
 
 
 MOST_COLUMNS: Final = 40
-_LONGEST_NAME: Final = 40
 _LONGEST_COMMENT: Final = 160
 _NAMING: Final = ("id", "ids", "key", "no", "nr", "number", "code", "zip")
 _HISSING: Final = ("s", "x", "ch", "sh")
@@ -209,20 +207,6 @@ def _pairs(
             return []
         found.append((here[own].name, there[other].name))
     return found
-
-
-def identifier(name: str, taken: Collection[str], fallback: str) -> str:
-    """Give a name of the language for a name of a source, one that is not taken."""
-    joined = "_".join(word for word in words_of(name) if word.isascii())[:_LONGEST_NAME]
-    plain = joined.strip("_") or fallback
-    if not plain[0].isalpha():
-        plain = f"{fallback}_{plain}"
-    if plain in RESERVED | BASE_TYPES | DIRECTIVES:
-        plain += "_"
-    chosen, number = plain, 2
-    while chosen in taken:
-        chosen, number = f"{plain.rstrip('_')}_{number}", number + 1
-    return chosen
 
 
 def _predicate(checked: Checked, taken: Collection[str], wanted: Sequence[str]) -> DraftedPredicate:

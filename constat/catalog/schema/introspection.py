@@ -127,8 +127,6 @@ def _relationship(
 
 
 _FILES: Final = "files"
-OPERATION: Final = "operation"
-"""The kind of a table that is an operation of an API."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,13 +26,13 @@ from constat.apis.operations import (
 from constat.apis.shapes import ENTRIES, Field, path_text
 from constat.catalog.connection import SourceFailureError
 from constat.catalog.schema.described import (
+    OPERATION,
     ColumnSchema,
     SourceSchema,
     TableSchema,
     shortened,
 )
-from constat.catalog.schema.drafting import identifier
-from constat.catalog.schema.introspection import OPERATION
+from constat.catalog.schema.words import identifier
 from constat.diagnostics import ConstatError, Diagnostic, nearest
 from constat.syntax.formatting import format_text
 

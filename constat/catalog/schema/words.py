@@ -10,9 +10,15 @@ from __future__ import annotations
 import re
 import unicodedata
 from types import MappingProxyType
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+from constat.syntax.words import BASE_TYPES, DIRECTIVES, RESERVED
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 _LONGEST: Final = 200
+_LONGEST_NAME: Final = 40
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_A-Za-z]+")
 # Letters of Latin that are no letter with an accent.
 _LETTERS: Final = MappingProxyType(
@@ -42,3 +48,17 @@ def _singular(word: str) -> str:
     if word.endswith("ies"):
         return word[:-3] + "y"
     return word[:-2] if word.endswith(_HISSING) else word[:-1]
+
+
+def identifier(name: str, taken: Collection[str], fallback: str) -> str:
+    """Give a name of the language for a name of a source, one that is not taken."""
+    joined = "_".join(word for word in words_of(name) if word.isascii())[:_LONGEST_NAME]
+    plain = joined.strip("_") or fallback
+    if not plain[0].isalpha():
+        plain = f"{fallback}_{plain}"
+    if plain in RESERVED | BASE_TYPES | DIRECTIVES:
+        plain += "_"
+    chosen, number = plain, 2
+    while chosen in taken:
+        chosen, number = f"{plain.rstrip('_')}_{number}", number + 1
+    return chosen

@@ -230,12 +230,12 @@ class InitResult(TypedDict):
 
     folder: Annotated[str, "The project's folder."]
     files: Annotated[list[str], "The files that were written, relative to it."]
-    database: Annotated[str, "The name of the database in constat.yaml."]
-    tables: Annotated[list[str], "The tables that have predicates."]
-    left_out: Annotated[Count, "How many tables were left out."]
+    database: Annotated[str, "The name of the database or API in constat.yaml."]
+    tables: Annotated[list[str], "The tables or operations that have predicates."]
+    left_out: Annotated[Count, "How many of them were left out."]
     predicates: Annotated[list[str], "The predicates with their columns."]
-    goal: Annotated[str, "The first goal."]
-    verdict: Annotated[str, "What became of it when it was tried."]
+    goal: Annotated[str, "The first goal; empty for an API."]
+    verdict: Annotated[str, "What became of it when it was tried; empty for an API."]
     variables: Annotated[
         list[str], "Environment variables that have to be set: what was secret in the address."
     ]
