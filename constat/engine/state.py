@@ -521,8 +521,9 @@ class State:
         weak: list[tuple[OpenRow, int]] = []
         for portion in answer.portions:
             if portion.assumption is None:
-                facts.update(dict.fromkeys(portion.rows, portion))
-                sure.extend(portion.rows)
+                for block in self.clock.blocks(portion.rows):
+                    facts.update(dict.fromkeys(block, portion))
+                    sure.extend(block)
                 continue
             for row in self.clock.over(portion.rows):
                 facts.setdefault(row, portion)

@@ -97,6 +97,11 @@ class Limits:
         reason = f"the time limit of {whole:g} seconds was reached before the goal was shown"
         return Clock(clock.until + _GRACE, reason + self.raising("seconds"), self.now)
 
+    def showing(self) -> Limits:
+        """Give the bounds of work that begins now, and is shown within the grace behind it."""
+        begun = self.begun()
+        return replace(begun, afterwards=begun.proving())
+
     @property
     def left(self) -> float:
         """How many seconds there still are."""

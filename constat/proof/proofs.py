@@ -22,7 +22,7 @@ from constat.proof.instances import (
     is_ground,
     is_hole,
 )
-from constat.proof.lateness import LateError
+from constat.proof.lateness import LateError, timely
 from constat.proof.levels import MILLION, millionths, rule_confidence
 from constat.proof.reading import rule_assumption
 from constat.proof.slices import Slice, bound_by, has_negations, listed
@@ -297,7 +297,8 @@ class Proof:
         ordered: dict[Fact, Node] = {}
         entered: set[Fact] = set()
         # An engine may keep rows in sets: sorted, the same proof gives the same bytes.
-        for root in sorted(self.nodes, key=lambda fact: (fact[0], str(fact[1]))):
+        roots = sorted(self.nodes, key=lambda fact: (fact[0], str(fact[1])))
+        for root in timely(self.reading.clock, roots):
             stack = [root]
             while stack:
                 fact = stack[-1]
@@ -318,7 +319,7 @@ class Proof:
 
     def _weigh(self) -> None:
         absence = self.absence_confidence()
-        for fact, node in self.nodes.items():
+        for fact, node in timely(self.reading.clock, self.nodes.items()):
             if isinstance(node, RuleNode):
                 self.confidences[fact] = self._rule_weight(node, absence)
             else:

@@ -7,6 +7,7 @@ longer than the question. Example: `bench.evaluating(observe)` gives the tiers f
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from constat.logic import Constant
@@ -31,8 +32,23 @@ Found = TypeVar("Found")
 class Evaluated(Protocol):
     """Evaluates, and anew where a source changed while it was read."""
 
-    def __call__(self, observe: Observer | None, evaluate: Callable[[Tiers], Found]) -> Found:
-        """Give what the last evaluation found."""
+    def __call__(
+        self,
+        observe: Observer | None,
+        evaluate: Callable[[Tiers], Found],
+        limits: Limits | None = None,
+    ) -> Found:
+        """Give what the last evaluation found, all of them within the same limits."""
+        ...
+
+
+class Evaluating(Protocol):
+    """Gives the tiers for one evaluation."""
+
+    def __call__(
+        self, observe: Observer | None, limits: Limits | None = None
+    ) -> AbstractContextManager[Tiers]:
+        """Give them for as long as the limits allow."""
         ...
 
 
@@ -44,7 +60,7 @@ class Bench:
     program: AnalysedProgram
     engine: Engine
     limits: Limits
-    evaluating: Callable[[Observer | None], AbstractContextManager[Tiers]]
+    evaluating: Evaluating
     evaluated: Evaluated
     observe: Observer
     texts: dict[str, str]
@@ -55,7 +71,13 @@ class Bench:
 
     def begun(self) -> Bench:
         """Give the same for an answer that begins now: all its evaluations share the limits."""
-        return replace(self, limits=self.limits.begun())
+        limits = self.limits.begun()
+        return replace(
+            self,
+            limits=limits,
+            evaluating=partial(self.evaluating, limits=limits),
+            evaluated=partial(self.evaluated, limits=limits),
+        )
 
     def reading_least(
         self, program: AnalysedProgram, goal: Atom, whole: Collection[str] = ()

@@ -418,6 +418,7 @@ def graded_rests(
         (),
         tuple((asked.compiled.goal.predicate, row) for row in rows),
         whole=False,
+        clock=asked.limits.proving(),
     )
     places = asked.compiled.places
     notes = {tuple([row[place] for place in places]): one for (_, row), one in rests.notes.items()}
@@ -499,7 +500,12 @@ def _proved(asked: Asked, rows: list[Row], observe: Observer) -> Outcome:
     )
     externals = {**asked.externals, given.name: _Rows(tuple(rows), asked.created)}
     return LazyEngine().evaluate(
-        extended, Atom(_NAME, terms), externals, asked.limits, exhaust=True, observe=observe
+        extended,
+        Atom(_NAME, terms),
+        externals,
+        asked.limits.showing(),
+        exhaust=True,
+        observe=observe,
     )
 
 
@@ -595,7 +601,9 @@ def _answered(asked: Asked, observe: Observer) -> Answers:
     if not results.is_in_bulk(0):
         with results:
             outcome = results.outcome(0)
-            found = outcome_answers(compiled, outcome, created=asked.created, confidence=False)
+            found = outcome_answers(
+                compiled, outcome, asked.limits, created=asked.created, confidence=False
+            )
             return replace(found, calls=_calls_outside(asked, results, outcome), in_bulk=True)
     try:
         if results.grades(0):

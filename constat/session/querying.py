@@ -83,7 +83,7 @@ def try_small(
         return None
     budget = _Budget(MANY)
     watched = {name: _Watched(one, name in large, budget) for name, one in externals.items()}
-    bounded = replace(limits, rows=min(limits.rows, MANY))
+    bounded = replace(limits.showing(), rows=min(limits.rows, MANY))
     try:
         outcome = engine.evaluate(
             with_projections(compiled.program),
@@ -239,8 +239,9 @@ def answer_query(  # noqa: PLR0913  # the engine's own arguments, handed through
     goal = compiled.goal
     # As `prove` does: in a proof every negated atom is ground.
     program = with_projections(compiled.program)
-    outcome = engine.evaluate(program, goal, externals, limits, exhaust=True, observe=observe)
-    return outcome_answers(compiled, outcome, created=created, confidence=confidence)
+    bounds = limits.showing()
+    outcome = engine.evaluate(program, goal, externals, bounds, exhaust=True, observe=observe)
+    return outcome_answers(compiled, outcome, bounds, created=created, confidence=confidence)
 
 
 def answer_twice(
@@ -258,9 +259,9 @@ def answer_twice(
 
 
 def outcome_answers(
-    compiled: Compiled, outcome: Outcome, *, created: str, confidence: bool
+    compiled: Compiled, outcome: Outcome, limits: Limits, *, created: str, confidence: bool
 ) -> Answers:
-    """Say what an outcome means for a query."""
+    """Say what an outcome means for a query, within the grace behind its limits."""
     found = _Found(compiled, outcome)
     settled = found.settled()
     rests = resting(
@@ -268,6 +269,7 @@ def outcome_answers(
         found.facts(CERTAIN) if confidence else (),
         found.facts(ACCEPTED),
         whole=settled is Settled.UNDER,
+        clock=limits.proving(),
     )
     return Answers(
         query=compiled.query.text,

@@ -3,7 +3,7 @@
 In: an outcome and the rows that hold in it, certain and accepted. Out: notes for each row, and the
 assumptions of the set as a whole. Invariant: a row holds whenever the assumptions noted at it do;
 they need not be the fewest, which `prove` looks for. Where a proof of all rows would be too large,
-confidences are left out and every assumption that was met is named.
+or takes too long, confidences are left out and every assumption that was met is named.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING, Final
 
-from constat.evaluation import in_parts
+from constat.evaluation import UNTIMED, in_parts
 from constat.proof.instances import AggregateCode, NegativeCode
-from constat.proof.lateness import TooLargeError
+from constat.proof.lateness import TooLargeError, look_at
 from constat.proof.levels import MILLION
 from constat.proof.proofs import Proof, RuleNode
 from constat.proof.reading import accepting_reading, hard_reading, rule_assumption
@@ -24,7 +24,7 @@ from constat.session.answers import Notes
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from constat.evaluation import Assumption, Outcome
+    from constat.evaluation import Assumption, Clock, Outcome
     from constat.proof.outside import Fact
     from constat.proof.proofs import Node
     from constat.proof.reading import Reading
@@ -42,30 +42,36 @@ class Rests:
 
 
 def resting(
-    outcome: Outcome, certain: tuple[Fact, ...], accepted: tuple[Fact, ...], *, whole: bool
+    outcome: Outcome,
+    certain: tuple[Fact, ...],
+    accepted: tuple[Fact, ...],
+    *,
+    whole: bool,
+    clock: Clock = UNTIMED,
 ) -> Rests:
     """Note what rows rest on.
 
     `certain` are the rows whose confidence is wanted; `whole` asks for the assumptions under
     which there are no other rows.
     """
-    notes = _confidences(outcome, certain) if certain else {}
+    notes = _confidences(outcome, certain, clock) if certain else {}
     if not accepted and not whole:
         return Rests((), notes)
-    reading = accepting_reading(outcome)
-    every = _in_order(in_parts(reading.accepted))
+    # Few of them are met, and they are named in every case.
+    every = _in_order(in_parts(accepting_reading(outcome).accepted))
+    crude = Rests(every, notes | {fact: Notes(None, every) for fact in accepted})
     if len(accepted) > _MOST_NOTED:
-        return Rests(every, notes | {fact: Notes(None, every) for fact in accepted})
-    proof = Proof(reading, outcome.goal)
+        return crude
     try:
+        proof = Proof(accepting_reading(outcome, clock), outcome.goal)
         proof.show(accepted, bounded=whole)
+        walk = _Walk(proof, clock)
+        under = {
+            fact: Notes(Decimal(proof.confidences[fact]) / MILLION, walk.assumptions(fact))
+            for fact in accepted
+        }
     except TooLargeError:
-        return Rests(every, notes | {fact: Notes(None, every) for fact in accepted})
-    walk = _Walk(proof)
-    under = {
-        fact: Notes(Decimal(proof.confidences[fact]) / MILLION, walk.assumptions(fact))
-        for fact in accepted
-    }
+        return crude
     return Rests(_in_order(proof.accepted_assumptions()), notes | under)
 
 
@@ -74,9 +80,9 @@ def _in_order(assumptions: Iterable[Assumption]) -> tuple[Assumption, ...]:
     return tuple(sorted(assumptions, key=lambda one: (one.kind, one.text)))
 
 
-def _confidences(outcome: Outcome, facts: tuple[Fact, ...]) -> dict[Fact, Notes]:
+def _confidences(outcome: Outcome, facts: tuple[Fact, ...], clock: Clock) -> dict[Fact, Notes]:
     """Give the best confidences, or those of the first proofs where there are too many ways."""
-    reading = hard_reading(outcome)
+    reading = hard_reading(outcome, clock)
     try:
         proof = _best(reading, outcome, facts)
     except TooLargeError:
@@ -91,19 +97,20 @@ def _best(reading: Reading, outcome: Outcome, facts: tuple[Fact, ...]) -> Proof:
         return proof
     try:
         nodes = best_nodes(reading, facts, _BEST_STEPS)
+        better = Proof(reading, outcome.goal)
+        better.prefer(nodes)
+        better.show(facts, bounded=False)
     except TooLargeError:
         return proof
-    better = Proof(reading, outcome.goal)
-    better.prefer(nodes)
-    better.show(facts, bounded=False)
     return better
 
 
 class _Walk:
     """Collects the assumptions below each fact of a proof, without recursion."""
 
-    def __init__(self, proof: Proof) -> None:
+    def __init__(self, proof: Proof, clock: Clock) -> None:
         self._proof = proof
+        self._clock = clock
         self._absences = tuple(
             sorted(proof.slice.outside.usage.assumptions, key=lambda one: (one.kind, one.text))
         )
@@ -113,6 +120,7 @@ class _Walk:
         found: dict[Assumption, None] = {}
         seen = {fact}
         waiting = [fact]
+        look_at(self._clock)
         while waiting:
             node = self._proof.nodes[waiting.pop()]
             found.update(dict.fromkeys(self._own(node)))

@@ -478,7 +478,7 @@ class Session(
                 outcome = try_small(*asked, self._tell)
                 if outcome is not None:
                     told: Answers = outcome_answers(
-                        least, outcome, created=created, confidence=False
+                        least, outcome, limits, created=created, confidence=False
                     )
                     return told
             from constat.session.bulk import Asked, answer_in_bulk  # noqa: PLC0415  loaded when it is used
@@ -488,10 +488,12 @@ class Session(
             return in_bulk
 
         def answered(tiers: Tiers) -> Answers:
-            told: Answers = answer_twice(once, tiers.externals, self._limits().begun())
+            told: Answers = answer_twice(once, tiers.externals, limits)
             return told
 
-        return self._evaluated(observe, answered)
+        with self._turn:
+            limits = self._limits().begun()
+            return self._evaluated(observe, answered, limits)
 
     def prove_row(
         self, query: str, row: str, *, observe: Observer | None = None
@@ -618,14 +620,17 @@ class Session(
         self.close()
 
     @contextmanager
-    def _evaluating(self, observe: Observer | None) -> Iterator[Tiers]:
+    def _evaluating(
+        self, observe: Observer | None, limits: Limits | None = None
+    ) -> Iterator[Tiers]:
         """Give the tiers for one evaluation, which is bounded in time and ends in every case.
 
-        Evaluations of several threads take turns: a source is read in one state by each.
+        What is left of `limits` bounds it, where the work that it belongs to has begun. Evaluations
+        of several threads take turns: a source is read in one state by each.
         """
         with self._turn:
             tiers = self._opened()
-            tiers.start(self._limits().seconds)
+            tiers.start((limits or self._limits()).left)
             try:
                 with self.observing(observe):
                     yield tiers
@@ -636,15 +641,21 @@ class Session(
             finally:
                 tiers.release()
 
-    def _evaluated(self, observe: Observer | None, evaluate: Callable[[Tiers], _Found]) -> _Found:
+    def _evaluated(
+        self,
+        observe: Observer | None,
+        evaluate: Callable[[Tiers], _Found],
+        limits: Limits | None = None,
+    ) -> _Found:
         """Evaluate, and anew where a source changed meanwhile, which leaves open what it says."""
-        until = time.monotonic() + self._limits().seconds * _SHARE_TO_START_ANEW
+        bounds = limits or self._limits()
+        until = time.monotonic() + bounds.left * _SHARE_TO_START_ANEW
         for _ in range(_ATTEMPTS - 1):
-            with self._evaluating(observe) as tiers:
+            with self._evaluating(observe, limits) as tiers:
                 found = evaluate(tiers)
                 if not tiers.changed() or time.monotonic() > until:
                     return found
-        with self._evaluating(observe) as tiers:
+        with self._evaluating(observe, limits) as tiers:
             return evaluate(tiers)
 
     def _decide_asked(
@@ -681,9 +692,16 @@ class Session(
 
         ranking = None if minimal is None else Ranking(minimal)
 
+        # All of it belongs to one goal, and shares its time.
+        limits = self._limits().begun()
+
         def decided(chosen: AnalysedProgram) -> Decision:
             return self._evaluated(
-                observe, lambda tiers: self._decided(chosen, goal, tiers, ranking, exhaust=exhaust)
+                observe,
+                lambda tiers: self._decided(
+                    chosen, goal, tiers, limits, ranking=ranking, exhaust=exhaust
+                ),
+                limits,
             )
 
         least = reading_least(asked, goal, self._reads_by_column)
@@ -696,8 +714,9 @@ class Session(
         program: AnalysedProgram,
         goal: Atom,
         tiers: Tiers,
-        ranking: Ranking | None,
+        limits: Limits,
         *,
+        ranking: Ranking | None,
         exhaust: bool,
     ) -> Decision:
         return decide(
@@ -705,7 +724,7 @@ class Session(
             program,
             goal,
             tiers.externals,
-            self._limits(),
+            limits,
             exhaust=exhaust,
             ranking=ranking,
             observe=self._tell,

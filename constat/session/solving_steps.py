@@ -244,13 +244,15 @@ class ChainRelations:
     ) -> Relation:
         goal = f"{output.name}({', '.join(f'?{name}' for name, _ in output.columns)})"
         compiled = compile_query(read_query(goal, program), program)
-        limits, created = self._bench.limits, now()
+        limits, created = self._bench.limits.begun(), now()
         with self._evaluating() as tiers:
             externals = {**tiers.externals, **given}
             engine = self._bench.engine
             outcome = try_small(engine, compiled, externals, limits, self._hear)
             if outcome is not None:
-                answers = outcome_answers(compiled, outcome, created=created, confidence=False)
+                answers = outcome_answers(
+                    compiled, outcome, limits, created=created, confidence=False
+                )
             else:
                 # What is kept cannot be taken back: it waits for its check.
                 whole = BulkOptions(self._bench.project.check, checks=self._checks, wait=0.0)
