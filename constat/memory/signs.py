@@ -374,7 +374,7 @@ CHAT: Final = re.compile(
 )
 # Who says the lines below, and when: "maria  10:01 AM", "Tom \u2014 Today at 10:02".
 ENTRY: Final = re.compile(
-    r"^\s*[@~]?(?P<name>[^\W\d_][\w.'\u2019-]*(?:\s[\w.'\u2019-]+){0,2})(?:\s\(\w+\))?"
+    r"^\s*(?:\#[0-9]{1,5}\s)?[@~]?(?P<name>[^\W\d_][\w.'\u2019-]*(?:\s[\w.'\u2019-]+){0,2})(?:\s\(\w+\))?"
     rf"(?:\s*[-\u2013\u2014\u2022|](?P<day>\s*{WHEN})\s*|(?:\s*[-\u2013\u2014\u2022|,]\s*|\s+)"
     rf"[\[(]?(?:{WHEN}|{CLOCK.replace(':.h', ':h')})[\])]?:?\s*)$"
 )
@@ -384,7 +384,7 @@ NAMED: Final = re.compile(
     r"^\s*[@~]?(?P<name>[^\W\d_a-z][\w'\u2019-]*(?:\s[^\W\d_a-z][\w'\u2019-]*){0,3})\s*$"
 )
 SPEAKER: Final = re.compile(
-    rf"^\s*(?:[-*\u2022]\s+)?(?:[\[(]?{CLOCK}[\])]?\s*[-\u2013\u2014|]?\s*)?(?P<bold>[*_]{{0,3}})"
+    rf"^\s*(?:[-*\u2022]\s+)?(?:[\[(]?{CLOCK}[\])]?\s*[-\u2013\u2014|]?\s*)?(?P<bold>[*_]{{0,3}})@?"
     r"(?P<name>[^\W\d_][\w.'\u2019-]*(?:\s(?:[A-Z][\w.'\u2019-]*|[0-9]{1,2}\b)){0,2})[*_]{0,3}"
     r"\s*(?:\([^)\n]{1,40}\)|\[[^\]\n]{1,40}\])?[*_]{0,3}\s?[:\uff1a][*_]{0,3}(?:\s+|(?<=\uff1a))(?=\S)"
 )
@@ -606,7 +606,7 @@ ACTIVITY: Final = re.compile(
     rf"|organi[sz]ed|reviewed)\sby\b{_NO_SENTENCE}{{0,60}}$"
     r"|^\s*(?i:asked|answered|edited|posted|commented|updated|created|opened|modified|replied)\s"
     rf"{_NO_SENTENCE}{{0,30}}?(?:{WHEN}|{_AGO}){_NO_SENTENCE}{{0,20}}$"
-    rf"|^\s*@?[^\W\d_]{_NO_SENTENCE}{{0,60}}\s{_AGO}(?:\s\(?edited\)?)?\s*$"
+    rf"|^\s*@?[^\W\d_]{_NO_SENTENCE}{{0,60}}\s\(?{_AGO}\)?(?:\s\(?edited\)?)?\s*$"
     r"|^[^.!?\n:]{2,60}\s(?:is\sinviting|has\sinvited|invites|invited)\syou\s(?:to|for)\b"
     r"|^\s*Patch\sSet\s[0-9]{1,4}:"
     r"|^\s*(?:Microsoft\sTeams|Zoom|Google\sMeet|Webex)\s[Mm]eeting\s*$"

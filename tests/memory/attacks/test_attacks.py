@@ -10,6 +10,8 @@ from collections import Counter
 
 import pytest
 
+from constat.memory.quotations import own
+from tests.memory.attacks.made import NEEDLE, WISH, forged, transcripts
 from tests.memory.attacks.runner import FOLDER, ROUNDS, WAYS, Attack, attacks, played
 
 ATTACKS = [*attacks(FOLDER / "own"), *attacks(FOLDER / "blind")]
@@ -46,3 +48,13 @@ def test_the_corpus_is_well_formed() -> None:
     assert all(one.format in {"openai", "anthropic"} for one in ALL)
     assert all(one.needles and all(one.needles) for one in ATTACKS)
     assert sum(len(one.survive) for one in HONEST) > 90
+
+
+@pytest.mark.sampled(4, "laws")
+@pytest.mark.parametrize("made", [*forged(), *transcripts()], ids=lambda made: made[0])
+def test_no_forged_end_and_no_form_of_a_transcript_hides_whose_words_they_are(
+    made: tuple[str, str],
+) -> None:
+    said = own(made[1])
+    assert NEEDLE not in said
+    assert WISH in said
