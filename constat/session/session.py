@@ -692,20 +692,16 @@ class Session(
 
         ranking = None if minimal is None else Ranking(minimal)
 
-        # All of it belongs to one goal, and shares its time.
+        # All of it belongs to one goal, and shares its time, also where a source is read anew.
         limits = self._limits().begun()
-
-        def decided(chosen: AnalysedProgram) -> Decision:
-            return self._evaluated(
-                observe,
-                lambda tiers: self._decided(
-                    chosen, goal, tiers, limits, ranking=ranking, exhaust=exhaust
-                ),
-                limits,
-            )
-
         least = reading_least(asked, goal, self._reads_by_column)
-        decision = decided(least)
+        decision = self._evaluated(
+            observe,
+            lambda tiers: self._decided(
+                least, goal, tiers, limits, ranking=ranking, exhaust=exhaust
+            ),
+            limits,
+        )
         told = Told(self._asker, libraries=self._libraries())
         return self._with_usage(result_of(decision, least, created, self.speech, told), before)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -84,21 +84,20 @@ def asked(
     return engine, bounds
 
 
-def test_a_goal_that_is_decided_once_more_has_what_is_left(
+def test_a_goal_that_is_evaluated_anew_has_what_is_left(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    engine, bounds = asked(folder, 20, lambda one: one.prove("owes(P1)"), monkeypatch)
-    assert len(engine.limits) == 2
+    changed = iter([True, False])
+
+    def proved_beside_a_writer(session: Session) -> None:
+        tiers = session._opened()
+        monkeypatch.setattr(session, "_tiers", replace(tiers, changed=lambda: next(changed)))
+        session.prove("owes(P1)")
+
+    engine, bounds = asked(folder, 0.5, proved_beside_a_writer, monkeypatch)
     first, second = engine.limits
     assert first.clock is second.clock
-    assert bounds == [SECONDS, SECONDS - 20]
-
-
-def test_a_goal_is_not_decided_once_more_where_that_would_pass_the_limit(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    engine, bounds = asked(folder, 31, lambda one: one.prove("owes(P1)"), monkeypatch)
-    assert len(engine.limits) == len(bounds) == 1
+    assert bounds == [SECONDS, SECONDS - 0.5]
 
 
 @pytest.mark.parametrize(
