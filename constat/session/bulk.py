@@ -602,7 +602,11 @@ def _answered(asked: Asked, observe: Observer) -> Answers:
         with results:
             outcome = results.outcome(0)
             found = outcome_answers(
-                compiled, outcome, asked.limits, created=asked.created, confidence=False
+                compiled,
+                outcome,
+                created=asked.created,
+                confidence=False,
+                clock=asked.limits.proving(),
             )
             return replace(found, calls=_calls_outside(asked, results, outcome), in_bulk=True)
     try:

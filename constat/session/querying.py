@@ -15,6 +15,7 @@ from constat.evaluation import (
     CERTAIN,
     CONCEIVABLE,
     POSSIBLE,
+    UNTIMED,
     Limits,
     RelationPredicate,
     Verdict,
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from constat.diagnostics import Diagnostic
     from constat.evaluation import (
         Answer,
+        Clock,
         Demand,
         Engine,
         ExternalPredicate,
@@ -241,7 +243,9 @@ def answer_query(  # noqa: PLR0913  # the engine's own arguments, handed through
     program = with_projections(compiled.program)
     bounds = limits.showing()
     outcome = engine.evaluate(program, goal, externals, bounds, exhaust=True, observe=observe)
-    return outcome_answers(compiled, outcome, bounds, created=created, confidence=confidence)
+    return outcome_answers(
+        compiled, outcome, created=created, confidence=confidence, clock=bounds.proving()
+    )
 
 
 def answer_twice(
@@ -259,9 +263,14 @@ def answer_twice(
 
 
 def outcome_answers(
-    compiled: Compiled, outcome: Outcome, limits: Limits, *, created: str, confidence: bool
+    compiled: Compiled,
+    outcome: Outcome,
+    *,
+    created: str,
+    confidence: bool,
+    clock: Clock = UNTIMED,
 ) -> Answers:
-    """Say what an outcome means for a query, within the grace behind its limits."""
+    """Say what an outcome means for a query; the clock bounds what notes its rows have."""
     found = _Found(compiled, outcome)
     settled = found.settled()
     rests = resting(
@@ -269,7 +278,7 @@ def outcome_answers(
         found.facts(CERTAIN) if confidence else (),
         found.facts(ACCEPTED),
         whole=settled is Settled.UNDER,
-        clock=limits.proving(),
+        clock=clock,
     )
     return Answers(
         query=compiled.query.text,

@@ -478,7 +478,11 @@ class Session(
                 outcome = try_small(*asked, self._tell)
                 if outcome is not None:
                     told: Answers = outcome_answers(
-                        least, outcome, limits, created=created, confidence=False
+                        least,
+                        outcome,
+                        created=created,
+                        confidence=False,
+                        clock=limits.proving(),
                     )
                     return told
             from constat.session.bulk import Asked, answer_in_bulk  # noqa: PLC0415  loaded when it is used

@@ -251,7 +251,7 @@ class ChainRelations:
             outcome = try_small(engine, compiled, externals, limits, self._hear)
             if outcome is not None:
                 answers = outcome_answers(
-                    compiled, outcome, limits, created=created, confidence=False
+                    compiled, outcome, created=created, confidence=False, clock=limits.proving()
                 )
             else:
                 # What is kept cannot be taken back: it waits for its check.
