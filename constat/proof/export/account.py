@@ -27,7 +27,14 @@ from constat.proof.export.steps import (
 )
 from constat.proof.instances import ComparisonCode, opened
 from constat.proof.render import printable
-from constat.proof.sentences import deny_fact, describe_comparison, describe_fact, show_value
+from constat.proof.sentences import (
+    deny_fact,
+    describe_comparison,
+    describe_fact,
+    show_value,
+    value_column,
+    words,
+)
 from constat.proof.written import written_body
 from constat.syntax import print_literal, print_row
 
@@ -53,10 +60,11 @@ class Compared:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """What is missing, as a goal to paste, and why it is not known."""
+    """What is missing, as a goal to paste, and why it is not known; ``words`` say the goal."""
 
     goal: str
     reasons: tuple[str, ...]
+    words: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,6 +240,21 @@ def _answer(document: Document, steps: tuple[Step, ...], answers: tuple[int, ...
     return "It cannot be decided from what is known."
 
 
+def _wanted(predicate: Predicate, row: OpenRow) -> str:
+    """Say what would have to be known: ``the contract value of C009``, or whether."""
+    place = value_column(predicate)
+    others = [slot for at, slot in enumerate(row) if at != place]
+    if place is None or row[place] is not OPEN or OPEN in others:
+        return shortened(f"whether {described(predicate, row)}")
+    keys = [
+        show_value(slot, column.kind, column.name)
+        for at, (slot, column) in enumerate(zip(row, predicate.columns, strict=True))
+        if at != place
+    ]
+    named = f" of {' and '.join(keys)}" if keys else ""
+    return shortened(f"the {words(predicate.name)}{named}")
+
+
 def _gaps(document: Document) -> tuple[Gap, ...]:
     """Return what is missing as goals, with the reasons of the open rows that match."""
     found = []
@@ -243,5 +266,6 @@ def _gaps(document: Document) -> tuple[Gap, ...]:
             for one in document.members["open"]
             if one["predicate"] == name and meets(one["row"], pattern)
         )
-        found.append(Gap(shortened(print_row(predicate, row)), tuple(reasons)))
+        goal = shortened(print_row(predicate, row))
+        found.append(Gap(goal, tuple(reasons), _wanted(predicate, row)))
     return tuple(found)

@@ -142,11 +142,14 @@ class Drawing:
 def drawing_of(account: Account) -> Drawing:
     """Return the picture of an account."""
     sketch = _Sketch(account)
-    if not account.roots:
-        sketch.question()
-    for step in account.order:
-        sketch.step(step)
-    sketch.join()
+    if account.denial and account.denial[0].paths:
+        sketch.denied()
+    else:
+        if not account.roots:
+            sketch.question()
+        for step in account.order:
+            sketch.step(step)
+        sketch.join()
     verdict = account.document.header["verdict"].replace("_", " ")
     kinds = [figure.kind for figure in sketch.figures]
     counted = ", ".join(f"{kinds.count(kind)} {said}" for kind, said in KINDS if kind in kinds)
@@ -183,6 +186,59 @@ class _Sketch:
         for at, gap in enumerate(self.account.gaps):
             missing = Figure(f"missing{at}", MISSING, "not known", gap.goal)
             self.edges.append((top, self.add(("missing", at), missing)))
+
+    def denied(self) -> None:
+        """Draw a "no", or an open goal, from the goal down to what decides it.
+
+        Of the steps only those stand under it that a rule fails by: what must not be there.
+        """
+        verdict = self.account.document.header["verdict"]
+        under = bool(self.account.document.header["under"])
+        if verdict == "UNRESOLVED":
+            self.question()
+            self.places["denied", 0] = self.places["goal"]
+        steps = {
+            step.sentence: place
+            for place, step in enumerate(self.account.steps)
+            if step.kind in {ROW, FACT, RULE}
+        }
+        for at, one in enumerate(self.account.denial):
+            if ("denied", at) not in self.places:
+                said = one.sentence if at or verdict != "UNRESOLVED" else self.account.question
+                figure = Figure(
+                    f"denied{at}", ABSENCE, "not so", said, root=not at, assumed=under and not at
+                )
+                self.add(("denied", at), figure)
+        wanted: list[int] = []
+        for at, one in enumerate(self.account.denial):
+            for number, path in enumerate(one.paths):
+                label = f"rule {shortened(path.attempt.rule, 24)}"
+                said = path.attempt.sentence or "does not give it"
+                name = f"path{at}_{number}"
+                here = self.add(name, Figure(name, RULE, f"{label}, not met", shortened(said)))
+                self.edges.append((self.places["denied", at], here))
+                if path.below is not None:
+                    self.edges.append((here, self.places["denied", path.below]))
+                elif path.attempt.sentence in steps:
+                    wanted.append(steps[path.attempt.sentence])
+                    self.places[name, "step"] = wanted[-1]
+        self.below(wanted)
+        for name, place in [*self.places.items()]:
+            if isinstance(name, tuple) and name[1] == "step":
+                self.edges.append((self.places[name[0]], self.places[place]))
+
+    def below(self, wanted: list[int]) -> None:
+        """Draw these steps, and all that they rest on."""
+        met: set[int] = set()
+        while wanted:
+            place = wanted.pop()
+            if place not in met:
+                met.add(place)
+                wanted += [premise.step for premise in self.account.steps[place].premises]
+        for place in self.account.order:
+            if place in met:
+                self.step(place)
+        self.join()
 
     def step(self, place: int) -> None:
         if place in self.folded:

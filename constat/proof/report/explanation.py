@@ -43,6 +43,7 @@ LABELS: Final = MappingProxyType(
         "UNRESOLVED": ("open", "?", "UNRESOLVED"),
     }
 )
+_WIDE: Final = frozenset({"What decides it", "Principal reasons", "What is missing"})
 _MOST_WEAK: Final = 5
 _MOST_CONFLICTS: Final = 8
 _MOST_LISTED: Final = 6
@@ -53,7 +54,7 @@ def opening(account: Account, *, paper: bool = False) -> str:
     document = account.document
     tone, sign, label = LABELS.get(document.header["verdict"], ("open", "?", "UNKNOWN"))
     facts = "".join(
-        f"<div><dt>{name}</dt><dd>{said}</dd></div>"
+        f"<div{' class=wide' if name in _WIDE else ''}><dt>{name}</dt><dd>{said}</dd></div>"
         for name, said in (
             ("Principal reasons", _reasons(account)),
             ("What decides it", "" if account.reasons else _decisive(account)),
@@ -94,13 +95,17 @@ def _reasons(account: Account) -> str:
         for one in account.reasons[:MOST_REASONS]
     ]
     more = len(account.reasons) - MOST_REASONS
-    rest = f"<li>and {counted(more, 'more reason')}" if more > 0 else ""
-    return f"<ol>{''.join(f'<li>{one}' for one in items)}{rest}</ol>" if items else ""
+    rest = f"<p>And {counted(more, 'more reason')}, in the explanation.</p>" if more > 0 else ""
+    return f"<ol>{''.join(f'<li>{one}' for one in items)}</ol>{rest}" if items else ""
 
 
 def _lacking(account: Account) -> str:
-    """Say what would have to be known, where the question is open."""
-    return _short_list([code(gap.goal) for gap in account.gaps], "facts")
+    """Say what would have to be known, where the question is open, and why it is not."""
+    items = []
+    for gap in account.gaps:
+        why = "; ".join(text(one) for one in gap.reasons)
+        items.append(f"{text(capital(gap.words))}{f': {why}' if why else ''}.")
+    return _short_list(items, "facts")
 
 
 def _short_list(items: list[str], what: str) -> str:
@@ -114,7 +119,11 @@ def _short_list(items: list[str], what: str) -> str:
 def _owners(account: Account) -> str:
     """Say whose the rules are that the verdict rests on, and how many of them nobody approved."""
     document = account.document
-    used = sorted({step.rule for step in account.steps if step.rule is not None})
+    named = {path.attempt.rule for one in account.denial for path in one.paths}
+    used = sorted(
+        {step.rule for step in account.steps if step.rule is not None}
+        | {place for place, rule in enumerate(document.rules) if rule["id"] in named}
+    )
     places = used or [place for place, rule in enumerate(document.rules) if rule["body"]]
     if not places:
         return ""
@@ -462,6 +471,10 @@ def _path(account: Account, path: Path, told: set[int]) -> str:
     reason = f"{text(capital(attempt.sentence))}." if attempt.sentence else ""
     codes = ", ".join(text(one.code) for one in path.reasons)
     marks = f" <small>reasons {codes}</small>" if codes else ""
+    besides = "".join(
+        f"<p>Fails besides: {text(one.sentence)} ({text(one.code)}).</p>"
+        for one in path.reasons[1:]
+    )
     below = ""
     if path.below is not None:
         again = path.below in told
@@ -480,6 +493,6 @@ def _path(account: Account, path: Path, told: set[int]) -> str:
     apart = "They are equal." if attempt.distance == "0" else f"Apart by {code(attempt.distance)}."
     exact = " ".join(p for p in (reached, stopped, actual, apart if attempt.distance else "") if p)
     return (
-        f"<li><p><b>Rule {text(attempt.rule)}</b> {state}{marks}</p><p>{reason}</p>{below}"
+        f"<li><p><b>Rule {text(attempt.rule)}</b> {state}{marks}</p><p>{reason}</p>{besides}{below}"
         f'<p class="quiet">{exact}</p>'
     )
