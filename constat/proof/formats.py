@@ -213,7 +213,7 @@ FORMATS: Final = (
     ),
     Format(
         "openlineage",
-        "a run event with its data sets and columns",
+        "events of the run, with its data sets and columns",
         ".openlineage.json",
         _openlineage,
     ),

@@ -243,6 +243,10 @@ databases:
 rules:
   - rules
 
+# Each decision of `prove` is entered, and its certificate names the entry: `constat log list`.
+log:
+  on: true
+
 # Values of rows are shown, and sent to a model, only where `samples` names them:
 # catalog:
 #   samples: [{name}]

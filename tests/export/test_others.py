@@ -16,6 +16,7 @@ from rocrate.rocrate import ROCrate
 from constat.proof.export.checkers import to_nemo
 from constat.proof.export.lineage import to_openlineage
 from constat.proof.export.packages import to_in_toto, to_ro_crate
+from constat.session import Session
 from tests.export.worlds import WORLDS, hostile, hostile_fields, reach, unresolved, vip
 
 if TYPE_CHECKING:
@@ -97,8 +98,12 @@ def valid(value: object, schema: dict[str, Any]) -> None:
 @pytest.mark.parametrize("make", MAKERS)
 def test_an_event_keeps_the_specification(make: Callable[[], bytes]) -> None:
     data = make()
-    event = json.loads(to_openlineage(data))
-    valid(event, RUN_EVENT)
+    began, event = json.loads(to_openlineage(data))
+    for one in (began, event):
+        valid(one, RUN_EVENT)
+    assert (began["eventType"], event["eventType"]) == ("START", "COMPLETE")
+    assert began["run"]["runId"] == event["run"]["runId"]
+    assert began["eventTime"] <= event["eventTime"]
     uuid.UUID(event["run"]["runId"])
     inputs = {(one["namespace"], one["name"]) for one in event["inputs"]}
     fields = {
@@ -115,7 +120,7 @@ def test_an_event_keeps_the_specification(make: Callable[[], bytes]) -> None:
 
 
 def lineage(data: bytes, column: str) -> set[tuple[str, str, str]]:
-    (output,) = json.loads(to_openlineage(data))["outputs"]
+    (output,) = json.loads(to_openlineage(data))[1]["outputs"]
     found = output["facets"]["columnLineage"]["fields"][column]["inputFields"]
     return {(one["name"], one["field"], one["transformations"][0]["subtype"]) for one in found}
 
@@ -133,9 +138,22 @@ def test_columns_are_followed_through_rules_and_aggregates() -> None:
 
 
 def test_an_event_says_what_was_decided() -> None:
-    told = json.loads(to_openlineage(unresolved()))["run"]["facets"]["constatDecision"]
+    told = json.loads(to_openlineage(unresolved()))[1]["run"]["facets"]["constatDecision"]
     assert told["verdict"] == "UNRESOLVED"
     assert told["missing"] == ["tier(C2, gold)"]
+
+
+def test_a_data_set_is_known_by_the_tables_of_its_database(still_shop: Path) -> None:
+    with Session(still_shop) as session:
+        certificate = session.prove("is_vip(C001)").certificate
+    _, event = json.loads(to_openlineage(certificate))
+    tables = {
+        (one["namespace"], one["name"])
+        for read in event["inputs"]
+        for one in read["facets"].get("symlinks", {"identifiers": []})["identifiers"]
+    }
+    # The name that a query gives to its own rows is none of a table.
+    assert tables == {("sales", "customers"), ("sales", "orders"), ("sales", "blocked_customers")}
 
 
 @pytest.mark.parametrize("make", MAKERS)

@@ -209,7 +209,7 @@ class _Sketch:
                     f"denied{at}", ABSENCE, "not so", said, root=not at, assumed=under and not at
                 )
                 self.add(("denied", at), figure)
-        wanted: list[int] = []
+        wanted: list[tuple[int, int]] = []
         for at, one in enumerate(self.account.denial):
             for number, path in enumerate(one.paths):
                 label = f"rule {shortened(path.attempt.rule, 24)}"
@@ -220,12 +220,9 @@ class _Sketch:
                 if path.below is not None:
                     self.edges.append((here, self.places["denied", path.below]))
                 elif path.attempt.sentence in steps:
-                    wanted.append(steps[path.attempt.sentence])
-                    self.places[name, "step"] = wanted[-1]
-        self.below(wanted)
-        for name, place in [*self.places.items()]:
-            if isinstance(name, tuple) and name[1] == "step":
-                self.edges.append((self.places[name[0]], self.places[place]))
+                    wanted.append((here, steps[path.attempt.sentence]))
+        self.below([step for _, step in wanted])
+        self.edges += [(here, self.places[step]) for here, step in wanted if step in self.places]
 
     def below(self, wanted: list[int]) -> None:
         """Draw these steps, and all that they rest on."""

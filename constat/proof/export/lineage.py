@@ -1,4 +1,4 @@
-"""From which columns of sources each derived column comes, and an OpenLineage event of it."""
+"""From which columns of sources each derived column comes, and OpenLineage events of it."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ Members = dict[str, Any]
 
 
 def to_openlineage(certificate: bytes) -> str:
-    """Return the event; ``ValueError`` for what is no certificate."""
+    """Return the events that began and ended the run; ``ValueError`` for what is no certificate."""
     document = Document(certificate)
     predicate = document.header["goal"][0]
     output = {
@@ -155,17 +155,31 @@ def to_openlineage(certificate: bytes) -> str:
         "name": printable(predicate),
         "facets": {"schema": _schema(document, predicate), "columnLineage": _lineage(document)},
     }
-    event = {
-        "eventType": "COMPLETE",
-        "eventTime": document.record["created"],
+    run = str(uuid.uuid5(_NAMESPACE, document.members["digest"]))
+    read = [time for time in document.record["executed"] if time is not None]
+    common = {
         "producer": _PRODUCER,
         "schemaURL": _SCHEMA,
-        "run": {"runId": str(uuid.uuid5(_NAMESPACE, document.members["digest"])), **_run(document)},
         "job": {"namespace": "constat", "name": printable(predicate), "facets": _job(document)},
         "inputs": list(_inputs(document)),
+    }
+    # The record has the beginning of the run; it ended when the last source had answered.
+    began, ended = document.record["created"], max([document.record["created"], *read])
+    start = {
+        "eventType": "START",
+        "eventTime": min([began, *read]),
+        **common,
+        "run": {"runId": run, "facets": {"processing_engine": _engine(document)}},
+        "outputs": [],
+    }
+    complete = {
+        "eventType": "COMPLETE",
+        "eventTime": ended,
+        **common,
+        "run": {"runId": run, **_run(document)},
         "outputs": [output],
     }
-    return json.dumps(event, indent=1) + "\n"
+    return json.dumps([start, complete], indent=1) + "\n"
 
 
 def _facet(schema: str, **members: object) -> Members:
@@ -184,12 +198,15 @@ def _run(document: Document) -> Members:
         assumptions=[printable(document.assumptions[one]["text"]) for one in header["under"]],
         missing=[document.atom(*missing) for missing in document.members["missing"]],
     )
-    engine = _facet(
+    return {"facets": {"constatDecision": decision, "processing_engine": _engine(document)}}
+
+
+def _engine(document: Document) -> Members:
+    return _facet(
         f"{_FACETS}/1-1-1/ProcessingEngineRunFacet.json",
         name="constat",
         version=printable(document.record["engine"]).removeprefix("constat "),
     )
-    return {"facets": {"constatDecision": decision, "processing_engine": engine}}
 
 
 def _job(document: Document) -> Members:
@@ -225,7 +242,35 @@ def _inputs(document: Document) -> Iterator[Members]:
         facets["version"] = _facet(
             f"{_FACETS}/1-0-1/DatasetVersionDatasetFacet.json", datasetVersion=printable(version)
         )
+        tables = sorted({one for place in places for one in _tables(document.sources[place])})
+        if tables:
+            # The predicate is a view; the tables that it reads are known by the database's names.
+            owner = printable(document.sources[places[0]]["name"])
+            facets["symlinks"] = _facet(
+                f"{_FACETS}/1-0-1/SymlinksDatasetFacet.json",
+                identifiers=[
+                    {"namespace": owner, "name": printable(one), "type": "TABLE"} for one in tables
+                ],
+            )
         yield {"namespace": namespace, "name": printable(predicate), "facets": facets}
+
+
+def _tables(source: Members) -> Iterator[str]:
+    """Yield the tables that the query of a database reads; none where it cannot be parsed."""
+    if source["origin"] != "DATABASE" or not source["query"]:
+        return
+    import sqlglot  # noqa: PLC0415  heavy library, loaded on first use
+    from sqlglot import exp  # noqa: PLC0415  as above
+
+    try:
+        tree = sqlglot.parse_one(source["query"])
+    except sqlglot.errors.SqlglotError:
+        return
+    own = {one.alias for one in tree.find_all(exp.CTE)}
+    for table in tree.find_all(exp.Table):
+        name = ".".join(part for part in (table.catalog, table.db, table.name) if part)
+        if name and name not in own:
+            yield name
 
 
 def _spoken(document: Document) -> Iterator[tuple[str, int]]:
