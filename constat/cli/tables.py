@@ -180,7 +180,8 @@ def summary(shown: Shown, left_out: int) -> Iterator[str]:
     if answers.check is not None:
         yield from _checked(answers.check, len(answers))
     if answers.recount is not None:
-        yield from _recounted(answers.recount, given_before=shown.given_before)
+        is_open = answers.settled is Settled.OPEN
+        yield from _recounted(answers.recount, given_before=shown.given_before, is_open=is_open)
     if answers.kept:
         yield f"kept at {answers.created[:19]}Z; nothing that it rests on has changed since"
     if answers.checking is not None:
@@ -194,9 +195,11 @@ def summary(shown: Shown, left_out: int) -> Iterator[str]:
     yield from _conflicts(answers)
 
 
-def _recounted(found: Recount, *, given_before: bool) -> Iterator[str]:
+def _recounted(found: Recount, *, given_before: bool, is_open: bool) -> Iterator[str]:
     """Say what became of checking all rows."""
-    if found.passed:
+    if found.passed and is_open:
+        yield "checked: what is proved was counted again from the rules, and follows"
+    elif found.passed:
         yield "checked: all that follows was counted again from the rules, and is the same"
     elif found.differs:
         yield f"DIFFERENCE: counted again from the rules, {found.why}"

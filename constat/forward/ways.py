@@ -12,6 +12,7 @@ from constat.evaluation import ABSENT, ACCEPTED, CERTAIN, CONCEIVABLE, POSSIBLE
 from constat.logic import (
     OPEN,
     Aggregate,
+    Apply,
     Atom,
     Column,
     Comparison,
@@ -522,6 +523,12 @@ class Body:
         return way.taking(POSSIBLE)
 
     def _absent(self, way: Way, atom: Atom) -> Iterator[Way]:
+        computed = {
+            v.name for one in atom.terms if isinstance(one, Apply) for v in term_variables(one)
+        }
+        if computed & way.carried.keys():
+            # A function of a label may err, and then nobody knows, whatever rows there are (9).
+            way = way.widened()
         if _names(atom) & way.open:
             yield way.taking(POSSIBLE)
             return

@@ -11,8 +11,10 @@ Why a check that passes means that every row is proved and none is missing (sema
   conditions, is exactly an instance of the rule. Tables hold each row once, so bindings of an
   aggregate are rows of its join, and none counts twice.
 - Components are taken callees first. Below a negation or an aggregate everything is complete, so
-  `!p` (not in the table) is certain, and the group of an aggregate is all there is. Only whole and
-  certain inputs are read, so that certain and possible rows coincide (i, ii).
+  `!p` (not in the table) is certain, and the group of an aggregate is all there is. Where inputs
+  are whole and certain, certain and possible rows coincide (i, ii).
+- Where they are not, each relation has its certain and its possible rows, and a literal is true,
+  false or unknown, as the definition has it: `marks` says why that is enough (i, ii).
 - A recursive component starts with nothing and takes a row in only by an instance over rows of
   earlier rounds: the number of the round is the rank, and a row that supports only itself never
   comes in (i). It ends with a round that brings nothing: then it is closed under its rules (ii).
@@ -22,12 +24,14 @@ Why a check that passes means that every row is proved and none is missing (sema
   no instance errs that could leave a row open (semantics 9).
 - Nothing is restricted by demand, so no pattern that is looked up can lack rows (ii). The constants
   of the question choose among the rows at the end.
-- Two sets of rows are compared in both directions (iii).
+- Two sets of rows are compared in both directions (iii). Of an answer that says that there may be
+  more, the rows which it calls proved have to be among the certain ones.
 
 Trusted are the parser and analysis, DuckDB over this fresh connection, the functions of
-`constat.check`, and the sources' readers. What has no clause is refused by name: assumed or
-possible rows, cells without a value, instances that err, columns that a caller gives, sums of
-recursive thresholds that are not whole numbers, Decimals that do not fit 38 digits with 12 places.
+`constat.check`, and the sources' readers. What has no clause is refused by name: instances that
+err, columns that a caller gives, recursive thresholds over rows that are not fully known or over
+sums that are not whole numbers, counted rows that may be one, answers with what a function made of
+an unknown value, Decimals that do not fit 38 digits with 12 places.
 """
 
 from __future__ import annotations

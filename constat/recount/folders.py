@@ -22,7 +22,7 @@ from constat.analysis import analyse
 from constat.check.values import is_spelled
 from constat.diagnostics import ConstatError, Severity
 from constat.diagnostics.interruption import check_interrupted
-from constat.logic import Kind, Predicate, Program, Variable
+from constat.logic import Kind, Predicate, Program, Variable, null_policies
 from constat.recount.recounting import (
     Claim,
     Evaluation,
@@ -33,7 +33,7 @@ from constat.recount.recounting import (
     predicates_below,
 )
 from constat.recount.statements import RefusedError
-from constat.recount.tables import Tables, distinct, read_input
+from constat.recount.tables import Loaded, Tables, distinct, read_input, require_marks
 from constat.syntax import parse_goal, parse_text, print_atom, print_program
 
 if TYPE_CHECKING:
@@ -101,8 +101,8 @@ class Computed:
     externals: Externals
     created: str
 
-    def read(self, tables: Tables, predicate: Predicate) -> str:
-        """Give a table with the rows of an input."""
+    def read(self, tables: Tables, predicate: Predicate) -> Loaded:
+        """Give tables with the rows of an input."""
         # A source is asked for what its own declaration says.
         own = self.program.program.predicates[predicate.name]
         return read_input(tables, own, self.externals.get(own.name))
@@ -186,11 +186,15 @@ def _goal(text: str, program: Program) -> Atom:
     return parse_goal(text, program)
 
 
-def _copied(tables: Tables, table: str, file: Path, named: tuple[str, list[str]]) -> Stored:
+def _copied(tables: Tables, loaded: Loaded, file: Path, named: tuple[str, list[str]]) -> Stored:
     name, columns = named
-    tables.save(table, file, columns)
+    if loaded.marked:
+        rows = tables.save_marked(loaded, file, columns)
+    else:
+        tables.save(loaded.whole, file, columns)
+        rows = tables.count(loaded.whole)
     _flush(file)
-    return Stored(name, tables.count(table), _hash(file))
+    return Stored(name, rows, _hash(file))
 
 
 def _columns(predicate: Predicate) -> list[str]:
@@ -353,16 +357,35 @@ def _counted(
                 for name, one in {**kinds, "": claim_kinds(program, claim)}.items()
             }
             _require_counts(tables, found, about)
-            inputs = {name: distinct(tables, found[name]) for name in names}
+            inputs = {
+                name: _input(tables, found[name], program.program.predicates[name], files[name])
+                for name in names
+            }
         except RefusedError as refused:
             return Recount(State.NOT_CHECKED, str(refused))
         evaluation = Evaluation(tables, program, lambda _, predicate: inputs[predicate.name])
         return checked(evaluation, claim, lambda: found[""])
 
 
-def _require_counts(tables: Tables, found: dict[str, str], about: Answered) -> None:
+def _input(tables: Tables, loaded: Loaded, predicate: Predicate, file: Path) -> Loaded:
+    """Give the tables of an input, each row once. Raises `FolderError` for marks it cannot have."""
+    if loaded.marked:
+        try:
+            require_marks(tables, loaded, predicate, null_policies(predicate))
+        except (ValueError, TypeError, RecursionError, ArithmeticError) as problem:
+            why = str(problem) if type(problem) is ValueError else "a mark cannot be read"
+            raise FolderError(f"`{file.name}` is not what was written: {why}") from None
+    marked = distinct(tables, loaded.marked) if loaded.marked else ""
+    return Loaded(distinct(tables, loaded.whole), marked)
+
+
+def _rows_of(tables: Tables, loaded: Loaded) -> int:
+    return tables.count(loaded.whole) + (tables.count(loaded.marked) if loaded.marked else 0)
+
+
+def _require_counts(tables: Tables, found: dict[str, Loaded], about: Answered) -> None:
     told = {one.predicate: one.rows for one in (*about.inputs, about.answer)}
-    if any(tables.count(table) != told[name] for name, table in found.items()):
+    if any(_rows_of(tables, loaded) != told[name] for name, loaded in found.items()):
         raise FolderError(f"a file has not as many rows as `{ABOUT}` says")
 
 
@@ -383,14 +406,15 @@ def _claimed(about: Answered, rules: bytes) -> tuple[AnalysedProgram, Claim]:
     return program, Claim(goal, about.places)
 
 
-def _loaded(tables: Tables, file: Path, kinds: Sequence[Kind]) -> str:
-    """Give a table with the rows of a file. Raises `FolderError` where it is not of that form."""
+def _loaded(tables: Tables, file: Path, kinds: Sequence[Kind]) -> Loaded:
+    """Give tables with the rows of a file. Raises `FolderError` where it is not of that form."""
     import duckdb  # noqa: PLC0415  heavy library, loaded on first use
 
     try:
-        table = tables.load(file, kinds)
+        found = tables.load(file, kinds)
         for place, kind in enumerate(kinds):
-            _require_values(tables, table, f"c{place}", kind)
+            for table in filter(None, (found.whole, found.marked)):
+                _require_values(tables, table, f"c{place}", kind)
     except duckdb.InterruptException:
         check_interrupted()
         raise RefusedError("the time for it was up") from None
@@ -400,7 +424,7 @@ def _loaded(tables: Tables, file: Path, kinds: Sequence[Kind]) -> str:
         raise FolderError(f"`{file.name}` cannot be read") from None
     except ValueError as problem:
         raise FolderError(f"`{file.name}` is not what was written: {problem}") from None
-    return table
+    return found
 
 
 def _require_values(tables: Tables, table: str, column: str, kind: Kind) -> None:
@@ -410,7 +434,8 @@ def _require_values(tables: Tables, table: str, column: str, kind: Kind) -> None
         query = f"WHERE NOT isfinite({column}) OR CAST({column} AS VARCHAR) = '-0.0'"
         wrong = tables.number("SELECT count(*) FROM", table, query) > 0
     elif kind in _TEXTS:
-        texts = tables.batches(f"SELECT DISTINCT {column} FROM {table}")  # noqa: S608  names are ours
+        query = f"SELECT DISTINCT {column} FROM {table} WHERE {column} IS NOT NULL"  # noqa: S608  names are ours
+        texts = tables.batches(query)
         wrong = not all(is_spelled(kind.value, text) for (text,) in texts)
     if wrong:
         raise ValueError("it has a value that its kind does not have")

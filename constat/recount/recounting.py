@@ -19,20 +19,24 @@ from constat.evaluation import Clock, LimitReachedError
 from constat.logic import (
     Aggregate,
     Constant,
+    Kind,
     Negative,
     Positive,
+    Rule,
     Variable,
+    has_null_cells,
     is_never_negative,
 )
+from constat.recount.marks import MarkedRule, Reading, Source
 from constat.recount.statements import RefusedError, RuleStatement, literal, select
-from constat.recount.tables import Tables, read_input
+from constat.recount.tables import Loaded, Tables, read_input
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from constat.analysis import AnalysedProgram, Component
     from constat.evaluation import Externals
-    from constat.logic import Atom, Kind, Predicate, Row, Rule
+    from constat.logic import Atom, Predicate, Row
 
 _Found = TypeVar("_Found")
 _SHOWN: Final = 3
@@ -79,13 +83,16 @@ class Recount:
 class Claim:
     """What a run says: the rows that match an atom, in the columns `places` of it.
 
-    `stream` gives an object of Arrow with them, `rows` are Python values where there is none.
+    `stream` gives an object of Arrow with them, `rows` are Python values beside it: all rows where
+    there is none, else those with labels. With `whole` it says that there are no others, and none
+    that are possible.
     """
 
     atom: Atom
     places: tuple[int, ...]
     rows: Iterable[Row] = ()
     stream: Callable[[], object] | None = None
+    whole: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +127,7 @@ def recount_all(
     with Tables(bounds.seconds, bounds.memory, bounds.threads) as tables:
         clock = Clock(begun + bounds.seconds, _TIME_UP)
 
-        def read(_: Tables, predicate: Predicate) -> str:
+        def read(_: Tables, predicate: Predicate) -> Loaded:
             return read_input(tables, predicate, externals.get(predicate.name), clock)
 
         evaluation = Evaluation(tables, program, read)
@@ -152,11 +159,11 @@ class Prepared:
         self._tables = tables = Tables(bounds.seconds, bounds.memory, bounds.threads)
         tables.__enter__()
 
-        def read(_: Tables, predicate: Predicate) -> str:
+        def read(_: Tables, predicate: Predicate) -> Loaded:
             return read_input(tables, predicate, externals.get(predicate.name), self._clock)
 
         self._evaluation = Evaluation(tables, program, read)
-        self._claimed = ""
+        self._claimed = Loaded("")
         try:
             self._early = _guarded(self._prepare)
         except BaseException:
@@ -187,12 +194,17 @@ class Prepared:
         self._tables.cancel()
 
 
-def checked(evaluation: Evaluation, claim: Claim, claimed: Callable[[], str]) -> Recount:
+def checked(evaluation: Evaluation, claim: Claim, claimed: Callable[[], Loaded]) -> Recount:
     """Check one answer, whose rows are in the table that `claimed` gives."""
 
     def compared() -> Recount:
-        expected = evaluation.answers(claim)
-        return _compared(evaluation.tables, expected, claimed(), len(claim.places))
+        expected, given = evaluation.answers(claim), claimed()
+        width = max(1, len(claim.places))
+        values = [f"c{place}" for place in range(width)]
+        found = _compared(evaluation.tables, expected.whole, given.whole, values, whole=claim.whole)
+        if not found.passed or not (expected.marked or given.marked):
+            return found
+        return _compared_marked(evaluation.tables, expected, given, width, whole=claim.whole)
 
     return _guarded(compared)
 
@@ -228,18 +240,49 @@ def _told_why(work: Callable[[], _Found]) -> _Found:
         ) from None
 
 
-def _compared(tables: Tables, expected: str, claimed: str, arity: int) -> Recount:
+def _compared_marked(
+    tables: Tables, expected: Loaded, given: Loaded, width: int, *, whole: bool
+) -> Recount:
+    """Compare the rows with labels; an answer that is whole has no possible rows besides."""
+    none = tables.empty_marked([Kind.NUMBER] * width)
+    told = expected.marked or none
+    if whole and tables.number("SELECT count(*) FROM", told, "WHERE s IS NULL"):
+        return Recount(State.DIFFERS, "rows are possible, and it says that there are no others")
+    # A cell has a value or a mark, so one text says which.
+    columns = ", ".join(
+        f"CASE WHEN m{n} IS NULL THEN 'V' || CAST(c{n} AS VARCHAR) ELSE m{n} END AS c{n}"
+        for n in range(width)
+    )
+    texts: list[str] = []
+    for table in (told, given.marked or none):
+        texts.append(tables.fresh())
+        tables.run(
+            *("CREATE TABLE", texts[-1], "AS SELECT DISTINCT", columns),
+            *("FROM", table, "WHERE s"),
+        )
+    values = [f"c{n}" for n in range(width)]
+    found = _compared(tables, texts[0], texts[1], values, whole=whole)
+    # The texts of labels are the check's own.
+    return replace(found, examples=())
+
+
+def _compared(
+    tables: Tables, expected: str, claimed: str, values: Sequence[str], *, whole: bool
+) -> Recount:
     """Compare two tables, of which the expected one has each row once.
 
-    Where there are as many rows and every expected one is claimed, both are the same.
+    Where there are as many rows and every expected one is claimed, both are the same. One that is
+    not `whole` may lack rows.
     """
-    same = " AND ".join(f"e.c{place} = c.c{place}" for place in range(max(1, arity)))
-    missing = tables.number(
-        *("SELECT count(*) FROM", expected, "AS e WHERE NOT EXISTS"),
-        *("(SELECT 1 FROM", claimed, "AS c WHERE", same, ")"),
-    )
-    if not missing and tables.count(expected) == tables.count(claimed):
-        return Recount(State.PASSED)
+    same = " AND ".join(f"e.{one} = c.{one}" for one in values)
+    missing = 0
+    if whole:
+        missing = tables.number(
+            *("SELECT count(*) FROM", expected, "AS e WHERE NOT EXISTS"),
+            *("(SELECT 1 FROM", claimed, "AS c WHERE", same, ")"),
+        )
+        if not missing and tables.count(expected) == tables.count(claimed):
+            return Recount(State.PASSED)
     twice = tables.number(
         "SELECT count(*) FROM (SELECT * FROM", claimed, "GROUP BY ALL HAVING count(*) > 1) AS two"
     )
@@ -249,6 +292,8 @@ def _compared(tables: Tables, expected: str, claimed: str, arity: int) -> Recoun
         *("EXCEPT SELECT * FROM", expected),
     )
     wrong = tables.count(extra)
+    if not wrong and not missing and not twice:
+        return Recount(State.PASSED)
     told = _told(wrong, "1 row does not follow", "rows do not follow")
     told += _told(missing, "1 row follows and is not there", "rows follow and are not there")
     told += _told(twice, "1 row comes twice", "rows come twice")
@@ -269,40 +314,51 @@ class Evaluation:
 
     tables: Tables
     program: AnalysedProgram
-    read: Callable[[Tables, Predicate], str]
+    read: Callable[[Tables, Predicate], Loaded]
     found: dict[str, str] = field(default_factory=dict)
+    marked: dict[str, str] = field(default_factory=dict)
     done: set[str] = field(default_factory=set)
 
-    def answers(self, claim: Claim) -> str:
-        """Give a table of the rows that follow and match an atom."""
+    def answers(self, claim: Claim) -> Loaded:
+        """Give tables of the rows that follow and match an atom."""
         below = self.read_inputs(claim.atom.predicate)
         for component in self.program.components:
             if set(component.predicates) & below - self.done:
                 self._component(component)
                 self.done |= set(component.predicates)
+        if claim.atom.predicate in self.marked:
+            return MarkedEvaluation(self).matching(claim)
         found = self.found[claim.atom.predicate]
         if claim.places == tuple(range(len(claim.atom.terms))) and _is_free(claim.atom):
-            return found
+            return Loaded(found)
         matching = self.tables.fresh()
         self.tables.run("CREATE TABLE", matching, "AS", self._matching(claim))
-        return matching
+        return Loaded(matching)
 
     def read_inputs(self, goal: str) -> set[str]:
         """Read the inputs below a goal that were not read yet; name all that it rests on."""
         below = self.refuse(goal)
         for name in sorted((below & self.program.external) - self.found.keys()):
-            self.found[name] = self.read(self.tables, self._predicate(name))
+            read = self.read(self.tables, self._predicate(name))
+            self.found[name] = read.whole
+            if read.marked:
+                self.marked[name] = read.marked
         return below
 
-    def claimed(self, claim: Claim) -> str:
-        """Give a table of the rows that the run gave."""
+    def claimed(self, claim: Claim) -> Loaded:
+        """Give tables of the rows that the run gave."""
         kinds = claim_kinds(self.program, claim)
         table = self.tables.empty(kinds)
-        if claim.stream is None:
-            self.tables.add_rows(table, claim.rows, kinds)
-        else:
+        labelled = [row for row in claim.rows if has_null_cells(row)]
+        if claim.stream is not None:
             self.tables.add_stream(table, claim.stream(), kinds)
-        return table
+        whole = (row for row in claim.rows if not has_null_cells(row))
+        self.tables.add_rows(table, whole, kinds)
+        if not labelled:
+            return Loaded(table)
+        marked = self.tables.empty_marked(kinds)
+        self.tables.add_marked(marked, ((row, True) for row in labelled), kinds)
+        return Loaded(table, marked)
 
     def _predicate(self, name: str) -> Predicate:
         return self.program.program.predicates[name]
@@ -313,8 +369,6 @@ class Evaluation:
         for name in sorted(below):
             if self._predicate(name).given:
                 raise RefusedError(f"{name} has columns that the caller gives")
-        if any(one.assumed for one in self.program.rules if one.head.predicate in below):
-            raise RefusedError("a rule is an assumption")
         return below
 
     def _matching(self, claim: Claim) -> str:
@@ -338,6 +392,11 @@ class Evaluation:
     # ----------------------------------------------------------------------------- components
 
     def _component(self, component: Component) -> None:
+        read = {one for name in component.predicates for one in self._reads(name)}
+        numbers = [n for name in component.predicates for n in self.rules(name)]
+        if read & self.marked.keys() or any(self.program.rules[n].assumed for n in numbers):
+            MarkedEvaluation(self).component(component)
+            return
         if component.recursive:
             rounds = _Rounds(self, component.predicates)
             if rounds.is_linear:
@@ -352,6 +411,13 @@ class Evaluation:
                 parts.append(_every(self.found[name]))
             self.tables.run("INSERT INTO", table, " UNION ".join(parts))
             self.found[name] = table
+
+    def _reads(self, name: str) -> Iterator[str]:
+        """Name what the rules of a predicate read, and itself."""
+        yield name
+        for number in self.rules(name):
+            for item in self.program.rules[number].body:
+                yield from _read_by(item)
 
     def rules(self, name: str) -> tuple[int, ...]:
         """Give the numbers of the rules of a predicate."""
@@ -517,6 +583,227 @@ class _Rounds:
                         query = RuleStatement(summands, kinds, self._table, tables.functions).text()
                         if tables.number("SELECT count(*) FROM (", query, ") AS s WHERE s.c0 < 0"):
                             raise RefusedError("a recursive sum has summands below zero")
+
+
+_Variants = tuple[Source, ...]
+
+
+@dataclass(slots=True)
+class MarkedEvaluation:
+    """Components over relations of which some rows have marks, in rounds (see `marks`).
+
+    A round takes what the rules give over the rows of rounds before, and a row that was only
+    possible may become certain by it. When a round brings nothing, the certain and the possible
+    relation are both closed; a certain row has a certain instance over rows of earlier rounds.
+    """
+
+    evaluation: Evaluation
+    variants: dict[tuple[str, Reading], _Variants] = field(default_factory=dict)
+
+    def component(self, component: Component) -> None:
+        """Compute the relations of a component."""
+        tables, own = self.evaluation.tables, component.predicates
+        given: dict[str, Loaded] = {}
+        for name in own:
+            kinds = self._kinds(name)
+            given[name] = Loaded(
+                self.evaluation.found.get(name, ""), self.evaluation.marked.get(name, "")
+            )
+            self.evaluation.found[name] = tables.empty(kinds)
+            self.evaluation.marked[name] = tables.empty_marked(kinds)
+            self._take(name, [_lifted(given[name].whole, len(kinds))] if given[name].whole else [])
+            self._take(name, [_every(given[name].marked)] if given[name].marked else [])
+        while True:
+            check_interrupted()
+            grown = False
+            for name in own:
+                queries = [text for n in self.evaluation.rules(name) for text in self._texts(n)]
+                grown |= self._take(name, queries)
+            self._forget(own)
+            if not grown or not component.recursive:
+                break
+        for name in own:
+            if not tables.count(self.evaluation.marked[name]):
+                del self.evaluation.marked[name]
+
+    def matching(self, claim: Claim) -> Loaded:
+        """Give the rows that match an atom, as a rule whose body it is would give them."""
+        atom = claim.atom
+        terms = tuple(atom.terms[place] for place in claim.places)
+        if any(not isinstance(term, Variable) for term in terms):
+            raise RefusedError("an atom that computes")
+        name = f"{atom.predicate}.asked"
+        predicate = self._predicate(atom.predicate)
+        kinds = [predicate.kinds[place] for place in claim.places]
+        rule = Rule(name, replace(atom, predicate=name, terms=terms), (Positive(atom),))
+        pairs = zip(atom.terms, predicate.kinds, strict=True)
+        known = {term.name: kind for term, kind in pairs if isinstance(term, Variable)}
+        tables = self.evaluation.tables
+        self.evaluation.found[name] = tables.empty(kinds)
+        self.evaluation.marked[name] = tables.empty_marked(kinds)
+        self._take(name, list(self._rule(rule, known).texts()), len(kinds))
+        return Loaded(self.evaluation.found.pop(name), self.evaluation.marked.pop(name))
+
+    # -------------------------------------------------------------------------------- parts
+
+    def _predicate(self, name: str) -> Predicate:
+        return self.evaluation.program.program.predicates[name]
+
+    def _kinds(self, name: str) -> tuple[Kind, ...]:
+        return self._predicate(name).kinds
+
+    def _texts(self, number: int) -> Iterator[str]:
+        program = self.evaluation.program
+        rule = program.rules[number]
+        if any(isinstance(one, Aggregate) and one.recursive for one in rule.body):
+            raise RefusedError("a recursive threshold over rows that are not fully known")
+        yield from self._rule(rule, program.variable_kinds[number]).texts()
+
+    def _rule(self, rule: Rule, kinds: Mapping[str, Kind]) -> MarkedRule:
+        functions = self.evaluation.tables.functions
+        return MarkedRule(rule, kinds, self._sources, self._require_apart, functions)
+
+    def _take(self, name: str, queries: Sequence[str], arity: int | None = None) -> bool:
+        """Take rows; whether any is new, or is certain now."""
+        if not queries:
+            return False
+        tables, width = self.evaluation.tables, max(1, self._width(name, arity))
+        whole, marked = self.evaluation.found[name], self.evaluation.marked[name]
+        before = self._size(name)
+        fresh = tables.fresh()
+        tables.run("CREATE TABLE", fresh, "AS", " UNION ALL ".join(queries))
+        values = ", ".join(f"c{n}" for n in range(width))
+        none = " AND ".join(f"m{n} IS NULL" for n in range(width))
+        tables.run(
+            *("INSERT INTO", whole, "SELECT DISTINCT", values, "FROM", fresh),
+            *("WHERE s AND", none, "EXCEPT SELECT * FROM", whole),
+        )
+        columns = ", ".join(f"c{n}, m{n}" for n in range(width))
+        opened = " OR ".join(f"coalesce(m{n} = '*', false)" for n in range(width))
+        same = " AND ".join(f"w.c{n} = every.c{n}" for n in range(width))
+        merged = tables.fresh()
+        tables.run(
+            *("CREATE TABLE", merged, "AS SELECT", columns),
+            *(", CASE WHEN bool_or(coalesce(s, false) AND NOT (", opened, ")) THEN true END AS s"),
+            *("FROM (SELECT * FROM", marked, "UNION ALL SELECT * FROM", fresh, ") AS every"),
+            *("WHERE NOT (", none, "AND EXISTS (SELECT 1 FROM", whole, "AS w WHERE", same, "))"),
+            *("GROUP BY", columns),
+        )
+        tables.run("DROP TABLE", fresh)
+        tables.run("DROP TABLE", marked)
+        self.evaluation.marked[name] = merged
+        return before != self._size(name)
+
+    def _width(self, name: str, arity: int | None) -> int:
+        return len(self._kinds(name)) if arity is None else arity
+
+    def _size(self, name: str) -> tuple[int, int, int]:
+        tables, marked = self.evaluation.tables, self.evaluation.marked[name]
+        sure = tables.number("SELECT count(*) FROM", marked, "WHERE s")
+        return tables.count(self.evaluation.found[name]), tables.count(marked), sure
+
+    def _forget(self, names: Iterable[str]) -> None:
+        """Drop the tables that were made of relations which may have grown."""
+        for key in [key for key in self.variants if key[0] in set(names)]:
+            del self.variants[key]
+
+    def _sources(self, atom: Atom, reading: Reading) -> _Variants:
+        """Give the tables of an atom: the rows that are whole where it reads them, the others."""
+        name = atom.predicate
+        whole = self.evaluation.tables_of(0, atom)
+        if name not in self.evaluation.marked:
+            return (Source(whole, marked=False),)
+        key = name, reading
+        if key not in self.variants:
+            self.variants[key] = self._variants(name, reading, whole)
+        return self.variants[key]
+
+    def _variants(self, name: str, reading: Reading, whole: str) -> _Variants:
+        tables, marked = self.evaluation.tables, self.evaluation.marked[name]
+        width = max(1, len(self._kinds(name)))
+        known = [f"m{n} IS NULL" for n in reading.read]
+        known += [f"(m{n} IS NULL OR left(m{n}, 1) IN ('L', 'F'))" for n in reading.single]
+        is_whole = " AND ".join(["s IS TRUE", *known])
+        plain, others = tables.fresh(), tables.fresh()
+        values = ", ".join(f"c{n}" for n in range(width))
+        tables.run(
+            *("CREATE TABLE", plain, "AS SELECT * FROM", whole),
+            *("UNION ALL SELECT", values, "FROM", marked, "WHERE", is_whole),
+        )
+        read = {*reading.read, *reading.single}
+        outputs = [
+            f"c{n}, CASE WHEN left(m{n}, 1) = 'M' THEN '*' ELSE m{n} END AS m{n}"
+            if n in read
+            else f"c{n}, m{n}"
+            for n in range(width)
+        ]
+        maybe = " OR ".join(f"coalesce(left(m{n}, 1) = 'M', false)" for n in sorted(read))
+        none = " OR ".join(f"coalesce(m{n} = 'N', false)" for n in sorted(read))
+        tables.run(
+            *("CREATE TABLE", others, "AS SELECT", ", ".join(outputs)),
+            *(", CASE WHEN s AND NOT (", maybe or "false", ") THEN true END AS s FROM", marked),
+            *("WHERE NOT coalesce(", is_whole, ", false) AND NOT (", none or "false", ")"),
+        )
+        first = (Source(plain, marked=False),)
+        return (*first, Source(others, marked=True)) if tables.count(others) else first
+
+    def _require_apart(self, name: str) -> None:
+        """Raise `RefusedError` where two rows of a relation may be one (26c)."""
+        if name not in self.evaluation.marked:
+            return
+        tables, marked = self.evaluation.tables, self.evaluation.marked[name]
+        width = max(1, len(self._kinds(name)))
+        numbered = tables.fresh()
+        none, unknown = "CASE WHEN m{0} = 'N' THEN m{0} END", "coalesce(m{0} <> 'N', false)"
+        told = f"c{{0}}, {none} AS n{{0}}, {unknown} AS u{{0}}"
+        cells = ", ".join(told.format(n) for n in range(width))
+        tables.run("CREATE TABLE", numbered, "AS SELECT", cells, "FROM", marked, "WHERE s")
+        doubtful = ", ".join(f"u{n}" for n in range(width))
+        masks = tables.run("SELECT DISTINCT", doubtful, "FROM", numbered)
+        plain = ", ".join(f"c{n}, {_NO_MARK} AS n{n}, false AS u{n}" for n in range(width))
+        every = tables.fresh()
+        tables.run(
+            *("CREATE TABLE", every, "AS SELECT row_number() OVER () AS r, * FROM"),
+            *("(SELECT * FROM", numbered, "UNION ALL SELECT", plain, "FROM"),
+            *(self.evaluation.found[name], ") AS each_one"),
+        )
+        kinds = [tuple(bool(one) for one in mask) for mask in masks]
+        for mask in kinds:
+            for other in {*kinds, (False,) * width}:
+                self._look_for_two(every, mask, other, name)
+
+    def _look_for_two(
+        self, every: str, mask: Sequence[bool], other: Sequence[bool], name: str
+    ) -> None:
+        """Look for two rows, unknown in some columns each, that are equal in all others."""
+        if not any(mask):
+            return
+        width = range(len(mask))
+        same = [
+            f"x.c{n} IS NOT DISTINCT FROM y.c{n} AND x.n{n} IS NOT DISTINCT FROM y.n{n}"
+            for n in width
+            if not mask[n] and not other[n]
+        ]
+        own = [f"x.u{n} = {str(mask[n]).lower()}" for n in width]
+        own += [f"y.u{n} = {str(other[n]).lower()}" for n in width]
+        found = self.evaluation.tables.number(
+            *("SELECT count(*) FROM (SELECT 1 FROM", every, "AS x,", every, "AS y WHERE"),
+            *(" AND ".join(["x.r <> y.r", *own, *same]), "LIMIT 1) AS two"),
+        )
+        if found:
+            columns = self._predicate(name).columns
+            unknown = [columns[n].name for n in width if mask[n] or other[n]]
+            told = ", ".join(f"`{one}`" for one in unknown)
+            raise RefusedError(f"{name} is counted, and rows of it differ in {told} at most")
+
+
+_NO_MARK: Final = "CAST(NULL AS VARCHAR)"
+
+
+def _lifted(table: str, arity: int) -> str:
+    """Write the rows of a table as rows with marks."""
+    cells = ", ".join(f"c{n}, {_NO_MARK} AS m{n}" for n in range(max(1, arity)))
+    return f"SELECT {cells}, true AS s FROM {table}"  # noqa: S608  names are ours
 
 
 def _summands(rule: Rule, one: Aggregate) -> Rule:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from decimal import Decimal
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from constat.logic import (
     Aggregate,
@@ -46,9 +46,9 @@ _TYPES: Final = MappingProxyType(
         Kind.DECIMAL: DECIMAL,
     }
 )
-_INTEGERS: Final = frozenset({Kind.NUMBER, Kind.UNSIGNED})
+INTEGERS: Final = frozenset({Kind.NUMBER, Kind.UNSIGNED})
 _EXACT: Final = frozenset({"+", "-", "*"})
-_PLAIN: Final = MappingProxyType({"=": "=", "!=": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">="})
+PLAIN: Final = MappingProxyType({"=": "=", "!=": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">="})
 
 
 class RefusedError(Exception):
@@ -97,6 +97,19 @@ class Functions:
     call: Callable[[str, tuple[Kind, ...], Kind], str]
     test: Callable[[str, Kind], str]
     fold: Callable[[str, Kind, Kind], str]
+
+
+class Typed(Protocol):
+    """A statement that knows the kinds of its terms, and the functions of SQL."""
+
+    @property
+    def functions(self) -> Functions:
+        """The names of functions in SQL."""
+        ...
+
+    def kind(self, term: Term) -> Kind:
+        """Give the kind of a term."""
+        ...
 
 
 @dataclass(slots=True)
@@ -157,7 +170,7 @@ class _Body:
                 computed += self._positive(place, one.atom)
             else:
                 waiting.append((place, one))
-        free = _once(self.statement.rule)
+        free = once(self.statement.rule)
         while waiting or computed:
             left = [one for one in waiting if not self._taken(*one, free)]
             more = [one for one in computed if not self._matched(*one)]
@@ -216,8 +229,8 @@ class _Body:
     def _compared(self, one: Comparison) -> str:
         kind = self.statement.kind(one.left)
         left, right = self.term(one.left), self.term(one.right)
-        if one.operator in _PLAIN and (kind is not Kind.STRUCTURE or one.operator in {"=", "!="}):
-            return f"({left} {_PLAIN[one.operator]} {right})"
+        if one.operator in PLAIN and (kind is not Kind.STRUCTURE or one.operator in {"=", "!="}):
+            return f"({left} {PLAIN[one.operator]} {right})"
         return f"{self.statement.functions.test(one.operator, kind)}({left}, {right})"
 
     def _bind(self, name: str, text: str, term: Term) -> None:
@@ -279,7 +292,7 @@ class _Body:
             return f"CAST(count({target}) AS BIGINT)"
         if one.function in {"min", "max"} and kind is not Kind.STRUCTURE:
             return f"{one.function}({target})"
-        if one.function == "sum" and kind in _INTEGERS:
+        if one.function == "sum" and kind in INTEGERS:
             total = f"coalesce(sum(CAST({target} AS HUGEINT)), 0)"
             # A total that is only compared is no value, and does not overflow.
             return total if one.recursive else f"CAST({total} AS {type_of(kind)})"
@@ -303,25 +316,29 @@ class _Body:
                 return self._applied(term)
 
     def _applied(self, term: Apply) -> str:
-        kind = self.statement.kind(term)
-        given = tuple(self.statement.kind(one) for one in term.arguments)
-        arguments = [self.term(one) for one in term.arguments]
-        if kind in _INTEGERS and all(one is kind for one in given):
-            # 128 bits hold what comes of 64; the way back fails where the value does not fit.
-            wide = [f"CAST({one} AS HUGEINT)" for one in arguments]
-            if term.function in _EXACT and len(wide) == 2:  # noqa: PLR2004  a left and a right side
-                return f"CAST(({wide[0]} {term.function} {wide[1]}) AS {type_of(kind)})"
-            if term.function == "neg":
-                return f"CAST((- {wide[0]}) AS {type_of(kind)})"
-        name = self.statement.functions.call(term.function, given, kind)
-        return f"{name}({', '.join(arguments)})"
+        return applied(self.statement, term, [self.term(one) for one in term.arguments])
+
+
+def applied(statement: Typed, term: Apply, arguments: Sequence[str]) -> str:
+    """Write a function applied to arguments."""
+    kind = statement.kind(term)
+    given = tuple(statement.kind(one) for one in term.arguments)
+    if kind in INTEGERS and all(one is kind for one in given):
+        # 128 bits hold what comes of 64; the way back fails where the value does not fit.
+        wide = [f"CAST({one} AS HUGEINT)" for one in arguments]
+        if term.function in _EXACT and len(wide) == 2:  # noqa: PLR2004  a left and a right side
+            return f"CAST(({wide[0]} {term.function} {wide[1]}) AS {type_of(kind)})"
+        if term.function == "neg":
+            return f"CAST((- {wide[0]}) AS {type_of(kind)})"
+    name = statement.functions.call(term.function, given, kind)
+    return f"{name}({', '.join(arguments)})"
 
 
 def _is_free(term: Term, free: frozenset[str], names: Mapping[str, str]) -> bool:
     return isinstance(term, Variable) and term.name in free and term.name not in names
 
 
-def _once(rule: Rule) -> frozenset[str]:
+def once(rule: Rule) -> frozenset[str]:
     """Name the variables that stand in one place of a rule: in a denied atom they mean "any"."""
     times: dict[str, int] = {}
     found = [one for term in rule.head.terms for one in term_variables(term)]

@@ -8,7 +8,9 @@ is refused, never rounded.
 
 from __future__ import annotations
 
+import json
 import os
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
@@ -21,7 +23,7 @@ from constat.check.functions import call, compare, operator_holds, round_to_plac
 from constat.check.values import parse, spell
 from constat.evaluation import UNTIMED, Demand, RelationPredicate
 from constat.evaluation.processor import set_up_duckdb
-from constat.logic import Kind, has_null_cells
+from constat.logic import OPEN, Kind, NullCell, NullPolicy, has_null_cells
 from constat.recount.statements import PLACES, Functions, RefusedError, fits, type_of
 
 if TYPE_CHECKING:
@@ -29,8 +31,8 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
-    from constat.evaluation import Answer, Clock, ExternalPredicate, Readable
-    from constat.logic import Predicate, Row, Value
+    from constat.evaluation import Answer, Clock, ExternalPredicate, Opening, Readable
+    from constat.logic import OpenRow, Predicate, Row, Value
 
 _NUMERIC: Final = frozenset({Kind.NUMBER, Kind.UNSIGNED, Kind.FLOAT, Kind.DECIMAL})
 _BATCH: Final = 20_000
@@ -111,6 +113,36 @@ class Tables:
         self._made += 1
         return f"t{self._made}"
 
+    def empty_marked(self, kinds: Sequence[Kind]) -> str:
+        """Make a table for rows with marks, without any (see `marks`)."""
+        table = self.fresh()
+        types = [type_of(kind) for kind in kinds] or ["BIGINT"]
+        columns = [f"c{n} {one}, m{n} VARCHAR" for n, one in enumerate(types)]
+        self.run("CREATE TABLE", table, f"({', '.join(columns)}, s BOOLEAN)")
+        return table
+
+    def add_marked(
+        self, table: str, rows: Iterable[tuple[OpenRow, bool]], kinds: Sequence[Kind]
+    ) -> None:
+        """Add rows whose cells may be null or open, each with whether it is certain."""
+
+        def whole() -> Iterator[tuple[object, ...]]:
+            for row, sure in rows:
+                cells: list[object] = []
+                for cell, kind in zip(row, kinds, strict=True):
+                    mark = mark_of(cell)
+                    if mark is None and kind is Kind.DECIMAL:
+                        fits(Decimal(cell))  # type: ignore[arg-type]  # a value
+                    cells += [cell if mark is None else None, mark]
+                yield (*(cells or [0, None]), True if sure else None)
+
+        waiting = whole()
+        while batch := list(islice(waiting, _BATCH)):
+            if self.late:
+                raise RefusedError("the time for it was up")
+            with self.driver.appender(table) as appender:
+                appender.append_rows(batch)
+
     def empty(self, kinds: Sequence[Kind]) -> str:
         """Make a table without rows; without columns it has one that holds 0."""
         table = self.fresh()
@@ -158,16 +190,46 @@ class Tables:
         target = f"TO {_quoted(file)} (FORMAT parquet)"
         self.run("COPY (SELECT", columns or "c0", "FROM", table, "ORDER BY ALL)", target)
 
-    def load(self, file: Path, kinds: Sequence[Kind]) -> str:
-        """Make a table of a file that `save` wrote. Raises `ValueError` for another one."""
+    def save_marked(self, loaded: Loaded, file: Path, names: Sequence[str]) -> int:
+        """Write all rows of a relation with their marks; give how many there are."""
+        width = range(max(1, len(names)))
+        given = [*names] or ["c0"]
+        named = ", ".join(
+            f"c{n} AS {_named(given[n])}, m{n} AS {_named(f'{given[n]}.mark')}" for n in width
+        )
+        plain = ", ".join(f"c{n}, CAST(NULL AS VARCHAR) AS m{n}" for n in width)
+        whole = ("(SELECT", plain, ", true AS s FROM", loaded.whole)
+        target = f"TO {_quoted(file)} (FORMAT parquet)"
+        self.run(
+            *("COPY (SELECT", named, ", s AS", _named(".certain"), "FROM", *whole),
+            *("UNION ALL SELECT * FROM", loaded.marked, ") AS every ORDER BY ALL)", target),
+        )
+        return self.count(loaded.whole) + self.count(loaded.marked)
+
+    def load(self, file: Path, kinds: Sequence[Kind]) -> Loaded:
+        """Make tables of a file that was written here. Raises `ValueError` for another one."""
         source, table = f"read_parquet({_quoted(file)})", self.empty(kinds)
-        given, own = self.run("DESCRIBE SELECT * FROM", source), self.run("DESCRIBE", table)
-        if [one[1] for one in given] != [one[1] for one in own]:
+        marked = self.empty_marked(kinds)
+        given = [one[1] for one in self.run("DESCRIBE SELECT * FROM", source)]
+        own, beside = ([one[1] for one in self.run("DESCRIBE", name)] for name in (table, marked))
+        if given == own:
+            self.run("INSERT INTO", table, "SELECT * FROM", source)
+            if self.number("SELECT count(*) FROM", table, "WHERE", _nulls(kinds)):
+                raise ValueError("it has a cell without a value")
+            return Loaded(table)
+        if given != beside:
             raise ValueError("it has other columns than its relation")
-        self.run("INSERT INTO", table, "SELECT * FROM", source)
-        if self.number("SELECT count(*) FROM", table, "WHERE", _nulls(kinds)):
-            raise ValueError("it has a cell without a value")
-        return table
+        width = range(max(1, len(kinds)))
+        self.run("INSERT INTO", marked, "SELECT * FROM", source)
+        wrong = [f"(c{n} IS NULL) <> (m{n} IS NOT NULL) OR m{n} = '*' AND s" for n in width]
+        wrong += ["s = false"]
+        if self.number("SELECT count(*) FROM", marked, "WHERE", " OR ".join(wrong)):
+            raise ValueError("it has a cell without a value, and without a mark")
+        whole = " AND ".join(["s IS TRUE", *(f"m{n} IS NULL" for n in width)])
+        values = ", ".join(f"c{n}" for n in width)
+        self.run("INSERT INTO", table, "SELECT", values, "FROM", marked, "WHERE", whole)
+        self.run("DELETE FROM", marked, "WHERE", whole)
+        return Loaded(table, marked)
 
     def batches(self, query: str) -> Iterator[tuple[Any, ...]]:
         """Yield the rows of a query, some at a time."""
@@ -259,6 +321,61 @@ class _Stream:
         return self._source.__arrow_c_stream__(requested_schema)  # type: ignore[attr-defined]  # a stream
 
 
+def require_marks(
+    tables: Tables, loaded: Loaded, predicate: Predicate, policies: Sequence[NullPolicy | None]
+) -> None:
+    """Raise `ValueError` for marks that no row of an input has: a label names its own row."""
+    policy = {"L": NullPolicy.UNKNOWN, "M": NullPolicy.MAYBE, "N": NullPolicy.NONE}
+    for *cells, _ in tables.batches(f"SELECT * FROM {loaded.marked}"):  # noqa: S608  the name is ours
+        values, marks = cells[::2], cells[1::2]
+        known = [None if one is None else str(one) for one in values]
+        for column, mark in enumerate(marks):
+            if mark is None or mark == "*":
+                continue
+            if policies[column] is not policy.get(mark[:1]) or not mark:
+                raise ValueError("it has a mark that its column does not have")
+            if mark == "N":
+                continue
+            named = json.loads(mark[1:])
+            if not isinstance(named, list) or named[:2] != [predicate.name, column]:
+                raise ValueError("it has a label of another column")
+            if len(named) != _NAMED or _canonical(named[2], predicate) != _canonical(
+                known, predicate
+            ):
+                raise ValueError("it has a label of another row")
+
+
+_NAMED: Final = 4
+
+
+def _canonical(cells: object, predicate: Predicate) -> list[str | None]:
+    """Give the cells of a label in one spelling: a Decimal has no zeros at the end."""
+    if not isinstance(cells, list) or len(cells) != predicate.arity:
+        raise ValueError("it has a label of another row")
+    return [
+        None if one is None else str(Decimal(one).normalize()) if kind is Kind.DECIMAL else str(one)
+        for one, kind in zip(cells, predicate.kinds, strict=True)
+    ]
+
+
+def mark_of(cell: object) -> str | None:
+    """Write the mark of a cell (see `marks`); nothing where it has a value.
+
+    Raises `RefusedError` for what a function made: the check writes that its own way.
+    """
+    if cell is OPEN:
+        return "*"
+    if not isinstance(cell, NullCell):
+        return None
+    if cell.policy is NullPolicy.NONE:
+        return "N"
+    if cell.made is not None or cell.policy not in {NullPolicy.UNKNOWN, NullPolicy.MAYBE}:
+        raise RefusedError("a cell that a function made of an unknown value")
+    known = [None if one is None else str(one) for one in cell.known]
+    name = json.dumps([cell.predicate, cell.column, known, cell.ordinal], ensure_ascii=False)
+    return f"{'L' if cell.is_label else 'M'}{name}"
+
+
 def _quoted(file: Path) -> str:
     text = str(file.resolve()).replace("'", "''")
     return f"'{text}'"
@@ -317,11 +434,21 @@ def _rounded(exact: Fraction, kind: Kind) -> str | None:
 
 
 # Whoever answers is asked for everything once more, in the read transaction of the run where there
-# is one. What is less than complete, assumed, possible, or holds cells without a value is refused:
-# the check has no clause for it yet, and says so.
+# is one. What is less than complete is refused: the check has no clause for it, and says so. Rows
+# that are assumed or only possible, or hold cells without a value, come in with marks.
 
 # What costs as much is paid for by the question: nobody asks it for everything.
 _DEAR: Final = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """The tables of a relation: its whole, certain rows, and the others where there are any."""
+
+    whole: str
+    marked: str = ""
+
+
 _MOST_ROWS: Final = 2_000_000_000
 _EVERYTHING: Final = ((),)
 
@@ -331,8 +458,8 @@ def read_input(
     predicate: Predicate,
     external: ExternalPredicate | None,
     clock: Clock = UNTIMED,
-) -> str:
-    """Give a table with all rows of a predicate, each once. Raises `RefusedError`."""
+) -> Loaded:
+    """Give tables with all rows of a predicate, each once. Raises `RefusedError`."""
     table = tables.empty(predicate.kinds)
     if external is None:
         raise RefusedError(f"nobody gives the rows of {predicate.name}")
@@ -342,17 +469,40 @@ def read_input(
     stream = None
     if isinstance(external, RelationPredicate) and Kind.STRUCTURE not in predicate.kinds:
         stream = external.as_relation(demand, _MOST_ROWS)
+    marked: dict[OpenRow, bool] = {}
     if stream is not None:
         _streamed(tables, table, stream)
+        _opened(marked, stream.openings)
+        marked |= dict.fromkeys(stream.nulls, True)
     else:
-        tables.add_rows(table, _rows(external.answer(demand), predicate), predicate.kinds)
-    return distinct(tables, table)
+        answer = external.answer(demand)
+        _opened(marked, answer.openings)
+        # As long as nobody accepts it, what is assumed is possible (10).
+        assumed = (one for one in answer.portions if one.assumption is not None)
+        marked |= dict.fromkeys((row for one in assumed for row in one.rows), False)
+        tables.add_rows(table, _rows(answer, predicate, marked), predicate.kinds)
+    whole = distinct(tables, table)
+    if not marked:
+        return Loaded(whole)
+    beside = tables.empty_marked(predicate.kinds)
+    tables.add_marked(beside, marked.items(), predicate.kinds)
+    width = range(max(1, predicate.arity))
+    alike = [f"b.m{n} IS NULL AND b.c{n} = w.c{n}" for n in width]
+    tables.run(
+        *("DELETE FROM", beside, "AS b WHERE EXISTS (SELECT 1 FROM", whole, "AS w"),
+        *("WHERE", " AND ".join(alike), ")"),
+    )
+    return Loaded(whole, beside)
+
+
+def _opened(marked: dict[OpenRow, bool], openings: Iterable[Opening]) -> None:
+    """Take the rows that there may be besides; what somebody declares excludes none of them."""
+    for one in openings:
+        marked[one.row] = False
 
 
 def _streamed(tables: Tables, table: str, stream: Readable) -> None:
     predicate = stream.predicate
-    if stream.openings or stream.nulls:
-        raise RefusedError(f"rows of {predicate.name} are not fully known")
     if stream.evidence.confidence != 1:
         raise RefusedError(f"the source of {predicate.name} has less than full confidence")
     tables.add_stream(table, stream.stream(), predicate.kinds)
@@ -363,22 +513,21 @@ def _streamed(tables: Tables, table: str, stream: Readable) -> None:
         raise RefusedError(f"{predicate.name} has {found:,} rows, and {stream.rows:,} were told")
 
 
-def _rows(answer: Answer, predicate: Predicate) -> Iterator[Row]:
+def _rows(answer: Answer, predicate: Predicate, marked: dict[OpenRow, bool]) -> Iterator[Row]:
+    """Yield the whole rows of an answer; put those with null cells among the marked ones."""
     name = predicate.name
     if _EVERYTHING[0] not in answer.answered:
         raise RefusedError(f"not all rows of {name} were answered")
-    if answer.openings:
-        raise RefusedError(f"rows of {name} are not fully known")
-    said = [*answer.authorities, *(one.evidence for one in answer.portions)]
+    sure = [one for one in answer.portions if one.assumption is None]
+    said = [*answer.authorities, *(one.evidence for one in sure)]
     if any(one.confidence != 1 for one in said):
         raise RefusedError(f"the source of {name} has less than full confidence")
-    for portion in answer.portions:
-        if portion.assumption is not None:
-            raise RefusedError(f"rows of {name} are assumed")
+    for portion in sure:
         for row in portion.rows:
             if has_null_cells(row):
-                raise RefusedError(f"rows of {name} are not fully known")
-            yield row
+                marked[row] = True
+            else:
+                yield row
 
 
 def distinct(tables: Tables, table: str) -> str:

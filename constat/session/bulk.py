@@ -534,8 +534,8 @@ def answer_in_bulk(asked: Asked, observe: Observer) -> Answers:
         _write_folder(asked, answers, asked.whole.folder)
     if asked.whole.check == OFF or not answers.in_bulk or answers.stopped:
         return answers
-    if answers.settled is not Settled.FOR_CERTAIN or answers.weak or answers.excluded:
-        return answers.counted(Recount(State.NOT_CHECKED, "some of it is assumed or not known"))
+    if answers.settled is Settled.UNDER or Verdict.PROVED_UNDER in answers.weak.values():
+        return answers.counted(Recount(State.NOT_CHECKED, "some of it rests on assumptions"))
     if asked.whole.check == ALWAYS or asked.whole.checks is None:
         bounds = Bounds(asked.limits.running().left, usual_memory() // 2)
         claim = _claim(asked, answers)
@@ -555,10 +555,18 @@ def _checked_beside(asked: Asked, answers: Answers, checks: Checks) -> Answers:
 
 
 def _claim(asked: Asked, answers: Answers) -> Claim:
-    compiled, rows = asked.compiled, answers.sure
+    """Claim the proved rows; where something is open, nobody says that there are no others."""
+    compiled, rows, weak = asked.compiled, answers.sure, answers.weak
+    whole = answers.settled is Settled.FOR_CERTAIN
+    labelled: tuple[Row, ...] = ()
+    if isinstance(rows, LabelledRows):
+        labelled = tuple(row for row in rows.labelled if row not in weak)
+        rows = rows.stored
     if isinstance(rows, StoredRows) and compiled.places:
-        return Claim(compiled.goal, compiled.places, stream=lambda: rows.relation)
-    return Claim(compiled.goal, compiled.places, rows)
+        stream = rows.proved
+        return Claim(compiled.goal, compiled.places, labelled, stream, whole=whole)
+    sure = rows if not weak else [row for row in rows if row not in weak]
+    return Claim(compiled.goal, compiled.places, sure, whole=whole)
 
 
 def _write_folder(asked: Asked, answers: Answers, folder: Path) -> None:
@@ -566,7 +574,7 @@ def _write_folder(asked: Asked, answers: Answers, folder: Path) -> None:
     if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
         raise _unwritten(folder, "there is something of that name", "name a new folder")
     if answers.settled is not Settled.FOR_CERTAIN or answers.weak or answers.excluded:
-        raise _unwritten(folder, "some of the answer is assumed or not known")
+        raise _unwritten(folder, _unsettled(answers))
     if not answers.in_bulk or answers.stopped:
         raise _unwritten(folder, answers.stopped or "it was not computed in bulk")
     claim = _claim(asked, answers)
@@ -578,6 +586,15 @@ def _write_folder(asked: Asked, answers: Answers, folder: Path) -> None:
         raise _unwritten(folder, str(refused)) from None
     except OSError as problem:
         raise _unwritten(folder, problem.strerror or type(problem).__name__) from None
+
+
+def _unsettled(answers: Answers) -> str:
+    """Say what of an answer is assumed or not known."""
+    for one in answers.reasons:
+        return f"some of it is not known: {one.predicate}, {one.reason}"
+    for assumption in answers.assumptions:
+        return f"some of it rests on an assumption: {assumption.text}"
+    return "some of it is assumed or not known"
 
 
 def _unwritten(folder: Path, why: str, help_: str = "") -> ConstatError:

@@ -116,6 +116,15 @@ class StoredRows(Sequence["Row"]):
             found: Table = self._beside(lambda: fetched(self._values(), columns, stored))
         return found
 
+    def proved(self) -> duckdb.DuckDBPyRelation:
+        """Give all rows of the relation that are proved, without an order."""
+        if not self.unproved:
+            return self.relation
+        from duckdb import ColumnExpression  # noqa: PLC0415  heavy library, loaded on first use
+
+        kept = self.relation.filter(f"NOT {self.unproved}")
+        return kept.select(*(ColumnExpression(f"v{n}") for n in range(len(self.kinds))))
+
     def _values(self) -> duckdb.DuckDBPyRelation:
         if not self.unproved:
             return self.selected()

@@ -175,6 +175,13 @@ def test_a_label_is_carried_joined_with_itself_and_counted() -> None:
     assert rows_of(f"{both}  p(?x) :- e(?x, _), !q(?x, _).", UNKNOWN, *nulls) == set()
 
 
+def test_an_absence_of_what_errs_is_not_certain() -> None:
+    rules = "q(?x, ?y) :- e(?x, ?y).  p(?x) :- q(?x, ?y), !f(10 / ?y)."
+    database = Database((("e", "row", (1, None)), ("e", "row", (2, 5))), UNKNOWN)
+    found = found_by(rules, database)["p"]
+    assert (found.rows[CERTAIN], found.rows[POSSIBLE]) == ({(2,)}, {(1,), (2,)})
+
+
 def test_an_absence_reads_what_it_writes() -> None:
     unread, read = "!e(?x, _).", "!q(?x).  q(?x) :- e(?x, _y)."
     for policy, count in ((NONE, 1), (MAYBE, 1), (UNKNOWN, 0)):

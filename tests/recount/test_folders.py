@@ -211,7 +211,8 @@ def test_a_folder_with_something_in_it_is_left_alone(tmp_path: Path) -> None:
 
 
 def test_what_has_no_clause_is_not_written(tmp_path: Path) -> None:
-    text = GRAPH.replace("t(?a, ?b) :- e", "@[confidence = 0.5]\nt(?a, ?b) :- e")
+    given = "t(@[given] a: number, b: number)"
+    text = GRAPH.replace("t(a: number, b: number)", given)
     with pytest.raises(RefusedError):
         write(tmp_path / "answer", text, "t", {"e": EDGES}, PATHS)
     assert not list(tmp_path.iterdir())

@@ -204,7 +204,7 @@ def test_an_equation_that_nobody_reads_errs_too() -> None:
         assert recount(program, claim, tables(program, world), ONE).state is state
 
 
-def test_what_is_not_whole_and_certain_is_refused() -> None:
+def test_what_is_assumed_or_possible_is_no_certain_row() -> None:
     program = program_of(GRAPH)
     atom = Atom("t", (Variable("a"), Variable("b")))
     claim = Claim(atom, (0, 1), PATHS)
@@ -213,9 +213,13 @@ def test_what_is_not_whole_and_certain_is_refused() -> None:
         naive.World({"e": (((1, 2), said),)}),
         naive.World({}, {"e": (((1, 2), None),)}),
     )
+    few = Claim(atom, (0, 1), whole=False)
     for world in worlds:
-        found = recount(program, claim, tables(program, world), ONE)
-        assert found.state is State.NOT_CHECKED
+        for one, state in ((claim, State.DIFFERS), (Claim(atom, (0, 1)), State.DIFFERS)):
+            assert recount(program, one, tables(program, world), ONE).state is state
+        assert recount(program, few, tables(program, world), ONE).state is State.PASSED
+        other = replace(few, rows=[(1, 2)])
+        assert recount(program, other, tables(program, world), ONE).state is State.DIFFERS
     assert recount(program, claim, {}, ONE).why == "nobody gives the rows of e"
 
 

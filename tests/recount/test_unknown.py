@@ -1,0 +1,191 @@
+"""Answers over rows that are not fully known are checked as the definition has them (26, 38)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from shutil import copyfile
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from constat.logic import Atom, Constant, NullPolicy, Variable, with_null_cells
+from constat.recount import (
+    Bounds,
+    Claim,
+    Computed,
+    FolderError,
+    Recount,
+    check_folder,
+    recount,
+    write_folder,
+)
+from tests.forward.test_nulls import analysed
+from tests.oracle.definition import Made, Reading, Star
+from tests.oracle.families import PROGRAMS, Database, sample
+from tests.oracle.test_engine import goals
+from tests.oracle.translation import outside_of, program_of, row_of
+from tests.property.tables import SOME_TIME, tables
+from tests.recount.test_folders import forged
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from constat.analysis import AnalysedProgram
+    from constat.logic import Row, Value
+    from tests.oracle.definition import Cell, Relation
+    from tests.oracle.families import Item
+
+ONE: Final = Bounds(threads=1)
+NONE, MAYBE, UNKNOWN = NullPolicy.NONE, NullPolicy.MAYBE, NullPolicy.UNKNOWN
+
+
+def counted(
+    read: AnalysedProgram, database: Database, goal: Atom, rows: Iterable[Row], *, whole: bool
+) -> Recount:
+    claim = Claim(goal, tuple(range(len(goal.terms))), list(rows), whole=whole)
+    return recount(read, claim, tables(read, database.world()), ONE)
+
+
+def relations(
+    name: str, database: Database
+) -> Iterator[tuple[AnalysedProgram, Atom, list[Row], list[Row]]]:
+    """Yield each predicate as a goal, with its certain rows and those that are possible only.
+
+    Rows with a placeholder, or with what a function made of a label, are left out.
+    """
+    read = analysed(PROGRAMS[name], database.policy)
+    reading = Reading(program_of(read), outside_of(database.world()))
+    cells: dict[Cell, object] = {}
+    for said in database.world().rows.values():
+        for row, _ in said:
+            cells |= dict(zip(row_of(row), row, strict=True))
+
+    def written(relation: Relation, *, certain: bool) -> list[Row]:
+        rows = [row for row, sure in relation.items() if sure is certain]
+        plain = [row for row in rows if not {Star, Made} & set(map(type, row))]
+        return [tuple([cells.get(cell, cell) for cell in row]) for row in plain]  # type: ignore[misc]
+
+    for goal in goals(read):
+        relation = reading.relations[goal.predicate]
+        made = any(type(cell) is Made for row in relation for cell in row)
+        if not made and not any(isinstance(term, Constant) for term in goal.terms):
+            yield (
+                read,
+                goal,
+                written(relation, certain=True),
+                written(relation, certain=False) + [()] * any(map(has_star, relation)),
+            )
+
+
+def free(read: AnalysedProgram, name: str) -> Atom:
+    """Give the goal that asks for all rows."""
+    arity = read.program.predicates[name].arity
+    return Atom(name, tuple(Variable(f"v{n}") for n in range(arity)))
+
+
+def has_star(row: Iterable[object]) -> bool:
+    return any(isinstance(cell, Star) for cell in row)
+
+
+def judge(name: str, database: Database, told: Counter[str]) -> None:
+    """Claim what the definition says, and then a little less and a little more."""
+    for read, goal, sure, possible in relations(name, database):
+        place = (name, database, goal, sure, possible)
+        found = counted(read, database, goal, sure, whole=not possible)
+        told[found.why or found.state.value] += 1
+        assert not found.differs, (found, place)
+        if found.passed and possible:
+            assert counted(read, database, goal, sure, whole=True).differs, place
+        for row in filter(None, possible if found.passed else ()):
+            assert counted(read, database, goal, [*sure, row], whole=False).differs, place
+        for lost in sure if found.passed else ():
+            left = [row for row in sure if row != lost]
+            assert counted(read, database, goal, left, whole=True).differs, place
+            assert counted(read, database, goal, left, whole=False).passed, place
+
+
+@pytest.mark.sampled(6, "laws")
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_what_the_definition_says_is_accepted_and_nothing_else(name: str) -> None:
+    told: Counter[str] = Counter()
+    for database in sample(name):
+        judge(name, database, told)
+
+
+RULES: Final = (
+    ("p(?x) :- e(?x, _).", UNKNOWN, ((1, None), (2, 5)), {(1,), (2,)}),
+    ("p(?n) :- ?n = count : { e(_, _) }.", UNKNOWN, ((1, None), (2, 5)), {(2,)}),
+    ("p(?n) :- ?n = sum ?x : { e(?x, _) }.", MAYBE, ((1, None), (2, 5)), {(3,)}),
+    ("p(?x) :- e(?x, ?y), ?y > 4.", NONE, ((1, None), (2, 5)), {(2,)}),
+    ("p(?x) :- e(?x, _), !e(?x, 5).", NONE, ((1, None), (2, 5)), {(1,)}),
+)
+
+
+@pytest.mark.parametrize(("rules", "policy", "cells", "rows"), RULES)
+def test_cells_without_a_value_have_a_clause(
+    rules: str,
+    policy: NullPolicy,
+    cells: tuple[tuple[Value | None, ...], ...],
+    rows: set[Row],
+    tmp_path: Path,
+) -> None:
+    items: list[Item] = [("e", "row", one) for one in cells]
+    database, read = Database(tuple(items), policy), analysed(rules, policy)
+    goal = free(read, "p")
+    assert counted(read, database, goal, rows, whole=True).passed
+    claim = Claim(goal, tuple(range(len(goal.terms))), list(rows))
+    computed = Computed(read, claim, tables(read, database.world()), SOME_TIME)
+    write_folder(tmp_path / "answer", computed, ONE)
+    assert check_folder(tmp_path / "answer", ONE).found.passed
+
+
+def test_an_answer_with_labels_goes_and_comes(tmp_path: Path) -> None:
+    database = Database((("e", "row", (1, None)), ("e", "row", (2, 5))), UNKNOWN)
+    read = analysed("p(?y) :- e(_, ?y).", UNKNOWN)
+    goal = free(read, "p")
+    rows: list[Row] = [(5,), with_null_cells("e", (1, None), (None, UNKNOWN))[1:]]
+    for claimed in (rows, rows[:1]):
+        computed = Computed(
+            read, Claim(goal, (0,), claimed), tables(read, database.world()), SOME_TIME
+        )
+        folder = tmp_path / str(len(claimed))
+        write_folder(folder, computed, ONE)
+        assert check_folder(folder, ONE).found.passed is (claimed == rows)
+
+
+LIES: Final = (
+    """SELECT a, "a.mark", b, 'L["e", 1, ["2", null], 0]' AS "b.mark", ".certain" FROM {}""",
+    """SELECT a, "a.mark", b, 'L["f", 1, ["1", null], 0]' AS "b.mark", ".certain" FROM {}""",
+    """SELECT a, "a.mark", b, 'N' AS "b.mark", ".certain" FROM {}""",
+    """SELECT a, "a.mark", b, '*' AS "b.mark", ".certain" FROM {}""",
+    """SELECT a, "a.mark", b, 'L[' AS "b.mark", ".certain" FROM {}""",
+    """SELECT a, "a.mark", b, CAST(NULL AS VARCHAR) AS "b.mark", ".certain" FROM {}""",
+    """SELECT a, "a.mark", b, "b.mark", false AS ".certain" FROM {}""",
+)
+
+
+@pytest.mark.parametrize("query", LIES)
+def test_marks_that_no_row_has_are_rejected(query: str, tmp_path: Path) -> None:
+    database = Database((("e", "row", (1, None)),), UNKNOWN)
+    read = analysed("p(?x) :- e(?x, _).", UNKNOWN)
+    goal = free(read, "p")
+    folder = tmp_path / "answer"
+    claim = Claim(goal, (0,), [(1,)])
+    write_folder(folder, Computed(read, claim, tables(read, database.world()), SOME_TIME), ONE)
+    copy = tmp_path / "copy.parquet"
+    copyfile(folder / "input-1.parquet", copy)
+    forged(folder, "input-1.parquet", query.format(f"read_parquet('{copy}')"))
+    with pytest.raises(FolderError):
+        check_folder(folder, ONE)
+
+
+def test_an_open_row_is_possible_wherever_it_may_be_met() -> None:
+    items: list[Item] = [("e", "row", (1, 2)), ("e", "open", (None, 3))]
+    read = analysed("p(?x) :- e(?x, _).  q(?y) :- e(_, ?y), !p(?y).", UNKNOWN)
+    database = Database(tuple(items), UNKNOWN)
+    p, q = free(read, "p"), free(read, "q")
+    assert counted(read, database, p, [(1,)], whole=False).passed
+    assert counted(read, database, p, [(1,)], whole=True).differs
+    # Nobody knows whether 2 begins an edge: so it is no certain row, and not excluded.
+    assert counted(read, database, q, [(2,)], whole=False).differs
