@@ -282,7 +282,7 @@ class _Draft:
             "members": _named(MEMBERS, _save(draft / MEMBERS, self._list())),
             "proofs": proofs,
         }
-        page = population_page(about, self.rows, self.result)
+        page = population_page(about, self.rows, self.result, self.proving.compiled.query.text)
         about["page"] = _named(PAGE, _save(draft / PAGE, page.encode()))
         index = (json.dumps(about, indent=2, sort_keys=True) + "\n").encode()
         return WrittenPopulation(
@@ -334,14 +334,19 @@ def _different(why: str) -> ConstatError:
 
 _STYLE: Final = """
 :root{color-scheme:light dark}
+html{background:#fff;color:#111}
+a{color:#0645ad}
+@media (prefers-color-scheme:dark){html{background:#111;color:#eee}a{color:#9cf}}
 body{font:16px/1.5 system-ui,sans-serif;max-width:62rem;margin:2rem auto;padding:0 1rem}
 table{border-collapse:collapse;width:100%;margin:.5rem 0 1.5rem}
 th,td{text-align:left;padding:.3rem .6rem;border-bottom:1px solid #8884;vertical-align:top}
 td.number,th.number{text-align:right;font-variant-numeric:tabular-nums}
-code,pre{font:14px/1.4 ui-monospace,monospace}
-pre{overflow:auto;padding:.6rem;border:1px solid #8884;border-radius:.3rem}
-.note{color:#667}
+code,pre{font:14px/1.4 ui-monospace,monospace;overflow-wrap:anywhere}
+h1 code{font-size:1em}
+.wide{overflow-x:auto}
+pre{white-space:pre-wrap;padding:.6rem;border:1px solid #8884;border-radius:.3rem}
 """
+_MOST_REASONS: Final = 3
 _WORDS: Final = (
     ("PROVED", "proved"),
     ("PROVED_UNDER", "proved under assumptions"),
@@ -351,16 +356,19 @@ _WORDS: Final = (
 )
 
 
-def population_page(about: dict[str, Any], rows: Sequence[_Listed], result: Result) -> str:
+def population_page(
+    about: dict[str, Any], rows: Sequence[_Listed], result: Result, asked: str
+) -> str:
     """Write the page: what was asked, how many, by which rules, a sample, and how to check it."""
-    goal, policy = _text(about["goal"]), "default-src 'none'; style-src 'unsafe-inline'"
+    goal, policy = _text(asked), "default-src 'none'; style-src 'unsafe-inline'"
     head = (
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
-        f"<title>{goal}</title><style>{_STYLE}</style></head><body>"
-        f"<h1>Who: <code>{goal}</code></h1><p>Decided at {_text(about['created'][:19])}Z by the"
-        f" rules <code>{_text(about['rules'])}</code>.</p>"
+        f"<title>{goal}</title><style>{_STYLE}</style></head><body><main>"
+        f"<h1>Who is in <code>{goal}</code></h1>"
+        f"<p>Decided at {_text(about['created'][:19])}Z by the rules"
+        f" <code>{_text(about['rules'])}</code>.</p>"
     )
     return "".join(
         [
@@ -369,7 +377,7 @@ def population_page(about: dict[str, Any], rows: Sequence[_Listed], result: Resu
             *_rules_html(result),
             *_sample_html(about, rows),
             *_checking_html(about),
-            "</body></html>\n",
+            "</main></body></html>\n",
         ]
     )
 
@@ -421,7 +429,7 @@ def _sample_html(about: dict[str, Any], rows: Sequence[_Listed]) -> Iterator[str
         ]
         if not found:
             continue
-        yield f"<h2>{title}</h2><p>{note}</p><table><tr>"
+        yield f'<h2>{title}</h2><p>{note}</p><div class="wide" tabindex="0"><table><tr>'
         yield "".join(f"<th>{_text(name)}</th>" for name in about["columns"])
         yield "<th>verdict</th><th>why</th><th>certificate</th></tr>"
         for one in found:
@@ -430,24 +438,29 @@ def _sample_html(about: dict[str, Any], rows: Sequence[_Listed]) -> Iterator[str
             yield "<tr>" + "".join(f"<td>{_text(cell)}</td>" for cell in one.shown)
             yield f"<td>{words[one.verdict]}</td><td>{_text(why)}</td>"
             yield f'<td><a href="{_text(file)}">{_text(file)}</a></td></tr>'
-        yield "</table>"
+        yield "</table></div>"
 
 
 def _sentence(result: Result) -> str:
+    """Say why: the sentence of the proof, or at which condition each rule stops."""
     steps = [result.tree.steps[root] for root in result.tree.roots[:1]]
-    return next((one.reasoning or one.sentence for one in steps), "")
+    found = [one.reasoning or one.sentence for one in steps if one.reasoning or one.sentence]
+    for word in () if found else ("reasoning: ", "stopped at: "):
+        lines = [line.strip() for line in result.explain().splitlines()]
+        found = found or [one.removeprefix(word) for one in lines if one.startswith(word)]
+    return "; ".join(dict.fromkeys(found[:_MOST_REASONS]))
 
 
 def _checking_html(about: dict[str, Any]) -> Iterator[str]:
     yield "<h2>How to check it</h2><p>Whoever has this folder needs nothing else: no project, no "
     yield "database, and not who wrote it.</p><pre>"
-    yield "constat verify FOLDER                      # every file, every certificate, the counts\n"
-    yield f"constat verify FOLDER --pin {_text(about['rules'])}\n"
-    yield "constat verify FOLDER --role auditor --key key.pub.pem   # and who signed it</pre>"
+    yield "# every file, every certificate, the counts and the sample\nconstat verify FOLDER\n"
+    yield f"# that the rules are these\nconstat verify FOLDER --pin {_text(about['rules'])}\n"
+    yield "# and who signed it\nconstat verify FOLDER --key auditor=key.pub.pem</pre>"
     yield f'<p><a href="{MEMBERS}">{MEMBERS}</a> is the whole list, <a href="{CERTIFICATE}">'
     yield f'{CERTIFICATE}</a> proves its members, <a href="{INDEX}">{INDEX}</a> names every file '
     yield "by its hash: a signature under it is one under all.</p>"
-    yield '<p class="note">The rows of the sources are taken as they stand.</p>'
+    yield "<p>The rows of the sources are taken as they stand.</p>"
 
 
 def _text(value: object) -> str:

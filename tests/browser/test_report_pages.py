@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from constat import Session
 from constat.proof.report.page import to_html
+from constat.session.options import PopulationWish
 from tests.browser.finding import AXE, HOW
 from tests.proof.asking import Table, analysed, ask, certificate
 from tests.report.certificates import (
@@ -24,6 +26,8 @@ from tests.report.certificates import (
 )
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.browser.pages import Pages, Watched
 
 _SLOW = pytest.mark.slow
@@ -280,3 +284,32 @@ def test_the_keyboard_reaches_everything_and_shows_where_it_is(pages: Pages) -> 
         assert focused["shown"] != "none"
         assert focused["outline"] >= 2, focused
         assert focused["wide"]
+
+
+# ------------------------------------------------------------------------ about everybody
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_page_about_everybody_is_usable_and_runs_no_data(
+    pages: Pages,
+    tmp_path: Path,
+    scheme: Any,  # noqa: ANN401  a literal
+) -> None:
+    names = ["anna", "<img src=x onerror=alert(1)>", "a" * 300, "</td><script>alert(2)</script>"]
+    listed = "".join(f"n({json.dumps(name)}).\nm({json.dumps(name)}).\n" for name in names)
+    (tmp_path / "rules.dl").write_text(
+        '.pragma "constat" "0.1"\n.decl n(x: symbol)\n.decl m(x: symbol)\n.decl far(x: symbol)\n'
+        'far(?x) :- n(?x), ?x != "anna".\n' + listed
+    )
+    (tmp_path / "constat.yaml").write_text("rules: [rules.dl]\n")
+    with Session(tmp_path) as session:
+        session.population("far(?x)", tmp_path / "out", PopulationWish(4, among="m(?x)"))
+    text = (tmp_path / "out" / "index.html").read_text()
+    narrow = {"width": 360, "height": 640}
+    watched = pages.open(text, axe=AXE.is_file(), color_scheme=scheme, viewport=narrow)
+    assert watched.told == []
+    assert watched.requests == [watched.address]
+    assert watched.page.evaluate("document.documentElement.scrollWidth") <= 360
+    assert watched.page.locator("table").last.locator("tr").count() == 5
+    if AXE.is_file():
+        assert watched.violations() == []
