@@ -335,6 +335,8 @@ class OpenApi:
             found = next(iter(validator.iter_errors(document)), None)
         except RecursionError:
             return "it is nested deeper than its description"
+        except Exception:  # noqa: BLE001  a description may hold anything where a number belongs
+            return "its description cannot be held against it"
         if found is None:
             return ""
         place = "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in found.absolute_path)

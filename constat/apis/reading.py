@@ -16,6 +16,7 @@ from urllib.parse import urljoin
 from constat.apis.graphql import CURSOR as AFTER
 from constat.apis.graphql import GraphQl, introspection
 from constat.apis.openapi import UNDESCRIBED, OpenApi
+from constat.apis.operations import PATH
 from constat.apis.shapes import Json, PathError, Shape, path_text, read_json, read_path
 from constat.apis.shapes import Path as FieldPath
 from constat.apis.transport import (
@@ -60,6 +61,16 @@ _MOST_KNOWN: Final = 64 << 20
 _VERSION: Final = 1
 _NOT_FOUND: Final = 404
 _NOT_MODIFIED: Final = 304
+_PUNCTUATION: Final = re.compile(r"[^a-z]")
+# Who takes one of these gives an answer in parts.
+_PAGED: Final = frozenset(
+    {
+        *("after", "before", "count", "cursor", "first", "from", "last", "limit", "marker"),
+        *("maxresults", "nexttoken", "offset", "page", "pagenumber", "pagesize", "pagetoken"),
+        *("perpage", "rows", "size", "skip", "start", "startat", "take", "top", "continuation"),
+        *("continuationtoken", "startingafter", "pageindex", "pagelimit", "pageoffset"),
+    }
+)
 _NEXT: Final = re.compile(r"<([^<>]{1,8000})>\s*((?:;[^,;]{0,2000})*)")
 _REL: Final = re.compile(r';\s*rel\s*=\s*"?([^";]{1,200})"?', re.IGNORECASE)
 
@@ -292,6 +303,7 @@ class Api:
             problem = found
             if not pages.hashes:
                 raise
+        remark = pages.remark or self._unread_pages(description, operation, shape)
         response = pages.hashes[0]
         if len(pages.hashes) > 1:
             response = digest_of("\n".join(pages.hashes).encode())
@@ -302,10 +314,23 @@ class Api:
             len(pages.hashes),
             first,
             response,
-            whole=problem is None and not pages.remark,
+            whole=problem is None and not remark,
             failure="" if problem is None else problem.reason,
             code="" if problem is None else problem.code,
-            remark=pages.remark,
+            remark=remark,
+        )
+
+    def _unread_pages(self, description: Description, operation: Operation, shape: Shape) -> str:
+        """Tell why an answer that names no further page may be one of several all the same."""
+        connected = isinstance(description, GraphQl) and description.is_connection(operation, shape)
+        if self.setting.says_paging(operation.name) or connected:
+            return ""
+        names = [one.name for one in operation.parameters if not one.required]
+        paged = next((one for one in names if _PUNCTUATION.sub("", one.lower()) in _PAGED), "")
+        if not paged:
+            return ""
+        return (
+            f"it takes `{paged}`, and no `paging` says how its pages are read, or that it has none"
         )
 
     def _page(
@@ -322,7 +347,9 @@ class Api:
         pages.seen.add(digest)
         reply = self._asked(asking, digest, until)
         pages.status = reply.status
-        if reply.status == _NOT_FOUND and not_found == EMPTY and not pages.hashes:
+        # Without a value in its path, 404 says that the operation itself is not there.
+        named = any(one.place == PATH for one in operation.parameters)
+        if reply.status == _NOT_FOUND and not_found == EMPTY and named and not pages.hashes:
             pages.hashes.append(digest_of(reply.body))
             return None, None
         check_status(reply)

@@ -100,11 +100,11 @@ class ApiSetting:
 
     With `authority` what an operation gives is all there is, once all its pages were read and are
     valid; without it each row is the API's word. Where `not_found` is `empty` the status 404 says
-    that there are no rows. `safe` names operations that change nothing although their method may.
-    `private` allows addresses of this machine and of private networks. Under `schema: report` an
-    answer that does not fit its description is used, and never all there is. `seconds`, `retries`
-    and `bytes` bound one request, `pages` one question, `requests` one evaluation; `rate` is so
-    many requests in so many seconds.
+    that there are no rows, if a value of the question stands in the path. `safe` names operations
+    that change nothing although their method may. `private` allows addresses of this machine and of
+    private networks. Under `schema: report` an answer that does not fit its description is used,
+    and never all there is. `seconds`, `retries` and `bytes` bound one request, `pages` one question,
+    `requests` one evaluation; `rate` is so many requests in so many seconds.
     """
 
     name: str
@@ -115,7 +115,7 @@ class ApiSetting:
     spec_inline: object = field(default=None, hash=False, repr=False)
     auth: AuthSetting | None = None
     headers: Mapping[str, Expanded] = field(default_factory=dict, hash=False, repr=False)
-    paging: PagingSetting = PagingSetting()
+    paging: PagingSetting | None = None
     authority: bool = False
     not_found: str = FAILURE
     operations: Mapping[str, OperationSetting] = field(default_factory=dict, hash=False)
@@ -135,9 +135,14 @@ class ApiSetting:
         said = self.operations.get(operation, OperationSetting())
         return (
             self.authority if said.authority is None else said.authority,
-            said.paging or self.paging,
+            said.paging or self.paging or PagingSetting(),
             said.not_found or self.not_found,
         )
+
+    def says_paging(self, operation: str) -> bool:
+        """Whether the project says how an operation gives its further pages."""
+        said = self.operations.get(operation, OperationSetting())
+        return said.paging is not None or self.paging is not None
 
     def secrets(self) -> tuple[str, ...]:
         """Give the texts that may never be shown."""
@@ -208,7 +213,7 @@ class _Reading:
             spec_inline=plain_value(entries["spec_inline"]) if "spec_inline" in entries else None,
             auth=auth,
             headers=self._headers(entries.get("headers")),
-            paging=paging or plain.paging,
+            paging=paging,
             authority=sections.flag(entries.get("authority"), "`authority`"),
             not_found=self._not_found(entries.get("not_found"), plain.not_found),
             operations={

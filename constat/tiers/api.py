@@ -64,6 +64,7 @@ class _Ran:
 
     fetched: Fetched
     evidence: Evidence
+    remark: str = ""
 
 
 class ApiTier:
@@ -155,6 +156,8 @@ class ApiTier:
         if ran.evidence.exhaustive is not None:
             return answer
         remark = f"API {name} tells some facts of {predicate.name}, which need not be all"
+        if ran.remark:
+            remark += f": {ran.remark}"
         remarks = {key: remark for key in keys if key not in answer.failures}
         return replace(answer, complete=frozenset(), authorities=(), remarks=remarks)
 
@@ -184,7 +187,7 @@ class ApiTier:
         )
         seconds = time.perf_counter() - began
         self._observe(QueryRun(name, prepared.operation.form, len(asked), fetched.count, seconds))
-        return _Ran(fetched, evidence)
+        return _Ran(fetched, evidence, answered.remark)
 
     def _evidence(
         self, api: Api, operation: Operation, answered: Answered, shown: tuple[str, ...]

@@ -229,6 +229,7 @@ def test_the_cheap_and_the_bound_come_first(crm: Callable[..., Session], server:
         (lambda _: PlainTextResponse("no", 500), "C0574"),
         (lambda _: PlainTextResponse("no", 403), "C0579"),
         (lambda _: PlainTextResponse("no", 418), "C0574"),
+        (lambda _: PlainTextResponse("no", 404), "C0574"),
         (lambda _: JSONResponse({"orders": None}), "C0577"),
         (lambda _: JSONResponse({"orders": [{"id": "1", "total": 1, "lines": []}]}), "C0577"),
         (lambda _: JSONResponse({"orders": [{"id": 1, "lines": []}]}), "C0577"),

@@ -162,6 +162,25 @@ def test_all_pages_are_read_and_then_the_answer_is_whole(
 
 
 @pytest.mark.parametrize(
+    ("paging", "verdict"),
+    [("", Verdict.UNRESOLVED), ("paging: none", Verdict.PROVED), ("paging: link", Verdict.PROVED)],
+)
+def test_what_takes_a_limit_is_all_there_is_only_once_somebody_says_how_pages_are_read(
+    project: Project, server: Served, opened: Open, paging: str, verdict: Verdict
+) -> None:
+    limit = "      parameters: [{name: per_page, in: query}]\n      responses"
+    settings = f"spec_file: spec.yaml\nurl: {server.url}\nprivate: true\nauthority: true\n{paging}"
+    folder = project(settings, RULES)
+    text = SPEC.replace("PATH", "page").replace("      responses", limit)
+    (folder / "spec.yaml").write_text(text)
+    with opened(folder) as session:
+        result = session.prove(f"many({SIZE})")
+        assert result.verdict is verdict
+        if verdict is Verdict.UNRESOLVED:
+            assert "`per_page`" in str([one.answer.openings for one in result.calls])
+
+
+@pytest.mark.parametrize(
     ("path", "paging", "code"),
     [
         ("looping", CURSOR, "C0578"),

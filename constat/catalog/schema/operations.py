@@ -204,7 +204,7 @@ def _relations(
     for rows in [main, *_inner_lists(main, fields)]:
         name = identifier(_noun(operation.name, main, rows), used, "p")
         used.add(name)
-        around = [] if rows == main else _keys_around(main, fields)
+        around = None if rows == main else _keys_around(main, fields)
         columns = _columns(rows, fields, set(sent_names), around)
         if columns or rows == main:
             yield _Relation(name, path_text(rows), tuple(sent), tuple(columns))
@@ -246,14 +246,18 @@ def _keys_around(main: tuple[str, ...], fields: Sequence[Field]) -> list[Field]:
 
 
 def _columns(
-    rows: tuple[str, ...], fields: Sequence[Field], taken: set[str], around: Sequence[Field]
+    rows: tuple[str, ...],
+    fields: Sequence[Field],
+    taken: set[str],
+    around: Sequence[Field] | None,
 ) -> list[tuple[str, str, str, bool]]:
+    """Give the columns; rows of a list inside of others have its place, and `around` their key."""
     found = []
-    for one in around:
+    for one in around or ():
         column = identifier(" ".join(["of", *one.path[-1:]]), taken, "c")
         taken.add(column)
         found.append((column, _type(one.kind), path_text(one.path), one.nullable))
-    if around:
+    if around is not None:
         column = identifier("place", taken, "c")
         taken.add(column)
         found.append((column, "number", "#", False))

@@ -1,0 +1,153 @@
+"""Descriptions as servers really write them, and as nobody should."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from constat.apis import ApiError, Shape, read_path
+from constat.apis.openapi import OpenApi
+from constat.project.apis import ApiSetting
+from constat.project.reading import Expanded
+
+SETTING = ApiSetting("crm", url=Expanded("https://crm.example/api/"))
+WHOLE = Shape(read_path(""), ())
+
+
+def described(schema: object, **more: object) -> OpenApi:
+    answer = {"200": {"content": {"application/json": {"schema": schema}}}}
+    paths = {"/a": {"get": {"operationId": "a", "responses": answer}}}
+    return OpenApi(SETTING, {"openapi": "3.0.0", "paths": paths, **more}, b"x")
+
+
+def problem(schema: object, document: object, **more: object) -> str:
+    found = described(schema, **more)
+    return found.problem(found.operations["a"], document)
+
+
+@pytest.mark.parametrize(
+    ("schema", "fits", "does_not"),
+    [
+        ({"type": "string", "nullable": True}, None, 1),
+        ({"type": "string", "x-nullable": True}, None, 1),
+        ({"type": ["string", "null"]}, None, 1),
+        ({"type": "integer", "minimum": 3, "exclusiveMinimum": True}, 4, 3),
+        ({"type": "integer", "exclusiveMinimum": 3}, 4, 3),
+        ({"type": "string", "enum": ["a"]}, "a", "b"),
+        ({"allOf": [{"required": ["a"]}, {"required": ["b"]}]}, {"a": 1, "b": 1}, {"a": 1}),
+        ({"oneOf": [{"type": "string"}, {"type": "integer"}]}, 1, []),
+        ({"type": "object", "additionalProperties": {"type": "integer"}}, {"x": 1}, {"x": "1"}),
+        (
+            {"required": ["p"], "properties": {"p": {"writeOnly": True}, "q": {"type": "string"}}},
+            {},
+            {"q": 1},
+        ),
+        ({"type": "string", "pattern": "^(a+)+$"}, "a" * 40 + "!", 1),
+    ],
+)
+def test_answers_are_held_against_schemas(schema: object, fits: object, does_not: object) -> None:
+    assert problem(schema, fits) == ""
+    assert problem(schema, does_not) != ""
+
+
+def test_a_message_names_the_place_and_never_the_value() -> None:
+    schema = {"type": "array", "items": {"properties": {"a": {"type": "integer"}}}}
+    assert problem(schema, [{"a": 1}, {"a": "secret"}]) == "$[1].a is not of the type ['integer']"
+
+
+def test_schemas_that_name_themselves_end() -> None:
+    tree = {"type": "object", "properties": {"inner": {"$ref": "#/components/schemas/Tree"}}}
+    parts = {"schemas": {"Tree": tree, "Loop": {"$ref": "#/components/schemas/Loop"}}}
+    root = {"$ref": "#/components/schemas/Tree"}
+    assert problem(root, {"inner": {"inner": {}}}, components=parts) == ""
+    assert problem(root, {"inner": {"inner": 1}}, components=parts) != ""
+    loop = {"$ref": "#/components/schemas/Loop"}
+    found = described(loop, components=parts)
+    assert found.fields(found.operations["a"]).fields == ()
+    assert found.problem(found.operations["a"], {}) != ""
+    assert problem({"$ref": "https://elsewhere.example/schema"}, {}) == ""
+
+
+def test_names_of_fields_that_say_nothing_about_others_stay_open() -> None:
+    listed = described({"properties": {"a": {"type": "string"}}})
+    assert not listed.fields(listed.operations["a"]).open
+    free = described({"type": "object", "additionalProperties": True})
+    assert free.fields(free.operations["a"]).open
+
+
+@pytest.mark.parametrize(
+    ("document", "url"),
+    [
+        ({"swagger": "2.0", "host": "a.example", "basePath": "/v2"}, "https://a.example/v2"),
+        ({"swagger": "2.0", "host": "a.example", "schemes": ["http"]}, "http://a.example"),
+        ({"swagger": "2.0"}, "https://spec.example/"),
+        ({"openapi": "3.0.0", "servers": [{"url": "/api"}]}, "https://spec.example/api"),
+        ({"openapi": "3.0.0", "servers": [{"url": "https://b.example/x"}]}, "https://b.example/x"),
+        (
+            {
+                "openapi": "3.0.0",
+                "servers": [
+                    {"url": "https://{r}.b.example", "variables": {"r": {"default": "eu"}}}
+                ],
+            },
+            "https://eu.b.example",
+        ),
+    ],
+)
+def test_where_an_api_is(document: dict[str, Any], url: str) -> None:
+    setting = ApiSetting("crm", spec_url=Expanded("https://spec.example/d/openapi.json"))
+    assert OpenApi(setting, {**document, "paths": {}}, b"").base() == url
+
+
+def test_credentials_do_not_follow_a_description() -> None:
+    setting = ApiSetting(
+        "crm",
+        spec_url=Expanded("https://spec.example/openapi.json"),
+        headers={"x-key": Expanded("hush", ("KEY",))},
+    )
+    document = {"openapi": "3.0.0", "servers": [{"url": "https://b.example"}], "paths": {}}
+    with pytest.raises(ApiError) as caught:
+        OpenApi(setting, document, b"").base()
+    assert caught.value.code == "C0575"
+
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.sampled_from(["a", "string", "#/paths", "id"]),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                [
+                    *("get", "post", "parameters", "responses", "200", "content", "schema", "type"),
+                    *(
+                        "application/json",
+                        "properties",
+                        "items",
+                        "$ref",
+                        "allOf",
+                        "oneOf",
+                        "required",
+                    ),
+                    *("in", "name", "enum", "minimum", "nullable", "additionalProperties"),
+                ]
+            ),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=30,
+)
+
+
+@given(st.dictionaries(st.sampled_from(["/a", "/b/{id}", "x"]), ANYTHING, max_size=3), ANYTHING)
+def test_law_no_description_breaks_the_reader(paths: object, answer: object) -> None:
+    found = OpenApi(SETTING, {"openapi": "3.0.0", "paths": paths}, b"")
+    for operation in found.operations.values():
+        found.fields(operation)
+        found.rows(operation)
+        found.problem(operation, answer)
+        sent = {one.name: "v" for one in operation.parameters}
+        assert found.asking(operation, sent, WHOLE).url.startswith("https://crm.example/api/")
