@@ -103,7 +103,7 @@ class ApiSetting:
     that there are no rows, if a value of the question stands in the path. `safe` names operations
     that change nothing although their method may. `private` allows addresses of this machine and of
     private networks. Under `schema: report` an answer that does not fit its description is used,
-    and never all there is. `seconds`, `retries` and `bytes` bound one request, `pages` one question,
+    and never all there is. `seconds`, `retries` and `bytes` bound one request, `pages` a question,
     `requests` one evaluation; `rate` is so many requests in so many seconds.
     """
 
