@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from decimal import Decimal
 from itertools import islice
@@ -74,7 +74,7 @@ def in_head(draft: Draft, rule: Rule, variable: Variable) -> Diagnostic:
 def in_negation(rule: Rule, variable: Variable, atom: Atom) -> Diagnostic:
     """Report a variable that occurs only under negation."""
     shown = print_term(variable)
-    edit = f"write `{print_literal(Negative(_without(atom, variable)))}` if any value counts"
+    edit = f"write `{print_literal(Negative(_without(atom, {variable})))}` if any value counts"
     if _uses(rule, variable) > 1:
         edit = f"deny a predicate of its own: `{_denied_rule(rule, variable, atom)}`"
     return Diagnostic(
@@ -172,12 +172,15 @@ def in_aggregate(rule: Rule, variable: Variable, aggregate: Aggregate) -> Diagno
 def _inside_help(variable: Variable, aggregate: Aggregate) -> str:
     for literal in aggregate.body:
         if isinstance(literal, Negative) and variable in set(literal_variables(literal)):
-            kept = [term for term in literal.atom.terms if term != variable]
-            name = f"some_{literal.atom.predicate}"
-            head = Atom(name, tuple(kept))
+            # Another `_` of the same atom is bound no better than this one.
+            terms = literal.atom.terms
+            loose = {variable, *(one for one in terms if _is_unnamed(one))}
+            head = Atom(
+                f"some_{literal.atom.predicate}", tuple(one for one in terms if one not in loose)
+            )
             return (
                 f"write `!{print_atom(head)}` with the rule `{print_atom(head)} :- "
-                f"{print_atom(_without(literal.atom, variable))}.`"
+                f"{print_atom(_without(literal.atom, loose))}.`"
             )
     shown = print_term(variable)
     unused = [
@@ -203,10 +206,14 @@ def _inside(aggregate: Aggregate) -> Iterator[Variable]:
         yield from literal_variables(inner)
 
 
-def _without(atom: Atom, variable: Variable) -> Atom:
-    """Give the atom with `_` in place of a variable."""
+def _is_unnamed(term: Term) -> bool:
+    return isinstance(term, Variable) and term.name.startswith("_")
+
+
+def _without(atom: Atom, loose: Collection[Term]) -> Atom:
+    """Give the atom with `_` in place of some variables."""
     wild = Variable("_1")
-    return replace(atom, terms=tuple(wild if one == variable else one for one in atom.terms))
+    return replace(atom, terms=tuple(wild if one in loose else one for one in atom.terms))
 
 
 def _only(atom: Atom, variable: Variable) -> Atom:

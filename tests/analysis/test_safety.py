@@ -163,3 +163,24 @@ def test_deep_terms_and_long_bodies_are_harmless() -> None:
     diagnostics: list[Diagnostic] = []
     assert analyse(Program({}, (rule,)), diagnostics) is None
     assert {one.code for one in diagnostics} == {"C0201"}
+
+
+@pytest.mark.parametrize(
+    ("inside", "negated", "rule"),
+    [
+        ("!tier(_, _)", "!some_tier()", "some_tier() :- tier(_, _)."),
+        ("!tier(?c, _)", "!some_tier(?c)", "some_tier(?c) :- tier(?c, _)."),
+        ("!tier(_c, _t)", "!some_tier()", "some_tier() :- tier(_, _)."),
+    ],
+)
+def test_the_edit_for_a_negation_inside_an_aggregate_is_a_rule_that_parses(
+    inside: str, negated: str, rule: str
+) -> None:
+    owner = "?c" if "?c" in inside else "_owner"
+    body = f"number_of(?t) :- ?t = count : {{ level({owner}, _n), {inside} }}."
+    told = [one for one in found(body) if one.code == "C0210"]
+    assert told
+    assert {one.help for one in told} == {f"write `{negated}` with the rule `{rule}`"}
+    edited = body.replace(inside, negated)
+    declared = f".decl some_tier({'c: CustomerId' if '?c' in rule else ''})"
+    assert codes(f"{declared}\n{rule}\n{edited}") == []

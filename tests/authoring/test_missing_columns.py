@@ -35,3 +35,13 @@ def test_where_nothing_can_be_missing_nothing_is_said_of_it(policy: str) -> None
     told = system_prompt(program, AuthoringSetting(), [], "", lean=False)
     assert "missing)" not in told
     assert "is read by whatever" not in told
+
+
+@pytest.mark.parametrize("lean", [True, False])
+def test_a_goal_is_told_to_hold_when_the_answer_is_yes_and_never_to_be_negated(
+    *, lean: bool
+) -> None:
+    program = analysed(DECLARED.format("error"))
+    told = " ".join(system_prompt(program, AuthoringSetting(), [], "", lean=lean).split())
+    assert "The goal holds exactly when the answer to the question is yes" in told
+    assert 'for "is it not so" derive a predicate with `!` in its rule' in told
