@@ -56,6 +56,19 @@ _MESSAGES: Final = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
+class Change:
+    """A way to break a node.
+
+    It does nothing where `place` is not run, nor where `place` never holds anything but `unless`.
+    """
+
+    what: str
+    make: Callable[[ast.AST], None]
+    place: ast.AST
+    unless: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Mutant:
     """One module with one break."""
 
@@ -72,16 +85,21 @@ def mutants_of(path: Path) -> Iterator[Mutant]:
     """Yield every mutant of one module."""
     module = path.stem
     tree = ast.parse(path.read_text(encoding="utf-8"))
+    for position, node, change in places(tree):
+        broken = copy.deepcopy(tree)
+        change.make(list(ast.walk(broken))[position])
+        ast.fix_missing_locations(broken)
+        yield Mutant(module, getattr(node, "lineno", 0), change.what, broken)
+
+
+def places(tree: ast.Module) -> Iterator[tuple[int, ast.AST, Change]]:
+    """Yield every node that can be broken, its place in a walk, and each way to break it."""
     nodes = list(ast.walk(tree))
     skipped = {id(inner) for node in nodes for part in silent(node) for inner in ast.walk(part)}
     for position, node in enumerate(nodes):
-        if id(node) in skipped:
-            continue
-        for what, change in changes(node):
-            broken = copy.deepcopy(tree)
-            change(list(ast.walk(broken))[position])
-            ast.fix_missing_locations(broken)
-            yield Mutant(module, getattr(node, "lineno", 0), what, broken)
+        if id(node) not in skipped:
+            for change in changes(node):
+                yield position, node, change
 
 
 def silent(node: ast.AST) -> Iterator[ast.AST]:
@@ -108,42 +126,42 @@ def silent(node: ast.AST) -> Iterator[ast.AST]:
             yield node
 
 
-def changes(node: ast.AST) -> Iterator[tuple[str, Callable[[ast.AST], None]]]:
-    """Yield what can be broken at this node: a description and the change."""
+def changes(node: ast.AST) -> Iterator[Change]:
+    """Yield what can be broken at this node."""
     yield from _statements(node)
     match node:
         case ast.Compare(ops=operators):
             for at, operator in enumerate(operators):
                 for turned in _TURNED.get(type(operator), ()):
                     new = [*operators[:at], turned(), *operators[at + 1 :]]
-                    yield f"{ast.unparse(node)} -> {turned.__name__}", _set("ops", new)
+                    what = f"{ast.unparse(node)} -> {turned.__name__}"
+                    yield Change(what, _set("ops", new), node)
         case ast.BoolOp() | ast.UnaryOp() | ast.BinOp():
             yield from _operations(node)
         case ast.Name(id=name):
             for new_name in _NAMES.get(name, ()):
-                yield f"{name} -> {new_name}", _renamed(new_name)
+                yield Change(f"{name} -> {new_name}", _renamed(new_name), node)
         case ast.Constant(value=bool() as truth):
-            yield f"{truth} -> {not truth}", _set("value", not truth)
+            yield Change(f"{truth} -> {not truth}", _set("value", not truth), node)
         case ast.Constant(value=int() as number):
             for new_number in (number + 1, number - 1):
-                yield f"{number} -> {new_number}", _set("value", new_number)
+                yield Change(f"{number} -> {new_number}", _set("value", new_number), node)
 
 
-def _operations(
-    node: ast.BoolOp | ast.UnaryOp | ast.BinOp,
-) -> Iterator[tuple[str, Callable[[ast.AST], None]]]:
+def _operations(node: ast.BoolOp | ast.UnaryOp | ast.BinOp) -> Iterator[Change]:
     match node:
         case ast.BoolOp(op=joined):
             other = ast.Or if isinstance(joined, ast.And) else ast.And
-            yield f"{ast.unparse(node)} -> {other.__name__}", _set("op", other())
+            what = f"{ast.unparse(node)} -> {other.__name__}"
+            yield Change(what, _set("op", other()), node)
         case ast.UnaryOp(op=ast.Not()):
-            yield f"{ast.unparse(node)} -> without not", _set("op", ast.UAdd())
+            yield Change(f"{ast.unparse(node)} -> without not", _set("op", ast.UAdd()), node)
         case ast.BinOp(op=binary) if type(binary) in _OPERATORS:
             new = _OPERATORS[type(binary)]
-            yield f"{ast.unparse(node)} -> {new.__name__}", _set("op", new())
+            yield Change(f"{ast.unparse(node)} -> {new.__name__}", _set("op", new()), node)
 
 
-def _statements(node: ast.AST) -> Iterator[tuple[str, Callable[[ast.AST], None]]]:
+def _statements(node: ast.AST) -> Iterator[Change]:
     """Yield the changes of statements inside this node."""
     for name in ("body", "orelse", "finalbody"):
         block = getattr(node, name, None)
@@ -151,14 +169,18 @@ def _statements(node: ast.AST) -> Iterator[tuple[str, Callable[[ast.AST], None]]
             continue
         for at, statement in enumerate(block):
             if droppable(statement):
-                yield f"dropped: {ast.unparse(statement)}"[:120], _drop(name, at)
+                what = f"dropped: {ast.unparse(statement)}"[:120]
+                yield Change(what, _drop(name, at), statement)
     if isinstance(node, ast.If | ast.IfExp | ast.While):
         for value in (True, False):
             if not (value and isinstance(node, ast.While)):
-                shown = ast.unparse(node.test)
-                yield f"if {shown} -> {value}"[:120], _set("test", ast.Constant(value))
+                what = f"if {ast.unparse(node.test)} -> {value}"[:120]
+                yield Change(what, _set("test", ast.Constant(value)), node.test, unless=value)
     if isinstance(node, ast.comprehension) and node.ifs:
-        yield f"for ... if {ast.unparse(node.ifs[0])} -> all", _set("ifs", [])
+        what = f"for ... if {ast.unparse(node.ifs[0])} -> all"
+        # Only the first condition is looked at: where there are several, any may be what counts.
+        first = node.ifs[0] if len(node.ifs) == 1 else node.iter
+        yield Change(what, _set("ifs", []), first, unless=True if len(node.ifs) == 1 else None)
 
 
 def droppable(statement: ast.stmt) -> bool:

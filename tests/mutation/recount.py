@@ -3,71 +3,145 @@
 In: how many copies of `plan.forward`, `forward`, `sql` and `columnar`, and a corpus of random
 programs whose right rows are known. A copy does harm where it calls closed what is not the right
 set of rows. Out: how many copies do, and what the check said of the first wrong answer of each: it
-has to differ, or at least not to pass. Run it with `python -m tests.mutation.recount --count 100`.
+has to differ, or at least not to pass.
+
+Once, each program is run with every statement watched and its talk with DuckDB on tape. A copy then
+meets the programs that reach its break only, those first in which others did harm, and DuckDB runs
+from the first statement on that is another one; the first harm ends it. Run it with
+`python -m tests.mutation.recount --count 100`; with `--log FILE` it goes on where it was stopped.
 """
 
 from __future__ import annotations
 
 import argparse
-import ast
+import gc
 import importlib
+import json
+import os
+import pickle
+import signal
 import sys
+import tempfile
 import time
 from collections import Counter
-from dataclasses import dataclass
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import seed as fixed
+from hypothesis import strategies as st
+
+from constat.catalog.fact_files import FactFile, cell_writer
+from constat.logic import Kind
 from constat.recount import Bounds, Claim, recount
-from tests.mutation.copies import folder_of, forget, noticed
-from tests.mutation.operators import Mutant, changes, silent
+from tests.forward.doubtful_worlds import doubtful_cases
+from tests.mutation.copies import forget, noticed
+from tests.mutation.reaching import Break, Key, Watch, breaks_of, modules_of, reached
+from tests.mutation.tapes import Tape, played
 from tests.oracle import naive
 from tests.property.coverage import under
+from tests.property.rules import Shape
+from tests.property.strategies import Case
 from tests.property.tables import tables
 from tests.random_programs.drawing import draw
 from tests.random_programs.judging import read_program
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
+    from constat.analysis import AnalysedProgram
     from constat.logic import Atom, Row
-    from tests.random_programs.judging import Read
 
 PACKAGES: Final = (*("constat.plan.forward", "constat.forward", "constat.sql", "constat.columnar"),)
-SECONDS: Final = 60.0
+HOLDERS: Final = (*PACKAGES, "constat.plan")
+SECONDS: Final = 5.0
+"""Of the processor, for one program; the slowest takes a tenth of it."""
+MOST_STUCK: Final = 3
+KINDS: Final = ("no wrong answer", "differs", "passed", "not checked", "does not end")
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A question, the rows that are right, and how a copy is to compute them."""
+    """A question, the rows that are right, and how a copy is to compute them.
+
+    `seed` tells programs apart. `is_open` says that some rows may hold besides. The copy reads the
+    inputs as `inputs` gives them, and the check in its own way.
+    """
 
     seed: int
-    read: Read
+    program: AnalysedProgram
+    world: naive.World
     goal: Atom
     rows: frozenset[Row]
+    is_open: bool
     strategy: str | None
     magic: bool | None
+    inputs: str
+    folder: Path
 
 
-def corpus(size: int, first: int) -> Iterator[Known]:
-    """Give so many random programs in which nothing is open, and one question to each."""
-    made, seed = 0, first
-    names = [one.name for one in importlib.import_module("constat.plan.forward").Strategy]
-    while made < size:
+WAYS: Final = ("outside", "outside", "rows", "files")
+
+
+def make_corpus(size: int, first: int, folder: Path) -> list[Known]:
+    """Give so many random programs, one question to each: to some of them nobody knows all rows.
+
+    A sixth of them have openings, drawn by a library of tests; of the others, those whose instances
+    err are open.
+    """
+    cases = [*islice(_drawn(first), size - size // 6), *_doubtful(size // 6, first)]
+    return [_known(seed, case, folder) for seed, case in cases]
+
+
+def _drawn(seed: int) -> Iterator[tuple[int, Case]]:
+    while True:
         read, seed = read_program(draw(seed)), seed + 1
-        if read is None:
-            continue
-        random = Random(seed)
-        goal = random.choice([read.goal, *read.wanted])
-        truth = naive.evaluate(read.program, read.world, accepted=False)
-        if not all(sure for rows in truth.values() for sure in rows.values()):
-            continue
-        rows: Any = frozenset(under(goal, truth[goal.predicate]))
-        strategy = random.choice([None, *names])
-        made += 1
-        yield Known(seed, read, goal, rows, strategy, random.choice([None, True, False]))
+        if read is not None:
+            goal = Random(seed).choice([read.goal, *read.wanted])
+            yield seed, Case(read.program, read.world, goal)
+
+
+def _doubtful(size: int, first: int) -> list[tuple[int, Case]]:
+    """Give cases with openings, the same each time."""
+    made: list[Case] = []
+    shapes = [Shape(totals=False, errors=False), Shape(totals=False), Shape()]
+
+    @fixed(first)
+    @settings(
+        max_examples=size,
+        phases=[Phase.generate],
+        database=None,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(st.sampled_from(shapes).flatmap(doubtful_cases))
+    def collect(case: Case) -> None:
+        made.append(case)
+
+    collect()
+    return [(-1 - place, case) for place, case in enumerate(made[:size])]
+
+
+def _known(seed: int, case: Case, folder: Path) -> Known:
+    program, world, goal, random = case.program, case.world, case.goal, Random(seed)
+    truth = naive.evaluate(program, world, accepted=False)
+    found = under(goal, truth[goal.predicate])
+    rows: Any = frozenset(one for one in found if truth[goal.predicate][one])
+    names = [one.name for one in importlib.import_module("constat.plan.forward").Strategy]
+    strategy, magic = random.choice([None, *names]), random.choice([None, True, False])
+    plain = not world.openings and not any(
+        why is not None for listed in world.rows.values() for _, why in listed
+    )
+    kinds = {kind for name in program.external for kind in program.program.predicates[name].kinds}
+    ways = [one for one in WAYS if plain or one == "outside"]
+    way = random.choice(ways if Kind.STRUCTURE not in kinds else ways[:3])
+    open_ = len(rows) < len(found)
+    return Known(seed, program, world, goal, rows, open_, strategy, magic, way, folder)
 
 
 def answered(one: Known) -> list[Row] | None:
@@ -75,92 +149,275 @@ def answered(one: Known) -> list[Row] | None:
     forward: Any = importlib.import_module("constat.forward")
     strategies: Any = importlib.import_module("constat.plan.forward").Strategy
     running: Any = importlib.import_module("constat.evaluation").Resources
-    inputs = {
-        name: forward.Outside(found)
-        for name, found in tables(one.read.program, one.read.world).items()
-    }
     strategy = None if one.strategy is None else strategies[one.strategy]
     resources = running(seconds=20.0, memory=256 << 20, threads=1)
     options = forward.Options(resources, strategy=strategy, magic=one.magic, graded=True)
-    with forward.evaluate(one.read.program, [one.goal], inputs, options) as results:
+    with forward.evaluate(one.program, [one.goal], inputs_of(one, forward), options) as results:
         if not results.is_closed(0):
             return None
         return [row for batch in results.batches(0) for row in batch]
 
 
-def harm(known: list[Known]) -> str | None:
-    """Say what the check says of the first wrong answer; nothing where none is wrong."""
-    forget(*PACKAGES, "constat.plan")
+def inputs_of(one: Known, forward: Any) -> dict[str, object]:  # noqa: ANN401  a module
+    """Give the inputs in the way of a program; files lie in a folder that lasts as long as this."""
+    if one.inputs == "outside":
+        found = tables(one.program, one.world)
+        return {name: forward.Outside(table) for name, table in found.items()}
+    made: dict[str, object] = {}
+    for name in sorted(one.program.external):
+        predicate = one.program.program.predicates[name]
+        rows = [row for row, _ in one.world.rows.get(name, ())]
+        if one.inputs == "rows" or not predicate.arity:
+            made[name] = forward.Rows(rows)
+            continue
+        path = one.folder / f"{one.seed}.{name}.facts"
+        if not path.exists():
+            writers = [cell_writer(kind, 64, quoted=False) for kind in predicate.kinds]
+            lines = ["\t".join(w(c) for w, c in zip(writers, row, strict=True)) for row in rows]
+            path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        places = tuple(range(predicate.arity))
+        made[name] = forward.Files((FactFile(path, path.name, predicate, places),))
+    return made
+
+
+def is_wrong(one: Known, rows: list[Row] | None) -> bool:
+    """Tell whether an answer that is called closed is not right."""
+    if rows is None:
+        return False
+    return one.is_open or len(rows) != len(one.rows) or set(rows) != one.rows
+
+
+class StuckError(BaseException):
+    """A program took far longer than it does."""
+
+
+@dataclass(slots=True)
+class Corpus:
+    """Programs, what each asks of DuckDB, and which breaks it can meet."""
+
+    known: Sequence[Known]
+    tapes: list[Tape]
+    runs: list[set[Key]]
+    harmed: Counter[int] = field(default_factory=Counter)
+
+    def first(self, numbers: Sequence[int]) -> list[int]:
+        """Put programs first in which other copies did harm."""
+        return sorted(numbers, key=lambda one: -self.harmed[one])
+
+
+def prepared(known: Sequence[Known]) -> Corpus:
+    """Run every program once, on tape, then watched; both in processes of their own."""
+    tapes: list[Tape] = pickle.loads(_apart(lambda: _taped(known)))  # noqa: S301  from our own child
+    runs: list[set[Key]] = pickle.loads(_apart(lambda: _watched(known)))  # noqa: S301  as above
+    _without_threads()
+    # What is loaded when it is first needed is loaded here, for all copies.
+    for one, tape in zip(known, tapes, strict=True):
+        with played(tape):
+            answered(one)
+    gc.freeze()
+    return Corpus(known, tapes, runs)
+
+
+def _taped(known: Sequence[Known]) -> list[Tape]:
+    tapes: list[Tape] = []
     for one in known:
-        try:
+        with played(None) as real:
             rows = answered(one)
+        if is_wrong(one, rows):
+            message = f"the unbroken code is wrong: seed {one.seed}"
+            raise AssertionError(message)
+        tapes.append(real.recorded)
+    return tapes
+
+
+def _watched(known: Sequence[Known]) -> list[set[Key]]:
+    names = [f"{package}.{path.stem}" for package, path in modules_of(PACKAGES)]
+    watch = Watch()
+    watch.install(PACKAGES)
+    forget(*HOLDERS)
+    for name in names:
+        importlib.import_module(name)
+    always, runs = frozenset(watch.seen), []
+    for one in known:
+        watch.seen = set(always)
+        answered(one)
+        runs.append(watch.seen)
+    return runs
+
+
+def _apart(work: Callable[[], object]) -> bytes:
+    """Give what a piece of work gives in a child, pickled: no thread of DuckDB's stays here."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(reading)
+        try:
+            with os.fdopen(writing, "wb") as out:
+                out.write(pickle.dumps(work()))
+        finally:
+            sys.stderr.flush()
+            os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as found:
+        told = found.read()
+    os.waitpid(child, 0)
+    return told
+
+
+def harm(corpus: Corpus, broken: Break | None, numbers: Sequence[int]) -> str | None:
+    """Break the code and say what the check says of the first wrong answer, if any is wrong."""
+    if broken is not None:
+        broken.put(HOLDERS)
+    _without_threads()
+    signal.signal(signal.SIGPROF, _stuck)
+    stuck = 0
+    for number in numbers:
+        one = corpus.known[number]
+        signal.setitimer(signal.ITIMER_PROF, SECONDS)
+        try:
+            with played(corpus.tapes[number]):
+                rows = answered(one)
+        except StuckError:
+            stuck += 1
+            if stuck == MOST_STUCK:
+                return "does not end | "
+            continue
         except Exception:  # noqa: BLE001, S112  what ends with an error calls no row proved
             continue
-        if rows is None or (len(rows) == len(one.rows) and set(rows) == one.rows):
-            continue
-        claim = Claim(one.goal, tuple(range(len(one.goal.terms))), rows)
-        found = recount(
-            one.read.program, claim, tables(one.read.program, one.read.world), Bounds(threads=1)
-        )
-        return f"{found.state.value} | seed {one.seed}: {found.why}"
+        finally:
+            signal.setitimer(signal.ITIMER_PROF, 0)
+        if rows is not None and is_wrong(one, rows):
+            return f"{checked(one, rows)} | {number}"
     return None
 
 
-def chosen(count: int, seed: int) -> Iterator[tuple[str, Mutant]]:
-    """Choose so many breaks at random over all places, each made when its turn comes."""
-    places: list[tuple[str, Path, int]] = []
+def _stuck(*_: object) -> None:
+    raise StuckError
+
+
+def _without_threads() -> None:
+    """Have DuckDB asked by the thread that needs it: here nobody interrupts it."""
+    connection: Any = importlib.import_module("constat.sql.connection")
+    connection.Deadline = _NoDeadline
+    connection.Worker = _NoWorker
+
+
+class _NoDeadline(nullcontext[None]):
+    """A time that is never up."""
+
+    cancelled = late = False
+
+    def __init__(self, *_: object) -> None:
+        super().__init__()
+
+    def cancel(self) -> None:
+        """Nothing runs that would have to end."""
+
+
+class _NoWorker:
+    """Works at once."""
+
+    def __init__(self, *_: object) -> None:
+        self.run = lambda work: work()
+
+    def close(self) -> None:
+        """There is no thread to end."""
+
+
+def checked(one: Known, rows: list[Row]) -> str:
+    """Let the check look at an answer."""
+    claim = Claim(one.goal, tuple(range(len(one.goal.terms))), rows)
+    found = recount(one.program, claim, tables(one.program, one.world), Bounds(threads=1))
+    return f"{found.state.value} | seed {one.seed}: {found.why}"
+
+
+def chosen(count: int, seed: int) -> list[Break]:
+    """Choose so many breaks at random over all places."""
     for package in PACKAGES:
         importlib.import_module(package)
-        for path in sorted(folder_of(package).glob("*.py")):
-            if path.name != "__init__.py":
-                places += [(package, path, n) for n in range(sum(1 for _ in _breaks(_tree(path))))]
-    sys.stderr.write(f"{len(places):,} places\n")
-    for package, path, number in Random(seed).sample(places, min(count, len(places))):
-        tree = _tree(path)
-        node, what, change = next(islice(_breaks(tree), number, None))
-        line = getattr(node, "lineno", 0)
-        change(node)
-        ast.fix_missing_locations(tree)
-        yield package, Mutant(path.stem, line, what, tree)
+    every = [one for package, path in modules_of(PACKAGES) for one in breaks_of(package, path)]
+    sys.stderr.write(f"{len(every):,} places\n")
+    return Random(seed).sample(every, min(count, len(every)))
 
 
-def _tree(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"))
+@dataclass(slots=True)
+class Log:
+    """What was found, a line for each copy, in a file where one is named."""
+
+    path: Path | None
+    found: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def read(self) -> None:
+        """Take up what an earlier run has found."""
+        if self.path is not None and self.path.exists():
+            for line in self.path.read_text(encoding="utf-8").splitlines():
+                entry = cast("dict[str, Any]", json.loads(line))
+                self.found[entry["name"]] = entry
+
+    def add(self, one: Break, told: str, programs: int) -> None:
+        """Note a copy: what was found, and how many programs reach its break."""
+        entry = {
+            "name": one.name,
+            "line": one.line,
+            "what": one.what,
+            "programs": programs,
+            "kind": told.partition(" |")[0],
+            "told": told,
+        }
+        self.found[one.name] = entry
+        if self.path is not None:
+            with self.path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(entry) + "\n")
+
+    def counts(self) -> dict[str, int]:
+        """Count the copies of each kind."""
+        told = Counter(
+            one["kind"] if one["kind"] in KINDS else "the copy does not run"
+            for one in self.found.values()
+        )
+        told["reached by no program"] = sum(not one["programs"] for one in self.found.values())
+        return dict(told)
 
 
-def _breaks(tree: ast.Module) -> Iterator[tuple[ast.AST, str, Callable[[ast.AST], None]]]:
-    """Yield every place of a tree and a way to break it there, as `mutants_of` finds them."""
-    nodes = list(ast.walk(tree))
-    skipped = {id(inner) for node in nodes for part in silent(node) for inner in ast.walk(part)}
-    for node in nodes:
-        if id(node) not in skipped:
-            for what, change in changes(node):
-                yield node, what, change
+def tried(corpus: Corpus, breaks: Sequence[Break], log: Log) -> None:
+    """Let every copy meet the programs that reach its break."""
+    meets = reached(breaks, corpus.runs)
+    begun = time.monotonic()
+    for one in breaks:
+        if one.name in log.found:
+            continue
+        numbers = corpus.first(meets[one.name])
+        told = "no wrong answer"
+        if numbers:
+            seconds = SECONDS * (MOST_STUCK + 1) + len(numbers)
+            found = noticed("", None, partial(harm, corpus, one, numbers), seconds)
+            told = found or told
+            if found and found.count(" | ") > 1:
+                corpus.harmed[int(found.rpartition(" | ")[2])] += 1
+        log.add(one, told, len(numbers))
+        shown = f"{one.name}, line {one.line}: {one.what} | {len(numbers)} programs | {told}"
+        sys.stderr.write(f"{time.monotonic() - begun:.0f}s {shown}\n")
 
 
 def main() -> int:
     """Break and count; 1 where a wrong answer passed."""
     parser = argparse.ArgumentParser(description="Break bulk evaluation; see if the check notices.")
     parser.add_argument("--count", type=int, default=100, help="broken copies")
-    parser.add_argument("--size", type=int, default=60, help="programs of the corpus")
+    parser.add_argument("--size", type=int, default=300, help="programs of the corpus")
     parser.add_argument("--first", type=int, default=50_000, help="the first seed of the corpus")
     parser.add_argument("--seed", type=int, default=1, help="which copies")
-    given = parser.parse_args()
-    known = list(corpus(given.size, given.first))
-    wrong = harm(known)
-    if wrong is not None:
-        sys.stderr.write(f"the unbroken code is wrong: {wrong}\n")
-        return 1
-    told: Counter[str] = Counter()
+    parser.add_argument("--log", type=Path, help="a file to note each copy in, and to go on from")
+    told = parser.parse_args()
+    log = Log(told.log)
+    log.read()
     begun = time.monotonic()
-    for package, mutant in chosen(given.count, given.seed):
-        found = noticed(package, mutant, lambda: harm(known), SECONDS)
-        kind = (found or "no wrong answer").partition(" |")[0]
-        known_kinds = {"no wrong answer", "differs", "passed", "not checked"}
-        told[kind if kind in known_kinds else "the copy does not run"] += 1
-        sys.stderr.write(f"{time.monotonic() - begun:.0f}s {package} {mutant} | {found}\n")
-    sys.stdout.write(f"{given.count} copies: {dict(told)}\n")
-    return int(told["passed"] > 0)
+    breaks = chosen(told.count, told.seed)
+    with tempfile.TemporaryDirectory() as folder:
+        corpus = prepared(make_corpus(told.size, told.first, Path(folder)))
+        sys.stderr.write(f"{told.size} programs prepared in {time.monotonic() - begun:.0f} s\n")
+        tried(corpus, breaks, log)
+    sys.stdout.write(f"{len(log.found)} copies: {log.counts()}\n")
+    return int(log.counts().get("passed", 0) > 0)
 
 
 if __name__ == "__main__":
