@@ -399,6 +399,21 @@ def tried(corpus: Corpus, breaks: Sequence[Break], log: Log) -> None:
         sys.stderr.write(f"{time.monotonic() - begun:.0f}s {shown}\n")
 
 
+def _at_once(pieces: Sequence[Callable[[], None]]) -> None:
+    """Work on several pieces, each in a process of its own."""
+    children = []
+    for piece in pieces:
+        child = os.fork()
+        if child == 0:
+            try:
+                piece()
+            finally:
+                os._exit(0)
+        children.append(child)
+    for child in children:
+        os.waitpid(child, 0)
+
+
 def main() -> int:
     """Break and count; 1 where a wrong answer passed."""
     parser = argparse.ArgumentParser(description="Break bulk evaluation; see if the check notices.")
@@ -407,6 +422,7 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=50_000, help="the first seed of the corpus")
     parser.add_argument("--seed", type=int, default=1, help="which copies")
     parser.add_argument("--log", type=Path, help="a file to note each copy in, and to go on from")
+    parser.add_argument("--workers", type=int, default=1, help="processes; several need a log")
     told = parser.parse_args()
     log = Log(told.log)
     log.read()
@@ -415,7 +431,12 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         corpus = prepared(make_corpus(told.size, told.first, Path(folder)))
         sys.stderr.write(f"{told.size} programs prepared in {time.monotonic() - begun:.0f} s\n")
-        tried(corpus, breaks, log)
+        if told.workers == 1:
+            tried(corpus, breaks, log)
+        else:
+            shares = [breaks[one :: told.workers] for one in range(told.workers)]
+            _at_once([partial(tried, corpus, share, log) for share in shares])
+            log.read()
     sys.stdout.write(f"{len(log.found)} copies: {log.counts()}\n")
     return int(log.counts().get("passed", 0) > 0)
 
