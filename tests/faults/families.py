@@ -1,0 +1,30 @@
+"""The families of faults, and how many rounds of each the figures took."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+
+from tests.faults import kills
+
+if TYPE_CHECKING:
+    from collections import Counter
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """Faults of one sort; `run` takes a kind, rounds, a folder and a seed; it raises at a fault."""
+
+    run: Callable[[str, int, Path, int], Counter[str]]
+    kinds: Sequence[str]
+    rounds: int
+
+
+FAMILIES: Final[Mapping[str, Family]] = MappingProxyType(
+    {
+        "kills": Family(kills.run, tuple(kills.KINDS), 200),
+    }
+)
