@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from tests.faults import kills
+from tests.faults import disks, kills, signals
 
 if TYPE_CHECKING:
     from collections import Counter
@@ -26,5 +26,7 @@ class Family:
 FAMILIES: Final[Mapping[str, Family]] = MappingProxyType(
     {
         "kills": Family(kills.run, tuple(kills.KINDS), 200),
+        "signals": Family(signals.run, signals.KINDS, 100),
+        "disks": Family(disks.run, disks.KINDS, 50),
     }
 )

@@ -22,9 +22,8 @@ from typing import TYPE_CHECKING, Any, Final
 from tests.faults import projects, warm
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-Tell = "Callable[[str], None]"
 TURNS: Final = 4
 """Pieces of work that a child does before it ends by itself."""
 FRESH: Final = 25
@@ -33,6 +32,14 @@ FRESH: Final = 25
 
 class FaultError(AssertionError):
     """Something was lost, or stayed."""
+
+
+class RefusedError(FaultError):
+    """A command did not end as it should; `code` is how it did."""
+
+    def __init__(self, words: Sequence[str], code: int, printed: str) -> None:
+        super().__init__(f"{tuple(words)} ends with {code}: {printed[:300]}")
+        self.code = code
 
 
 def need(holds: object, message: str) -> None:
@@ -52,15 +59,14 @@ def cli(folder: Path, *words: str) -> tuple[int, str]:
 
 def listed(folder: Path, *words: str) -> Any:  # noqa: ANN401  any JSON value
     """Run a command that has to work, and read its JSON."""
-    code, out = cli(folder, *words, "--format", "json")
-    need(code == 0, f"{words} ends with {code}: {out[:300]}")
-    return json.loads(out)
+    return json.loads(done(folder, *words, "--format", "json"))
 
 
 def done(folder: Path, *words: str, codes: tuple[int, ...] = (0,)) -> str:
     """Run a command that has to work."""
     code, out = cli(folder, *words)
-    need(code in codes, f"{words} ends with {code}: {out[:300]}")
+    if code not in codes:
+        raise RefusedError(words, code, out)
     return out
 
 
@@ -117,9 +123,8 @@ def explore(folder: Path, name: str) -> str:
     """Carry out a plan, and keep each step."""
     del name
     plan = str(folder / "plan.yaml")
-    code, out = cli(folder, "solve", "--plan", plan, "--events", "none", "--format", "json")
-    need(code == 3, f"solve ends with {code}")
-    found = json.loads(out)
+    words = ("solve", "--plan", plan, "--events", "none", "--format", "json")
+    found = json.loads(done(folder, *words, codes=(3,)))
     need(found["sentence"].startswith("totals: 7 rows"), found["sentence"])
     return str(found["exploration"])
 

@@ -41,6 +41,19 @@ steps:
       totals = store.get("totals")
       store.put("doubled", totals.assign(amount=totals["amount"] * 2))
 """
+PROXY: Final = """
+question: Who bought how much, by code?
+title: proxy
+steps:
+  - name: counted
+    goal: What each customer bought, added up by the database
+    source: shop
+    outputs: "counted(customer: symbol, amount: number)"
+    python: |
+      for turn in range(20):
+          found = db.sql("SELECT customer, sum(amount) AS amount FROM sale GROUP BY customer")
+      store.put("counted", found)
+"""
 PROGRAM: Final = """
 .decl n(x: number)
 .input n
@@ -65,8 +78,9 @@ def make(folder: Path) -> Path:
     (folder / "rules").mkdir()
     (folder / "rules" / "r.dl").write_text(RULES)
     (folder / "plan.yaml").write_text(PLAN)
+    (folder / "proxy.yaml").write_text(PROXY)
     (folder / "p.dl").write_text(PROGRAM)
-    (folder / "n.facts").write_text("".join(f"{number}\n" for number in range(60)))
+    (folder / "n.facts").write_text("".join(f"{number}\n" for number in range(300)))
     (folder / "out").mkdir()
     return folder
 
@@ -78,6 +92,9 @@ def copied(template: Path, folder: Path) -> Path:
 
 
 def names(folder: Path) -> set[str]:
-    """Name every file and folder below, numbers and digests left out."""
+    """Name every file and folder below, numbers and digests left out.
+
+    SQLite's logs go with the next program that closes their database.
+    """
     found = (str(path.relative_to(folder)) for path in folder.rglob("*"))
-    return {_NUMBER.sub("#", one) for one in found}
+    return {_NUMBER.sub("#", one) for one in found if not one.endswith(("-wal", "-shm"))}

@@ -18,14 +18,13 @@ import sys
 import tempfile
 import time
 import traceback
+import weakref
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-
-Acknowledge = "Callable[[str], None]"
 
 LONGEST: Final = 300.0
 """Seconds after which a child is stuck; the machine may be busy."""
@@ -144,6 +143,7 @@ def _work(
     temporary: Path,
 ) -> None:
     code = _BROKEN
+    _own_end()
     try:
         printed = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         nothing = os.open(os.devnull, os.O_RDONLY)
@@ -161,6 +161,9 @@ def _work(
         code = work(lambda line: _tell(told, line))
     except SystemExit as problem:
         code = int(problem.code or 0)
+    except KeyboardInterrupt:
+        # It came when the work was done already, or where nobody listens to it.
+        code = code if code != _BROKEN else -_BROKEN % 256
     except BaseException:  # noqa: BLE001  it is printed, and the harness sees the code
         traceback.print_exc()
     finally:
@@ -169,6 +172,14 @@ def _work(
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)
+
+
+def _own_end() -> None:
+    """Forget what the parent wants to do at its end; what is begun from here on is still done."""
+    finalize: Any = weakref.finalize
+    finalize._registry.clear()
+    finalize._registered_with_atexit = False
+    atexit._clear()
 
 
 def _tell(pipe: int, line: str) -> None:
