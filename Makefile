@@ -24,6 +24,7 @@ WORKERS ?= $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 PYTEST_ARGS ?=
 ROUNDS ?= 20000
 BENCH_ARGS ?=
+FAULTS_ARGS ?=
 SEED ?= 1
 
 .PHONY: help
@@ -150,6 +151,11 @@ mutants: install ## Break checker, engine and bulk evaluation in each place and 
 	$(BIN)/python -m tests.mutation.checker
 	$(BIN)/python -m tests.mutation.engine
 	$(BIN)/python -m tests.mutation.forward
+	$(BIN)/python -m tests.mutation.recount --count 2000
+
+.PHONY: faults
+faults: install ## Kill, interrupt, fill disks, set clocks back, in all rounds (FAULTS_ARGS="kills --rounds 20").
+	$(BIN)/python -m tests.faults $(FAULTS_ARGS)
 
 .PHONY: bench
 bench: install ## Measure the figures that the README promises, and compare with other engines (BENCH_ARGS=--quick: does it run?).

@@ -224,7 +224,13 @@ class StateFile:
         self._wait = wait
 
     def opened(self, *, shared: bool = False) -> sqlite3.Connection:
-        """Open for writing, for whoever closes it; `shared` by several threads in turn."""
+        """Open for writing, for whoever closes it; `shared` by several threads in turn.
+
+        Where nobody can write, what is there is opened as it stands: SQLite refuses to change it.
+        """
+        frozen = self._frozen()
+        if frozen and self.path.exists():
+            return self._connected(f"?mode=ro{frozen}", self._form.is_ours, shared=shared)
         self.path.parent.mkdir(parents=True, exist_ok=True)
         if self._form.private:
             make_private(self.path)
@@ -242,13 +248,19 @@ class StateFile:
         if not self.path.exists():
             yield None
             return
-        log = self.path.with_name(f"{self.path.name}-wal")
-        # A log's reader would write an index where nobody can write.
-        frozen = "" if os.access(self.path.parent, os.W_OK) or log.exists() else "&immutable=1"
-        with closing(self._connected(f"?mode=ro{frozen}", self._form.is_ours)) as connection:
+        options = f"?mode=ro{self._frozen()}"
+        with closing(self._connected(options, self._form.is_ours)) as connection:
             connection.execute("BEGIN")
             # Another program may be about to create the tables.
             yield connection if self._form.is_ours(connection) else None
+
+    def _frozen(self) -> str:
+        """Give the option for a file that nobody can write, if it is one.
+
+        A reader of a log writes an index beside it, which fails there.
+        """
+        log = self.path.with_name(f"{self.path.name}-wal")
+        return "" if os.access(self.path.parent, os.W_OK) or log.exists() else "&immutable=1"
 
     def _connected(
         self,

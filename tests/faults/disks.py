@@ -48,7 +48,7 @@ READING: Final = {
     "history": 0,
     "memory stats": 0,
     "materialize --list": 0,
-    "doctor": 0,
+    "doctor": 2,
 }
 WRITING: Final = (
     "facts add promised(c1, 7) --by ann",
@@ -76,25 +76,33 @@ def mounted(folder: Path) -> Iterator[bool]:
             subprocess.run(["umount", "-l", str(folder)], check=True)
 
 
-def run(kind: str, rounds: int, base: Path, seed: int = 1) -> Counter[str]:
+def run(kind: str, rounds: int, base: Path, draw: random.Random, counts: Counter[str]) -> None:
     """Try a full disk so many times; raises `FaultError` at the first fault."""
     with mounted(base / "disk") as small:
         if kind == "read-only":
-            return _read_only(base / "disk", small=small)
-        return _Full(kind, base / "disk", small, random.Random(f"{kind} {seed}")).run(rounds)
+            _read_only(base / "disk", counts, small=small)
+        else:
+            _Full(kind, base / "disk", small, draw, counts).run(rounds)
 
 
 class _Full:
     """Rounds of one kind on a disk that is filled up again and again."""
 
-    def __init__(self, kind: str, disk: Path, small: bool, draw: random.Random) -> None:  # noqa: FBT001
+    def __init__(
+        self,
+        kind: str,
+        disk: Path,
+        small: bool,  # noqa: FBT001  whether it is a file system of its own
+        draw: random.Random,
+        counts: Counter[str],
+    ) -> None:
         self.kept, self.disk, self.small, self.draw = KEPT[kind], disk, small, draw
-        self.counts: Counter[str] = Counter()
+        self.counts = counts
         self.told: set[str] = set()
         self.known: set[str] = set()
         self.number = 0
 
-    def run(self, rounds: int) -> Counter[str]:
+    def run(self, rounds: int) -> None:
         """Fill, work, make room, look."""
         for number in range(rounds):
             if number % _FRESH == 0:
@@ -109,8 +117,8 @@ class _Full:
             finally:
                 filler.unlink(missing_ok=True)
             self._look()
-        self.counts["on a small file system" if self.small else "with bounded files"] = rounds
-        return self.counts
+            self.counts["on a small file system" if self.small else "with bounded files"] += 1
+            self.counts["rounds"] += 1
 
     def _begin(self) -> None:
         shutil.rmtree(self.disk / "project", ignore_errors=True)
@@ -169,11 +177,11 @@ class _Full:
         need(not stay, f"temporary files stay: {stay}")
 
 
-def _read_only(disk: Path, *, small: bool) -> Counter[str]:
+def _read_only(disk: Path, counts: Counter[str], *, small: bool) -> None:
     """Try commands on a project that nobody may write; all that only reads has to work."""
     if not small:
         sys.stderr.write("read-only: not tried, mounting is not allowed here\n")
-        return Counter()
+        return
     project, temporary = projects.make(disk / "project"), disk.parent / "tmp"
 
     def used(_: object) -> int:
@@ -183,7 +191,7 @@ def _read_only(disk: Path, *, small: bool) -> Counter[str]:
 
     need(warm.start(used, temporary).end().code == 0, "the project cannot be used")
     subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
-    counts: Counter[str] = Counter()
+    counts["rounds"] = 1
     for line, code in READING.items():
         ended = _command(line, project, temporary)
         need(ended.code == code, f"`{line}` ends with {ended.code}: {ended.printed[:600]}")
@@ -193,7 +201,6 @@ def _read_only(disk: Path, *, small: bool) -> Counter[str]:
         need(ended.code == _USAGE, f"`{line}` ends with {ended.code}: {ended.printed[:600]}")
         need("error[" in ended.printed, f"`{line}` says {ended.printed[:600]}")
         counts["refused"] += 1
-    return counts
 
 
 def _command(line: str, project: Path, temporary: Path) -> warm.Ended:

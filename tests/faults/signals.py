@@ -52,10 +52,9 @@ def _write_to(path: Path) -> None:
         link.execute("COMMIT")
 
 
-def run(kind: str, rounds: int, base: Path, seed: int = 1) -> Counter[str]:
+def run(kind: str, rounds: int, base: Path, draw: random.Random, counts: Counter[str]) -> None:
     """Send so many signals; raises `FaultError` at the first fault."""
     command, name = kind.split()
-    draw, counts = random.Random(f"{kind} {seed}"), Counter[str]()
     folder = projects.make(base / "project")
     words, temporary = _words(folder, command), base / "tmp"
     durations, known = [], set[str]()
@@ -89,7 +88,7 @@ def run(kind: str, rounds: int, base: Path, seed: int = 1) -> Counter[str]:
         need(not stay, f"round {number}: temporary files stay: {stay}")
         new = projects.names(folder) - known
         need(not new, f"round {number}: files stay: {sorted(new)}")
-    return counts
+        counts["rounds"] += 1
 
 
 def _check(ended: warm.Ended, name: str, done: int, outputs: list[str]) -> None:

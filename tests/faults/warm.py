@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import atexit
 import ctypes
+import gc
 import importlib
 import os
 import select
@@ -43,6 +44,7 @@ def warm_up() -> None:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     for name in _LOADED:
         importlib.import_module(name)
+    gc.freeze()
     ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0)
 
 
