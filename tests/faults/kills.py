@@ -136,8 +136,9 @@ def explore(folder: Path, name: str) -> str:
 
 def look_at_explored(folder: Path, told: set[str]) -> None:
     """Every exploration is in the history, answered; the same plan gives the same answer."""
+    # One that was killed before its question was kept has none.
     found = {
-        one["exploration"]: one["questions"][-1]["status"]
+        one["exploration"]: one["questions"][-1]["status"] if one["questions"] else ""
         for one in listed(folder, "history")["explorations"]
     }
     need(told <= found.keys(), f"lost: {sorted(told - found.keys())}")

@@ -232,6 +232,11 @@ def _call(name: str, module: str, number: int, *more: ast.expr) -> ast.Call:
     return ast.Call(ast.Name(name, ast.Load()), given, [])
 
 
+def watched_text(module: str, tree: ast.Module) -> CodeType:
+    """Compile a module that tells which statements it runs, and what conditions come to."""
+    return compile(_Probes(tree).watch(module), f"{module}.py", "exec")
+
+
 @dataclass(slots=True)
 class Watch:
     """What has been run since `seen` was emptied."""
@@ -254,8 +259,7 @@ class Watch:
         setattr(builtins, _HELD, self.held)
         for package, path in list(modules_of(packages)):
             name = f"{package}.{path.stem}"
-            code = compile(_Probes(tree_of(path)).watch(name), str(path), "exec")
-            sys.meta_path.insert(0, Replacing(name, code))
+            sys.meta_path.insert(0, Replacing(name, watched_text(name, tree_of(path))))
         forget(*packages)
 
 

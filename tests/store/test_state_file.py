@@ -54,6 +54,19 @@ def test_reading_where_nobody_may_write_leaves_no_file(
         assert [one.name for one in tmp_path.iterdir()] == ["words.sqlite"]
 
 
+def test_what_is_opened_for_writing_where_nobody_may_write_can_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = StateFile(tmp_path / "words.sqlite", FORM)
+    said(file, "a")
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    with closing(file.opened(shared=True)) as connection:
+        assert connection.execute("SELECT word FROM words").fetchall() == [("a",)]
+        with pytest.raises(sqlite3.OperationalError, match="readonly"):
+            connection.execute("INSERT INTO words VALUES ('b')")
+    assert [one.name for one in tmp_path.iterdir()] == ["words.sqlite"]
+
+
 def test_a_private_file_is_its_owners(tmp_path: Path) -> None:
     mask = os.umask(0o022)
     try:
