@@ -58,7 +58,8 @@ def test_what_is_opened_for_writing_where_nobody_may_write_can_be_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = StateFile(tmp_path / "words.sqlite", FORM)
-    said(file, "a")
+    with file.writing() as writer:
+        writer.execute("INSERT INTO words VALUES ('a')")
     monkeypatch.setattr(os, "access", lambda *_: False)
     with closing(file.opened(shared=True)) as connection:
         assert connection.execute("SELECT word FROM words").fetchall() == [("a",)]
