@@ -147,7 +147,8 @@ class _Full:
                 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
                 resource.setrlimit(resource.RLIMIT_FSIZE, (bound, bound))
 
-        ended = warm.start(work, self.disk / "tmp", bounded).end()
+        # What it prints has to have room.
+        ended = warm.start(work, self.disk / "tmp", bounded, self.disk.parent / "printed").end()
         wrong = [one[1:] for one in ended.told if one.startswith("!")]
         need(not wrong, f"{wrong} {ended.printed[-1_500:]}")
         need(ended.code == 0, f"{ended.code} {ended.printed[-1_500:]}")

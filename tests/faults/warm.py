@@ -119,10 +119,14 @@ def start(
     work: Callable[[Callable[[str], None]], int],
     temporary: Path,
     before: Callable[[], None] | None = None,
+    output: Path | None = None,
 ) -> Child:
-    """Start a piece of work; it is ready when this returns. `before` runs in the child first."""
+    """Start a piece of work; it is ready when this returns. `before` runs in the child first.
+
+    What it prints goes into the file `output`, by default beside the temporary files.
+    """
     temporary.mkdir(exist_ok=True)
-    output = temporary.parent / "printed"
+    output = output or temporary.parent / "printed"
     reading, writing = os.pipe()
     ready, go = os.pipe()
     child = os.fork()

@@ -1,0 +1,41 @@
+"""Whatever key a database is asked for, it finds what is found without it; more: `metamorphic`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.servers import metamorphic
+from tests.tiers.building import rows
+
+if TYPE_CHECKING:
+    from constat.evaluation import Answer
+    from constat.logic import Row
+    from tests.servers.leasing import ServedDatabase
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "duckdb"])
+def test_files_are_asked_with_keys_as_without(kind: str) -> None:
+    counts, problems = metamorphic.tried(kind, 60, None, metamorphic.of_file(kind))
+    assert not problems
+    assert counts["cases"] >= 60
+
+
+def test_servers_are_asked_with_keys_as_without(source: ServedDatabase) -> None:
+    counts, problems = metamorphic.tried("", 100, None, metamorphic.of_server(source))
+    assert not problems
+    assert counts["cases"] >= 100
+
+
+def test_a_row_that_is_not_found_with_its_key_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[object] = []
+
+    def one_less(answer: Answer) -> set[Row]:
+        """Lose a row of every second answer."""
+        asked.append(answer)
+        return set(sorted(rows(answer), key=repr)[len(asked) % 2 :])
+
+    monkeypatch.setattr(metamorphic, "rows", one_less)
+    _, problems = metamorphic.tried("sqlite", 30, None, metamorphic.of_file("sqlite"))
+    assert problems
