@@ -559,14 +559,16 @@ def _misfit_reason(
     join = offered_join((kind, Kind.SYMBOL), (origin, None), predicates, constant)
     if join:
         return "C0215", _ONE_KIND, f"to go from a name to its id, join with `{join}`"
-    return "C0215", _ONE_KIND, f"write `{_as_number(str(constant.value), kind)}`"
+    return "C0215", _ONE_KIND, _as_number(str(constant.value), kind)
 
 
 def _as_number(text: str, kind: Kind) -> str:
+    """Say what a text that stands for a number is to be: nobody knows which number a word means."""
     try:
-        return print_term(Constant(parse_value(text, kind), kind))
+        return f"write `{print_term(Constant(parse_value(text, kind), kind))}`"
     except ValueError:
-        return "0" if kind in {Kind.NUMBER, Kind.UNSIGNED} else "0.5"
+        example = "2" if kind in {Kind.NUMBER, Kind.UNSIGNED} else "2.5"
+        return f"write the {kind.value} in digits, without quotes, such as `{example}`"
 
 
 def _number_reason(constant: Constant, kind: Kind, origin: Origin | None) -> tuple[str, str]:

@@ -11,7 +11,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from constat.diagnostics import Diagnostic, Related, nearest
-from constat.logic import Aggregate, Negative, Positive
+from constat.logic import Aggregate, Constant, Negative, Positive, Variable
+from constat.syntax import print_term
+from constat.syntax.mistakes.habits import alike, one_of, within
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -61,6 +63,9 @@ def _undefined(atom: Atom, predicates: Mapping[str, Predicate]) -> Diagnostic:
     near = nearest(atom.predicate, predicates)
     columns = ", ".join(f"c{place}: symbol" for place in range(1, len(atom.terms) + 1))
     edit = f"declare it: `.decl {atom.predicate}({columns})`"
+    spoken = _as_comparison(atom)
+    if spoken:
+        near, edit = None, f"write `{spoken}`"
     if near is not None:
         edit = f"write `{near}`, declared as `.decl {declared_columns(predicates[near])}`"
     return Diagnostic(
@@ -72,6 +77,22 @@ def _undefined(atom: Atom, predicates: Mapping[str, Predicate]) -> Diagnostic:
         help=edit,
         related=() if near is None else _declared(predicates[near]),
     )
+
+
+def _as_comparison(atom: Atom) -> str:
+    """Write `between(?x, 1, 5)`, `like(?x, "a%")` and `in(?x, 1, 2)` as what says the same."""
+    if not all(isinstance(term, Variable | Constant) for term in atom.terms):
+        return ""
+    terms = [print_term(term) for term in atom.terms]
+    match atom.predicate.casefold(), terms:
+        case "between", [left, low, high]:
+            return within(left, low, high, denied=False)
+        case "like", [left, wanted] if wanted.startswith('"'):
+            return alike(left, wanted, denied=False)
+        case "in", [left, *values] if values:
+            return one_of(left, values, denied=False)
+        case _:
+            return ""
 
 
 def _wrong_arity(atom: Atom, predicate: Predicate) -> Diagnostic:

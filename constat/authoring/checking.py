@@ -62,6 +62,18 @@ GIVE_UP_TOOL: Final = Tool(
         "additionalProperties": False,
     },
 )
+ASK_BACK: Final = "ask_which"
+_MOST_READINGS: Final = 5
+ASK_BACK_TOOL: Final = Tool(
+    ASK_BACK,
+    "Say the meanings of a question that has several, each as a question.",
+    {
+        "type": "object",
+        "properties": {"readings": {"type": "array", "items": {"type": "string"}}},
+        "required": ["readings"],
+        "additionalProperties": False,
+    },
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +110,15 @@ def read_reason(call: ToolCall) -> str:
     given: object = call.arguments
     said = given.get("reason", "") if isinstance(given, Mapping) else ""
     return one_line(said if isinstance(said, str) else "", _MOST_REASON)
+
+
+def read_readings(call: ToolCall) -> tuple[str, ...]:
+    """Read the meanings of a question, each in one bounded line; none where it names no two."""
+    given: object = call.arguments
+    said = given.get("readings") if isinstance(given, Mapping) else None
+    texts = [one for one in said if isinstance(one, str)] if isinstance(said, list | tuple) else []
+    lines = dict.fromkeys(one_line(one.strip(), _MOST_REASON) for one in texts if one.strip())
+    return tuple(lines)[:_MOST_READINGS] if len(lines) > 1 else ()
 
 
 def one_line(text: str, most: int) -> str:

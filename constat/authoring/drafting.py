@@ -10,6 +10,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from constat.authoring.checking import (
+    ASK_BACK,
+    ASK_BACK_TOOL,
     GIVE_UP,
     GIVE_UP_TOOL,
     PROPOSE,
@@ -19,6 +21,7 @@ from constat.authoring.checking import (
     check_proposal,
     one_line,
     read_proposal,
+    read_readings,
     read_reason,
 )
 from constat.authoring.constants import without_echo
@@ -38,6 +41,11 @@ if TYPE_CHECKING:
     from constat.model import Client, Reply, ToolCall
 
 _DIGITS = 16
+CANNOT_EXPRESS: Final = 8
+"""The exit code of a question for which there are no predicates; what is lacking is kept."""
+SEVERAL_READINGS: Final = 9
+"""The exit code of a question that has several meanings; they are listed."""
+_ANSWERS: Final = (PROPOSE_TOOL, GIVE_UP_TOOL, ASK_BACK_TOOL)
 
 
 @dataclass(slots=True)
@@ -237,7 +245,7 @@ class _Drafting:
             desk.task,
             system_prompt(program, self.setting, databases, desk.sources, lean=lean),
             (Turn("user", told),),
-            (*(tool for tool, _ in desk.lookups), _SHOW_TOOL, PROPOSE_TOOL, GIVE_UP_TOOL),
+            (*(tool for tool, _ in desk.lookups), _SHOW_TOOL, *_ANSWERS),
             most_tokens=_MOST_TOKENS,
         )
 
@@ -274,8 +282,14 @@ class _Drafting:
         gave_up = next((one for one in reply.calls if one.name == GIVE_UP), None)
         if proposed is None and gave_up is not None:
             raise _gave_up(
-                "the model says that the question cannot be expressed", read_reason(gave_up)
+                "the model says that the question cannot be expressed",
+                read_reason(gave_up),
+                exit_code=CANNOT_EXPRESS,
             )
+        asked_back = next((one for one in reply.calls if one.name == ASK_BACK), None)
+        readings = () if asked_back is None else read_readings(asked_back)
+        if proposed is None and readings:
+            raise _several(readings)
         if not reply.calls:
             self.remind(reply)
             return None
@@ -404,7 +418,22 @@ def _place(one: dict[str, object]) -> dict[str, object]:
     return {"in": span["source"], "line": span["line"], "column": span["column"]}
 
 
-def _gave_up(message: str, said: str) -> ConstatError:
+def _gave_up(message: str, said: str, *, exit_code: int = 2) -> ConstatError:
     hint = "ask in other words, or give the project the predicates that it lacks"
     note = f"it says: {said}" if said else ""
-    return ConstatError([Diagnostic("C0866", message, note=note, help=hint)])
+    return ConstatError([Diagnostic("C0866", message, note=note, help=hint)], exit_code=exit_code)
+
+
+def _several(readings: Sequence[str]) -> ConstatError:
+    listed = "; ".join(f"({number}) {one}" for number, one in enumerate(readings, 1))
+    return ConstatError(
+        [
+            Diagnostic(
+                "C0896",
+                "the question has several meanings",
+                note=f"which of these do you mean: {listed}",
+                help="ask one of them in its place",
+            )
+        ],
+        exit_code=SEVERAL_READINGS,
+    )

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from constat.authoring.discovery import RULE, database_lines, fenced, schema_lines
 from constat.catalog.schema.words import singular, words_of
-from constat.logic import null_policies, null_words
+from constat.logic import FUNCTIONS, null_policies, null_words
 from constat.logic.structures import types_text
+from constat.logic.vocabulary import BITWISE
 from constat.memory.tokens import estimate
 from constat.model.prompts import Tool, plain
 from constat.project.settings import BARE
@@ -74,6 +75,8 @@ _MOST_SAID: Final = 300
 _MOST_SHOWN: Final = 8_000
 _MOST_SIGNATURES: Final = 300
 _MOST_TYPES: Final = 40
+_SIGNS: Final = BITWISE | {"neg", "min", "max", "to_unsigned", "to_float", "to_decimal"}
+"""Functions of which a first prompt does not tell."""
 _PROPOSED: Final = "with rules that nobody has approved"
 
 _DUTIES: Final = """\
@@ -105,6 +108,8 @@ Rules are strict Datalog in Souffle's syntax:
 - No predicate rests on its own negation or aggregate; nothing counts up without a bound.
 - `/` of whole numbers cuts the fraction off: write as({q}n, Decimal) / 2, or `@[floor]` before the
   rule where that is meant.
+- Decimals have a point, 40.0; as({q}n, Decimal) makes one. Timestamp: "2025-01-31T10:00:00Z".
+- Functions: {functions}.
 - @[says = "..."] before .decl or a rule is its sentence and names every column or variable. No
   other attributes."""
 _MISSING: Final = """\
@@ -141,7 +146,10 @@ def system_prompt(
     `lean` for a model that can look things up: it is told how predicates are called, no more.
     """
     bare = setting.variables == BARE
-    language = _LANGUAGE.format(q="" if bare else "?", variables=_SPELLINGS[bare])
+    functions = ", ".join(name for name in FUNCTIONS if name[0].isalpha() and name not in _SIGNS)
+    language = _LANGUAGE.format(
+        q="" if bare else "?", variables=_SPELLINGS[bare], functions=functions
+    )
     if any(any(null_policies(one)) for one in program.program.predicates.values()):
         language += "\n" + _MISSING.format(q="" if bare else "?")
     queried = bool(setting.queries and databases)

@@ -70,6 +70,8 @@ _EXIT_CODES: Final = """\
 5    disproved
 6    disproved under assumptions; disproved, and not confirmed (ask)
 7    different: what is compared or made again is not the same (diff, replay)
+8    the question cannot be expressed with what the project has (ask, solve)
+9    the question has several meanings, which are listed (ask, solve)
 70   an error in Constat itself
 78   a construct of the language that is refused on purpose
 129  the terminal was closed

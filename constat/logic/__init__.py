@@ -72,6 +72,7 @@ from constat.logic.values import (
     NULL_POLICIES,
     OPEN,
     RECORD,
+    UNREAD_CELL,
     EvaluationError,
     Kind,
     MadeBy,
@@ -92,6 +93,7 @@ from constat.logic.values import (
     format_value,
     has_null_cells,
     hidden_cell,
+    line_before_null,
     may_agree,
     null_cells,
     null_policies,
@@ -101,6 +103,7 @@ from constat.logic.values import (
     quoted,
     row_order,
     unquoted,
+    unread_columns,
     with_null_cells,
 )
 
@@ -118,6 +121,7 @@ __all__ = [
     "RANGE",
     "RANGES",
     "RECORD",
+    "UNREAD_CELL",
     "Aggregate",
     "Apply",
     "Atom",
@@ -174,6 +178,7 @@ __all__ = [
     "is_never_negative",
     "is_of_type",
     "is_wildcard",
+    "line_before_null",
     "literal_variables",
     "local_names",
     "made_of",
@@ -192,6 +197,7 @@ __all__ = [
     "term_variables",
     "threshold_of",
     "unquoted",
+    "unread_columns",
     "unread_variables",
     "with_null_cells",
 ]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from decimal import Decimal, InvalidOperation
 from enum import Enum
-from itertools import pairwise
+from itertools import pairwise, repeat
 from operator import itemgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, cast
@@ -485,8 +485,6 @@ class NullCell:
     def __str__(self) -> str:
         if self.predicate.startswith(_COMMITMENT):
             return f"hidden({self.predicate[len(_COMMITMENT) :][:8]})"
-        if self.policy is NullPolicy.UNREAD:
-            return "(not read)"
         return "none" if self.policy is NullPolicy.NONE else "unknown"
 
 
@@ -496,6 +494,29 @@ def hidden_cell(commitment: str) -> NullCell:
     No predicate has such a name, so it is like no other label.
     """
     return NullCell(NullPolicy.UNKNOWN, commitment, 0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UnreadCell(NullCell):
+    """What stands in each column that nobody reads: one object, `UNREAD_CELL`.
+
+    It is of a type of its own, so that a row with it counts as one without null cells: nothing
+    looks at the column. Rows of a large table have many, which are compared and hashed as the
+    object they are.
+    """
+
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
+    def __reduce__(self) -> str:
+        """Copy it as the one that there is."""
+        return "UNREAD_CELL"
+
+    def __str__(self) -> str:
+        return "(not read)"
+
+
+UNREAD_CELL: Final = UnreadCell(NullPolicy.UNREAD, "", 0)
 
 
 def with_null_cells(
@@ -512,6 +533,8 @@ def with_null_cells(
             row.append(cell)
         elif policy is None:
             raise ValueError(f"column {column} of {predicate} may hold no null")
+        elif policy is NullPolicy.UNREAD:
+            row.append(UNREAD_CELL)
         elif policy.is_empty:
             row.append(NullCell(policy, predicate, column))
         else:
@@ -581,20 +604,42 @@ def _cell_order(cell: object) -> tuple[object, ...]:
 
 _BETWEEN_VALUES: Final = "\0"
 _BETWEEN_ROWS: Final = "\x80"
+_NULL: Final = "\x01"
 _TEXTS: Final = frozenset({Kind.SYMBOL, Kind.DATE, Kind.TIMESTAMP, Kind.BOOL, Kind.STRUCTURE})
 _CANONICAL_WHOLE: Final = frozenset({Kind.NUMBER, Kind.UNSIGNED})
 # The encoder of a block holds a few copies of it.
 _BLOCK: Final = 65_536
 
 
-def canonical_lines(rows: Collection[Row], kinds: Sequence[Kind]) -> list[str]:
-    """Write each row as one text, in the order of the rows."""
+def unread_columns(rows: Iterable[OpenRow]) -> frozenset[int]:
+    """Give the columns of a relation that nobody reads: in every row, as in the first."""
+    first: Iterable[object] = next(iter(rows), ())
+    return frozenset(place for place, cell in enumerate(first) if cell is UNREAD_CELL)
+
+
+def canonical_lines(
+    rows: Collection[Row], kinds: Sequence[Kind], nulls: Collection[int] = ()
+) -> list[str]:
+    """Write each row as one text, in the order of the rows; `nulls` are columns without values."""
     if not kinds:
         return [""] * len(rows)
-    if all(kind in _TEXTS for kind in kinds):
+    if not nulls and all(kind in _TEXTS for kind in kinds):
         return list(map(_BETWEEN_VALUES.join, rows))  # type: ignore[arg-type]  # all texts
-    columns = (map(_speller(kind), map(itemgetter(n), rows)) for n, kind in enumerate(kinds))
+    columns = (
+        repeat(_NULL, len(rows)) if n in nulls else map(_speller(kind), map(itemgetter(n), rows))
+        for n, kind in enumerate(kinds)
+    )
     return list(map(_BETWEEN_VALUES.join, zip(*columns, strict=True)))
+
+
+def line_before_null(texts: Sequence[str | None], nulls: Collection[int] = ()) -> str:
+    """Give the least line of rows with the cells that a row has before its first own null."""
+    line = ""
+    for place, text in enumerate(texts):
+        if text is None and place not in nulls:
+            break
+        line += f"{_NULL if text is None else text}{_BETWEEN_VALUES}"
+    return line
 
 
 def _speller(kind: Kind) -> Callable[[Value], str]:
@@ -605,21 +650,27 @@ def _speller(kind: Kind) -> Callable[[Value], str]:
     return "{:f}".format
 
 
-def canonical_bytes(lines: Sequence[str], width: int) -> Iterable[bytes]:
+def canonical_bytes(
+    lines: Sequence[str], width: int, nulls: Collection[int] = ()
+) -> Iterable[bytes]:
     """Give the bytes of lines: each the JSON array of its values, and a newline."""
     for start in range(0, len(lines), _BLOCK):
-        yield _block(lines[start : start + _BLOCK], width)
+        yield _block(lines[start : start + _BLOCK], width, nulls)
 
 
-def _block(lines: Sequence[str], width: int) -> bytes:
+def _block(lines: Sequence[str], width: int, nulls: Collection[int]) -> bytes:
     joined = _BETWEEN_ROWS.join(lines)
     # With other letters, or with backslashes, what is looked for below could be part of a value.
-    if not width or "\\" in joined or not all(map(str.isascii, lines)):
-        return "".join(f"{_array(line, width)}\n" for line in lines).encode()
+    odd = not width or "\\" in joined or not all(map(str.isascii, lines))
+    if odd or (nulls and joined.count(_NULL) != len(nulls) * len(lines)):
+        return "".join(f"{_array(line, width, nulls)}\n" for line in lines).encode()
     written = json.dumps(joined).replace("\\u0000", '","').replace("\\u0080", '"]\n["')
+    if nulls:
+        written = written.replace('"\\u0001"', "null")
     return f"[{written}]\n".encode()
 
 
-def _array(line: str, width: int) -> str:
-    values = line.split(_BETWEEN_VALUES) if width else []
+def _array(line: str, width: int, nulls: Collection[int]) -> str:
+    texts = line.split(_BETWEEN_VALUES) if width else []
+    values = [None if place in nulls else text for place, text in enumerate(texts)]
     return json.dumps(values, ensure_ascii=True, separators=(",", ":"))

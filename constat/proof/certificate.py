@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from dataclasses import dataclass
 from fractions import Fraction
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
 from constat.evaluation import CONFLICT, UNTIMED
-from constat.logic import OPEN, Kind, canonical_bytes, canonical_lines, format_value
+from constat.logic import (
+    OPEN,
+    Kind,
+    NullCell,
+    canonical_bytes,
+    canonical_lines,
+    format_value,
+    unread_columns,
+)
 from constat.proof.encoding import (
     Notation,
     canonical,
@@ -27,6 +37,7 @@ from constat.proof.shown import Outsides
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Set as AbstractSet
 
     from constat.evaluation import Clock, Evidence
     from constat.logic import OpenRow, Slot, Value
@@ -87,16 +98,46 @@ def chunks_of(given: Assignments, *, many: int = _MANY) -> list[Chunk]:
 
 
 def _by_python(given: Assignments, size: int) -> list[Chunk]:
-    lines = canonical_lines(given.rows, given.kinds)
+    nulls = unread_columns(given.rows)
+    if any(NullCell in set(map(type, cells)) for cells in _other_columns(given, nulls)):
+        return _with_nulls(given, size)
+    lines = canonical_lines(given.rows, given.kinds, nulls)
     order = sorted(range(len(lines)), key=lines.__getitem__)
     found = []
     for start in range(0, len(order), size):
         part = order[start : start + size]
         digest = hashlib.sha256()
-        for block in canonical_bytes([lines[place] for place in part], len(given.kinds)):
+        for block in canonical_bytes([lines[place] for place in part], len(given.kinds), nulls):
             digest.update(block)
         targets = [given.targets[place] for place in part] if given.kind else []
         found.append(_chunk(len(part), targets, given.kind, digest.hexdigest()))
+    return found
+
+
+def _other_columns(given: Assignments, nulls: AbstractSet[int]) -> Iterator[Iterator[Value]]:
+    for place in range(len(given.kinds)):
+        if place not in nulls:
+            yield map(itemgetter(place), given.rows)
+
+
+def _with_nulls(given: Assignments, size: int) -> list[Chunk]:
+    """Return the chunks where some assignments have null cells, which come before values."""
+    texts = [
+        [
+            None if isinstance(cell, NullCell) else format_value(cell, kind)
+            for cell, kind in zip(row, given.kinds, strict=True)
+        ]
+        for row in given.rows
+    ]
+    keys = [[(text is not None, text or "") for text in row] for row in texts]
+    order = sorted(range(len(texts)), key=keys.__getitem__)
+    found = []
+    for start in range(0, len(order), size):
+        part = order[start : start + size]
+        lines = (f"{json.dumps(texts[place], separators=(',', ':'))}\n" for place in part)
+        targets = [given.targets[place] for place in part] if given.kind else []
+        digest = hashlib.sha256("".join(lines).encode()).hexdigest()
+        found.append(_chunk(len(part), targets, given.kind, digest))
     return found
 
 

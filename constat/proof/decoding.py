@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, Self, cast
 from constat.analysis import AnalysedProgram
 from constat.logic import (
     OPEN,
+    UNREAD_CELL,
     Aggregate,
     Apply,
     Atom,
@@ -216,8 +217,10 @@ class _Cells:
             return label if len(cell) == 2 else self._made(label.cell, *cell[2:])  # noqa: PLR2004
         if cell[0] == "hidden":
             return NullText(hidden_cell(cell[1]))
-        if cell[0] in {NullPolicy.NONE.value, NullPolicy.UNREAD.value}:
-            return NullText(NullCell(NullPolicy(cell[0]), predicate, column))
+        if cell[0] == NullPolicy.UNREAD.value:
+            return NullText(UNREAD_CELL)
+        if cell[0] == NullPolicy.NONE.value:
+            return NullText(NullCell(NullPolicy.NONE, predicate, column))
         return NullText(NullCell(NullPolicy.MAYBE, predicate, column, known, cell[1]))
 
 

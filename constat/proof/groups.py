@@ -83,7 +83,11 @@ def plain_group(outside: Outside, literal: AggregateCode, start: Binding) -> Pla
     Whoever takes it notes its facts as used; coverage and assumptions are noted here.
     """
     atom = _only_atom(literal, start)
-    if atom is None or outside.side(atom.predicate).rows.has_open_rows:
+    if atom is None:
+        return None
+    relation = outside.side(atom.predicate).rows
+    # What nobody reads tells rows apart where it differs, and matters for nothing else.
+    if relation.has_placeholders or not relation.null_columns <= atom.unread:
         return None
     pattern = atom.pattern(start)
     columns = _local_columns(atom, pattern, literal.inner)
@@ -94,12 +98,27 @@ def plain_group(outside: Outside, literal: AggregateCode, start: Binding) -> Pla
     kept = _kept(rows, _tests(literal), atom, start)
     if kept is None:
         return None
+    if relation.null_columns and not _told_apart(literal, kept, columns, relation.null_columns):
+        return None
     targets = _targets(kept, literal.target, atom, start)
     grounds = None if targets is None else outside.all_hold(atom.predicate, kept)
     if targets is None or grounds is None:
         return None
     read = ReadRows(atom.predicate, kept, grounds)
     return PlainGroup(tuple(_project(kept, columns)), targets, read)
+
+
+def _told_apart(
+    literal: AggregateCode, rows: list[Row], columns: Sequence[int], nulls: AbstractSet[int]
+) -> bool:
+    """Tell whether any two rows differ in a local column in which none of them has a null cell.
+
+    The least and the greatest are the same whether two are one or not.
+    """
+    if literal.function in {"min", "max"}:
+        return True
+    known = [column for column in columns if column not in nulls]
+    return bool(known) and len(set(_project(rows, known))) == len(rows)
 
 
 def _only_atom(literal: AggregateCode, start: Binding) -> AtomCode | None:
@@ -171,7 +190,7 @@ def _targets(
     return cast("tuple[Value, ...]", found) if is_ground(found) else None
 
 
-def _project(rows: list[Row], columns: tuple[int, ...]) -> Iterator[Row]:
+def _project(rows: list[Row], columns: Sequence[int]) -> Iterator[Row]:
     if len(columns) == 1:
         return zip(map(itemgetter(columns[0]), rows), strict=True)
     return map(itemgetter(*columns), rows)

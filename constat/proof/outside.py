@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from constat.evaluation import UNTIMED, Clock, FilledRow, Opening, in_parts
-from constat.logic import OPEN, NullCell
+from constat.logic import OPEN, NullCell, unread_columns
 from constat.proof.instances import is_starred, known_columns, opened
 from constat.proof.lateness import timely
 
@@ -34,7 +34,11 @@ class Relation:
         self.null_columns: set[int] = set()
         self.columns_of_none: set[int] = set()
         for row in timely(clock, self.rows):
-            self._note_stars(row)
+            if OPEN in row or NullCell in map(type, row):
+                self._note_stars(row)
+        unread = unread_columns(self.rows)
+        self.null_columns |= unread
+        self.columns_of_none |= unread
 
     def add(self, row: OpenRow) -> bool:
         """Add a row; tell whether it is new."""
@@ -57,9 +61,9 @@ class Relation:
                         self.columns_of_none.add(column)
 
     @property
-    def has_open_rows(self) -> bool:
-        """Whether any row has a ⋆, or a cell without a value."""
-        return bool(self._star_shapes or self.null_columns)
+    def has_placeholders(self) -> bool:
+        """Whether any row has a ⋆."""
+        return bool(self._star_shapes)
 
     def matching(self, columns: Columns, key: Row) -> list[OpenRow]:
         """Return the rows that may have this key in these columns."""

@@ -407,7 +407,7 @@ class Instance:
         if isinstance(term, Apply):
             return replace(term, arguments=tuple(map(self._filled, term.arguments)))
         slot, kind = self.slot(term), self._kind(term)
-        if isinstance(slot, Open) or NullCell in map(type, [slot]) or kind is None:
+        if isinstance(slot, Open | NullCell) or kind is None:
             return term
         return Constant(slot, kind)
 

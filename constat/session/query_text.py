@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NoReturn
 
 from constat.diagnostics import Diagnostic, Span
 from constat.logic import (
@@ -29,11 +29,13 @@ from constat.logic import (
     Variable,
 )
 from constat.syntax.goals import GOAL_NAME, Argument, GoalReader, GoalScanner
+from constat.syntax.mistakes.habits import GROUPED, separators
 
 MAX_LITERALS: Final = 100
 _OPERATOR: Final = re.compile(r"<=|>=|!=|<|>|=")
 _COMPARED: Final = re.compile(r"\s*(?:\?|_)")
 _BLANK: Final = re.compile(r"\s*")
+_WORD: Final = re.compile(r"[A-Za-z]+")
 _BARE_WORD: Final = re.compile(r"[^\s,()\"'<>=!]+")
 
 
@@ -132,8 +134,7 @@ class _QueryReader(GoalReader):
         read: list[Literal | _Compared] = [self._literal()]
         while not self.scanner.at_end():
             if not self.scanner.take(","):
-                reason = "`,` is missing between two literals"
-                self.fail(_malformed(self.scanner.here(), reason, "write a comma"))
+                self._no_comma()
             read.append(self._literal())
             if len(read) > MAX_LITERALS:
                 reason = f"a query has at most {MAX_LITERALS} literals"
@@ -145,8 +146,34 @@ class _QueryReader(GoalReader):
         shown = tuple(column for name, column in self.columns.items() if not name.startswith("_"))
         return Query(literals, shown, self.scanner.text.strip(), self.scanner.whole())
 
+    def _no_comma(self) -> NoReturn:
+        """Say what joins two literals."""
+        word = _WORD.match(self.scanner.text, self.scanner.position)
+        said = word[0].casefold() if word else ""
+        if said == "and":
+            span = self.scanner.here(len(said))
+            self.fail(
+                _malformed(span, f"`{word[0] if word else ''}` does not join literals", "write `,`")
+            )
+        if said == "or":
+            edit = "write two rules with the same head, one for each side, and ask for the head"
+            self.fail(_malformed(self.scanner.here(len(said)), "a query has no `or`", edit))
+        reason = "`,` is missing between two literals"
+        self.fail(_malformed(self.scanner.here(), reason, "write a comma"))
+
+    def _refuse_separators(self) -> None:
+        """Refuse `?t > 1,000`."""
+        scanner = self.scanner
+        start = max(scanner.text.rfind(sign, 0, scanner.position) for sign in "<>= ") + 1
+        found = GROUPED.match(scanner.text, start)
+        if found is not None and found.end() > scanner.position > start:
+            span = scanner.tokens.stretch(start, found.end())
+            self.fail(separators(span, found[0].replace(",", "")))
+
     def _literal(self) -> Literal | _Compared:
         scanner = self.scanner
+        scanner.skip_blank()
+        self._refuse_separators()
         self._negated = scanner.take("!")
         if not self._negated and _COMPARED.match(scanner.text, scanner.position):
             left, operator = scanner.operand(), scanner.operator()

@@ -170,9 +170,12 @@ class BodyParser(TermParser):
             self.advance()
             return kind
         spelled = self.word if kind == "name" else kind
+        # In SQL's capitals, unless that begins an atom.
+        if kind == "name" and self.ahead() != "(":
+            spelled = spelled.casefold()
         if spelled in CONNECTIVE_HABITS:
             right = CONNECTIVE_HABITS[spelled]
-            self.report(habits.connective_habit(self.here, spelled, right))
+            self.report(habits.connective_habit(self.here, self.word, right))
             self.advance()
             return right
         if kind not in _STARTS:
@@ -192,7 +195,7 @@ class BodyParser(TermParser):
             return self._negated()
         if self.souffle and kind == "name" and self.word in TRUTHS:
             return self._truth()
-        if kind in NEGATIONS or (kind == "name" and self.word == "not" and not self.souffle):
+        if kind in NEGATIONS or (kind == "name" and self._says_not()):
             return self._negation_habit()
         if kind == "name":
             return self._named()
@@ -201,6 +204,12 @@ class BodyParser(TermParser):
                 "a literal", "write a literal such as `p(?x)`, or delete what stands before"
             )
         return self._comparison()
+
+    def _says_not(self) -> bool:
+        """Whether a name is `not`, or `NOT` before an atom."""
+        if self.souffle:
+            return False
+        return self.word == "not" or (self.word.casefold() == "not" and self.ahead() == "name")
 
     def _truth(self) -> Compared:
         """Read `true` or `false` as a comparison that always or never holds."""
@@ -214,13 +223,19 @@ class BodyParser(TermParser):
         place, spelled = self.here, self.word
         self.advance()
         if self.kind == "(" and self.ahead() == "name" and self.ahead(2) == "(":
-            self.report(habits.negation_habit(place, spelled, self.tokens.word(self.position + 1)))
+            self.report(habits.negation_habit(place, spelled, self._atom_text(self.position + 1)))
             opener = self.advance()
             negated = self._negated()
             self.close(opener, ")")
             return negated
-        self.report(habits.negation_habit(place, spelled, self.word if self.kind == "name" else ""))
+        self.report(habits.negation_habit(place, spelled, self._atom_text(self.position)))
         return self._negated()
+
+    def _atom_text(self, place: int) -> str:
+        """Give the text of the atom that begins at a token; nothing where none does."""
+        named = self.kinds[place] == "name" and self.kinds[place + 1] == "("
+        closer = self.tokens.closer(place + 1) if named else None
+        return "" if closer is None else self._spelled(place, closer)
 
     def _negated(self) -> SurfaceLiteral:
         if self.kind != "name":
@@ -282,42 +297,50 @@ class BodyParser(TermParser):
 
     def _at_sql_word(self) -> bool:
         """Whether `in`, `between`, `like`, one of them denied, or `is null` stands here."""
-        denied = self.word if self.word == "not" else ""
+        word = self.word.casefold()
         after = self.tokens.word(self.position + 1) if self.ahead() == "name" else ""
-        if self.word == "is":
-            second = self.tokens.word(self.position + 2) if after == "not" else after
+        if word == "is":
+            denied = after.casefold() == "not"
+            second = self.tokens.word(self.position + 2) if denied else after
             return second.casefold() == "null"
-        return (after if denied else self.word).casefold() in SQL_WORDS
+        return (after.casefold() if word == "not" else word) in SQL_WORDS
 
     def _sql_comparison(self, start: int, left: SurfaceTerm) -> Compared:
         """Report `in`, `between`, `like` and `is null` with what says the same, and read past."""
         place, shown, first = self.here, self._spelled(start, self.position - 1), self.position
-        denied = self.word == "not"
+        denied = self.word.casefold() == "not"
         self.position += denied
         word = self.word.casefold()
         self.advance()
         edit = ""
-        if word == "in" and self.kind == "(":
-            closer = self.tokens.closer(self.position)
-            opener = self.advance()
-            terms, _ = self.arguments(opener)
-            edit = habits.one_of(shown, self._texts_between(opener + 1, closer), denied=denied)
-            if not terms:
-                self.fail(habits.sql_habit(place, word, ""))
+        if word == "in" and self.kind in {"(", "["}:
+            edit = self._listed(place, shown, denied=denied)
         elif word == "between":
             low = self._read_operand()
-            if self.kind == "name" and self.word == "and":
+            if self.kind == "name" and self.word.casefold() == "and":
                 self.advance()
                 edit = habits.within(shown, low, self._read_operand(), denied=denied)
         elif word == "like" and self.kind == "text":
             edit = habits.alike(shown, self._read_operand(), denied=denied)
         elif word == "is":
-            self.position += self.word == "not"
+            self.position += self.word.casefold() == "not"
             self.advance()
         self.report(habits.sql_habit(place, word, edit))
         if self.position <= first:
             raise ResyncError
         return Compared("=", left, left, self.since(start))
+
+    def _listed(self, place: Span, left: str, *, denied: bool) -> str:
+        """Step over the list of `in`, in brackets of either kind; give what says the same."""
+        closer = self.tokens.closer(self.position)
+        opener = self.position
+        if closer is None or closer == opener + 1:
+            self.fail(habits.sql_habit(place, "in", ""))
+        if self.kind == "(":
+            self.arguments(self.advance())
+        else:
+            self.term()
+        return habits.one_of(left, self._texts_between(opener + 1, closer), denied=denied)
 
     def _read_operand(self) -> str:
         start = self.position
@@ -343,7 +366,9 @@ class BodyParser(TermParser):
         """Say what is wrong with a term that stands alone."""
         place = self.since(start)
         if isinstance(left, Constant) and left.kind is Kind.SYMBOL and self.kind == "(":
-            self.fail(habits.quoted_predicate(place, str(left.value)))
+            closer = self.tokens.closer(self.position)
+            arguments = "" if closer is None else self._spelled(self.position, closer)
+            self.fail(habits.quoted_predicate(place, str(left.value), arguments))
         whole = self._with_separators(start)
         if whole:
             self.fail(habits.separators(place, whole))
@@ -380,12 +405,21 @@ class BodyParser(TermParser):
         start, name = self.position, self.word
         self.refuse_qualified()
         if self.ahead() != "(":
+            if name.casefold() == "select" and not self.souffle:
+                self.fail(habits.sql_statement(self.here, self.statement_text()))
             self.fail(habits.no_literal(self.here, "" if name == NIL else name))
         if name in self.reserved:
             self.report(habits.reserved_word(self.here, name, "predicate"))
         self.advance()
         terms, names = self.arguments(self.advance())
         return SignedAtom(name, terms, self.since(start), negative, names)
+
+    def statement_text(self) -> str:
+        """Give the text from here to where the rule ends."""
+        place = self.position
+        while self.kinds[place] not in {".", "end", "directive"}:
+            place += 1
+        return self._spelled(self.position, place - 1)
 
     def arguments(self, opener: int) -> tuple[tuple[SurfaceTerm, ...], tuple[Name, ...]]:
         """Read the arguments of an atom whose bracket has been opened, and their names."""

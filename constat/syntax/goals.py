@@ -29,7 +29,7 @@ from constat.logic import (
 )
 from constat.syntax.cursor import read_text
 from constat.syntax.lexer import Tokens
-from constat.syntax.mistakes import goals, records, spelling
+from constat.syntax.mistakes import goals, habits, records, spelling
 
 # The text is short enough and holds no character that no text may hold; `position` never passes
 # its end.
@@ -192,6 +192,9 @@ class StructureScanner(GoalText):
 _DERIVED: Final = (
     "derive what is not so, and ask for that: `not_so(?x) :- all(?x), !p(?x).`, then `not_so(A)`"
 )
+_GROUND: Final = re.compile(r"([A-Za-z][A-Za-z0-9_]*)\s*\(([^?_()'$\[\]\"]*)\)[\s.]*")
+"""An atom without variables, quotes and structures."""
+_BARE_TEXT: Final = re.compile(r"(?<![^\s,=])(?![-\d.]+(?![^\s,]))[^\s,=]+(?=\s*(?:,|\Z))")
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _NAMED: Final = re.compile(r"([A-Za-z][A-Za-z0-9_]*)\s*=(?!=)\s*")
 _TOKEN: Final = re.compile(r"""[^\s,()"']+""")
@@ -231,11 +234,25 @@ class GoalScanner(StructureScanner):
         self.skip_blank()
         if not self.text.startswith("(", self.position):
             edit = f"write `{spelling.shown(name)}(...)`"
-            if name == "not":
-                edit = _DERIVED
+            if name.casefold() == "not":
+                edit = self._denied_edit()
+            if name.casefold() == "select":
+                self.fail(habits.sql_statement(span, self.text[start:].strip()))
             self.fail(goals.malformed(self.here(), "`(` is missing behind the predicate", edit))
         self.position += 1
         return name, span
+
+    def _denied_edit(self) -> str:
+        """Say how to ask for what does not hold: by a rule, which needs quotes around texts."""
+        self.skip_blank()
+        found = _GROUND.fullmatch(self.text, self.position)
+        if found is None:
+            return _DERIVED
+        arguments = _BARE_TEXT.sub(lambda one: quoted(one[0]), found[2])
+        return (
+            f"derive what is not so: write a rule, `not_so() :- !{found[1]}({arguments}).` with "
+            "`.decl not_so()`, and ask for `not_so()`"
+        )
 
     def _no_predicate(self) -> NoReturn:
         if self.position >= len(self.text):
@@ -244,9 +261,15 @@ class GoalScanner(StructureScanner):
                     self.here(), "the goal is empty", "write, for example, `is_vip(C001)`"
                 )
             )
-        if self.text.startswith(("!", "\\+", "~"), self.position):
-            edit = _DERIVED
-            self.fail(goals.malformed(self.here(), "a goal is not negated", edit))
+        sign = next((s for s in ("!", "\\+", "~") if self.text.startswith(s, self.position)), "")
+        if sign:
+            place, self.position = self.here(len(sign)), self.position + len(sign)
+            self.fail(goals.malformed(place, "a goal is not negated", self._denied_edit()))
+        start, named = self.position, self.quoted_text()
+        if named is not None and self.text.startswith("(", self.position):
+            rest = self.text[self.position :].strip()
+            span = self.tokens.stretch(start, self.position)
+            self.fail(habits.quoted_predicate(span, named, rest))
         edit = "write the predicate first: `is_vip(C001)`"
         self.fail(goals.malformed(self.here(), "a goal begins with a predicate", edit))
 
@@ -345,6 +368,8 @@ class GoalScanner(StructureScanner):
             return "variable", name
         if "=" in token:
             self.diagnostics.append(goals.needs_quotes(span, token))
+        if token in {"NULL", "null"}:
+            self.diagnostics.append(habits.null_habit(span, token, ""))
         return "token", token
 
 
@@ -458,7 +483,8 @@ class GoalReader:
         named = [one for one in arguments if one.name]
         if not named:
             if len(arguments) != predicate.arity:
-                self.fail(goals.wrong_arity(span, predicate, len(arguments)))
+                written = [_spelled(one) for one in arguments]
+                self.fail(goals.wrong_arity(span, predicate, written))
             return list(zip(predicate.columns, arguments, strict=True))
         if len(named) != len(arguments):
             place = next(one.span for one in arguments if not one.name)
@@ -503,7 +529,9 @@ class GoalReader:
         """Read a constant of a column's kind."""
         # `"5"` for a number is a type error in rules; it must not mean something else here.
         if argument.form == "text" and column.kind not in _QUOTABLE:
-            self.diagnostics.append(goals.quoted_number(argument.span, column, argument.text))
+            self.diagnostics.append(
+                goals.quoted_number(argument.span, column, argument.text, argument.name)
+            )
             return Constant(argument.text, Kind.SYMBOL, argument.span)
         try:
             value = _value(argument, column)

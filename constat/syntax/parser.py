@@ -137,6 +137,8 @@ class Parser(DirectiveParser):
         self.refuse_qualified()
         if self.ahead() != "(":
             word = self.word
+            if word.casefold() == "select" and not self.souffle:
+                self.fail(habits.sql_statement(self.here, self.statement_text()))
             self.advance()
             self.unexpected(f"`(` after `{word[:40]}`", f"write `{word[:40]}(...)`")
         return self.atom()

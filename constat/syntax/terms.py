@@ -446,9 +446,17 @@ class TermParser(StructureParser):
             self.report(habits.bare_name(span, word))
             return self._variable()
         self.advance()
+        if word.casefold() == "null":
+            self.fail(habits.null_habit(span, word, self._column_before()))
         if word.isascii():
             self.report(habits.bare_name(span, word))
         return Constant(word, Kind.SYMBOL, span)
+
+    def _column_before(self) -> str:
+        """Give the name before `=` and the token that was just read; nothing where none is."""
+        place = self.position - 3
+        named = place >= 0 and self.kinds[place : place + 2] == ["name", "="]
+        return f"`{self.tokens.word(place)}`" if named else ""
 
     def _habit(self, span: Span, word: str) -> SurfaceTerm:
         """Report `avg ?x : { ... }` and `year ?x`, and read past."""

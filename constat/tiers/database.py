@@ -35,8 +35,8 @@ from constat.evaluation import (
 )
 from constat.logic import (
     OPEN,
+    UNREAD_CELL,
     Kind,
-    NullCell,
     NullPolicy,
     null_policies,
     null_words,
@@ -103,17 +103,14 @@ class RowReader:
         self._words = null_words(predicate)
         self._nulls = null_policies(predicate)
         self._keeps = any(self._nulls)
-        name = predicate.name
-        self._unread = {
-            place: NullCell(NullPolicy.UNREAD, name, place) for place in predicate.unread
-        }
+        self._unread = dict.fromkeys(predicate.unread, UNREAD_CELL)
         self._where = where or f"database {source}: query of {predicate.name}"
         self._known = [Known() for _ in self._kinds]
 
     def take(self, batch: Iterable[RawRow], fetched: Fetched) -> None:
         """Add a batch."""
         raws = list(batch)
-        read = [self._chosen(raw) for raw in raws] if self._unread else raws
+        read = self._chosen(raws) if self._unread else raws
         whole = [raw for raw in read if None not in raw]
         values = self._values(whole) if whole else []
         if values is None:
@@ -130,9 +127,10 @@ class RowReader:
             else:
                 self._take_one(raw, fetched)
 
-    def _chosen(self, raw: RawRow) -> RawRow:
+    def _chosen(self, raws: Sequence[RawRow]) -> Sequence[RawRow]:
         """Give the cells of the columns that somebody reads."""
-        return tuple([cell for place, cell in enumerate(raw) if place not in self._unread])
+        places = [place for place in range(len(self._kinds)) if place not in self._unread]
+        return list(keys_of(cast("Sequence[Row]", raws), places))
 
     def _values(self, raws: Sequence[RawRow]) -> list[Row] | None:
         """Read rows without nulls by columns; `None` where one is better looked at by itself.

@@ -8,7 +8,6 @@ import re
 from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from itertools import takewhile
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol, cast, runtime_checkable
@@ -16,9 +15,9 @@ from typing import TYPE_CHECKING, Final, Protocol, cast, runtime_checkable
 from constat.evaluation import UNTIMED, Assumption, Demand, Evidence, Opening, Origin, Portion
 from constat.logic import (
     OPEN,
+    UNREAD_CELL,
     Kind,
     NullCell,
-    NullPolicy,
     Open,
     OpenRow,
     Predicate,
@@ -29,7 +28,9 @@ from constat.logic import (
     format_value,
     has_null_cells,
     is_of_type,
+    line_before_null,
     parse_value,
+    unread_columns,
 )
 from constat.syntax import print_row, print_stated
 
@@ -125,11 +126,12 @@ def content_hash(rows: Collection[Row], kinds: Sequence[Kind], clock: Clock = UN
 
 def _bytes(rows: Collection[Row], kinds: Sequence[Kind], clock: Clock) -> Iterable[bytes]:
     """Give the lines of rows in their order, in which a null cell comes before any value."""
+    same = unread_columns(rows)
     nulled = [row for row in clock.over(rows) if has_null_cells(row)]
     whole = rows if not nulled else [row for row in clock.over(rows) if not has_null_cells(row)]
     lines: list[str] = []
     for block in clock.blocks(whole):
-        lines += canonical_lines(block, kinds)
+        lines += canonical_lines(block, kinds, same)
     lines.sort()
     texts = [
         [
@@ -141,17 +143,11 @@ def _bytes(rows: Collection[Row], kinds: Sequence[Kind], clock: Clock) -> Iterab
     texts.sort(key=lambda row: [(text is not None, text or "") for text in row])
     begun = 0
     for row in texts:
-        place = bisect_left(lines, _before_null(row), lo=begun)
-        yield from canonical_bytes(lines[begun:place], len(kinds))
+        place = bisect_left(lines, line_before_null(row, same), lo=begun)
+        yield from canonical_bytes(lines[begun:place], len(kinds), same)
         yield f"{json.dumps(row, separators=(',', ':'))}\n".encode()
         begun = place
-    yield from canonical_bytes(lines[begun:], len(kinds))
-
-
-def _before_null(row: Sequence[str | None]) -> str:
-    """Give the least text of a line whose cells are those before the first null and any others."""
-    known = takewhile(lambda text: text is not None, row)
-    return "".join(f"{text}\0" for text in known)
+    yield from canonical_bytes(lines[begun:], len(kinds), same)
 
 
 # A structure that is none of the column's type is no value, though its spelling is in order.
@@ -217,9 +213,7 @@ def rows_for(
 
 def rows_as_read(rows: Iterable[Row], predicate: Predicate) -> tuple[Row, ...]:
     """Give rows without the cells that nobody reads; alike ones are one (semantics 50)."""
-    unread = {
-        place: NullCell(NullPolicy.UNREAD, predicate.name, place) for place in predicate.unread
-    }
+    unread = dict.fromkeys(predicate.unread, UNREAD_CELL)
     if not unread:
         return tuple(rows)
     shown = (tuple(unread.get(place, cell) for place, cell in enumerate(row)) for row in rows)

@@ -6,6 +6,8 @@ that the writer meant. The message has the edit; with it in place the rule gives
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
@@ -68,6 +70,29 @@ CASES = [
      "such_sale(?i) :- sale(?i, _, ?a, _, _, _), ?a > 6.0.", None),
     (".decl got(n: number)\n", "got(?n) :- ?n = count distinct ?w : { sale(who = ?w) }.",
      "distinct", "count : { different(?w) }", None),
+    (IDS, 'got(?i) :- sale(id = ?i, who = ?w), ?w in ["ann", "bob"].', '?w in ["ann", "bob"]',
+     '(?w = "ann"; ?w = "bob")', {(1,), (2,)}),
+    (IDS, 'got(?i) :- sale(id = ?i, who = ?w), ?w NOT IN ("ann", "bob").',
+     '?w NOT IN ("ann", "bob")', '?w != "ann", ?w != "bob"', {(3,)}),
+    (IDS, "got(?i) :- sale(id = ?i, amount = ?a), ?a BETWEEN 5.5 AND 6.0.",
+     "?a BETWEEN 5.5 AND 6.0", "?a >= 5.5, ?a <= 6.0", {(1,)}),
+    (IDS, "got(?i) :- sale(id = ?i, amount = ?a), between(?a, 5.5, 6.0).",
+     "between(?a, 5.5, 6.0)", "?a >= 5.5, ?a <= 6.0", {(1,)}),
+    (IDS, 'got(?i) :- sale(id = ?i, who = ?w), like(?w, "a%").', 'like(?w, "a%")',
+     'match("a.*", ?w)', {(1,)}),
+    (IDS, 'got(?i) :- sale(id = ?i, who = ?w), in(?w, "ann", "bob").', 'in(?w, "ann", "bob")',
+     '(?w = "ann"; ?w = "bob")', {(1,), (2,)}),
+    (IDS, "got(?i) :- sale(id = ?i) AND at(id = ?i).", " AND", ",", {(1,), (2,)}),
+    (IDS, 'got(?i) :- sale(id = ?i, who = "c.d") OR at(id = ?i).', " OR", ";",
+     {(1,), (2,), (3,)}),
+    (IDS, "got(?i) :- sale(id = ?i), not at(id = ?i).", "not at(id = ?i)", "!at(id = ?i)", {(3,)}),
+    (IDS, "got(?i) :- sale(id = ?i), NOT at(id = ?i).", "NOT at(id = ?i)", "!at(id = ?i)", {(3,)}),
+    (IDS, 'got(?i) :- "Sale"(id = ?i, n = 900).', '"Sale"(id = ?i, n = 900)',
+     "sale(id = ?i, n = 900)", {(2,)}),
+    (".decl got(who: symbol)\n", "got(?who) :- SELECT who FROM sale WHERE n = 900.",
+     "SELECT who FROM sale WHERE n = 900", "sale(who = ?who, n = 900)", {("bob",)}),
+    (IDS, 'got(?i) :- sale(id = ?i, n = "many").', '"many"', "without quotes, such as `2`", None),
+    (IDS, 'got(?i) :- sale(id = ?i, n = "900").', '"900"', "900", {(2,)}),
 ]  # fmt: skip
 
 
@@ -96,6 +121,34 @@ def test_the_edit_of_the_message_does_what_was_meant(
         mended = rule.replace(wrong, edit)
         found = answers(tmp_path / "right", f"{WORLD}{declared}{mended}\n")
         assert found == {tuple(map(str, row)) for row in rows}
+
+
+@pytest.mark.parametrize("word", ["NULL", "null"])
+def test_what_a_null_is_compared_with_is_asked_as_the_message_says(
+    tmp_path: Path, word: str
+) -> None:
+    with pytest.raises(ConstatError) as caught:
+        answers(tmp_path / "p", f"{WORLD}{IDS}got(?i) :- sale(id = ?i, who = {word}).")
+    advice = caught.value.diagnostics[0].help
+    assert ("@[null = none]" in advice, "`who`" in advice, f'`"{word}"`' in advice) == (True,) * 3
+    # What it says, done to a table: a relation of those with a value, and what is not in it.
+    with closing(sqlite3.connect(tmp_path / "shop.sqlite")) as made:
+        made.executescript(
+            "CREATE TABLE sale (id INTEGER PRIMARY KEY, who TEXT);"
+            "INSERT INTO sale VALUES (1, 'ann'), (2, NULL);"
+        )
+    (tmp_path / "constat.yaml").write_text(
+        'rules: [rules.dl]\ndatabases: {shop: {uri: "sqlite:///shop.sqlite"}}\n'
+    )
+    (tmp_path / "rules.dl").write_text(
+        '.pragma "constat" "0.1"\n'
+        "@[key = id]\n.decl sale(id: number, @[null = none] who: symbol)\n"
+        '.input sale(source = "shop", query = "SELECT id, who FROM sale")\n'
+        f"{IDS}.decl has_who(id: number)\nhas_who(?i) :- sale(id = ?i, who = _who).\n"
+        "got(?i) :- sale(id = ?i), !has_who(?i).\n"
+    )
+    with Session(tmp_path) as session:
+        assert [row.values for row in session.query("got(?x)").rows] == [(2,)]
 
 
 def test_a_null_is_no_comparison(tmp_path: Path) -> None:

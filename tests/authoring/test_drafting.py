@@ -181,7 +181,25 @@ def test_a_question_that_cannot_be_expressed_ends_with_the_reason(ground: Ground
     reason = "no predicate\x1b[2J about weather"
     problem, _ = refused(ground, said(("cannot_express", {"reason": reason})))
     assert [one.code for one in problem.diagnostics] == ["C0866"]
+    assert problem.exit_code == 8
     assert "\x1b" not in problem.diagnostics[0].note
+
+
+def test_a_question_with_several_meanings_ends_with_them(ground: Ground) -> None:
+    readings = ["by revenue\x1b[2J?", "by orders?", "by orders?"]
+    problem, _ = refused(ground, said(("ask_which", {"readings": readings})))
+    assert (problem.diagnostics[0].code, problem.exit_code) == ("C0896", 9)
+    assert (
+        problem.diagnostics[0].note
+        == "which of these do you mean: (1) by revenue [2J?; (2) by orders?"
+    )
+
+
+@pytest.mark.parametrize("readings", [[], ["one"], ["one", "one"], "two", [1, 2], None])
+def test_what_names_no_two_meanings_is_no_answer(ground: Ground, readings: object) -> None:
+    found, client, _ = draft(ground, said(("ask_which", {"readings": readings})), RIGHT)
+    assert found.rounds == 1
+    assert results(client.prompts[1])[0]
 
 
 def test_a_model_that_declines_ends_it(ground: Ground) -> None:

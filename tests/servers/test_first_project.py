@@ -62,3 +62,18 @@ def test_the_catalog_commands_tell_of_a_server(source: ServedDatabase, tmp_path:
     assert "@[null = maybe] customer_id: number" in draft
     assert ".input orders(" in draft
     assert "@[says" in draft
+
+
+def test_a_constant_that_a_server_has_not_is_named_with_the_nearest(
+    source: ServedDatabase, tmp_path: Path
+) -> None:
+    source.run(
+        "CREATE TABLE person (id integer PRIMARY KEY, city varchar(20) NOT NULL)",
+        "INSERT INTO person VALUES (1, 'Rome'), (2, 'QUICK')",
+    )
+    begun = run("init", source.uri, "--directory", tmp_path)
+    (variable,) = re.findall(r"write `(\w+)=...` into", begun.out)
+    (tmp_path / ".env").write_text(f"{variable}={source.server.password}\n")
+    ran = run("prove", "person(id = 2, city = quick)", "--project", tmp_path)
+    assert ran.code == 5
+    assert 'there is "QUICK": write "QUICK"' in ran.err

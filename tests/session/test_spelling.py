@@ -6,10 +6,13 @@ import re
 import sqlite3
 from typing import TYPE_CHECKING
 
+import duckdb
+import pandas as pd
 import pytest
 
 from constat import Session
 from constat.evaluation import Verdict
+from tests.cli.running import run
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -103,3 +106,36 @@ def test_a_constant_of_a_rule_is_named_with_its_rule(session: Session, tmp_path:
 def test_nothing_is_said_where_no_constant_is_mistyped(session: Session, goal: str) -> None:
     with session:
         assert session.unmet_constants(session.prove(goal)) == ()
+
+
+FOUND = 'no person has the city "quick"; there is "QUICK": write "QUICK"'
+PEOPLE = "id,city\n1,Rome\n2,QUICK\n"
+
+
+def begun(folder: Path, kind: str) -> Path:
+    """Begin a project with a file of that kind, as the command does."""
+    (folder / "person.csv").write_text(PEOPLE)
+    if kind != "csv":
+        said = f"SELECT * FROM read_csv('{folder}/person.csv')"
+        with duckdb.connect(str(folder / "people.duckdb")) as link:
+            link.execute(f"CREATE TABLE person AS {said}")
+            link.execute(f"COPY person TO '{folder}/person.parquet'")
+        (folder / "person.csv").unlink()
+        (folder / ("person.parquet" if kind == "duckdb" else "people.duckdb")).unlink()
+    source = folder / "people.duckdb" if kind == "duckdb" else folder
+    assert run("init", source, "--directory", folder).code == 0
+    return folder
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "duckdb"])
+def test_every_kind_of_file_names_the_nearest_value(tmp_path: Path, kind: str) -> None:
+    ran = run("prove", "person(id = 2, city = quick)", "--project", begun(tmp_path, kind))
+    assert (ran.code, FOUND in ran.err) == (5, True)
+
+
+def test_a_frame_names_the_nearest_value() -> None:
+    frame = pd.DataFrame({"id": [1, 2], "city": ["Rome", "QUICK"]})
+    with Session(
+        rules=".decl p(id: number)\np(?i) :- person(id = ?i).", facts={"person": frame}
+    ) as s:
+        assert s.unmet_constants(s.prove("person(id = 2, city = quick)")) == (FOUND,)

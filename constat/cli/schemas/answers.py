@@ -323,7 +323,7 @@ class Failure(TypedDict):
     """
 
     error: Annotated[str, "What is wrong, in a sentence."]
-    exit_code: Annotated[Literal[2, 70, 78, 130], "The exit code of the command."]
+    exit_code: Annotated[Literal[2, 8, 9, 70, 78, 130], "The exit code of the command."]
     diagnostics: Annotated[
         list[Diagnostic],
         (

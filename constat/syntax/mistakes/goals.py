@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import MappingProxyType
 from typing import Final
 
 from constat.diagnostics import Diagnostic, Related, Span, nearest
-from constat.logic import NIL, RECORD, Branch, Column, Kind, Predicate
+from constat.logic import NIL, RECORD, Branch, Column, Kind, Predicate, parse_value
 from constat.syntax.mistakes.spelling import quoted, shown
 
 _EXAMPLES: Final = MappingProxyType(
@@ -59,16 +60,21 @@ def unknown_predicate(span: Span, name: str, known: list[str]) -> Diagnostic:
     )
 
 
-def wrong_arity(span: Span, predicate: Predicate, found: int) -> Diagnostic:
-    """Too many or too few arguments."""
+def wrong_arity(span: Span, predicate: Predicate, written: Sequence[str]) -> Diagnostic:
+    """Too many or too few arguments; those of the first columns keep what was written."""
+    named = ", ".join(
+        f"{column.name} = {one}" for column, one in zip(predicate.columns, written, strict=False)
+    )
+    few = 0 < len(written) < predicate.arity
     columns = ", ".join(f"{column.name}: {column.type_name}" for column in predicate.columns)
     plural = "" if predicate.arity == 1 else "s"
     return Diagnostic(
         "C0182",
-        f"`{predicate.name}` has {predicate.arity} column{plural}, not {found}",
+        f"`{predicate.name}` has {predicate.arity} column{plural}, not {len(written)}",
         span,
         note=f"its columns are ({columns})",
-        help=f"write `{example(predicate)}`",
+        help=f"write `{shown(f'{predicate.name}({named})') if few else example(predicate)}`"
+        + ("; columns that are not named may be anything" if few else ""),
         related=() if predicate.span is None else (Related(predicate.span, "declared here"),),
     )
 
@@ -179,14 +185,18 @@ def _parts(branch: Branch, type_name: str) -> tuple[bool, int]:
     return own, sum(one.kind is Kind.STRUCTURE for one in branch.fields)
 
 
-def quoted_number(span: Span, column: Column, text: str) -> Diagnostic:
+def quoted_number(span: Span, column: Column, text: str, name: str = "") -> Diagnostic:
     """`"5"` for a column of numbers."""
+    try:
+        parse_value(text, column.kind)
+    except ValueError as error:
+        return wrong_value(span, column, str(error))
     return Diagnostic(
         "C0186",
         f"the value of column `{column.name}` is a quoted text",
         span,
         note=f"column `{column.name}` is of type {column.type_name}: its values are not quoted",
-        help=f"write `{shown(text)}`",
+        help=f"write `{f'{name} = ' if name else ''}{shown(text)}`",
     )
 
 

@@ -34,7 +34,7 @@ def negation_habit(span: Span, spelling: str, after: str) -> Diagnostic:
         f"`{spelling}` does not negate",
         span,
         note="an atom is negated by `!` directly before it",
-        help=f"write `!{shown(after) or 'p'}(...)`, for example `!blocked(?x)`",
+        help=f"write `!{shown(after) or 'p(...)'}`",
     )
 
 
@@ -47,6 +47,73 @@ def comparison_habit(span: Span, spelling: str, right: str) -> Diagnostic:
         note="the comparisons are `=`, `!=`, `<`, `<=`, `>` and `>=`; `=` also binds a variable",
         help=f"write `{right}`",
     )
+
+
+def null_habit(span: Span, word: str, column: str) -> Diagnostic:
+    """`state = NULL`."""
+    name = shown(column) or "it"
+    return Diagnostic(
+        "C0118",
+        f"`{word}` is no value, and nothing equals it",
+        span,
+        note="a column that a rule reads has a value, or is not known",
+        help=f"for rows without a value declare `@[null = none]` for {name}, name the rows that "
+        f"have one, and deny that (`constat help nulls`); a text of this name is "
+        f'`"{word}"`',
+    )
+
+
+def sql_statement(span: Span, text: str) -> Diagnostic:
+    """`SELECT name FROM customer WHERE city = 'Rome'`."""
+    edit = as_atom(text)
+    return Diagnostic(
+        "C0136",
+        "SQL stands in the `query` of an `.input`, and nowhere else",
+        span,
+        note="a rule or goal names columns of a relation: what WHERE says is written as values, and"
+        " what is selected as variables",
+        help=f"write `{edit}`"
+        if edit
+        else "write an atom for each table of FROM, joined by"
+        " variables of the same name: `p(id = ?i), q(id = ?i)`",
+    )
+
+
+_IDENTIFIER = r'"?[A-Za-z_][A-Za-z0-9_]*"?'
+_SELECT = re.compile(
+    rf"select\s+(\*|{_IDENTIFIER}(?:\s*,\s*{_IDENTIFIER})*)\s+from\s+({_IDENTIFIER})"
+    r"(?:\s+where\s+(.+?))?\s*;?\s*",
+    re.IGNORECASE | re.DOTALL,
+)
+_EQUALS = re.compile(rf"({_IDENTIFIER})\s*=\s*('[^'\"\\]*'|\"[^'\"\\]*\"|-?[0-9]+(?:[.][0-9]+)?)")
+_LONGEST = 2_000
+
+
+def as_atom(text: str) -> str:
+    """Write a plain SELECT from one table as an atom; nothing where it is more than that."""
+    found = _SELECT.fullmatch(text[:_LONGEST])
+    if found is None:
+        return ""
+    conditions: list[str] = []
+    for one in re.split(r"\s+and\s+", found[3] or "", flags=re.IGNORECASE):
+        equal = _EQUALS.fullmatch(one.strip())
+        if one and equal is None:
+            return ""
+        if equal is not None:
+            value = quoted(equal[2][1:-1]) if equal[2][0] in "'\"" else equal[2]
+            conditions.append(f"{snake_case(equal[1])} = {value}")
+    given = {one.partition(" ")[0] for one in conditions}
+    named = [] if found[1] == "*" else [snake_case(one.strip()) for one in found[1].split(",")]
+    chosen = [f"{one} = ?{one}" for one in named if one not in given]
+    terms = ", ".join([*chosen, *conditions])
+    return f"{snake_case(found[2])}({terms})" if terms else ""
+
+
+def snake_case(name: str) -> str:
+    """Write the name of a table as `constat init` does: `Order Details` becomes `order_details`."""
+    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.strip('"'))
+    plain = re.sub(r"[^A-Za-z0-9]+", "_", words).strip("_").lower()
+    return f"t_{plain}" if plain[:1].isdigit() or not plain else plain
 
 
 def sql_habit(span: Span, word: str, edit: str) -> Diagnostic:
@@ -87,16 +154,15 @@ def _escaped(letter: str) -> str:
     return f"[{letter}]" if letter in "$()*+.?[]{|}" else letter
 
 
-def quoted_predicate(span: Span, name: str) -> Diagnostic:
+def quoted_predicate(span: Span, name: str, arguments: str) -> Diagnostic:
     """`"Orders"(?x)`."""
-    plain = "".join(one if one.isalnum() and one.isascii() else "_" for one in name) or "p"
     return Diagnostic(
         "C0136",
         "the name of a predicate is not quoted",
         span,
         note="a predicate has the name of its declaration, `constat rules list` lists them; the "
         "name of the table stands in the query of its `.input`",
-        help=f"write `{shown(plain)}(...)`",
+        help=f"write `{shown(snake_case(name) + (arguments or '(...)'))}`",
     )
 
 

@@ -35,6 +35,9 @@ _LOADED: Final = (
     *("functools", "heapq", "io", "itertools", "json", "math", "operator", "random", "re"),
     *("statistics", "string", "textwrap", "traceback", "zoneinfo"),
 )
+# Where it is installed pandas takes it for texts, and both import parts of it when they are first
+# used, which no step may: files of libraries cannot be opened there.
+_ARROW: Final = ("pyarrow", "pyarrow.compute", "pyarrow.pandas_compat", "pyarrow.vendored.version")
 
 
 def serve(control: int, settings: dict[str, Any]) -> NoReturn:
@@ -45,6 +48,7 @@ def serve(control: int, settings: dict[str, Any]) -> NoReturn:
             left = _confined(settings)
             for name in _LOADED:
                 importlib.import_module(name)
+            _load_arrow()
             _confine_files(settings)
         except BaseException as problem:  # noqa: BLE001  the other side is told, and nothing runs
             reason = f"{type(problem).__name__}: {problem}"[:500]
@@ -56,6 +60,13 @@ def serve(control: int, settings: dict[str, Any]) -> NoReturn:
             while _served(talk, settings):
                 pass
     os._exit(0)
+
+
+def _load_arrow() -> None:
+    """Load all that pandas takes of Arrow, where it is installed, by using it once."""
+    with contextlib.suppress(ImportError):
+        arrow, *_ = map(importlib.import_module, _ARROW)
+        arrow.array(importlib.import_module("pandas").Series(["a"]))
 
 
 def _detach() -> None:
