@@ -265,12 +265,10 @@ def _components(program: AnalysedProgram, added: Mapping[_Kept, _Added]) -> tupl
 
 
 # A column that no rule below a goal and not the goal itself reads is not fetched (semantics 50).
-# Rows that differ in nothing else become one: outside of aggregates that changes no answer, nor in
-# a least or a greatest; in a sum or count the key, which is always read, keeps rows apart.
+# Rows that differ in nothing else become one: outside of aggregates that changes no answer, and
+# inside of them the key, which is always read, keeps rows apart.
 
 _SKIP: Final = "skip"
-_OF_SETS: Final = frozenset({"min", "max"})
-"""Aggregates for which it is all the same whether two rows are one."""
 UNREAD: Final = NullPolicy.UNREAD.value
 
 
@@ -346,7 +344,7 @@ def _atoms_of(rules: Iterable[Rule]) -> Iterator[tuple[Atom, frozenset[str], boo
     for rule in rules:
         unread = unread_variables(rule)
         for literal in rule.body:
-            inside = isinstance(literal, Aggregate) and literal.function not in _OF_SETS
+            inside = isinstance(literal, Aggregate)
             for one in literal.body if isinstance(literal, Aggregate) else (literal,):
                 if isinstance(one, Positive | Negative):
                     yield one.atom, unread, inside
@@ -365,8 +363,9 @@ def _unread_columns(
             for place, term in enumerate(atom.terms)
             if not (isinstance(term, Variable) and term.name in unread)
         }
-        # Each `_` in an aggregate tells its rows apart, unless their key does.
-        read |= set(range(predicate.arity)) if folded and not key else own
+        # Each `_` in an aggregate tells its rows apart, unless the key that it reads does.
+        whole = folded and not (key and own.issuperset(key))
+        read |= set(range(predicate.arity)) if whole else own
     return [place for place in range(predicate.arity) if place not in read]
 
 
@@ -383,8 +382,7 @@ def _mentioned_in(rules: Sequence[Any]) -> Iterator[tuple[str, bool]]:
     """Yield the predicates of the bodies of rules in JSON, and whether an aggregate has them."""
     for rule in rules:
         for literal in rule["body"]:
-            aggregated = literal[0] == "a"
-            folded = aggregated and literal[1] not in _OF_SETS
-            for one in literal[4] if aggregated else (literal,):
+            folded = literal[0] == "a"
+            for one in literal[4] if folded else (literal,):
                 if one[0] in {"+", "-"}:
                     yield one[1][0], folded

@@ -32,10 +32,6 @@ credit(?p) :- patient(?p, _, _, ?i), ?t = sum ?a : { loan(_l, ?p, ?a, _) }, ?i >
 owes(?p) :- patient(?p, _, _, _), keyless(?p, _, _).
 .decl total(p: symbol, t: number)
 total(?p, ?t) :- patient(?p, _, _, _), ?t = sum ?a : { keyless(?p, ?a, _) }.
-.decl in_all(p: symbol, t: number)
-in_all(?p, ?t) :- patient(?p, _, _, _), ?t = sum ?a : { loan(patient = ?p, amount = ?a) }.
-.decl most(p: symbol, t: number)
-most(?p, ?t) :- patient(?p, _, _, _), ?t = max ?a : { keyless(?p, ?a, _) }.
 .decl named(p: symbol, n: symbol)
 named(?p, ?n) :- patient(?p, ?n, _, _).
 .decl free(p: symbol)
@@ -83,10 +79,6 @@ def prove(folder: Path, goal: str) -> tuple[str, str]:
         ("owes(P2)", "DISPROVED"),
         ("free(P1)", "DISPROVED"),
         ("free(P2)", "PROVED"),
-        ("in_all(P1, 200)", "PROVED"),
-        ("in_all(P1, 100)", "DISPROVED"),
-        ("most(P1, 100)", "PROVED"),
-        ("most(P1, 200)", "DISPROVED"),
     ],
 )
 def test_what_no_rule_reads_stands_nowhere(folder: Path, goal: str, verdict: str) -> None:
@@ -113,14 +105,11 @@ def test_an_aggregate_without_a_key_reads_all_since_rows_alike_are_two(folder: P
     assert "remark a" in text
 
 
-@pytest.mark.parametrize("amount", [100, 101])
-@pytest.mark.parametrize("goal", ["credit(P1)", "in_all(P1, 200)", "in_all(P1, 201)"])
-def test_two_rows_of_one_key_leave_a_total_open(folder: Path, goal: str, amount: int) -> None:
+def test_two_rows_of_one_key_leave_a_total_open(folder: Path) -> None:
     with closing(sqlite3.connect(folder / "c.sqlite")) as base:
-        base.execute("UPDATE loans SET amount = ? WHERE id = 2", (amount,))
         base.execute("UPDATE loans SET id = 1")
         base.commit()
-    assert prove(folder, goal)[0] == "UNRESOLVED"
+    assert prove(folder, "credit(P1)")[0] == "UNRESOLVED"
 
 
 MANY = """
