@@ -265,6 +265,18 @@ def too_long(term: Apply, reason: str) -> Diagnostic:
     )
 
 
+def never_cast(term: Apply, kind: Kind, reason: str) -> Diagnostic:
+    """Report a text that is cast to a type of which it spells no value."""
+    return Diagnostic(
+        "C0226",
+        f"`{print_term(term.arguments[0])}` {reason}",
+        term.span,
+        label=f"this is cast to {kind.value}",
+        note="the cast fails for every row, so the rule never gives one",
+        help=f"write `as({_EXAMPLES[kind]}, {kind.value})`",
+    )
+
+
 def any_value(variable: Variable, where: str) -> Diagnostic:
     """Report `_` in a structure that is made, where nothing can stand for any value."""
     return Diagnostic(

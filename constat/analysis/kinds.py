@@ -638,6 +638,8 @@ class _Inference:
     def typed_call(self, term: Apply, arguments: tuple[Term, ...], found: int) -> Term:
         kind = self.classes.kind(found) or Kind.SYMBOL
         typed = replace(term, arguments=arguments, kind=kind)
+        if term.function == "as" and isinstance(arguments[0], Constant):
+            return self.typed_cast(typed, arguments[0])
         if not makes_structure(term.function):
             return typed
         typed = replace(typed, kind=Kind.STRUCTURE, type_name=self.classes.structure(found))
@@ -647,6 +649,21 @@ class _Inference:
             if not self.classes.broken(found):
                 self.diagnostics.append(kind_mistakes.too_long(term, str(problem)))
             return typed
+
+    def typed_cast(self, term: Apply, constant: Constant) -> Term:
+        """Spell a text that is cast as values are spelled; say where it never is a value.
+
+        A text of the data is cast only as it is spelled, so here its spelling is made right.
+        """
+        kind = term.kind
+        if constant.kind is not Kind.SYMBOL or kind not in _TEXTS or kind is None:
+            return term
+        try:
+            value = parse_value(str(constant.value), kind)
+        except ValueError as problem:
+            self.diagnostics.append(kind_mistakes.never_cast(term, kind, str(problem)))
+            return term
+        return replace(term, arguments=(replace(constant, value=value),))
 
     def typed_constant(self, constant: Constant, found: int) -> Constant:
         kind = self.classes.kind(found)
