@@ -22,6 +22,7 @@ from constat.logic import (
     Kind,
     Negative,
     NullCell,
+    NullPolicy,
     Open,
     Positive,
     Variable,
@@ -30,6 +31,7 @@ from constat.logic import (
     implementation,
     is_constructor,
     made_of,
+    unread_variables,
 )
 from constat.proof.written import as_written, pattern_sides
 from constat.syntax import print_term
@@ -184,6 +186,7 @@ def speech_in(name: str) -> Speech:
 # told by a `Speech`.
 
 _PLACEHOLDER: Final = re.compile(r"\{([?A-Za-z_][A-Za-z0-9_]*)\}")
+_BETWEEN: Final = re.compile(r"(, and |, | and )")
 
 
 def show_value(slot: Slot, kind: Kind, name: str = "", speech: Speech = PLAIN) -> str:
@@ -230,10 +233,12 @@ def value_column(predicate: Predicate) -> int | None:
 def show_fact(predicate: Predicate, row: OpenRow, *, holds: bool = True) -> str:
     """Write a fact as in a trace: ``is_vip(customer_id=C001) = True``."""
     place = value_column(predicate) if holds else None
+    if place is not None and is_left_out(row[place]):
+        place = None
     shown = [
         f"{column.name}={display_value(slot, column.kind)}"
         for at, (column, slot) in enumerate(zip(predicate.columns, row, strict=True))
-        if at != place
+        if at != place and not is_left_out(slot)
     ]
     inside = f"({', '.join(shown)})" if shown or place is None else ""
     if place is None:
@@ -247,16 +252,16 @@ def describe_fact(predicate: Predicate, row: OpenRow, speech: Speech = PLAIN) ->
 
 
 def describe_row(predicate: Predicate, shown: Mapping[str, str], speech: Speech = PLAIN) -> str:
-    """Say a fact whose values are texts already, by column."""
+    """Say a fact whose values are texts already, by column; columns may be left out."""
     template = speech.template(predicate.attributes, "says")
     if template:
-        return fill(template, shown)
+        return _said(template, predicate, shown)
     place = value_column(predicate)
-    left_out = {place, *predicate.unread}
-    names = [name for at, name in enumerate(shown) if at not in left_out]
+    valued = "" if place is None else predicate.columns[place].name
+    names = [name for name in shown if name != valued]
     subject = words(predicate.name)
-    if place is not None:
-        value = shown[predicate.columns[place].name]
+    if valued in shown:
+        value = shown[valued]
         keys = _listed([shown[name] for name in names])
         return f"the {subject} of {keys} is {value}" if keys else f"the {subject} is {value}"
     if len(names) == 1:
@@ -270,7 +275,7 @@ def deny_fact(predicate: Predicate, row: OpenRow, speech: Speech = PLAIN) -> str
     """Say that a fact is absent: by ``@[says_not]``, else by the sentence of the fact."""
     template = speech.template(predicate.attributes, "says_not")
     if template:
-        return fill(template, _shown(predicate, row, speech))
+        return _said(template, predicate, _shown(predicate, row, speech))
     return f"it is not so that {describe_fact(predicate, row, speech)}"
 
 
@@ -278,7 +283,7 @@ def doubt_fact(predicate: Predicate, row: OpenRow, speech: Speech = PLAIN) -> st
     """Say that a fact is not known: by ``@[says_unknown]``, else by the sentence of the fact."""
     template = speech.template(predicate.attributes, "says_unknown")
     if template:
-        return fill(template, _shown(predicate, row, speech))
+        return _said(template, predicate, _shown(predicate, row, speech))
     return f"it is not known whether {describe_fact(predicate, row, speech)}"
 
 
@@ -286,7 +291,42 @@ def _shown(predicate: Predicate, row: OpenRow, speech: Speech) -> dict[str, str]
     return {
         column.name: speech.value(slot, column.kind, column.name, style_of(column))
         for column, slot in zip(predicate.columns, row, strict=True)
+        if not is_left_out(slot)
     }
+
+
+def is_left_out(cell: object) -> bool:
+    """Tell whether nobody reads a cell: a sentence says nothing of it."""
+    return isinstance(cell, NullCell) and cell.policy is NullPolicy.UNREAD
+
+
+def _said(template: str, predicate: Predicate, shown: Mapping[str, str]) -> str:
+    """Put values into a template, without the parts of lists that are about what is left out."""
+    left_out = {column.name for column in predicate.columns} - shown.keys()
+    if left_out:
+        head, colon, rest = template.partition(": ")
+        # Whatever has a subject of its own begins with it.
+        head = _without(head, left_out, first=True)
+        rest = _without(rest, left_out, first=False)
+        template = f"{head}{colon}{rest}" if rest else head
+        shown = {**dict.fromkeys(left_out, "(not read)"), **shown}
+    return fill(template, shown)
+
+
+def _without(text: str, left_out: set[str], *, first: bool) -> str:
+    """Return a list in words without the items all of whose placeholders are left out."""
+    parts = _BETWEEN.split(text)
+    kept: list[str] = []
+    for number in range(0, len(parts), 2):
+        part = parts[number]
+        names = {name.removeprefix("?") for name in _PLACEHOLDER.findall(part)}
+        if names and names <= left_out:
+            # "loan {id}" is still about a loan; what begins with a value has no other subject.
+            part = part if part.startswith("{") else _PLACEHOLDER.sub("", part).rstrip()
+            if not first or number:
+                continue
+        kept += [parts[number - 1] if kept and number else "", part]
+    return "".join(kept)
 
 
 def _unary(subject: str, value: str) -> str:
@@ -428,6 +468,16 @@ class Instance:
         """Return the row of an atom as far as its terms have values."""
         return tuple(self.slot(term) for term in atom.terms)
 
+    def row_read(self, atom: Atom) -> OpenRow:
+        """Return the same, without the cells that the rule does not read."""
+        unread = unread_variables(self.rule)
+        return tuple(
+            cast("Slot", NullCell(NullPolicy.UNREAD, atom.predicate, place))
+            if isinstance(term, Variable) and term.name in unread
+            else slot
+            for place, (term, slot) in enumerate(zip(atom.terms, self.row(atom), strict=True))
+        )
+
 
 _OPERATOR_WORDS: Final = (
     (">", "more than"),
@@ -464,10 +514,10 @@ def _literal(instance: Instance, literal: Literal) -> str:
     match literal:
         case Positive(atom):
             declared = instance.predicates[atom.predicate]
-            return describe_fact(declared, instance.row(atom), instance.speech)
+            return describe_fact(declared, instance.row_read(atom), instance.speech)
         case Negative(atom):
             declared = instance.predicates[atom.predicate]
-            return deny_fact(declared, instance.row(atom), instance.speech)
+            return deny_fact(declared, instance.row_read(atom), instance.speech)
         case Aggregate():
             return describe_aggregate(instance, literal)
         case Comparison():

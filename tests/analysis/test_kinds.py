@@ -170,7 +170,10 @@ def test_aggregates_have_the_kind_of_the_format(rule: str, kind: Kind) -> None:
         ('chosen(?c) :- level(?c, ?n), match("[0-9]", ?n).', "C0225"),
         ('chosen(?c) :- active(?c, ?b), contains("t", ?b).', "C0225"),
         ("number_of(?n) :- order(_, _, _, ?d), ?n = as(?d, number).", "C0226"),
-        ('number_of(?n) :- level(_, ?n), as("2025-13-01", Date) > as("2025-01-01", Date).', "C0226"),
+        (
+            'number_of(?n) :- level(_, ?n), as("2025-13-01", Date) > as("2025-01-01", Date).',
+            "C0226",
+        ),
         ('number_of(?n) :- level(_, ?n), as("yes", Bool) = as("true", Bool).', "C0226"),
         ("amount_of(?n) :- order(_, _, ?a, _), ?n = ?a band 2.", "C0223"),
         ("text(?n) :- text(?s), ?n = bnot ?s.", "C0223"),

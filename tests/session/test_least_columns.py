@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from constat.check import check_certificate
+from constat.proof import render_tree
+from constat.proof.formats import format_named, write_format
 from constat.session import Session
 from tests.cli.running import run
 
@@ -307,3 +309,18 @@ def test_a_column_that_is_read_shows_what_is_wrong_in_it(folder: Path) -> None:
     with Session(folder) as session:
         assert session.prove('patient(P1, _, "078-05-1120", _)').verdict.value == "UNRESOLVED"
         assert session.prove("patient(id = P1, ssn = _)").verdict.value == "UNRESOLVED"
+
+
+def test_sentences_say_nothing_of_what_is_not_read(folder: Path) -> None:
+    text = (folder / "r.dl").read_text()
+    says = '@[says = "loan {id}: patient {patient}, amount {amount}, remark {remark}"]\n'
+    text = text.replace("@[key = id]\n", f"{says}@[key = id]\n")
+    text += ".decl lent(p: symbol)\nlent(?p) :- loan(_, ?p, _, _), !loan(7, ?p, _, _).\n"
+    (folder / "r.dl").write_text(text)
+    with Session(folder) as session:
+        result = session.prove("lent(P1)")
+        tree = render_tree(result.tree)
+        page = write_format(format_named("html"), result.certificate).decode()
+    assert "Loan 1: patient P1" in tree
+    assert "something unknown" not in tree + page
+    assert "(not read)" not in tree
