@@ -223,16 +223,9 @@ def read_certificate(document: Document) -> Certificate:
     structures = Structures()
     program = read_program(parts["declarations"], parts["rules"], kinds, structures, second=second)
     shared = read_values(parts.get("values", []), structures)
-    redaction = inside(
-        "redaction",
-        parts.get("redaction"),
-        lambda value: read_redaction(value, assumptions, len(sources)),
-    )
+    redaction = read_redaction(parts.get("redaction"), assumptions, len(sources))
     rows = RowReader(program, structures, shared, second=second, redaction=redaction)
-    if redaction is not None:
-        inside("redaction", rows.value, redaction.read_told)
-    reader = _Reader(program, parts["rules"], rows)
-    reader.rows.read_labels(parts.get("labels", []))
+    reader = _reader(parts, program, rows)
     evidence = EvidenceReader(reader.rows, sources, assumptions).evidence(
         parts["facts"], parts["open"], parts["coverage"], parts.get("filled", [])
     )
@@ -240,18 +233,11 @@ def read_certificate(document: Document) -> Certificate:
     if header.program != document.program:
         raise Rejected("program", "the header names other rules", "header.program")
     entries, closure_rows = inside("closure", parts["closure"], reader.closure)
-    summaries = tuple(
-        each(
-            "summaries",
-            shapes.array(parts["summaries"]),
-            lambda value: read_summary(value, program, sources, reader.rows),
-        )
-    )
+    summarised = partial(read_summary, program=program, sources=sources, rows=rows)
+    summaries = tuple(each("summaries", shapes.array(parts["summaries"]), summarised))
     nodes = tuple(each("nodes", shapes.array(parts["nodes"]), reader.node))
     missing = tuple(each("missing", shapes.array(parts["missing"]), reader.missing))
     _check_tables_used(shared, reader.rows, evidence)
-    if redaction is not None:
-        inside("redaction", reader.rows.good, redaction.check)
     return Certificate(
         document.identity,
         SECOND if second else FIRST,
@@ -263,12 +249,20 @@ def read_certificate(document: Document) -> Certificate:
         closure_rows,
         summaries,
         missing,
-        inside("record", parts["record"], lambda value: _read_record(value, len(sources))),
+        inside("record", parts["record"], partial(_read_record, sources=len(sources))),
         tuple(each("proofs", shapes.array(parts["proofs"]), _read_nested)),
         structures,
         tuple(reader.rows.labels),
         redaction,
     )
+
+
+def _reader(parts: dict[str, Json], program: Program, rows: RowReader) -> _Reader:
+    """Return what reads the rest, once it is known what is hidden and what labels are of."""
+    if rows.redaction is not None:
+        inside("redaction", rows.value, rows.redaction.read_told)
+    rows.read_labels(parts.get("labels", []))
+    return _Reader(program, parts["rules"], rows)
 
 
 def _members_of(document: Document) -> dict[str, Json]:
@@ -287,7 +281,9 @@ def _members_of(document: Document) -> dict[str, Json]:
 def _check_tables_used(
     shared: tuple[Structure, ...], reader: RowReader, evidence: Evidence
 ) -> None:
-    """Reject a shared value that stands nowhere, and a label that no row has."""
+    """Reject a shared value that stands nowhere, a label of no row, what is opened in vain."""
+    if reader.redaction is not None:
+        inside("redaction", reader.good, reader.redaction.check)
     inner = {field.place for one in shared for field in one.fields if not isinstance(field, str)}
     for place in range(len(shared)):
         if place not in reader.used and place not in inner:

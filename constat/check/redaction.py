@@ -205,7 +205,9 @@ def read_redaction(
     value: Json, assumptions: Sequence[Assumption], sources: int
 ) -> Redaction | None:
     """Read the member ``redaction``; ``None`` where nothing is hidden."""
-    return None if value is None else Redaction(value, assumptions, sources)
+    if value is None:
+        return None
+    return inside("redaction", value, lambda found: Redaction(found, assumptions, sources))
 
 
 class Writing(Redaction):

@@ -114,8 +114,10 @@ def command(  # noqa: PLR0913  one for each option
     content = _accepted(certificate)
     if hides:
         content = _view(content, Path(salts or f"{certificate}.salts"), columns, view, opened)
-    if chosen is not None:
-        content = write_format(chosen, content)
+    _write(content if chosen is None else write_format(chosen, content), chosen, output)
+
+
+def _write(content: bytes, chosen: Format | None, output: str | None) -> None:
     if output is not None:
         write_file(output, content, last=True, private=True)
     elif chosen is not None and chosen.binary:
@@ -145,7 +147,7 @@ def _view(
     view: str | None,
     opened: tuple[str, ...],
 ) -> bytes:
-    from constat.session.redacting import Hiding, make_view, read_salts  # noqa: PLC0415  when used
+    from constat.session.redacting import Hiding, make_view, read_salts  # noqa: PLC0415  loaded when it is used
 
     identity = json.loads(content)["identity"]
     secret = read_salts(

@@ -18,6 +18,7 @@ import json
 import re
 from dataclasses import dataclass, field
 from itertools import chain
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from constat.proof.encoding import canonical
@@ -35,7 +36,7 @@ WITHHELD: Final = "(hidden)"
 SALT: Final = 32
 _SHORTEST_INSIDE: Final = 3
 """A value of so many characters is looked for inside of longer ones as well."""
-_VERDICTS: Final = {"PROVED": "PROVED_UNDER", "DISPROVED": "DISPROVED_UNDER"}
+_VERDICTS: Final = MappingProxyType({"PROVED": "PROVED_UNDER", "DISPROVED": "DISPROVED_UNDER"})
 _CONFLICT: Final = "conflict: "
 
 

@@ -260,7 +260,7 @@ def _tables(source: Members) -> Iterator[str]:
     if source["origin"] != "DATABASE" or not source["query"]:
         return
     import sqlglot  # noqa: PLC0415  heavy library, loaded on first use
-    from sqlglot import exp  # noqa: PLC0415  as above
+    from sqlglot import exp  # noqa: PLC0415  heavy library, loaded on first use
 
     try:
         tree = sqlglot.parse_one(source["query"])
