@@ -36,7 +36,7 @@ from constat.apis.shapes import ENTRIES, Field, Json, Listed, Shape
 from constat.apis.transport import REFUSED, ApiError, Asking, digest_of, origin_of
 
 if TYPE_CHECKING:
-    from jsonschema.protocols import Validator
+    from jsonschema_rs import Draft202012Validator
 
     from constat.project.apis import ApiSetting
 
@@ -76,7 +76,7 @@ class OpenApi:
         told = info if isinstance(info, dict) else {}
         self.title = _text(told.get("title"))
         self.version = _text(told.get("version"))
-        self._validators: dict[str, Validator | None] = {}
+        self._validators: dict[str, Draft202012Validator | None] = {}
 
     # ---------------------------------------------------------------------------- operations
 
@@ -333,28 +333,27 @@ class OpenApi:
             return ""
         try:
             found = next(iter(validator.iter_errors(document)), None)
-        except RecursionError:
-            return "it is nested deeper than its description"
-        except Exception:  # noqa: BLE001  a description may hold anything where a number belongs
-            return "its description cannot be held against it"
+        except (ValueError, TypeError, RecursionError, OverflowError):
+            return "it is nested deeper, or holds other numbers, than can be looked at"
         if found is None:
             return ""
-        place = "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in found.absolute_path)
+        place = "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in found.instance_path)
         where = "$" + "".join(letter if letter.isprintable() else "?" for letter in place)[:200]
-        if found.validator == "type":
-            return f"{where} is not of the type {found.validator_value}"
-        if found.validator == "required":
-            return f"{where} lacks a field that is always there"
-        return f"{where} does not keep `{found.validator}`"
+        word = next((one for one in reversed(found.schema_path) if isinstance(one, str)), "")
+        told = {"type": "is of another type", "required": "lacks a field that is always there"}
+        return f"{where} {told.get(word, f'does not keep `{word}`')}"
 
-    def _validator(self, schema: Json) -> Validator | None:
+    def _validator(self, schema: Json) -> Draft202012Validator | None:
+        """Make what holds answers against a schema; `ApiError` where that is none."""
         if not isinstance(schema, dict):
             return None
-        from jsonschema import Draft202012Validator  # noqa: PLC0415  heavy library, loaded on first use
+        import jsonschema_rs  # noqa: PLC0415  heavy library, loaded on first use
 
-        made = _Schemas(self).whole(schema)
-        validator: Validator = Draft202012Validator(made)
-        return validator
+        try:
+            return jsonschema_rs.Draft202012Validator(_Schemas(self).whole(schema))
+        except (ValueError, TypeError, OverflowError) as problem:
+            reason = f"the schema of an answer is none ({type(problem).__name__})"
+            raise ApiError(reason, UNDESCRIBED) from None
 
     def at(self, pointer: str) -> Json:
         """Give what a reference within the description leads to."""

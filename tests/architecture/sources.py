@@ -21,7 +21,15 @@ PACKAGE: Final = ROOT / "constat"
 
 HEAVY: Final = frozenset(
     {
-        *("anthropic", "cryptography", "duckdb", "graphql", "httpx2", "jsonschema", "matplotlib"),
+        *(
+            "anthropic",
+            "cryptography",
+            "duckdb",
+            "graphql",
+            "httpx2",
+            "jsonschema_rs",
+            "matplotlib",
+        ),
         "networkx",
         *("openai", "pandas", "polars", "pyDatalog", "pyoxigraph", "rich", "sqlalchemy", "sqlglot"),
     }
