@@ -13,18 +13,21 @@ from __future__ import annotations
 import atexit
 import logging
 from contextlib import suppress
-from threading import Event, Lock, Thread
+from threading import Lock, Thread
 from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import ConstatError
+from constat.diagnostics.leaving import LEFT_BEHIND
 from constat.recount import Prepared, Recount, State
 from constat.store.checks import CheckStore
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-_SECONDS_TO_END: Final = 2.0
-"""How long the end of the program waits for a check that it stops."""
+_SECONDS_TO_END: Final = 30.0
+"""How long a program that ends waits for a check that goes on: it is interrupted all the while."""
+_SECONDS_TO_LEAVE: Final = 1.0
+"""The same where somebody has stopped the check: then the command ends without it."""
 
 
 class Checks:
@@ -58,7 +61,6 @@ class Checking:
         self._query = query
         self._prepared = prepared
         self._found = Recount(State.NOT_CHECKED, "it was stopped")
-        self._stopped = Event()
         self._waiting = 0
         self._thread = Thread(target=self._run, name="check", daemon=True)
 
@@ -83,8 +85,9 @@ class Checking:
 
     def stop(self) -> None:
         """End it soon: the answer stays computed and not checked."""
-        self._stopped.set()
         self._prepared.stop()
+        # A command does not wait long for what somebody has stopped; see `leave`.
+        self._thread.name = LEFT_BEHIND
 
     def _run(self) -> None:
         try:
@@ -101,5 +104,6 @@ class Checking:
 
     def _leave(self) -> None:
         # A thread in a library of C must not outlive what it calls.
+        was_stopped = self._thread.name == LEFT_BEHIND
         self.stop()
-        self._thread.join(_SECONDS_TO_END)
+        self._thread.join(_SECONDS_TO_LEAVE if was_stopped else _SECONDS_TO_END)

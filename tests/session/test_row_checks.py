@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
 from functools import partial
 from threading import Event
 from time import sleep
@@ -12,6 +15,8 @@ import pytest
 from constat import ConstatError, Session, Verdict
 from constat.check import check_certificate
 from constat.check.report import Report
+from constat.cli.repl.commands import answer, tell_checks
+from constat.cli.repl.desk import Desk
 from constat.plan.forward import planning as projection
 from constat.plan.forward.demand import Cut
 from constat.recount import Prepared, Recount, State
@@ -19,6 +24,7 @@ from constat.session import row_proofs, stored_answers
 from constat.session import session as session_module
 from constat.session.answers import Computed, Settled
 from constat.session.options import BulkOptions
+from constat.session.repl import Notebook
 from constat.store.materialized import ReplacedError
 from tests.cli.running import run
 
@@ -564,3 +570,67 @@ def test_a_folder_is_signed_as_a_whole(project: Path, tmp_path: Path) -> None:
     (folder / "answer.parquet").unlink()
     ran = run("sign", folder, "--key", key, "--meaning", "approved")
     assert (ran.code, "the folder is not accepted" in ran.err) == (2, True)
+
+
+def test_the_prompt_says_later_what_came_of_a_check(
+    project: Path,
+    held: Event,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with Session(project) as session, Notebook(session) as notebook:
+        monkeypatch.setattr(session, "query", partial(session.query, engine="forward"))
+        desk = Desk(notebook, "ada", interactive=True)
+        answer(desk, "p(?x)")
+        shown = capsys.readouterr().out
+        assert "2 answers, all computed, not checked." in shown
+        assert "the check goes on" in shown
+        tell_checks(desk)
+        assert (capsys.readouterr().out, len(desk.going)) == ("", 1)
+        held.set()
+        tell_checks(desk, 60.0)
+        told = capsys.readouterr().out
+        assert told.startswith("p(?x): 2 rows were shown\n  2 answers, all proved.")
+        assert desk.going == []
+
+
+@pytest.mark.usefixtures("wrong", "late")
+def test_a_prompt_that_nobody_sees_waits_for_the_check(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Session(project) as session, Notebook(session) as notebook:
+        monkeypatch.setattr(session, "query", partial(session.query, engine="forward"))
+        answer(Desk(notebook, "ada"), "p(?x)")
+        shown = capsys.readouterr().out
+        assert "105" not in shown
+        assert "DIFFERENCE: counted again from the rules, 1 row does not follow" in shown
+
+
+@pytest.mark.faults
+def test_ctrl_c_leaves_rows_that_are_computed(project: Path) -> None:
+    driver = """
+import sys, time
+from functools import partial
+from constat.__main__ import main
+from constat.recount import Prepared
+from constat.session import session
+from constat.session.options import BulkOptions
+session.BulkOptions = partial(BulkOptions, wait=0.0)
+usual = Prepared.finish
+def finish(self):
+    while not self._stopped:
+        time.sleep(0.01)
+    return usual(self)
+Prepared.finish = finish
+sys.exit(main())
+"""
+    command = [sys.executable, "-c", driver, *asked(project)]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stderr is not None
+        assert process.stderr.readline() == "2 rows computed; the check goes on\n"
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, out.split()) == (130, ["x", "5", "15"])
+    assert "the rows above are computed, not checked" in err
