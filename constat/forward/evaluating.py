@@ -230,7 +230,9 @@ class _Evaluation:
             costs = self._costs()
             asked = asked_for(self.program, unsettled, costs)
             loose = self._is_loose(gathering, division)
-            graded = grade_program(self.program, grades, asked, errors.found, loose=loose)
+            graded = grade_program(
+                self.program, grades, asked, errors.found, gathering.labels, loose=loose
+            )
             unfit = {name: why for name, why in graded.unfit.items() if name in division.below}
             if not unfit:
                 return Task(division, graded.program, graded, dict(left))

@@ -12,10 +12,12 @@ from constat.analysis.strata import components_of
 from constat.evaluation import ACCEPTED, CERTAIN, CONCEIVABLE, POSSIBLE
 from constat.forward.erring import Placeholders
 from constat.forward.ways import (
+    MADE,
     Body,
     Doubt,
     Grade,
     Graded,
+    Labels,
     UnfitError,
     Way,
     assigned,
@@ -65,6 +67,7 @@ class Around:
     asked: Asked
     erring: tuple[Erring, ...]
     loose: bool = False
+    labels: Labels = field(default_factory=Labels)
 
     def fitting(self, way: Way, placeholders: Placeholders, given: Iterable[str] = ()) -> list[Way]:
         """Give the ways that say what every order of literals says, or at most as much."""
@@ -126,7 +129,9 @@ class RuleGrading:
             self._list(one)
         inside = {one.site.place: one.atom for one in erring if not one.site.in_head}
         heads = {one.site.place: one.atom for one in erring if one.site.in_head}
-        ways = Body(rule.body, graded, doubts=doubts, erring=inside).ways()
+        labels = self.around.labels
+        body = Body(rule.body, graded, frozenset(), doubts, erring=inside, kinds=self.kinds)
+        ways = replace(body, labels=labels).ways()
         every = (one for way in ways for one in self.around.fitting(way, placeholders))
         for count, way in enumerate(every):
             for found, failed in _with_head(way, heads):
@@ -144,8 +149,14 @@ class RuleGrading:
         """Add the rule of one way; `failed` are the columns of its head that err."""
         _check_computed(way)
         head = self.rule.head
-        if way.strength < ACCEPTED or any(_computes_label(term, way) for term in head.terms):
-            # What a function makes of an unknown value nobody knows here.
+        made: dict[int, Variable] = {}
+        for place, term in enumerate(head.terms):
+            if _computes_label(term, way):
+                found = self.around.labels.made(way, term, self.kinds)
+                # What another function makes of an unknown value nobody knows.
+                way = way.widened() if found is None else found[0]
+                made |= {} if found is None else {place: found[1]}
+        if way.strength < ACCEPTED:
             way = way.widened()
         opened = tuple(
             place
@@ -157,12 +168,14 @@ class RuleGrading:
             for place, term in enumerate(head.terms)
             if isinstance(term, Variable) and term.name in way.carried
         }
+        labels = dict(sorted({**labels, **(made if way.carried else {})}.items()))
         strength = min(way.strength, ACCEPTED) if self.rule.assumed else way.strength
         sure = replace(self.rule, body=way.literals, proposed=False, confidence=Decimal(1))
         if strength == CERTAIN and not labels:
             self.take(sure)
             return
-        grade = Grade(strength, opened, tuple(labels))
+        of_functions = tuple(n for n, label in labels.items() if label.name.endswith(MADE))
+        grade = Grade(strength, opened, tuple(labels), of_functions)
         self.made.grades.setdefault(head.predicate, set()).add(grade)
         predicate = self.around.program.program.predicates[head.predicate]
         name = f"{self.rule.id}.{count}"
@@ -172,6 +185,9 @@ class RuleGrading:
         """Add a rule, with the kinds of its variables: those that were made get one here."""
         kinds = dict(self.kinds)
         for one in rule.body:
+            if isinstance(one, Comparison):
+                names = [v.name for v in literal_variables(one) if v.name.endswith(MADE)]
+                kinds = {**dict.fromkeys(names, Kind.SYMBOL), **kinds}
             for atom in _atoms_of(one):
                 if any(isinstance(t, Variable) and t.name not in kinds for t in atom.terms):
                     columns = zip(atom.terms, self._kinds_of(atom.predicate), strict=True)
@@ -205,7 +221,14 @@ class RuleGrading:
         if literal.recursive:
             raise UnfitError("a total inside its own recursion has members that are not certain")
         group = self._group(literal)
-        body = Body(literal.body, around.graded, start=frozenset(group), distinct=True)
+        body = Body(
+            literal.body,
+            around.graded,
+            start=frozenset(group),
+            distinct=True,
+            kinds=self.kinds,
+            labels=around.labels,
+        )
         placeholders = Placeholders(literal.body, around.graded, frozenset(around.asked.near))
         columns = tuple(Column(name, self.kinds[name].value, self.kinds[name]) for name in group)
         touched = Predicate(f"{self.rule.head.predicate}.group.{self.rule.id}.{place}", columns)
@@ -554,6 +577,7 @@ def grade_program(
     inputs: Mapping[str, tuple[Grade, ...]],
     asked: Asked,
     erring: Sequence[Erring] = (),
+    labels: Labels | None = None,
     *,
     loose: bool = False,
 ) -> GradedProgram:
@@ -561,9 +585,10 @@ def grade_program(
 
     `inputs` are the grades of the inputs that are open, `erring` the instances that err. With
     `loose` a predicate of which the reference engine's words depend on the order of its questions
-    is loosened (see `loosening`), and not left to that engine.
+    is loosened (see `loosening`), and not left to that engine. `labels` are those of the inputs.
     """
-    grading = _Grading(program, inputs, asked, tuple(erring), may_loosen=loose)
+    known = Labels() if labels is None else labels
+    grading = _Grading(program, inputs, asked, tuple(erring), known, may_loosen=loose)
     for component in program.components:
         grading.grade(component)
     return grading.result()
@@ -578,10 +603,12 @@ class _Grading:
         inputs: Mapping[str, tuple[Grade, ...]],
         asked: Asked,
         erring: tuple[Erring, ...],
+        labels: Labels,
         *,
         may_loosen: bool,
     ) -> None:
         self.may_loosen = may_loosen
+        self.labels = labels
         self.loose: dict[str, str] = {}
         self.program = program
         self.erring = erring
@@ -679,7 +706,7 @@ class _Grading:
         for name in component.predicates:
             if name in self.inputs:
                 self._take_grades(name, self.inputs[name])
-        around = Around(self.program, self.graded, self.asked, self.erring, loose)
+        around = Around(self.program, self.graded, self.asked, self.erring, loose, self.labels)
         while True:
             made = Made()
             for number in numbers:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, cast
@@ -16,16 +17,21 @@ from constat.logic import (
     Atom,
     Column,
     Comparison,
+    Constant,
     Kind,
     Literal,
+    MadeBy,
     Negative,
     NullCell,
     Positive,
     Predicate,
     Term,
+    Value,
     Variable,
+    canonical_decimal,
     literal_variables,
     term_variables,
+    vocabulary,
 )
 
 if TYPE_CHECKING:
@@ -41,6 +47,12 @@ WORDS: Final = MappingProxyType(
 )
 _LABEL: Final = ".label"
 """The end of names of variables that stand for labels; names of the language have no point."""
+MADE: Final = ".made.label"
+"""The end of names of those that stand for what a total function made of a label (26b)."""
+_BETWEEN: Final = "|"
+_SHAPE: Final = "~"
+_PLAIN: Final = frozenset({Kind.NUMBER, Kind.UNSIGNED, Kind.FLOAT, Kind.DECIMAL, Kind.DATE})
+"""Kinds whose values are written without what stands between the parts of a label's text."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -48,12 +60,14 @@ class Grade:
     """A strength, and which columns are open or hold labels; never both in one grade.
 
     Without labels it is below certain, with labels it is accepted at least: a weaker row says no
-    more of a label than that the column is open.
+    more of a label than that the column is open. `made` are the columns whose labels a function
+    made; no function makes a further one of these (26b).
     """
 
     strength: int
     open: tuple[int, ...] = ()
     labels: tuple[int, ...] = ()
+    made: tuple[int, ...] = ()
 
     def known(self, arity: int) -> tuple[int, ...]:
         """The columns that the relation has: those that hold values or labels."""
@@ -72,6 +86,8 @@ def graded_name(predicate: Predicate, grade: Grade) -> str:
     labels = [predicate.columns[place].name for place in grade.labels]
     how = ["without", *missing] if missing else []
     how += ["labels", *labels] if labels else []
+    made = [predicate.columns[place].name for place in grade.made]
+    how += ["made", *made] if made else []
     return ".".join([predicate.name, WORDS[grade.strength], *how])
 
 
@@ -109,6 +125,7 @@ class Labels:
 
     texts: dict[NullCell, str] = field(default_factory=dict)
     cells: dict[str, NullCell] = field(default_factory=dict)
+    shapes: dict[Shape, str] = field(default_factory=dict)
 
     def text(self, label: NullCell) -> str:
         """Give the text of a label."""
@@ -119,7 +136,71 @@ class Labels:
 
     def cell(self, text: object) -> NullCell:
         """Give the label of a text."""
-        return self.cells[str(text)]
+        shape, *parts = str(text).split(_BETWEEN)
+        if not parts:
+            return self.cells[shape]
+        function, given = next(one for one, name in self.shapes.items() if name == shape)
+        label, values = self.cells[parts[0]], iter(parts[1:])
+        arguments = tuple(
+            [_read(next(values), one) if isinstance(one, Kind) else _value(one) for one in given]
+        )
+        return replace(label, made=MadeBy(function, arguments))
+
+    def made(self, way: Way, term: Term, kinds: Mapping[str, Kind]) -> tuple[Way, Variable] | None:
+        """Let a way compute the label that a total function makes; nothing where it makes none.
+
+        It makes one of one label, which no function made, and of constants and values.
+        """
+        word = vocabulary.FUNCTIONS.get(term.function) if isinstance(term, Apply) else None
+        if not isinstance(term, Apply) or word is None or not word.total:
+            return None
+        given: list[Kind | Constant | None] = []
+        labels: list[Variable] = []
+        values: list[Variable] = []
+        for one in term.arguments:
+            label = way.carried.get(one.name) if isinstance(one, Variable) else None
+            if label is not None:
+                labels.append(label)
+                given.append(None)
+            elif isinstance(one, Constant):
+                given.append(one)
+            elif isinstance(one, Variable) and one.name in way.known and kinds[one.name] in _PLAIN:
+                values.append(one)
+                given.append(kinds[one.name])
+            else:
+                return None
+        if len(labels) != 1 or labels[0].name.endswith(MADE):
+            return None
+        key = (term.function, tuple(given))
+        shape = self.shapes.setdefault(key, f"{_SHAPE}{len(self.shapes)}")
+        parts: list[Term] = [Constant(f"{shape}{_BETWEEN}", Kind.SYMBOL), labels[0]]
+        for one in values:
+            spelled = Apply("to_string", (one,), Kind.SYMBOL)
+            parts += [Constant(_BETWEEN, Kind.SYMBOL), spelled]
+        name = Variable(f"{len(way.literals)}{MADE}")
+        text = Apply("cat", tuple(parts), Kind.SYMBOL)
+        return way.taking(CERTAIN, Comparison("=", name, text)), name
+
+
+Shape = tuple[str, tuple[Kind | Constant | None, ...]]
+"""A function and its arguments: nothing where the label stood, a kind for a value of the row."""
+
+
+def _value(one: Constant | None) -> Value | None:
+    return None if one is None else one.value
+
+
+def _read(text: str, kind: Kind) -> Value:
+    """Read what `to_string` wrote of a value of `_PLAIN`."""
+    match kind:
+        case Kind.NUMBER | Kind.UNSIGNED:
+            return int(text)
+        case Kind.FLOAT:
+            return float(text)
+        case Kind.DECIMAL:
+            return canonical_decimal(Decimal(text))
+        case _:
+            return text
 
 
 def by_grade(
@@ -304,14 +385,14 @@ class Way:
             return self
         equal = [one for one in self.every if isinstance(one, Comparison)]
         pinned = self.known | {name for one in equal for name in pins(one)}
-        found = replace(
-            self.taking(POSSIBLE), open=self.open | self.carried.keys(), carried={}, shown=()
-        )
+        # Those that functions made have names of their own here, which nothing else reads.
+        written = {name for name in self.carried if "." not in name}
+        found = replace(self.taking(POSSIBLE), open=self.open | written, carried={}, shown=())
         for one in self.shown:
             own = set(one.labels.values())
-            names = {name for name, label in self.carried.items() if label in own}
-            written = {term.name for term in one.read if isinstance(term, Variable)}
-            found = found.opening(one.literal, *names, *written)
+            names = {name for name in written if self.carried[name] in own}
+            names |= {term.name for term in one.read if isinstance(term, Variable)}
+            found = found.opening(one.literal, *names)
             whole = (one.grade.opened, one.atom)
             if _is_whole(whole, pinned):
                 found = replace(found, whole=(*found.whole, (one.grade, one.atom)))
@@ -334,6 +415,8 @@ class Body:
     doubts: Mapping[int, Doubt] = field(default_factory=dict)
     distinct: bool = False
     erring: Mapping[int, Atom] = field(default_factory=dict)
+    kinds: Mapping[str, Kind] = field(default_factory=dict)
+    labels: Labels = field(default_factory=Labels)
 
     def ways(self) -> list[Way]:
         """Give all ways. Raises `UnfitError` where they are too many."""
@@ -376,7 +459,9 @@ class Body:
     def _carrying(self, way: Way, grade: Grade, atom: Atom) -> Way:
         """Take a row with labels; each gets a variable of its own, so that all may meet later."""
         number = len(way.shown)
-        labels = {n: Variable(f"{number}.{n}{_LABEL}") for n in grade.labels}
+        labels = {
+            n: Variable(f"{number}.{n}{MADE if n in grade.made else _LABEL}") for n in grade.labels
+        }
         shown = self.graded.atom(grade, atom, labels)
         known = {
             term.name
@@ -385,7 +470,7 @@ class Body:
         }
         found = way.taking(grade.strength, Positive(shown))
         if self.distinct and grade.strength < CERTAIN:
-            stronger = Grade(CERTAIN, labels=grade.labels)
+            stronger = replace(grade, strength=CERTAIN)
             if stronger in self.graded.of(atom.predicate):
                 found = found.taking(CERTAIN, Negative(self.graded.atom(stronger, atom, labels)))
         taken = Shown(grade, atom, labels, Positive(shown))
@@ -490,10 +575,12 @@ class Body:
     def _compared_labels(self, way: Way, literal: Comparison) -> Iterator[Way]:
         """Compare where a side reads a label: it equals itself, and may be anything else (26a)."""
         found = assigned(literal, way.bound)
-        sides = [
-            way.carried.get(side.name) if isinstance(side, Variable) else None
-            for side in (literal.left, literal.right)
-        ]
+        sides: list[Variable | None] = []
+        for side in (literal.left, literal.right):
+            made = self.labels.made(way, side, self.kinds)
+            way = way if made is None else made[0]
+            label = way.carried.get(side.name) if isinstance(side, Variable) else None
+            sides.append(label if made is None else made[1])
         given = next((one for one in sides if one is not None), None)
         if found is not None and given is not None:
             yield replace(way, carried={**way.carried, found: given})
@@ -523,12 +610,12 @@ class Body:
         return way.taking(POSSIBLE)
 
     def _absent(self, way: Way, atom: Atom) -> Iterator[Way]:
-        computed = {
-            v.name for one in atom.terms if isinstance(one, Apply) for v in term_variables(one)
-        }
-        if computed & way.carried.keys():
+        found = self._valued(way, atom)
+        if found is None:
             # A function of a label may err, and then nobody knows, whatever rows there are (9).
             way = way.widened()
+        else:
+            way, atom = found
         if _names(atom) & way.open:
             yield way.taking(POSSIBLE)
             return
@@ -541,6 +628,20 @@ class Body:
                     # In max-min logic over -1..3 negation mirrors the chain.
                     mirrored = CERTAIN - 1 - strength
                     yield way.taking(mirrored, Positive(one), *without)
+
+    def _valued(self, way: Way, atom: Atom) -> tuple[Way, Atom] | None:
+        """Name the labels that functions make in an atom; nothing where one of them makes none."""
+        terms = list(atom.terms)
+        for place, term in enumerate(terms):
+            read = {one.name for one in term_variables(term)}
+            if isinstance(term, Apply) and read & way.carried.keys():
+                made = self.labels.made(way, term, self.kinds)
+                if made is None:
+                    return None
+                name = f"{made[1].name}.value"
+                way = replace(made[0], carried={**made[0].carried, name: made[1]})
+                terms[place] = Variable(name)
+        return way, replace(atom, terms=tuple(terms))
 
     def _matches(self, way: Way, atom: Atom) -> Iterator[tuple[int, Atom]]:
         """Yield what a denied atom may match: the strength of the match, and an atom for it."""
