@@ -15,7 +15,9 @@ import pytest
 from constat.catalog import Question, ReadBounds, SourceFailureError
 from constat.catalog.connection import QueryMistakeError
 from constat.catalog.guard import guard
+from tests.servers import hostile
 from tests.servers.building import opened, read
+from tests.servers.hostile import comes_to_rest, running
 from tests.tiers.test_stopped_queries import NUMBERS, grown
 
 if TYPE_CHECKING:
@@ -24,7 +26,6 @@ if TYPE_CHECKING:
     from tests.servers.leasing import ServedDatabase
 
 WATCHDOG: Final = 100
-PATIENCE: Final = 600
 HOSTILE: Final = {
     "endless": NUMBERS.format("") + " SELECT n, n + 1 FROM s WHERE n < 0",
     "joins": NUMBERS.format(" WHERE n < 999") + " SELECT 1, count(*) FROM s a, s b, s c, s d",
@@ -37,28 +38,6 @@ REFUSED: Final = {
     "repeat": "SELECT 1, length(repeat('a', 1000000000))",
     "generate_series": "SELECT 1, count(*) FROM generate_series(1, 1000000) a",
 }
-
-
-def running(source: ServedDatabase) -> int:
-    """Count the queries that the server is busy with."""
-    link = source.server.link()
-    cursor = link.cursor()
-    if source.server.kind == "postgresql":
-        told = "pg_stat_activity WHERE datname = %s AND state = 'active'"
-    else:
-        told = "information_schema.processlist WHERE db = %s AND command <> 'Sleep'"
-    cursor.execute(f"SELECT count(*) FROM {told}", (source.name,))
-    (count,) = cursor.fetchone()
-    link.close()
-    return int(count)
-
-
-def comes_to_rest(source: ServedDatabase) -> bool:
-    for _ in range(PATIENCE):
-        if not running(source):
-            return True
-        time.sleep(0.05)
-    return False
 
 
 def project(folder: Path, source: ServedDatabase, query: str, seconds: int = 2) -> list[str]:
@@ -113,6 +92,10 @@ def test_ctrl_c_ends_the_command_and_the_query_on_the_server(
     finally:
         watchdog.cancel()
         process.kill()
+
+
+def test_hostile_queries_put_together_at_random_end(source: ServedDatabase) -> None:
+    assert hostile.run(source, 6, seed=3).total() >= 6
 
 
 def test_long_values_are_counted_and_not_collected(
