@@ -46,9 +46,11 @@ an atom and comparisons choose:
 
   is_vip(?c), customer_revenue(?c, ?r), ?r > 100000, !controls(_, ?c)
 
-`prove` calculates as rules do; then texts stand in double quotes:
+Both calculate and count as the body of a rule does, at the beginning, too:
 
-  customer_revenue("C001", ?r), ?r / 2.0 >= 75000.0
+  customer_revenue(C001, ?r), ?r / 2.0 >= 75000.0
+  count : { controls(_, C001) } > 2
+  ?most = max ?r : { customer_revenue(_, ?r) }
 
 A fact for `constat facts add` has a value in each column. Put all of these in
 quotes for the shell.
