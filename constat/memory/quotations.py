@@ -94,6 +94,11 @@ class _Scan:
         starts = [0, *(found.end() for found in re.finditer("\n", text))]
         self._starts = [*starts, len(text)]
         self._lines = [text[one:end] for one, end in zip(starts, self._starts[1:], strict=True)]
+        # Where the paragraph of each line ends; behind a blank line that is the next one's.
+        self._ends = [*range(1, len(self._lines) + 1)]
+        for at in reversed(range(len(self._lines) - 1)):
+            if self._lines[at + 1].strip():
+                self._ends[at] = self._ends[at + 1]
         # Where the message begins: behind a block that a program joined to it.
         self._first = 0
 
@@ -225,6 +230,8 @@ class _Scan:
 
     def _is_form(self, at: int) -> bool:
         """Tell whether lines of a form begin here that say who has filed it."""
+        if at and signs.FORM.match(self._lines[at - 1]):
+            return False  # where it began, that was looked at
         end = at
         while end < len(self._lines) and signs.FORM.match(self._lines[end]):
             end += 1
@@ -261,9 +268,10 @@ class _Scan:
                 continue
             card = self._lines[at : self._paragraph_end(at)]
             short = all(len(one.strip()) < signs.LEAST_SENTENCE for one in card)
+            if not short or not 1 < len(card) <= signs.MOST_OF_CARD:
+                continue
             reached = len(card) >= signs.LEAST_OF_CARD and any(map(signs.REACHED.search, card))
-            known = len(card) > 1 and bool(reached or signs.FIRM.search(card[1]))
-            if short and known and len(card) <= signs.MOST_OF_CARD:
+            if reached or signs.FIRM.search(card[1]):
                 yield at
 
     def _sources(self) -> None:
@@ -508,10 +516,7 @@ class _Scan:
         return last
 
     def _paragraph_end(self, at: int) -> int:
-        end = at + 1
-        while end < len(self._lines) and self._lines[end].strip():
-            end += 1
-        return end
+        return self._ends[at]
 
     def _is_marked(self, at: int) -> bool:
         line = self._lines[at]
