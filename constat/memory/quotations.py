@@ -95,7 +95,7 @@ class _Scan:
         self._starts = [*starts, len(text)]
         self._lines = [text[one:end] for one, end in zip(starts, self._starts[1:], strict=True)]
         # Where the paragraph of each line ends; behind a blank line that is the next one's.
-        self._ends = [*range(1, len(self._lines) + 1)]
+        self._ends: list[int] = [*range(1, len(self._lines) + 1)]
         for at in reversed(range(len(self._lines) - 1)):
             if self._lines[at + 1].strip():
                 self._ends[at] = self._ends[at + 1]
