@@ -16,7 +16,7 @@ from typing import Final
 
 from .canonical import MAX_BYTES
 from .checking import check_certificate
-from .population import PopulationError, check_population
+from .population import INDEX, PopulationError, check_population
 from .printing import printable
 
 USAGE_ERROR: Final = 2
@@ -40,9 +40,9 @@ def main(arguments: list[str] | None = None) -> int:
         help="with --pin: the hash of rules that nested certificates may have",
     )
     chosen = parser.parse_args(arguments)
-    if Path(chosen.file).is_dir():
-        return _check_folder(Path(chosen.file), chosen.pin)
     try:
+        if (Path(chosen.file) / INDEX).is_file():
+            return _check_folder(Path(chosen.file), chosen.pin)
         with Path(chosen.file).open("rb") as stream:
             data = stream.read(MAX_BYTES + 1)
     except (OSError, ValueError) as error:

@@ -48,8 +48,7 @@ def init_command(  # noqa: PLR0913  its options
     the address is not written: a variable of the environment, or of a file .env in the project,
     takes its place. No file is overwritten. With --api it begins with the operations of an API that
     only read: a .decl and an .input for each list in their answers; nothing but its description is
-    asked for. With --example no database is needed: an example of
-    Constat's own is copied, with its rules.
+    asked for. With --example no database is needed: an example is copied, with its rules.
 
     Examples:
       constat init --example vip --directory my-first
@@ -66,26 +65,15 @@ def init_command(  # noqa: PLR0913  its options
         _begin_example(example, directory, form)
         return
     if not path:
-        message = (
-            "name a DATABASE: an address, a file or a folder of files; without one: --example vip"
-        )
+        message = "name a DATABASE: an address, a file or a folder; without one: --example vip"
         raise click.UsageError(message)
     chosen = [part.strip() for part in (tables or "").split(",") if part.strip()]
+    there, here = Path(directory), Path.cwd()
     if api or graphql:
-        _begin_api(
-            start_api(
-                path,
-                Path(directory),
-                Path.cwd(),
-                graphql=graphql,
-                name=name,
-                operations=chosen,
-            ),
-            directory,
-            form,
-        )
+        begun = start_api(path, there, here, graphql=graphql, name=name, operations=chosen)
+        _begin_api(begun, directory, form)
         return
-    found = start(path, Path(directory), Path.cwd(), name=name, tables=chosen)
+    found = start(path, there, here, name=name, tables=chosen)
     if form == "json":
         write_json(_json(found))
     else:

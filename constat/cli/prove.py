@@ -31,7 +31,6 @@ from constat.cli.results import calls_text, print_proof, print_result, print_ver
 from constat.evaluation import Verdict
 from constat.proof import tree_to_json
 from constat.session import Result, Session
-from constat.session.answers import Settled
 from constat.session.options import MOST, RANKINGS, SAMPLE, SECONDS, LogAs, PopulationWish
 
 if TYPE_CHECKING:
@@ -316,7 +315,7 @@ def prove_everybody(session: Session, goal: str, everybody: Everybody, shown: Sh
     for verdict in Verdict:
         if found.counts[verdict.value]:
             write(f"  {found.counts[verdict.value]:,} {verdict.label}")
-    write(_WHOLE[found.settled])
+    write(_WHOLE[found.settled.value])
     for reason in found.reasons:
         write(f"  not known: {reason}")
     write(f"written to {found.folder}: {found.nodes:,} nodes, {found.sampled:,} rows as a sample")
@@ -326,9 +325,9 @@ def prove_everybody(session: Session, goal: str, everybody: Everybody, shown: Sh
 
 _WHOLE = MappingProxyType(
     {
-        Settled.FOR_CERTAIN: "There are no other members.",
-        Settled.UNDER: "Under assumptions there are no other members.",
-        Settled.OPEN: "There may be other members.",
+        "SETTLED": "There are no other members.",
+        "SETTLED_UNDER": "Under assumptions there are no other members.",
+        "OPEN": "There may be other members.",
     }
 )
 
@@ -382,7 +381,7 @@ def command(  # noqa: PLR0913  one argument for each group of options
       constat prove "is_vip(C001)" --locale de_DE --depth 1
       constat prove "may_leave(C005)" --require-approved        # exits with 4
       constat prove "is_vip(C001)" --engine pydatalog
-      constat prove --population "is_vip(?c)" --among "customer(?c)" -o vips
+      constat prove --population "is_vip(?c)" --among "customer(?c)" -o members
 
     Exit codes: 0 proved, 3 proved under assumptions, 4 unresolved,
     5 disproved, 6 disproved under assumptions, 2 bad usage.

@@ -13,6 +13,7 @@ import click
 
 from constat.check.canonical import MAX_BYTES
 from constat.cli.files import read_file
+from constat.cli.folders import ANSWER, POPULATION, REJECTED, checked_folder
 from constat.cli.groups import PlainCommand, format_option
 from constat.cli.output import note, write, write_json
 from constat.diagnostics import ConstatError, Diagnostic
@@ -189,13 +190,11 @@ def _json(key: SigningKey, private: Path, public: Path, *, encrypted: bool) -> d
     }
 
 
-_INDEXES: Final = ("population.json", "answer.json")
+_INDEXES: Final = (POPULATION, ANSWER)
 
 
 def _accepted_index(folder: Path) -> tuple[Path, bytes]:
     """Give the index of a folder that is accepted; raises `ConstatError` for another one."""
-    from constat.cli.verify import REJECTED, checked_folder  # noqa: PLC0415  loaded when it is used
-
     code, told, _ = checked_folder(folder)
     if code == REJECTED or told["state"] != "passed":
         message = f"the folder is not accepted: {told['why']}"

@@ -13,6 +13,7 @@ from constat.logic import (
     FIELD_OF,
     LOCALES,
     OPEN,
+    UNREAD_CELL,
     Aggregate,
     Apply,
     Attributes,
@@ -472,10 +473,10 @@ class Instance:
         """Return the same, without the cells that the rule does not read."""
         unread = unread_variables(self.rule)
         return tuple(
-            cast("Slot", NullCell(NullPolicy.UNREAD, atom.predicate, place))
+            cast("Slot", UNREAD_CELL)
             if isinstance(term, Variable) and term.name in unread
             else slot
-            for place, (term, slot) in enumerate(zip(atom.terms, self.row(atom), strict=True))
+            for term, slot in zip(atom.terms, self.row(atom), strict=True)
         )
 
 

@@ -121,6 +121,8 @@ class OpenReason:
     tier: str
     count: int
     goal: str
+    null: bool = False
+    """Whether it is only that a cell of a row has no value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -449,7 +451,7 @@ class Rows:
 # Only what no assumption would close is named; each reason has one goal to ask for, which can be
 # pasted back.
 
-_Group = tuple[str, str, str]
+_Group = tuple[str, str, str, bool]
 _MOST_GROUPS: Final = 10_000
 
 
@@ -463,7 +465,7 @@ def open_reasons(outcome: Outcome) -> tuple[OpenReason, ...]:
         _add_groups(seen, program, name, outcome.rows(name, POSSIBLE))
     for failure in outcome.failures:
         rule = outcome.program.rules[failure.rule]
-        group = (rule.head.predicate, f"rule {rule.id}: {failure.reason}", "")
+        group = (rule.head.predicate, f"rule {rule.id}: {failure.reason}", "", False)
         shown = ", ".join(f"?{name} = {value}" for name, value in failure.bindings.items())
         seen.setdefault(group, {}).setdefault(shown)
     found = _counted(seen)
@@ -491,7 +493,7 @@ def reasons_in_bulk(results: Results, program: AnalysedProgram) -> tuple[OpenRea
     for relation, erring in results.erring.items():
         rule = erring.rule
         for bindings, reason in islice(_instances(results, relation, erring), MAX_FAILURES):
-            group = (rule.head.predicate, f"rule {rule.id}: {reason}", "")
+            group = (rule.head.predicate, f"rule {rule.id}: {reason}", "", False)
             seen.setdefault(group, {}).setdefault(bindings)
     found = _counted(seen)
     for name, why in results.loose.items():
@@ -525,7 +527,7 @@ def _add_groups(
         opened = [place for place, cell in enumerate(row) if cell is OPEN]
         if opened and all(place in folded for place in opened) and len(opened) < len(row):
             words = " and ".join(f"the {folded[place]} of this group" for place in opened)
-            group = (name, f"{words} is not known", "")
+            group = (name, f"{words} is not known", "", False)
             seen.setdefault(group, {}).setdefault(print_row(predicate, row))
 
 
@@ -555,8 +557,8 @@ def _gaps_of(
 
 def _counted(seen: dict[_Group, dict[str, None]]) -> list[OpenReason]:
     return [
-        OpenReason(predicate, reason, tier, len(goals), next(iter(goals)))
-        for (predicate, reason, tier), goals in seen.items()
+        OpenReason(predicate, reason, tier, len(goals), next(iter(goals)), null)
+        for (predicate, reason, tier, null), goals in seen.items()
     ]
 
 
@@ -570,14 +572,14 @@ def _gaps(call: Call, atoms: Sequence[Atom]) -> Iterator[tuple[_Group, OpenRow]]
     for opening in call.answer.openings:
         if opening.assumption is None:
             told.add(opening.row)
-            yield (predicate.name, opening.reason, opening.tier), opening.row
+            yield (predicate.name, opening.reason, opening.tier, False), opening.row
     if (OPEN,) * predicate.arity in told:
         return  # that is told of every key
     yield from _nulls(call, atoms)
     for key in call.demand.keys:
         row = _pattern(predicate, dict(zip(call.demand.columns, key, strict=True)))
         if key not in call.answer.answered and row not in told:
-            yield (predicate.name, "no tier answered", ""), row
+            yield (predicate.name, "no tier answered", "", False), row
 
 
 def _nulls(call: Call, atoms: Sequence[Atom]) -> Iterator[tuple[_Group, OpenRow]]:
@@ -593,7 +595,7 @@ def _nulls(call: Call, atoms: Sequence[Atom]) -> Iterator[tuple[_Group, OpenRow]
                 reason = f"{names} is NULL in {portion.evidence.source}"
                 null = {cell.column for cell in null_cells(row)}
                 known = tuple(OPEN if n in null else one for n, one in enumerate(row))
-                yield (predicate.name, reason, portion.evidence.tier), known
+                yield (predicate.name, reason, portion.evidence.tier, True), known
 
 
 def _pattern(predicate: Predicate, known: dict[int, object]) -> OpenRow:

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import ConstatError, Diagnostic, nearest
 from constat.evaluation import Verdict
-from constat.logic import null_policies
 from constat.session.answers import Computed
 
 if TYPE_CHECKING:
@@ -193,22 +192,18 @@ def _of_key(
     session: Session, name: str, one: Predicate, most: int, observe: Observer | None
 ) -> DataCheck:
     """Look for rows with equal keys: none of them is certain, so these are all open."""
-    # What may be missing is not read: a key does not wait for it.
-    policies = null_policies(one)
-    places = [p for p in range(one.arity) if p in one.key or policies[p] is None]
-    terms = [f"?{c.name}" if p in places else "_" for p, c in enumerate(one.columns)]
-    answers = session.query(f"{one.name}({', '.join(terms)})", observe=observe).checked()
+    # Every column is read: rows that differ in one that nobody reads are one row to everybody else.
+    answers = session.query(_open_goal(one), observe=observe).checked()
     groups: dict[Row, list[Row]] = {}
     for row, verdict in answers.weak.items():
         if verdict is Verdict.UNRESOLVED:
-            key = tuple(row[places.index(place)] for place in one.key)
-            groups.setdefault(key, []).append(row)
+            groups.setdefault(tuple(row[place] for place in one.key), []).append(row)
     twice = {key: rows for key, rows in groups.items() if len(rows) > 1}
     shown = [row for key in sorted(twice, key=str)[:most] for row in twice[key]]
     verdict = Verdict.PROVED
     if twice:
         verdict = Verdict.DISPROVED
-    elif groups or answers.exit_code == Verdict.UNRESOLVED.exit_code:
+    elif groups or answers.stopped or not all(reason.null for reason in answers.reasons):
         verdict = Verdict.UNRESOLVED
     return DataCheck(
         name,
@@ -221,7 +216,7 @@ def _of_key(
         tuple(shown),
         (),
         (),
-        _reasons(answers),
+        _reasons(answers) if verdict is not Verdict.PROVED else (),
     )
 
 

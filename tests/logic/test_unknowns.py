@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from constat.logic import (
+    UNREAD_CELL,
     Kind,
     NullCell,
     NullPolicy,
@@ -80,5 +81,7 @@ def test_nothing_orders_a_null_cell_like_a_value() -> None:
 
 
 def test_people_read_none_and_unknown() -> None:
-    shown = [display_value(NullCell(policy, "p", 0), Kind.NUMBER) for policy in NullPolicy]
+    policies = (NullPolicy.NONE, NullPolicy.MAYBE, NullPolicy.UNKNOWN)
+    cells = [*(NullCell(policy, "p", 0) for policy in policies), UNREAD_CELL]
+    shown = [display_value(cell, Kind.NUMBER) for cell in cells]
     assert shown == ["none", "unknown", "unknown", "(not read)"]

@@ -102,6 +102,13 @@ def test_rows_with_one_key_are_shown(place: Path) -> None:
     assert any("2 rows for one key" in one for one in found.reasons)
 
 
+def test_rows_with_one_key_count_where_cells_are_null(place: Path) -> None:
+    changed(place, "insert into customers values('a', NULL)")
+    (found,) = checked(place, "customers").values()
+    assert found.verdict.value == "UNRESOLVED"
+    assert any("2 rows for one key" in one for one in found.reasons)
+
+
 def test_a_key_with_other_values_is_broken(place: Path) -> None:
     text = RULES.replace("@[null = maybe] n", "n").replace("SELECT c, n", "SELECT c, 'x' || n AS n")
     (place / "r.dl").write_text(text)
