@@ -391,8 +391,7 @@ class _Deciding:
         answers = answers_in(reading, self.outcome.goal)
         if not answers:
             raise UnsupportedError("a goal is called proved, and no row of it is certain")
-        proof = Proof(reading, self.outcome.goal)
-        proof.show(answers, bounded=False)
+        proof = self._first_shown(reading, answers)
         certain = confidence_of(proof) == MILLION
         if not self.exhaust or (certain and self.ranking is None):
             return proof, None
@@ -405,6 +404,22 @@ class _Deciding:
         except TooLargeError:
             return proof, None
         return better, None if certain else confidence_of(better)
+
+    def _first_shown(self, reading: Reading, answers: tuple[Fact, ...]) -> Proof:
+        """Prove the goal by the derivations that the engine met first, or by others."""
+        proof = Proof(reading, self.outcome.goal)
+        try:
+            proof.show(answers, bounded=False)
+        except UnshownError as unshown:
+            # One of them rests on an absence that a certificate cannot show; others need not.
+            try:
+                nodes = first_nodes(reading, answers, _BEST_STEPS, self.ranking)
+            except TooLargeError:
+                raise unshown from None
+            proof = Proof(reading, self.outcome.goal)
+            proof.prefer(nodes)
+            proof.show(answers, bounded=False)
+        return proof
 
     def bounded(self, reading: Reading) -> Proof:
         """Show that nothing that matches the goal is possible."""

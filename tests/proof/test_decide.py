@@ -329,6 +329,26 @@ d1(?z) :- e(_x, _n), d1(?z), !d(?z, _).
     assert "without saying which belong together" in broken.limit
 
 
+def test_where_an_absence_cannot_be_shown_another_derivation_proves_the_goal() -> None:
+    # Evaluation knows that d(c, k) is absent; a certificate has d(⋆, ⋆). But q needs no absence.
+    rules = analysed(
+        """
+.decl e(x: symbol)
+.input e(source="s", query="q")
+.decl d(x: symbol, y: symbol)
+.decl q()
+.decl r()
+d(?x, ?x) :- e(?x).
+d("k", "k").
+q() :- !d("c", "k").
+q() :- d(_x, _y).
+r() :- d(_x, _y), q().
+"""
+    )
+    found = ask(rules, "r()", {"e": Table(open=((OPEN,),))})
+    assert (found.verdict, found.limit) == (Verdict.PROVED, "")
+
+
 class Gone(Table):
     """A source that cannot be reached: whatever it is asked for stays open."""
 
