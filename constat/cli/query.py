@@ -294,8 +294,8 @@ def command(goal: str, *, engine: str, project: str | None, **given: object) -> 
 
     GOAL is an atom, or several of them with commas between: `!` denies an atom, and comparisons
     (< <= > >= = !=) choose among values. Variables begin with `?`; a variable may stand twice;
-    `_` and columns left out stand for any value. What else a body may hold (sums, functions, `;`)
-    is not supported here: write a rule and ask for its head.
+    `_` and columns left out stand for any value. Functions and aggregates are as in the body of a
+    rule (`constat help goals`); for `;` write a rule and ask for its head.
 
     Each row is PROVED, PROVED_UNDER assumptions, or UNRESOLVED (possible, and not decided); what is
     disproved is not listed. Rows that were computed in bulk are PROVED where they were checked as a
@@ -364,9 +364,9 @@ def _give(answers: Answers, wanted: _Wanted, models: dict[str, object] | None) -
     if goes_on and first:
         before, _ = _shown(answers, wanted)
         write_pieces(_rows_of_table(before, terminal=sys.stdout.isatty()))
-        note(f"{counted(len(answers), 'row')} computed; the check goes on")
-    if goes_on:
-        answers = _waited(answers, "the rows above are" if first else "nothing is written; it is")
+        answers = _waited(answers, "the rows above are", counted(len(answers), "row"))
+    elif goes_on:
+        answers = _waited(answers, "nothing is written; it is")
     shown, left_out = _shown(answers, wanted)
     shown.models = models
     if goes_on and first:
@@ -383,9 +383,11 @@ def _shown(answers: Answers, wanted: _Wanted) -> tuple[Shown, int]:
     return Shown(answers, rows, columns, confidence=wanted.confidence), left_out
 
 
-def _waited(answers: Answers, what: str) -> Answers:
+def _waited(answers: Answers, what: str, rows: str = "") -> Answers:
     """Wait for the check that goes on; Ctrl-C ends it, and the answers stay as they are."""
     try:
+        if rows:
+            note(f"{rows} computed; the check goes on")
         with watching():
             return answers.checked()
     except KeyboardInterrupt as problem:

@@ -357,8 +357,12 @@ class MarkedBody:
         parts = [self._part(one, chosen) for chosen in self.statement.choices(atoms)]
         marks = [self.names[name].mark for name in sorted(group) if self.names[name].mark]
         known = [f"{alias}.known" for alias in parts]
-        exact = conjunction([*known, *(f"{mark} IS NULL" for mark in marks)])
         found = self._total(one, parts)
+        if self._is_extreme(one):
+            # What only may be there lies between the least and the greatest that are there.
+            sure = _extreme(one, [f"{alias}.sure" for alias in parts])
+            known.append(f"{sure} IS NOT DISTINCT FROM {found}")
+        exact = conjunction([*known, *(f"{mark} IS NULL" for mark in marks)])
         mark = f"CASE WHEN {exact} THEN NULL ELSE '*' END"
         cell = Cell(f"CASE WHEN {exact} THEN {found} END", mark)
         if one.function not in {"count", "sum"}:
@@ -381,8 +385,13 @@ class MarkedBody:
         )
         alias, rows = statement.alias(), statement.alias()
         known = f"coalesce(bool_and({rows}.s IS TRUE AND {rows}.m IS NULL), true) AS known"
+        outputs = []
+        if self._is_extreme(one):
+            known = f"coalesce(bool_and({rows}.m IS NULL), true) AS known"
+            outputs = [f"{one.function}({rows}.v) FILTER ({rows}.s IS TRUE) AS sure"]
         folded = f"{self._folded(one, f'{rows}.v')} AS v"
-        text = select([folded, known], [f"({inner}) AS {rows}"], [f"{rows}.s IS NOT FALSE"])
+        outputs += [folded, known]
+        text = select(outputs, [f"({inner}) AS {rows}"], [f"{rows}.s IS NOT FALSE"])
         self.sources.append(f"LATERAL ({text}) AS {alias}")
         return alias
 
@@ -391,12 +400,18 @@ class MarkedBody:
         if one.target is None or one.function == "count":
             return "CAST(count(*) AS BIGINT)"
         kind = self.statement.kind(one.target)
-        if one.function in {"min", "max"} and kind is not Kind.STRUCTURE:
+        if self._is_extreme(one):
             return f"{one.function}({value})"
         if one.function == "sum" and kind in INTEGERS:
             return f"coalesce(sum(CAST({value} AS HUGEINT)), 0)"
         listed = f"list({value}) FILTER (WHERE {value} IS NOT NULL)"
         return f"coalesce({listed}, CAST([] AS {type_of(kind)}[]))"
+
+    def _is_extreme(self, one: Aggregate) -> bool:
+        """Whether it is the least or the greatest of values that DuckDB orders as we do."""
+        if one.function not in {"min", "max"} or one.target is None:
+            return False
+        return self.statement.kind(one.target) is not Kind.STRUCTURE
 
     def _total(self, one: Aggregate, parts: Sequence[str]) -> str:
         """Put the parts of a total together."""
@@ -404,10 +419,8 @@ class MarkedBody:
         if one.target is None or one.function == "count":
             return f"CAST({' + '.join(values)} AS BIGINT)"
         kind = self.statement.kind(one.target)
-        if one.function in {"min", "max"} and kind is not Kind.STRUCTURE:
-            # What is not there is left out by these.
-            word = "least" if one.function == "min" else "greatest"
-            return f"{word}({', '.join(values)})"
+        if self._is_extreme(one):
+            return _extreme(one, values)
         if one.function == "sum" and kind in INTEGERS:
             return f"CAST({' + '.join(values)} AS {type_of(kind)})"
         result = self.statement.kinds[one.result.name]
@@ -417,6 +430,11 @@ class MarkedBody:
         text = f"{self.statement.functions.fold(one.function, kind, result)}({every})"
         nothing = literal(0, result) if one.function == "sum" else "NULL"
         return f"CASE WHEN len({every}) = 0 THEN {nothing} ELSE {text} END"
+
+
+def _extreme(one: Aggregate, values: Sequence[str]) -> str:
+    """Write the least or the greatest of some values; what is not there is left out."""
+    return f"{'least' if one.function == 'min' else 'greatest'}({', '.join(values)})"
 
 
 def same(left: Cell, right: Cell) -> str:

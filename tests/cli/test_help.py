@@ -83,7 +83,7 @@ def topic_examples() -> list[Example]:
 
 
 STATED = ("customer_tier(C009, gold)", "contract_value(C009, 250000)")
-SHELL = re.compile(r"[|>$`]|^\w+=")
+SHELL = re.compile(r"[<|>$`]|^\w+=")
 
 
 @dataclass(frozen=True)

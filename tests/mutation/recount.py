@@ -113,7 +113,7 @@ def _doubtful(size: int, first: int) -> list[tuple[int, Case]]:
 
     @fixed(first)
     @settings(
-        max_examples=size,
+        max_examples=max(1, size),
         phases=[Phase.generate],
         database=None,
         deadline=None,
