@@ -228,8 +228,8 @@ class StateFile:
 
         Where nobody can write, what is there is opened as it stands: SQLite refuses to change it.
         """
-        frozen = self._frozen()
-        if frozen and self.path.exists():
+        # First the file, then the folder: another program may be making both.
+        if self.path.exists() and (frozen := self._frozen()):
             return self._connected(f"?mode=ro{frozen}", self._form.is_ours, shared=shared)
         self.path.parent.mkdir(parents=True, exist_ok=True)
         if self._form.private:
@@ -255,7 +255,7 @@ class StateFile:
             yield connection if self._form.is_ours(connection) else None
 
     def _frozen(self) -> str:
-        """Give the option for a file that nobody can write, if it is one.
+        """Give the option for a file that nobody can write, if it is one; the file is there.
 
         A reader of a log writes an index beside it, which fails there.
         """

@@ -68,6 +68,21 @@ def test_what_is_opened_for_writing_where_nobody_may_write_can_be_read(
     assert [one.name for one in tmp_path.iterdir()] == ["words.sqlite"]
 
 
+def test_a_folder_that_another_program_makes_meanwhile_is_no_read_only_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "state" / "words.sqlite"
+
+    def not_there_yet(*_: object) -> bool:
+        path.parent.mkdir(exist_ok=True)
+        path.touch()
+        return False
+
+    monkeypatch.setattr(os, "access", not_there_yet)
+    with closing(StateFile(path, FORM).opened()) as connection:
+        connection.execute("INSERT INTO words VALUES ('a')")
+
+
 def test_a_private_file_is_its_owners(tmp_path: Path) -> None:
     mask = os.umask(0o022)
     try:
