@@ -82,9 +82,9 @@ browser: $(STAMP) ## Fetch a headless browser into .venv/ for the tests of repor
 scripts: browser ## Shorten the scripts of reports anew, after a change of theirs (needs npm).
 	@$(BIN)/python -m tests.browser.shorten
 
-# Never fails either: without Debian's packages the tests of MariaDB are skipped with the reason.
+# Never fails either: without Debian's packages these tests are skipped with the reason.
 .PHONY: servers
-servers: $(STAMP) ## Fetch MariaDB's server into .venv/ for the tests of servers.
+servers: $(STAMP) ## Fetch MariaDB's server and bubblewrap into .venv/ for the tests that need them.
 	@$(BIN)/python -m tests.servers.install
 
 # What is read of the code itself is read once, while the types are checked, and not by each worker.
@@ -102,7 +102,7 @@ test: install ## Run what must pass before a change goes in (P=sql: the tests of
 	CONSTAT_ONLY_CORE=1 $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal \
 		$(if $(WHOLE),--ignore $(ARCHITECTURE),$(if $(P),tests/$(P))) $(PYTEST_ARGS)
 
-EXTRA = $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal $(PYTEST_ARGS) -m
+EXTRA = PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal $(PYTEST_ARGS) -m
 
 .PHONY: test-postgres
 test-postgres: install ## Run the tests that need PostgreSQL.
@@ -112,6 +112,10 @@ test-postgres: install ## Run the tests that need PostgreSQL.
 test-mariadb: install servers ## Run the tests that need MariaDB.
 	$(EXTRA) "mariadb and not slow"
 
+.PHONY: test-sandbox
+test-sandbox: install servers ## Run the tests of steps of Python inside bubblewrap.
+	$(EXTRA) "sandbox and not slow"
+
 .PHONY: test-browser
 test-browser: install browser ## Run the tests that need a browser.
 	$(EXTRA) "browser and not slow"
@@ -120,7 +124,7 @@ test-browser: install browser ## Run the tests that need a browser.
 test-data: install ## Run the tests on public databases (CONSTAT_DATA names their folder).
 	$(EXTRA) "data and not slow"
 
-OUTSIDE := postgres or mariadb or browser or data
+OUTSIDE := postgres or mariadb or sandbox or browser or data
 
 .PHONY: test-faults
 test-faults: install ## Run the tests of writers, interruptions, stopped queries, clocks and crashes.

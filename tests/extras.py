@@ -25,6 +25,7 @@ EXTRAS: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
     {
         "postgres": frozenset({"postgresql", "postgresql_server"}),
         "mariadb": frozenset({"mariadb", "mariadb_server"}),
+        "sandbox": frozenset({"bubblewrap"}),
         "browser": frozenset({"browser", "pages"}),
         "data": frozenset({"data_folder"}),
         "faults": frozenset(),
@@ -45,7 +46,8 @@ def mark(item: pytest.Item) -> None:
     """Mark a test with the extras it needs."""
     names = set(getattr(item, "fixturenames", ()))
     if hasattr(item, "callspec"):
-        names |= {value for value in item.callspec.params.values() if isinstance(value, str)}
+        values = (getattr(one, "value", one) for one in item.callspec.params.values())
+        names |= {value for value in values if isinstance(value, str)}
     for extra, needs in EXTRAS.items():
         if names & needs:
             item.add_marker(getattr(pytest.mark, extra))

@@ -1,9 +1,9 @@
-"""Fetch the programs of MariaDB for the tests of servers: `make servers`.
+"""Fetch MariaDB's server and bubblewrap for the tests that need them: `make servers`.
 
-In: Debian's or Ubuntu's package client, set up as it is. Out: files in the environment's folder
-`mariadb`; nothing is installed into the system, and no account of an administrator is needed. Never
-fails: where the packages cannot be had it says so in one line, and the tests that need the server
-are skipped with the reason. Nothing of it is shipped.
+In: Debian's or Ubuntu's package client, set up as it is. Out: the folder `mariadb` and the program
+`bin/bwrap` of the environment; nothing is installed into the system, and no account of an
+administrator is needed. Never fails: where the packages cannot be had it says so in one line, and
+the tests that need them are skipped with the reason. Nothing of it is shipped.
 """
 
 from __future__ import annotations
@@ -12,14 +12,19 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from tests.servers import keeper
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
 
 # The server, what its installer runs, and libraries that few machines have; their names differ.
 _NEEDED: Final = ("mariadb-server-core", "mariadb-client-core")
 _PERHAPS: Final = ("libaio1", "libaio1t64", "liburing2", "libnuma1")
+_BWRAP: Final = Path(sys.prefix) / "bin" / "bwrap"
 _PATIENCE: Final = 120
 # Without a network this fails soon.
 _QUICKLY: Final = ("Acquire::Retries=0", "Acquire::http::Timeout=10", "Acquire::https::Timeout=10")
@@ -29,18 +34,42 @@ _EMPTIED: Final = "usr/share/mysql/fill_help_tables.sql"
 
 def main() -> int:
     """Fetch what is missing."""
-    if not keeper.missing("mariadb"):
-        return 0
-    try:
-        _fetch()
-    except (OSError, subprocess.SubprocessError) as problem:
-        said = getattr(problem, "stderr", None) or str(problem)
-        reason = said.strip().splitlines()[-1] if said.strip() else type(problem).__name__
-        sys.stderr.write(f"No MariaDB for the tests of servers: {reason[:200]}\n")
+    if keeper.missing("mariadb"):
+        _try("MariaDB", _fetch_mariadb)
+    if shutil.which("bwrap") is None and not _BWRAP.exists():
+        _try("bubblewrap", _fetch_bubblewrap)
     return 0
 
 
-def _fetch() -> None:
+def _try(name: str, fetch: Callable[[], None]) -> None:
+    try:
+        fetch()
+    except (OSError, subprocess.SubprocessError) as problem:
+        said = getattr(problem, "stderr", None) or str(problem)
+        reason = said.strip().splitlines()[-1] if said.strip() else type(problem).__name__
+        sys.stderr.write(f"No {name} for the tests: {reason[:200]}\n")
+
+
+def _fetch_mariadb() -> None:
+    with _unpacked(_NEEDED, _PERHAPS) as whole:
+        (whole / _EMPTIED).write_text("")
+        found = keeper.Programs(whole / "usr" / "sbin", whole)
+        # Fails where a library is still missing.
+        _run([str(found.folder / "mariadbd"), "--version"], whole, found.environment)
+        shutil.rmtree(keeper.FETCHED, ignore_errors=True)
+        whole.rename(keeper.FETCHED)
+
+
+def _fetch_bubblewrap() -> None:
+    with _unpacked(("bubblewrap",)) as whole:
+        found = whole / "usr" / "bin" / "bwrap"
+        _run([str(found), "--version"], whole)
+        found.rename(_BWRAP)
+
+
+@contextmanager
+def _unpacked(needed: Sequence[str], perhaps: Sequence[str] = ()) -> Iterator[Path]:
+    """Give a folder with the files of packages, for as long as it is used."""
     client, unpack = shutil.which("apt-get"), shutil.which("dpkg-deb")
     if client is None or unpack is None:
         raise OSError("the package client of Debian is not there")
@@ -54,16 +83,11 @@ def _fetch() -> None:
         (folder / "lists" / "partial").mkdir(parents=True)
         (folder / "cache" / "archives" / "partial").mkdir(parents=True)
         _run([*client_command, "update"], folder)
-        for package in (*_NEEDED, *_PERHAPS):
-            _run([*client_command, "download", package], folder, needed=package in _NEEDED)
+        for package in (*needed, *perhaps):
+            _run([*client_command, "download", package], folder, needed=package in needed)
         for archive in sorted(folder.glob("*.deb")):
             _run([unpack, "-x", str(archive), str(whole)], folder)
-        (whole / _EMPTIED).write_text("")
-        found = keeper.Programs(whole / "usr" / "sbin", whole)
-        # Fails where a library is still missing.
-        _run([str(found.folder / "mariadbd"), "--version"], whole, found.environment)
-        shutil.rmtree(keeper.FETCHED, ignore_errors=True)
-        whole.rename(keeper.FETCHED)
+        yield whole
 
 
 def _run(
