@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from constat.analysis import AnalysedProgram, Component
 from constat.analysis.analysed import Draft
@@ -15,6 +15,7 @@ from constat.diagnostics import ConstatError
 from constat.logic import (
     Aggregate,
     Atom,
+    Constant,
     Negative,
     NullPolicy,
     Positive,
@@ -330,6 +331,80 @@ def reading_as_in(members: Mapping[str, Any], program: Program) -> Program:
             merges = predicate.name not in folded
             changed[predicate.name] = _without_columns(predicate, places, merges=merges)
     return replace(program, predicates={**predicates, **changed}) if changed else program
+
+
+# Facts of a rule file are data. Where a predicate has many and nothing else, they are read as a
+# source is: a certificate shows those that a goal meets, and the number and hash of all.
+
+MOST_SHOWN: Final = 64
+"""So many facts of a rule file are always shown: they are rules of the certificate."""
+
+
+Facts: TypeAlias = "Mapping[str, tuple[Rule, ...]]"
+"""The facts of rule files that are read as rows, by predicate."""
+
+
+def facts_apart(program: AnalysedProgram) -> tuple[AnalysedProgram, Facts]:
+    """Return a program without the facts of predicates that have many of them, and these facts.
+
+    Only plain facts count: whatever has a confidence, an approval or attributes stays a rule, and
+    so do all facts of a predicate that has rules, given columns, or two facts for one key.
+    """
+
+    def many(rules: Sequence[Rule]) -> bool:
+        return len(rules) > MOST_SHOWN
+
+    return program.remembered("facts apart", lambda: _apart(program, many))
+
+
+def facts_apart_as_in(
+    members: Mapping[str, Any], program: AnalysedProgram
+) -> tuple[AnalysedProgram, Facts]:
+    """Return the same for the facts that a certificate has as rows, however many there are now."""
+    told = frozenset(one["name"] for one in members["declarations"] if one["external"])
+    return program.remembered(
+        ("facts apart", told),
+        lambda: _apart(program, lambda rules: rules[0].head.predicate in told),
+    )
+
+
+def _apart(
+    program: AnalysedProgram, chosen: Callable[[Sequence[Rule]], bool]
+) -> tuple[AnalysedProgram, Facts]:
+    by_head: dict[str, list[Rule]] = {}
+    for rule in program.rules:
+        by_head.setdefault(rule.head.predicate, []).append(rule)
+    predicates = program.program.predicates
+    apart = {
+        name: tuple(rules)
+        for name, rules in by_head.items()
+        if name not in program.external and chosen(rules) and _are_data(predicates[name], rules)
+    }
+    if not apart:
+        return program, apart
+    kept = [n for n, rule in enumerate(program.rules) if rule.head.predicate not in apart]
+    rules = tuple(program.rules[number] for number in kept)
+    components = (one for one in program.components if one.predicates[0] not in apart)
+    without = AnalysedProgram(
+        replace(program.program, rules=rules),
+        rules,
+        tuple(program.variable_kinds[number] for number in kept),
+        tuple(components),
+        program.external | apart.keys(),
+    )
+    return without, apart
+
+
+def _are_data(predicate: Predicate, rules: Sequence[Rule]) -> bool:
+    if predicate.given:
+        return False
+    for rule in rules:
+        plain = not (rule.body or rule.assumed or rule.attributes)
+        if not plain or not all(isinstance(term, Constant) for term in rule.head.terms):
+            return False
+    rows = {rule.head.terms for rule in rules}
+    keys = {tuple(row[place] for place in predicate.key) for row in rows}
+    return not predicate.key or len(keys) == len(rows)
 
 
 def _atoms_below(

@@ -14,7 +14,7 @@ from constat.proof import decide, render_tree
 from constat.proof.abduction import Abduction, Found, Search
 from constat.proof.changes import World, compare
 from constat.proof.overlay import Overlay, dropped_rule, overlaid, supposed_absence, supposed_fact
-from constat.proof.projection import with_projections
+from constat.proof.projection import facts_apart, with_projections
 from constat.proof.refutation import MOST, Reason, Refutation, principal_reasons, refute
 from constat.proof.refutation_text import render_refutation
 from constat.proof.suppositions import Abducibles, abducibles
@@ -29,6 +29,7 @@ from constat.session.suppositions import (
     suppose_rules,
 )
 from constat.store.clock import now
+from constat.tiers import rule_facts
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -100,10 +101,11 @@ def why_not(bench: Bench, goal: str, *, most: int, observe: Observer | None = No
     """Say why a goal does not hold. Raises `ConstatError` as `prove` does."""
     bench, asked = asked_over(bench, goal)
     created, bench = now(), bench.begun()
-    program = bench.reading_least(bench.program, asked.atom)
+    rules, facts = facts_apart(bench.program)
+    program = bench.reading_least(rules, asked.atom)
 
     def answered(tiers: Tiers) -> tuple[Decision, Refutation | None]:
-        externals = tiers.externals
+        externals = {**tiers.externals, **rule_facts(facts)}
         decision = decide(
             bench.engine, program, asked.atom, externals, bench.limits, observe=bench.observe
         )

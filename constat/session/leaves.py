@@ -14,10 +14,10 @@ from constat.logic import Atom, Constant, Kind, NullCell, Variable, format_value
 from constat.proof.decoding import NullText, read_members
 from constat.proof.encoding import canonical, sha256
 from constat.proof.levels import millionths, spell
-from constat.proof.projection import reading_as_in
+from constat.proof.projection import facts_apart_as_in, reading_as_in
 from constat.proof.shown import attestation_hash
 from constat.session.spelling import shown_row
-from constat.tiers import is_cached
+from constat.tiers import is_cached, rule_facts
 from constat.tiers.tier import read_canonical
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from constat.analysis import AnalysedProgram
     from constat.check import Report
     from constat.evaluation import Answer, Call, Evidence, ExternalPredicate, Externals, Portion
-    from constat.logic import Predicate, Program, Row, Term
+    from constat.logic import Predicate, Row, Term
     from constat.session.result import Result
 
 # Rows are compared as the texts that certificates use, so no value is read in two ways.
@@ -81,10 +81,13 @@ class _Shown:
 class Rereading:
     """One certificate and the external predicates of a project."""
 
-    def __init__(self, document: Mapping[str, Any], program: Program, externals: Externals) -> None:
+    def __init__(
+        self, document: Mapping[str, Any], program: AnalysedProgram, externals: Externals
+    ) -> None:
         self._document = document
-        self._program = reading_as_in(document, program)
-        self._externals = externals
+        self._program = reading_as_in(document, program.program)
+        _, facts = facts_apart_as_in(document, program)
+        self._externals = {**externals, **rule_facts(facts)}
         self._seen: list[tuple[str, Evidence]] = []
         self._shown: dict[str, dict[Texts, list[Ground]]] = {}
         for group in document["facts"]:
@@ -625,7 +628,7 @@ class LeafReport:
 def reread(
     report: Report,
     document: Mapping[str, Any],
-    program: Program,
+    program: AnalysedProgram,
     externals: Externals,
     again: Sequence[Result],
 ) -> LeafReport:

@@ -188,7 +188,7 @@ def replay_live(
     """Prove the goal again and read every fact of the certificate again."""
     comparison, result = compare_with_present(certificate, analysed, prove_again)
     document = read_members(certificate)
-    rereading = Rereading(document, analysed.program, externals)
+    rereading = Rereading(document, analysed, externals)
     leaves = dict.fromkeys((*rereading.facts(), *rereading.coverage()))
     return LiveReplay(
         verdict=document["header"]["verdict"],

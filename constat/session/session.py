@@ -31,7 +31,7 @@ from constat.project.settings import CHECKS, OFF
 from constat.proof import decide
 from constat.proof.certificate import Told
 from constat.proof.encoding import sha256
-from constat.proof.projection import reading_least
+from constat.proof.projection import facts_apart, reading_least
 from constat.proof.sentences import speech_in
 from constat.proof.topk import Ranking
 from constat.session.asked_goals import read_goal, read_query
@@ -49,7 +49,7 @@ from constat.store.checks import CheckStore
 from constat.store.clock import now
 from constat.store.scratch import remove_left
 from constat.syntax import parse_goal
-from constat.tiers import Chain, build_externals
+from constat.tiers import Chain, build_externals, rule_facts
 from constat.tiers.declarations import reads_by_column
 
 if TYPE_CHECKING:
@@ -698,11 +698,18 @@ class Session(
 
         # All of it belongs to one goal, and shares its time, also where a source is read anew.
         limits = self._limits().begun()
-        least = reading_least(asked, goal, self._reads_by_column)
+        rules, facts = facts_apart(asked)
+        told_in_rules = asked.remembered("rule facts", lambda: rule_facts(facts))
+        least = reading_least(rules, goal, self._reads_by_column)
         decision = self._evaluated(
             observe,
             lambda tiers: self._decided(
-                least, goal, tiers, limits, ranking=ranking, exhaust=exhaust
+                least,
+                goal,
+                {**tiers.externals, **told_in_rules},
+                limits,
+                ranking=ranking,
+                exhaust=exhaust,
             ),
             limits,
         )
@@ -713,7 +720,7 @@ class Session(
         self,
         program: AnalysedProgram,
         goal: Atom,
-        tiers: Tiers,
+        externals: Externals,
         limits: Limits,
         *,
         ranking: Ranking | None,
@@ -723,7 +730,7 @@ class Session(
             self._engine,
             program,
             goal,
-            tiers.externals,
+            externals,
             limits,
             exhaust=exhaust,
             ranking=ranking,

@@ -199,8 +199,7 @@ class _Judge:
         return reasons
 
     def _leaves(self, document: Mapping[str, Any]) -> Iterator[Reason]:
-        program = self._present.program.program
-        rereading = Rereading(document, program, self._present.externals)
+        rereading = Rereading(document, self._present.program, self._present.externals)
         leaves = [*rereading.facts(), *rereading.fillings(), *rereading.coverage()]
         if document["header"]["verdict"] not in {"PROVED", "DISPROVED"}:
             # More knowledge never turns what is settled around; it may decide what is not.

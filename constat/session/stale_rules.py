@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from constat.proof.decoding import without_wildcards
 from constat.proof.encoding import encode_program
 from constat.proof.projection import (
+    facts_apart_as_in,
     reading_as_in,
     with_projected_negations,
     with_projections,
@@ -41,7 +42,8 @@ class PresentRules:
 
     def changes(self, document: Mapping[str, Any]) -> Iterator[str]:
         """Yield what is not as the certificate has it."""
-        asked = with_asked(document, self._base)
+        base, _ = facts_apart_as_in(document, self._base)
+        asked = with_asked(document, base)
         shown = reading_as_in(document, asked.program)
         given = any(one.get("given") for one in document["declarations"])
         if given or asked is not self._base or shown is not asked.program:

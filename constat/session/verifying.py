@@ -139,7 +139,7 @@ class Verifying(ABC):
             again = self._proved_again(document, tiers, program)
             tiers.forget()
             try:
-                found = reread(report, document, program.program, tiers.externals, again)
+                found = reread(report, document, program, tiers.externals, again)
                 return replace(found, rules=tuple(PresentRules(self.program).changes(document)))
             finally:
                 tiers.release()

@@ -17,6 +17,7 @@ from constat.tiers.cache_age import (
     seconds_of,
 )
 from constat.tiers.chain import Chain
+from constat.tiers.config import rule_facts
 from constat.tiers.tier import SUPPOSED, Tier, TierAnswer, TierSettings, failed
 
 __all__ = [
@@ -34,5 +35,6 @@ __all__ = [
     "failed",
     "is_cached",
     "parse_age",
+    "rule_facts",
     "seconds_of",
 ]

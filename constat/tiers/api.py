@@ -78,7 +78,7 @@ class ApiTier:
         self._observe = observe
         self._apis: dict[str, Api] = {}
         self._prepared: dict[str, _Prepared] = {}
-        self._ran: dict[tuple[str, Row], _Ran] = {}
+        self._ran: dict[tuple[str, tuple[int, ...], Row], _Ran] = {}
         self._until: float | None = None
 
     def configured(self, predicate: Predicate) -> bool:
@@ -143,14 +143,14 @@ class ApiTier:
         predicate = demand.predicate
         name = predicate.source.name if predicate.source else ""
         part = replace(demand, keys=keys)
-        ran = self._ran.get((predicate.name, sent))
+        ran = self._ran.get((predicate.name, predicate.unread, sent))
         if ran is None:
             try:
                 ran = self._run(predicate, prepared, sent, demand)
             except ApiError as problem:
                 return failed(part, self._reason(name, problem))
             if not ran.fetched.failure:
-                self._ran[predicate.name, sent] = ran
+                self._ran[predicate.name, predicate.unread, sent] = ran
         where = f"API {name}: `{prepared.operation.name}` for {predicate.name}"
         answer = told_of(part, keys, ran.fetched, ran.evidence, where)
         if ran.evidence.exhaustive is not None:
@@ -265,7 +265,8 @@ def _whole(
         given[place] if place in given else cast("Cell", told[place])
         for place in range(predicate.arity)
     ]
-    return tuple(found)
+    # What nobody reads is not there, whatever the answer has in its place (semantics 50).
+    return tuple(None if n in predicate.unread else cell for n, cell in enumerate(found))
 
 
 def prepare(

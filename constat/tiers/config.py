@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, cast
 
 from constat.diagnostics import Diagnostic
-from constat.evaluation import Demand, Evidence, Opening, Origin, Portion
+from constat.evaluation import Answer, Demand, Evidence, Opening, Origin, Portion
 from constat.logic import OPEN, RECORD, read_as
 from constat.logic.structures import construct
 from constat.project import suggestion
@@ -28,9 +28,10 @@ from constat.tiers.tier import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-    from constat.logic import Column, OpenRow, Predicate, Row, Slot, Value
+    from constat.evaluation import ExternalPredicate
+    from constat.logic import Column, Constant, OpenRow, Predicate, Row, Rule, Slot, Value
     from constat.project import Cell, FactRow, FactTable, Project
 
 CONFIG: Final = "config"
@@ -216,6 +217,78 @@ def _evidence(source: str, rows: tuple[Row, ...], key: str, predicate: Predicate
         source=source,
         executed_at=now(),
         query=f"facts.{key}",
+        row_count=len(rows),
+        content_hash=content_hash(rows, predicate.kinds),
+    )
+
+
+# Facts of a rule file are answered as configured ones are: one evidence for each file, with the
+# number and hash of all its facts; always complete, so a pattern without a row has none.
+
+_RULES: Final = "rules"
+
+
+class RuleFacts:
+    """The facts of one predicate; each list of columns is indexed once."""
+
+    cost = 1
+
+    def __init__(self, rules: Sequence[Rule]) -> None:
+        self._files: dict[str, dict[Row, None]] = {}
+        for rule in rules:
+            file = _RULES if rule.span is None else rule.span.source
+            row = tuple(cast("Constant", term).value for term in rule.head.terms)
+            self._files.setdefault(file, {})[row] = None
+        self._read: dict[tuple[int, ...], dict[str, tuple[Evidence, tuple[Row, ...]]]] = {}
+        self._indexes: dict[tuple[tuple[int, ...], tuple[int, ...], str], dict[Row, list[Row]]] = {}
+
+    def answer(self, demand: Demand) -> Answer:
+        """Give the facts that have one of the keys."""
+        portions, authorities = [], []
+        for file, (evidence, rows) in self._as_read(demand.predicate).items():
+            authorities.append(evidence)
+            if demand.columns:
+                index = self._index(demand.predicate.unread, demand.columns, file, rows)
+                found = tuple(row for key in demand.keys for row in index.get(key, ()))
+            else:
+                found = rows
+            if found:
+                portions.append(Portion(found, evidence))
+        return Answer(tuple(portions), (), frozenset(demand.keys), tuple(authorities))
+
+    def _as_read(self, predicate: Predicate) -> dict[str, tuple[Evidence, tuple[Row, ...]]]:
+        unread = tuple(predicate.unread)
+        if unread not in self._read:
+            self._read[unread] = {
+                file: (_evidence_of_file(file, shown, predicate), shown)
+                for file, rows in self._files.items()
+                for shown in [rows_as_read(rows, predicate)]
+            }
+        return self._read[unread]
+
+    def _index(
+        self, unread: Sequence[int], columns: tuple[int, ...], file: str, rows: tuple[Row, ...]
+    ) -> dict[Row, list[Row]]:
+        place = (tuple(unread), columns, file)
+        if place not in self._indexes:
+            found: dict[Row, list[Row]] = {}
+            for row in rows:
+                found.setdefault(tuple(row[column] for column in columns), []).append(row)
+            self._indexes[place] = found
+        return self._indexes[place]
+
+
+def rule_facts(apart: Mapping[str, Sequence[Rule]]) -> dict[str, ExternalPredicate]:
+    """Give the external predicates of facts, by the names of their predicates."""
+    return {name: RuleFacts(rules) for name, rules in apart.items()}
+
+
+def _evidence_of_file(file: str, rows: tuple[Row, ...], predicate: Predicate) -> Evidence:
+    return Evidence(
+        tier=_RULES,
+        origin=Origin.CONFIG,
+        source=file,
+        executed_at=now(),
         row_count=len(rows),
         content_hash=content_hash(rows, predicate.kinds),
     )

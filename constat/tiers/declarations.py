@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from constat.analysis import AnalysedProgram
     from constat.logic import Predicate
+    from constat.logic.program import Source
     from constat.project import Project
 
 # Nothing is opened here.
@@ -250,20 +251,28 @@ _SOUFFLE: Final = ("IO", "filename", "name", "delimiter", "headers", "rfc4180")
 def reads_by_column(predicate: Predicate, project: Project) -> bool:
     """Whether the columns of a predicate may be read one by one, so that some are left out.
 
-    Nobody else says its rows, and nothing is kept of them that another goal may ask for. With
-    `@[whole]` it is always read whole: openings in a snapshot need that.
+    Databases, APIs, configuration and people are: a model and a tier of a project's own may say
+    whole rows, a nested certificate proves one, and nothing is left out of what is kept for
+    another goal. With `@[whole]` it is always read whole: openings in a snapshot need that.
     """
     source = predicate.source
-    if source is None or source.name not in project.databases or asks_model(predicate, project):
+    if "whole" in predicate.attributes or asks_model(predicate, project):
         return False
-    # Whether the age means anything is told where it is declared.
-    if "whole" in predicate.attributes or MAX_AGE in source.parameters:
-        return False
-    wish = source.parameters.get("record")
-    if wish == "true" or (wish is None and project.record.covers(source.name)):
+    if project.record.every if source is None else not _is_kept_for_none(source, project):
         return False
     tiers = project.tiers.values()
     return all(one.predicates is not None and predicate.name not in one.predicates for one in tiers)
+
+
+def _is_kept_for_none(source: Source, project: Project) -> bool:
+    """Whether rows are read by column where they stand, and for the goal alone."""
+    if source.name not in {*project.databases, *project.apis, CONFIG}:
+        return False
+    # Whether the age means anything is told where it is declared.
+    if MAX_AGE in source.parameters:
+        return False
+    wish = source.parameters.get("record")
+    return not (wish == "true" or (wish is None and project.record.covers(source.name)))
 
 
 def check_declarations(

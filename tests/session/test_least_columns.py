@@ -324,3 +324,82 @@ def test_sentences_say_nothing_of_what_is_not_read(folder: Path) -> None:
     assert "Loan 1: patient P1" in tree
     assert "something unknown" not in tree + page
     assert "(not read)" not in tree
+
+
+STATED = """
+.pragma "constat" "0.1"
+.decl told(id: symbol, name: symbol, ssn: symbol)
+.input told(source = config)
+.decl word(id: symbol, ssn: symbol)
+.decl known(p: symbol)
+known(?p) :- told(?p, _, _), word(?p, _).
+.decl code(id: number, name: symbol)
+.decl fine(id: number)
+fine(?i) :- code(?i, _), !code(?i, "none").
+.decl codes(n: number)
+codes(?n) :- ?n = count : { code(_i, _n) }.
+"""
+
+
+@pytest.fixture
+def stated(tmp_path: Path) -> Path:
+    (tmp_path / "constat.yaml").write_text(
+        'project: c\nrules: [r.dl]\nfacts: {told: [[P1, Ann, "078-05"], [P2, Bo, "078-06"]]}\n'
+    )
+    codes = "".join(f'code({n}, "{"none" if n == 7 else f"code {n}"}").\n' for n in range(300))
+    (tmp_path / "r.dl").write_text(STATED + codes)
+    return tmp_path
+
+
+def test_configured_and_stated_rows_are_shown_by_column_too(stated: Path) -> None:
+    added = run("facts", "add", 'word(P1, "078-05")', "--by", "al", "--project", stated)
+    assert added.code == 0
+    found, text = prove(stated, "known(P1)")
+    assert found == "PROVED_UNDER"
+    assert not [one for one in ("Ann", "078-05") if one in text]
+    assert prove(stated, "known(P2)")[0] == "UNRESOLVED"
+
+
+@pytest.mark.parametrize(
+    ("goal", "verdict", "shown"),
+    [
+        ("fine(250)", "PROVED", ("code 250",)),
+        ("fine(7)", "DISPROVED", ()),
+        ("fine(900)", "DISPROVED", ()),
+        ("code(3, 'code 3')".replace("'", '"'), "PROVED", ("code 3",)),
+    ],
+)
+def test_facts_of_a_rule_file_that_a_goal_does_not_meet_stay_out(
+    stated: Path, goal: str, verdict: str, shown: tuple[str, ...]
+) -> None:
+    found, text = prove(stated, goal)
+    assert found == verdict
+    told = [one for one in range(300) if f'"code {one}"' in text]
+    assert told == [int(one.split()[1]) for one in shown]
+    (source,) = json.loads(text)["sources"]
+    assert (source["origin"], source["name"], source["rows"]) == ("CONFIG", "r.dl", 300)
+    assert run("why-not", goal, "--project", stated).out.count("code") < 9
+
+
+def test_the_file_of_facts_is_read_again(stated: Path) -> None:
+    with Session(stated) as session:
+        fine, count = (session.prove(one).certificate for one in ("fine(250)", "codes(300)"))
+    rules = stated / "r.dl"
+    rules.write_text(rules.read_text() + 'code(250, "none").\n')
+    with Session(stated) as session:
+        for one in (fine, count):
+            report = session.verify_source(one)
+            assert not report.rules
+            assert report.drift
+    rules.write_text(STATED + 'code(250, "code 250").\n')
+    with Session(stated) as session:
+        changed = [one.text for one in session.verify_source(fine).drift]
+    assert changed == ["CONFIG r.dl"]
+
+
+def test_facts_that_somebody_has_to_answer_for_stay_rules(stated: Path) -> None:
+    rules = stated / "r.dl"
+    rules.write_text(rules.read_text() + '@[confidence = 0.5]\ncode(900, "unsure").\n')
+    found, text = prove(stated, "fine(900)")
+    assert found == "PROVED_UNDER"
+    assert len(json.loads(text)["rules"]) > 300
