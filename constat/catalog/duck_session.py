@@ -264,8 +264,11 @@ class DuckSession:
                 found = connection.from_df(pandas_frame.copy())
         else:
             found = connection.from_arrow(_Stream(frame))
-        chosen = (self._duckdb.ColumnExpression(one) for one in columns)
-        return found.select(*chosen) if columns else found
+        column, empty = self._duckdb.ColumnExpression, '"NULL"'
+        kinds = zip(found.columns, found.types, strict=True)
+        # No table can have a column without a type.
+        text = {n: column(n).cast("VARCHAR").alias(n) for n, kind in kinds if str(kind) == empty}
+        return found.select(*(text.get(one, column(one)) for one in columns or found.columns))
 
     def load(self, table: str, arrays: Mapping[str, object], seconds: float) -> None:
         """Add the rows of arrays, one for each column, to a table of ours."""

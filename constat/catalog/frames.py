@@ -11,7 +11,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from datetime import date, datetime
+from decimal import Decimal
 from itertools import pairwise
+from numbers import Integral, Real
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn
 
@@ -39,9 +42,6 @@ _SECONDS: Final = 60.0
 OBJECTS: Final = "OBJECT"
 """The type of a column of Python objects that are not of one type."""
 
-_PLAIN_OBJECTS: Final = frozenset(
-    {"string", "decimal", "date", "datetime", "boolean", "integer", "floating", "bytes", "empty"}
-)
 _OF_FAMILIES: Final[tuple[tuple[Family, tuple[str, ...]], ...]] = (
     ("text", ("varchar", "enum", "uuid")),
     ("integer", ("tinyint", "smallint", "integer", "bigint", "hugeint")),
@@ -52,37 +52,70 @@ _OF_FAMILIES: Final[tuple[tuple[Family, tuple[str, ...]], ...]] = (
     ("date", ("date",)),
     ("truth", ("boolean",)),
     ("decimal", ("decimal",)),
-    ("null", ("null", '"null"')),
 )
 _FAMILIES: Final[Mapping[str, Family]] = MappingProxyType(
     {name: family for family, names in _OF_FAMILIES for name in names}
+)
+_PYTHON: Final[tuple[tuple[Family, tuple[type, ...]], ...]] = (
+    ("text", (str,)),
+    ("truth", (bool,)),
+    ("integer", (Integral,)),
+    ("float", (Real,)),
+    ("decimal", (Decimal,)),
+    ("time", (datetime,)),
+    ("date", (date,)),
 )
 _NUMBERS: Final = frozenset({Kind.NUMBER, Kind.UNSIGNED, Kind.FLOAT, Kind.DECIMAL})
 
 
 def describe_frame(name: str, frame: object) -> dict[str, str]:
-    """Give the columns of a frame with their types as DuckDB writes them; raises `ConstatError`."""
+    """Give the columns of a frame with their types as DuckDB writes them; raises `ConstatError`.
+
+    A column that cannot be read exactly is one of objects, which no relation can have.
+    """
+    _check_form(name, frame)
+    columns = _names(name, frame)
+    families = _object_families(frame, columns)
+    readable = [one for one in columns if families.get(one, "null") is not None]
+    session = DuckSession(None)
+    try:
+        found = _written(session, frame, readable)
+        # Without columns to read there is nothing to ask.
+        written = dict.fromkeys(columns, OBJECTS) | found
+    finally:
+        session.close()
+    for column, wanted in families.items():
+        if wanted not in {"null", family(written[column])}:
+            written[column] = OBJECTS
+    return written
+
+
+def _check_form(name: str, frame: object) -> None:
+    """Refuse what is no frame; raises `ConstatError`."""
+    kind = f"{type(frame).__module__.partition('.')[0]}.{type(frame).__qualname__}"
+    if hasattr(frame, "read_next_batch"):
+        hint = f"read it into a table first: `{name}.read_all()`"
+        raise mistake(f"`{name}` can be read only once", hint)
+    if hasattr(frame, "to_frame"):
+        hint = f"make a frame of it: `{name}.to_frame()`"
+        raise mistake(f"`{name}` is of type {kind}, which is one column", hint)
     if not is_pandas(frame) and not hasattr(frame, "__arrow_c_stream__"):
-        kind = f"{type(frame).__module__.partition('.')[0]}.{type(frame).__qualname__}"
         hint = "give a frame of pandas or Polars, a table of Arrow, or a relation of DuckDB"
         if hasattr(frame, "collect"):
             hint = f"collect it first: `{name}.collect()`"
         raise mistake(f"`{name}` is of type {kind}, which is no frame", hint)
-    if hasattr(frame, "read_next_batch"):
-        hint = f"read it into a table first: `{name}.read_all()`"
-        raise mistake(f"`{name}` can be read only once", hint)
-    columns = _names(name, frame)
-    unread = dict.fromkeys(_of_objects(frame, columns), OBJECTS)
-    session = DuckSession(None)
+
+
+def _written(session: DuckSession, frame: object, columns: Sequence[str]) -> dict[str, str]:
+    """Give the types of the columns that DuckDB can read: one that it cannot hides no other."""
     try:
-        readable = [one for one in columns if one not in unread]
-        found = session.frame_columns(frame, readable if unread else (), _SECONDS)
-    except (SourceFailureError, QueryMistakeError) as problem:
-        hint = "look at its types: each column holds values of one type"
-        raise mistake(f"`{name}` cannot be read: {problem.reason}", hint) from None
-    finally:
-        session.close()
-    return {column.name: column.written for column in found} | unread
+        found = session.frame_columns(exact(frame, columns), columns, _SECONDS)
+    except (SourceFailureError, QueryMistakeError):
+        if len(columns) < 2:  # noqa: PLR2004  nothing to try one by one
+            return {}
+        alone = (_written(session, frame, [one]) for one in columns)
+        return {name: written for one in alone for name, written in one.items()}
+    return {column.name: column.written for column in found}
 
 
 def read_columns(frame: Frame) -> tuple[str, ...]:
@@ -116,18 +149,75 @@ def _names(name: str, frame: object) -> tuple[str, ...]:
     return found
 
 
-def _of_objects(frame: object, columns: Sequence[str]) -> Iterator[str]:
-    """Yield columns of Python objects of several types, which DuckDB would make texts of."""
+def _object_families(frame: object, columns: Sequence[str]) -> dict[str, Family | None]:
+    """Give what the Python objects in columns of pandas are; nothing where they are of many types.
+
+    DuckDB guesses a type for them: a guess of another family would change values.
+    """
+    return {
+        column: _family_of(values)
+        for column, values in _series(frame, columns)
+        if values.dtype == "object"
+    }
+
+
+def _series(frame: object, columns: Sequence[str]) -> Iterator[tuple[str, Any]]:
+    pandas_frame: Any = frame
+    if is_pandas(frame):
+        yield from ((column, pandas_frame[column]) for column in columns)
+
+
+def _family_of(values: Any) -> Family | None:  # noqa: ANN401  a series of pandas
+    given = values[values.notna()]
+    types = set(map(type, given))
+    families = {next((f for f, t in _PYTHON if issubclass(one, t)), None) for one in types}
+    if len(families) > 1:
+        return None
+    if any(hasattr(one, "nanosecond") for one in types) and any(
+        getattr(one, "nanosecond", 0) for one in given
+    ):
+        # They would be cut off.
+        return None
+    return families.pop() if families else "null"
+
+
+def exact(frame: object, columns: Sequence[str]) -> object:
+    """Give a frame in the form in which DuckDB reads these columns exactly.
+
+    Whole numbers of a category of pandas would be read as floats where a cell is missing, and
+    decimals where one is NaN, which pandas calls missing.
+    """
+    given: Any = frame
+    library = type(frame).__module__.partition(".")[0]
+    if library in {"polars", "pyarrow"}:
+        chosen = given.select(list(columns))
+        return _without_untyped(chosen) if library == "polars" else chosen
     if not is_pandas(frame):
-        return
+        return frame
+    changed: dict[str, Any] = {}
+    for column, values in _series(frame, columns):
+        if values.dtype == "category" and values.cat.categories.dtype.kind in "iu":
+            changed[column] = _uncategorised(values)
+        elif values.dtype == "object" and values.isna().any():
+            changed[column] = values.where(values.notna(), None)
+    chosen = given if len(columns) == given.shape[1] else given[list(columns)]
+    return chosen.assign(**changed) if changed else chosen
+
+
+def _without_untyped(frame: Any) -> object:  # noqa: ANN401  a frame of Polars
+    """Give columns without a type the type of texts: DuckDB cannot read theirs."""
+    import polars as pl  # noqa: PLC0415  heavy library, loaded on first use
+
+    return frame.cast({pl.Null: pl.String})
+
+
+def _uncategorised(values: Any) -> object:  # noqa: ANN401  a series of pandas
+    """Give the whole numbers of a category; pandas itself would take them for floats."""
     import pandas as pd  # noqa: PLC0415  heavy library, loaded on first use
 
-    pandas_frame: Any = frame
-    for column in columns:
-        if pandas_frame[column].dtype == "object":
-            found = pd.api.types.infer_dtype(pandas_frame[column], skipna=True)
-            if found not in _PLAIN_OBJECTS:
-                yield column
+    categories = values.cat.categories
+    kept: Any = pd.array(categories, dtype="UInt64" if categories.dtype.kind == "u" else "Int64")
+    return kept.take(values.cat.codes.to_numpy(), allow_fill=True)
 
 
 def family(written: str) -> Family:
@@ -139,7 +229,7 @@ def family(written: str) -> Family:
 def kind_of(written: str) -> Kind | None:
     """Give the kind that a column of this type is declared with; nothing where none fits."""
     match family(written):
-        case "text" | "null":
+        case "text":
             return Kind.SYMBOL
         case "integer":
             return Kind.UNSIGNED if written in {"UBIGINT", "UHUGEINT"} else Kind.NUMBER
@@ -159,7 +249,7 @@ def kind_of(written: str) -> Kind | None:
 def fits(written: str, kind: Kind) -> bool:
     """Whether a column of this type can hold values of a kind; each cell is still looked at."""
     match family(written):
-        case "text" | "null":
+        case "text":
             return True
         case "integer":
             return kind in _NUMBERS | {Kind.BOOL}
@@ -257,21 +347,30 @@ class FramesConnection(DuckReading):
 
     def _unchanged(self) -> bool:
         """Compare what is there with what was read."""
-        session = self._reading()
         try:
             return all(
-                session.frame_mark(one.value, read_columns(one), self._seconds) == self._marks[name]
+                self._fits(one) and self._mark(one) == self._marks[name]
                 for name, one in self._frames.items()
             )
         except (SourceFailureError, QueryMistakeError):
             return False
 
+    def _mark(self, frame: Frame) -> tuple[object, ...]:
+        columns = read_columns(frame)
+        return self._reading().frame_mark(exact(frame.value, columns), columns, self._seconds)
+
+    @staticmethod
+    def _fits(frame: Frame) -> bool:
+        """Whether columns of Python objects hold what they held when the session began."""
+        families = _object_families(frame.value, read_columns(frame))
+        return all(one in {"null", family(frame.columns[c])} for c, one in families.items())
+
     def _taken(self, name: str, frame: Frame) -> str:
         """Copy a frame, and give the hash of its content."""
         session, columns = self._reading(), read_columns(frame)
-        if any(_of_objects(frame.value, columns)):
+        if not columns or not self._fits(frame):
             _refuse(name)
-        session.take(name, frame.value, self._seconds, columns)
+        session.take(name, exact(frame.value, columns), self._seconds, columns)
         found = {one.name: one.written for one in session.columns(_all(name))}
         if found != {one: frame.columns[one] for one in columns}:
             _refuse(name)

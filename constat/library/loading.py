@@ -212,16 +212,17 @@ def _framed(database: str, name: str, frame: Frame) -> Predicate | Diagnostic:
     unfit = [one for one, kind in kinds.items() if kind is None]
     if wrong or unfit or not kinds:
         fit = [f"{c}: {k.value}" for c, k in kinds.items() if k and c not in {*wrong, *unfit}]
+        if not kinds:
+            hint = "give it columns"
+            return Diagnostic("C0514", f"the frame `{name}` has no columns", help=hint)
         why = "no kind can hold the values of its column" if unfit else "rules cannot write"
-        named = (unfit or wrong or ["no column"])[0]
-        hint = (
-            f"rename it, or declare the columns that are needed: `.decl {name}({', '.join(fit)})`"
-        )
-        message = f"the frame `{name}` is declared by no rule, and {why} `{named}`"
-        return Diagnostic("C0514", message, help=hint)
+        first = "convert" if unfit else "rename"
+        declared = f", or declare the columns that are needed: `.decl {name}({', '.join(fit)})`"
+        message = f"the frame `{name}` is declared by no rule, and {why} `{(unfit or wrong)[0]}`"
+        return Diagnostic("C0514", message, help=f"{first} it{declared if fit else ''}")
     columns = tuple(Column(one, kind.value, kind) for one, kind in kinds.items() if kind)
-    declared = Predicate(name, columns)
-    return replace(declared, source=_source(database, declared, null="maybe"))
+    relation = Predicate(name, columns)
+    return replace(relation, source=_source(database, relation, null="maybe"))
 
 
 def _source(database: str, predicate: Predicate, **more: str) -> Source:

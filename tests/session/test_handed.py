@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import gc
 import json
+from datetime import date, datetime
+from decimal import Decimal
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
 
 import duckdb
+import numpy as np
 import pandas as pd
 import pytest
 
-from constat import ConstatError, Session, Verdict
+from constat import ConstatError, Session, Settled, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -195,6 +199,7 @@ UNFIT: dict[str, tuple[dict[str, object], str, str]] = {
     "objects": ({"orders": rows().assign(customer=["a", 1])}, "C0514", "numbers, texts or times"),
     "two cases": ({"orders": rows().assign(ID=[1, 2])}, "C0514", "rename one"),
     "no text": ({"orders": rows().rename(columns={"id": 7})}, "C0514", "name its columns"),
+    "one column": ({"orders": rows()["id"]}, "C0514", "`orders.to_frame()`"),
 }
 
 
@@ -239,3 +244,96 @@ def test_a_path_that_is_none_is_bad_usage() -> None:
         Session(rules=Path("nowhere.dl")).prove("p(1)")
     with pytest.raises(ConstatError, match="C0405"):
         Session(rules="nowhere").prove("p(1)")
+
+
+WIDE = 2**53 + 1
+BERLIN = ZoneInfo("Europe/Berlin")
+NOON = datetime(2025, 1, 1, 12, tzinfo=BERLIN)
+COLUMNS: dict[str, tuple[object, list[object]]] = {
+    "objects: whole numbers with a gap": (pd.Series([WIDE, None], dtype=object), [WIDE]),
+    "nullable whole numbers": (pd.array([WIDE, None], dtype="Int64"), [WIDE]),
+    "objects: decimals with NaN": (
+        pd.Series([Decimal("1.1"), Decimal("NaN")], dtype=object),
+        [Decimal("1.1")],
+    ),
+    "a category of whole numbers": (
+        pd.Categorical.from_codes([0, -1], categories=pd.Index([WIDE, 3])),
+        [WIDE],
+    ),
+    "a category of texts": (pd.Categorical(["x", None], categories=["x", "y"]), ["x"]),
+    "moments of a zone": (
+        pd.Series([NOON, pd.NaT]).dt.as_unit("us"),
+        ["2025-01-01T11:00:00.000000Z"],
+    ),
+    "objects: moments of a zone": (
+        pd.Series([NOON, None], dtype=object),
+        ["2025-01-01T11:00:00.000000Z"],
+    ),
+    "objects: days": (pd.Series([date(2025, 1, 1), pd.NaT], dtype=object), ["2025-01-01"]),
+    "objects: truth": (pd.Series([True, None], dtype=object), ["true"]),
+    "objects: floats with NaN": (pd.Series([0.1, float("nan")], dtype=object), [0.1]),
+    "floats with NaN": (pd.Series([0.1, float("nan")]), [0.1]),
+    "nothing": (pd.Series([None, None], dtype=object), []),
+    "Polars: nothing": (pl.Series([None, None]), []),
+    "Polars: a category": (pl.Series(["x", None], dtype=pl.Categorical), ["x"]),
+}
+
+
+def frame_of(column: object) -> object:
+    of = pl.DataFrame if isinstance(column, pl.Series) else pd.DataFrame
+    return of({"x": column})
+
+
+@pytest.mark.parametrize("case", COLUMNS)
+def test_values_are_those_that_the_program_holds_and_a_gap_denies_nothing(case: str) -> None:
+    column, values = COLUMNS[case]
+    with Session(
+        rules=".decl none(x: number)\n.input none\n", facts={"t": frame_of(column)}
+    ) as one:
+        answers = one.query("t(?x)")
+    assert [row["x"] for row in answers] == values
+    assert answers.settled is Settled.OPEN
+
+
+INEXACT: dict[str, object] = {
+    "decimals that no column can hold": [Decimal("1.1"), Decimal("1e45")],
+    "decimals without a bound": [Decimal("1.1"), Decimal("Infinity")],
+    "moments with nanoseconds": [pd.Timestamp("2025-01-01 00:00:00.000000001"), None],
+    "days and moments": [date(2025, 1, 1), datetime(2025, 1, 1, 5)],  # noqa: DTZ001  without a zone
+    "truth of two libraries": [np.bool_(True), False],
+    "floats of two lengths": [1.5, np.float32(0.1)],
+}
+
+
+@pytest.mark.parametrize("case", INEXACT)
+def test_a_column_that_cannot_be_read_exactly_is_refused_and_hides_no_other(case: str) -> None:
+    frame = pd.DataFrame({"x": pd.Series(INEXACT[case], dtype=object), "y": [1, 2]})
+    with Session(rules=BIG, facts={"t": frame}) as session, pytest.raises(ConstatError) as caught:
+        session.prove("t(?x, 1)")
+    assert [one.code for one in caught.value.diagnostics] == ["C0514"]
+    assert "`.decl t(y: number)`" in caught.value.diagnostics[0].help
+    with Session(rules=".decl t(y: number)\n", facts={"t": frame}) as session:
+        assert session.prove("t(2)").verdict is Verdict.PROVED
+
+
+def test_a_column_that_changes_what_it_holds_is_no_source_any_more() -> None:
+    frame = pd.DataFrame({"x": pd.Series([1.5, 2.5], dtype=object)})
+    with Session(rules=".decl t(x: float)\n", facts={"t": frame}) as session:
+        assert session.prove("t(1.5)").verdict is Verdict.PROVED
+        frame["x"] = pd.Series([Decimal("1.5"), Decimal("1e45")], dtype=object)
+        assert session.prove("t(1.5)").verdict is Verdict.UNRESOLVED
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pd.period_range("2025-01", periods=2, freq="M"),
+        pd.arrays.SparseArray([1, 2]),
+        pl.Series([2**100, 1], dtype=pl.Int128),
+    ],
+    ids=["periods", "sparse", "wide"],
+)
+def test_what_duckdb_cannot_read_hides_no_other_column(column: object) -> None:
+    frame = (pl if isinstance(column, pl.Series) else pd).DataFrame({"x": column, "y": [1, 2]})
+    with Session(rules=".decl t(y: number)\n", facts={"t": frame}) as session:
+        assert session.prove("t(2)").verdict is Verdict.PROVED
