@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from constat.analysis import analyse, check_goal
@@ -21,25 +22,25 @@ from constat.logic import (
     Column,
     Comparison,
     Kind,
+    Literal,
     Negative,
     Positive,
     Predicate,
     Rule,
     Variable,
+    as_literal,
     is_wildcard,
     literal_variables,
     outer_names,
 )
 from constat.proof.decoding import decode_program
 from constat.proof.written import written_literal
-from constat.syntax import parse_goal, parse_text
+from constat.syntax import parse_goal, parse_text, print_literal
 from constat.syntax.goals import GOAL_NAME
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from constat.analysis import AnalysedProgram
-    from constat.logic import Literal, Program, Term
+    from constat.logic import Program, Term
     from constat.session.bench import Bench
     from constat.session.query_text import Query
 
@@ -52,6 +53,48 @@ _SHAPES = frozenset({"C0180", "C0430"})
 _BARE = "C0116"
 _HEAD: Final = "asked() :- "
 _NO_PREDICATE = "C0181"
+
+
+Goal = str | Atom | Positive | Negative | Comparison | Aggregate | Sequence[Atom | Literal]
+"""A goal as text, or built of `constat.logic`: an atom, or literals that hold together."""
+
+
+def goal_text(goal: Goal) -> str:
+    """Give a goal as text; raises `ConstatError` for names that no text can say."""
+    if isinstance(goal, str):
+        return goal
+    literals = goal if isinstance(goal, Sequence) else (goal,)
+    check_spelling(literals)
+    return ", ".join(print_literal(as_literal(one)) for one in literals)
+
+
+# Values are quoted where they are printed; names are not, and one of them could say anything.
+_NAMES: Final = frozenset(
+    {"name", "predicate", "function", "operator", "type_name", "constructor", "form", "members"}
+)
+_SPELLED: Final = re.compile(r"\$?[A-Za-z_][A-Za-z0-9_.]*|[-+*/%^<>=!]{1,3}|<:|\[\]|")
+
+
+def check_spelling(nodes: Sequence[object]) -> None:
+    """Look whether every name of what a program built can be written; raises `ConstatError`."""
+    for node in nodes:
+        for field in fields(node) if is_dataclass(node) else ():
+            value = getattr(node, field.name)
+            if isinstance(value, Mapping):
+                _check_names(value.keys())
+                check_spelling(tuple(value.values()))
+            elif field.name in _NAMES:
+                _check_names((value,) if isinstance(value, str) else value)
+            else:
+                check_spelling(value if isinstance(value, tuple) else (value,))
+
+
+def _check_names(names: Iterable[object]) -> None:
+    for one in names:
+        if not isinstance(one, str) or not _SPELLED.fullmatch(one):
+            hint = "names are letters, digits and `_`, and values stand as `Constant`s"
+            message = f"{one!r:.60} is no name that a rule or goal can have"
+            raise ConstatError([Diagnostic("C0590", message, help=hint)])
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from constat.check import Report
     from constat.project import Project
     from constat.session.answers import Answers
+    from constat.session.asked_goals import Goal
+    from constat.session.handed import Rules
     from constat.session.hypotheses import MissingFacts, WhatIf, WhyNotResult
     from constat.session.result import Answered, Result
 
@@ -38,7 +40,7 @@ class AsyncSession:
         self,
         project: Project | Path | str | None = None,
         *,
-        rules: Path | str | None = None,
+        rules: Rules | None = None,
         facts: Mapping[str, object] | None = None,
         cache: bool = True,
         locale: str | None = None,
@@ -71,11 +73,11 @@ class AsyncSession:
         except StoppedError:
             raise asyncio.CancelledError from None
 
-    async def prove(self, goal: str = "", **options: Any) -> Result:  # noqa: ANN401  as `Session.prove`
+    async def prove(self, goal: Goal = "", **options: Any) -> Result:  # noqa: ANN401  as `Session.prove`
         """Prove or disprove a goal; `options` are those of `Session.prove`."""
         return await self.run(lambda session: session.prove(goal, **options))
 
-    async def query(self, query: str, **options: Any) -> Answers:  # noqa: ANN401  as `Session.query`
+    async def query(self, query: Goal, **options: Any) -> Answers:  # noqa: ANN401  as `Session.query`
         """Find all answers; `options` are those of `Session.query`."""
         return await self.run(lambda session: session.query(query, **options))
 
@@ -83,15 +85,15 @@ class AsyncSession:
         """Answer a question in words; `options` are those of `Session.ask`."""
         return await self.run(lambda session: session.ask(question, **options))
 
-    async def why_not(self, goal: str, **options: Any) -> WhyNotResult:  # noqa: ANN401  as above
+    async def why_not(self, goal: Goal, **options: Any) -> WhyNotResult:  # noqa: ANN401  as above
         """Say why a goal does not hold; `options` are those of `Session.why_not`."""
         return await self.run(lambda session: session.why_not(goal, **options))
 
-    async def what_if(self, goal: str, **options: Any) -> WhatIf:  # noqa: ANN401  as above
+    async def what_if(self, goal: Goal, **options: Any) -> WhatIf:  # noqa: ANN401  as above
         """Answer a goal under suppositions; `options` are those of `Session.what_if`."""
         return await self.run(lambda session: session.what_if(goal, **options))
 
-    async def missing_facts(self, goal: str, **options: Any) -> MissingFacts:  # noqa: ANN401  as above
+    async def missing_facts(self, goal: Goal, **options: Any) -> MissingFacts:  # noqa: ANN401  as above
         """Find facts that would prove a goal; `options` are those of `Session.missing_facts`."""
         return await self.run(lambda session: session.missing_facts(goal, **options))
 

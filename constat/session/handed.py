@@ -10,14 +10,19 @@ from __future__ import annotations
 import shutil
 import tempfile
 import weakref
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.library import rule_files
+from constat.logic import Predicate, Program, Rule, TypeDefinition
 from constat.project import Database, Expanded, Project
 from constat.project.settings import Frame
+from constat.session.asked_goals import check_spelling
+from constat.syntax import print_program
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,16 +35,44 @@ _MOST_ROWS: Final = 1 << 40
 _LONGEST_PATH: Final = 1_000
 
 
+Rules = Path | str | Program | Sequence[Rule | Predicate | TypeDefinition]
+"""Rules as text, the path of a file or folder of them, or built of `constat.logic`."""
+
+
 def is_text(rules: Path | str) -> bool:
     """Whether rules are given as text: a path has no line end and no parenthesis."""
     return isinstance(rules, str) and bool({"\n", "("} & set(rules) or not rules.strip())
 
 
+def _as_text(rules: Rules) -> Path | str:
+    """Write rules that a program built as text; raises `ConstatError` where none can say them."""
+    if isinstance(rules, Path | str):
+        return rules
+    program = rules if isinstance(rules, Program) else _program(rules)
+    check_spelling([program])
+    return print_program(program)
+
+
+def _program(statements: Sequence[Rule | Predicate | TypeDefinition]) -> Program:
+    """Collect rules and declarations; rules without an id of their own are numbered."""
+    predicates = {one.name: one for one in statements if isinstance(one, Predicate)}
+    types = {one.name: one for one in statements if isinstance(one, TypeDefinition)}
+    counts: Counter[str] = Counter()
+    rules = []
+    for one in statements:
+        if isinstance(one, Rule):
+            name = one.head.predicate
+            counts[name] += 1
+            numbered = one.id == f"{name}.1"
+            rules.append(replace(one, id=f"{name}.{counts[name]}") if numbered else one)
+    return Program(predicates, tuple(rules), types)
+
+
 class HandedOver:
     """Rules and frames that a program hands to a session."""
 
-    def __init__(self, rules: Path | str | None, facts: Mapping[str, object] | None) -> None:
-        self._rules = rules
+    def __init__(self, rules: Rules | None, facts: Mapping[str, object] | None) -> None:
+        self._rules = None if rules is None else _as_text(rules)
         self._frames = dict(facts or {})
         self._folder: Path | None = None
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from constat.evaluation import ignore_event
 from constat.proof.topk import Ranking
+from constat.session.asked_goals import goal_text
 from constat.session.options import SECONDS
 from constat.store import CertificateStore
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from constat.proof.sentences import Speech
     from constat.proof.signing import SigningKey
     from constat.session.answers import Answers
+    from constat.session.asked_goals import Goal
     from constat.session.bench import Bench
     from constat.session.catalog import DraftedTables
     from constat.session.counterfactuals import Counterfactuals
@@ -439,7 +441,7 @@ class Questions(ABC):
         return found
 
     def why_not(
-        self, goal: str, *, most: int = 40, observe: Observer | None = None
+        self, goal: Goal, *, most: int = 40, observe: Observer | None = None
     ) -> WhyNotResult:
         """Say why a goal does not hold: how far each rule gets, and what stops it there.
 
@@ -448,7 +450,7 @@ class Questions(ABC):
         """
         from constat.session.hypotheses import why_not  # noqa: PLC0415  loaded when it is used
 
-        return why_not(self._bench(), goal, most=most, observe=observe)
+        return why_not(self._bench(), goal_text(goal), most=most, observe=observe)
 
     def counterfactuals(self, refused: WhyNotResult) -> Counterfactuals:
         """Find small changes of rows after which a refused goal would hold, each tried.
@@ -470,7 +472,7 @@ class Questions(ABC):
 
     def what_if(  # noqa: PLR0913  each kind of supposition has a name
         self,
-        goal: str,
+        goal: Goal,
         *,
         add: Sequence[str] = (),
         remove: Sequence[str] = (),
@@ -492,11 +494,11 @@ class Questions(ABC):
         supposed = Suppositions(
             tuple(add), tuple(remove), tuple((settings or {}).items()), tuple(rules)
         )
-        return what_if(self._bench(), goal, supposed, query=query, observe=observe)
+        return what_if(self._bench(), goal_text(goal), supposed, query=query, observe=observe)
 
     def missing_facts(
         self,
-        goal: str,
+        goal: Goal,
         *,
         top: int = 3,
         abducible: Mapping[str, str] | None = None,
@@ -515,7 +517,7 @@ class Questions(ABC):
         asked = Asked(
             top, tuple((abducible or {}).items()), tuple((removable or {}).items()), seconds
         )
-        return missing_facts(self._bench(), goal, asked, observe=observe)
+        return missing_facts(self._bench(), goal_text(goal), asked, observe=observe)
 
 
 class Recording(ABC):

@@ -34,7 +34,7 @@ from constat.proof.encoding import sha256
 from constat.proof.projection import facts_apart, reading_least
 from constat.proof.sentences import speech_in
 from constat.proof.topk import Ranking
-from constat.session.asked_goals import read_goal, read_query
+from constat.session.asked_goals import goal_text, read_goal, read_query
 from constat.session.asking import Asking
 from constat.session.bench import Bench, values_of
 from constat.session.options import BulkOptions, LogAs, PopulationWish
@@ -66,8 +66,9 @@ if TYPE_CHECKING:
     from constat.proof.sentences import Speech
     from constat.pydatalog import AnswerSet
     from constat.session.answers import Answers, Rows, SecondRows
-    from constat.session.asked_goals import AskedGoal
+    from constat.session.asked_goals import AskedGoal, Goal
     from constat.session.checking import Checks
+    from constat.session.handed import Rules
     from constat.session.models import Models
     from constat.session.plan_explaining import ExplainedPlan, PlanQuestion
     from constat.session.population import WrittenPopulation
@@ -98,11 +99,12 @@ class Session(
     """Answers goals about one project. Nothing is opened before the first question.
 
     `project` is a folder; without one the project is found from the present folder upward, or,
-    where there are `rules`, there is none. `rules` are a text, or the path of a rule file or a
-    folder of them. `facts` are frames by the names of relations: of pandas, Polars or Arrow, or
-    relations of DuckDB; they are referred to, and take the place of a relation's `.input`. Without
-    `cache` everything is asked anew, and kept where `max_age` says so. `locale` is that of its
-    sentences, in place of the project's.
+    where there are `rules`, there is none. `rules` are a text, the path of a rule file or a folder
+    of them, or rules and declarations built of `constat.logic`, as goals may be, too. `facts` are
+    frames by the names of relations: of pandas, Polars or Arrow, or relations of DuckDB; they are
+    referred to, and take the place of a relation's `.input`. Without `cache` everything is asked
+    anew, and kept where `max_age` says so. `locale` is that of its sentences, in place of the
+    project's.
 
     Several threads may use one session; their questions are answered one after the other.
     Processes may each have a session on one project.
@@ -112,7 +114,7 @@ class Session(
         self,
         project: Project | Path | str | None = None,
         *,
-        rules: Path | str | None = None,
+        rules: Rules | None = None,
         facts: Mapping[str, object] | None = None,
         cache: bool = True,
         locale: str | None = None,
@@ -250,7 +252,7 @@ class Session(
 
     def prove(  # noqa: PLR0913  each kind of wish has a name
         self,
-        goal: str = "",
+        goal: Goal = "",
         *,
         question: str | None = None,
         exhaust: bool = False,
@@ -274,7 +276,7 @@ class Session(
             return self.ask(question, require_confirmed=require_confirmed, **told).result
         with self._turn:
             how: Any = {"exhaust": exhaust, "minimal": minimal, "as_of": as_of}
-            return self._proved(goal, observe=observe, log=log, **how)
+            return self._proved(goal_text(goal), observe=observe, log=log, **how)
 
     def _proved(
         self,
@@ -325,7 +327,7 @@ class Session(
 
     def query(
         self,
-        query: str,
+        query: Goal,
         *,
         confidence: bool = False,
         engine: str = "auto",
@@ -348,10 +350,11 @@ class Session(
         """
         how: Any = {"confidence": confidence, "engine": engine, "observe": observe}
         how |= {"check": check, "among": among}
+        text = goal_text(query)
         with self._turn:
             before = self._used
             found = self._sub_planned_rows(
-                self._answers(query, **how), lambda other: other.query(query, **how), observe
+                self._answers(text, **how), lambda other: other.query(text, **how), observe
             )
             return self._with_usage(found, before)
 

@@ -23,6 +23,7 @@ import constat
 from constat.analysis import attributes
 from constat.diagnostics import ConstatError
 from constat.diagnostics.catalogue import FOLDER
+from constat.logic import building
 from constat.logic.functors import signatures
 from constat.logic.vocabulary import AGGREGATES, COMPARISONS, FUNCTIONS, Word
 from constat.project import apis, load_project, settings
@@ -218,18 +219,31 @@ def _codes() -> str:
     return _table(("chapter", "what it is about"), map(row, sorted(FOLDER.glob("*.md"))))
 
 
+_BUILT: Final = frozenset(
+    {"aggregate", "atom", "compare", "declare", "function", "negated", "rule", "term"}
+)
+
+
 def _api() -> str:
     """Write the reference of the names that `import constat` gives, from their docstrings."""
     names = [name for name in constat.__all__ if not name.startswith("_")]
-    return "\n".join(_described(name, getattr(constat, name)) for name in names)
+    named = {name: getattr(constat, name) for name in names}
+    made = (f"- {_signed(name, getattr(building, name))}\n" for name in sorted(_BUILT))
+    described = "\n".join(_described(name, value) for name, value in named.items())
+    return f"{described}\n## Rules and goals: `constat.logic`\n\n{''.join(made)}"
+
+
+def _source(value: object) -> str:
+    file = Path(inspect.getsourcefile(value) or "").relative_to(ROOT)  # type: ignore[arg-type]  classes and functions
+    return f"Source: [{file}](../{file})"
 
 
 def _described(name: str, value: object) -> str:
     if not inspect.isclass(value):
-        return f"### {name}\n\n{_signed(name, value)}\n"
+        return f"### {name}\n\n{_signed(name, value)}\n\n{_source(value)}\n"
     bases = issubclass(value, Exception) or dataclasses.is_dataclass(value)
     head = f"`{name}{_signature(value)}`\n\n" if not bases and issubclass(value, _MADE) else ""
-    text = f"### {name}\n\n{head}{inspect.getdoc(value) or ''}\n\n"
+    text = f"### {name}\n\n{head}{inspect.getdoc(value) or ''}\n\n{_source(value)}\n\n"
     members = [
         f"- {_member(value, one, inspect.getattr_static(value, one))}\n"
         for one in dir(value)

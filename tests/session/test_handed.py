@@ -8,7 +8,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 from zoneinfo import ZoneInfo
 
 import duckdb
@@ -17,6 +17,17 @@ import pandas as pd
 import pytest
 
 from constat import ConstatError, Session, Settled, Verdict
+from constat.logic import (
+    Atom,
+    Variable,
+    aggregate,
+    atom,
+    compare,
+    declare,
+    function,
+    negated,
+    rule,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -337,3 +348,95 @@ def test_what_duckdb_cannot_read_hides_no_other_column(column: object) -> None:
     frame = (pl if isinstance(column, pl.Series) else pd).DataFrame({"x": column, "y": [1, 2]})
     with Session(rules=".decl t(y: number)\n", facts={"t": frame}) as session:
         assert session.prove("t(2)").verdict is Verdict.PROVED
+
+
+C, A, T = Variable("c"), Variable("a"), Variable("t")
+SPENT: list[Any] = [
+    declare("spent", {"customer": "symbol", "total": "float"}),
+    rule(
+        atom("spent", C, T),
+        atom("orders", ..., C, ...),
+        aggregate("sum", T, A, atom("orders", ..., C, A)),
+    ),
+    declare("big", {"customer": "symbol"}, description="Who spent much."),
+    rule(atom("big", C), atom("spent", C, T), compare(T, ">", 50.0), id="BIG", says="{c} is big"),
+    declare("small", {"customer": "symbol"}),
+    rule(atom("small", C), atom("spent", C, ...), negated(atom("big", C))),
+    rule(atom("small", 'a "quoted"\nname')),
+]
+
+
+def test_rules_and_goals_may_be_built() -> None:
+    with Session(rules=SPENT, facts={"orders": rows()}) as session:
+        assert session.prove(atom("big", "C1")).verdict is Verdict.PROVED
+        assert "C1 is big" in session.prove("big(C1)").explain()
+        assert session.why_not(atom("big", "C2")).verdict is Verdict.DISPROVED
+        assert session.prove(atom("small", 'a "quoted"\nname')).verdict is Verdict.PROVED
+        found = session.query([atom("spent", C, T), compare(T, "<", 50.0)])
+        assert [(row["c"], row["t"]) for row in found] == [("C2", 10.0)]
+        assert [row["c"] for row in session.query(atom("small", C))] == ["C2", 'a "quoted"\nname']
+        what = session.what_if(atom("small", "C1"), remove=["orders(1, C1, 60.5)"])
+        assert what.verdict is Verdict.DISPROVED_UNDER
+        assert session.missing_facts(atom("big", "C1")).holds
+
+
+VALUES: dict[str, Any] = {
+    "symbol": 'say "x"\t\\',
+    "number": -3,
+    "float": -1e-300,
+    "Decimal": Decimal("-0.10"),
+    "Date": date(2025, 1, 31),
+    "Timestamp": NOON,
+    "Bool": True,
+}
+
+
+@pytest.mark.parametrize("kind", VALUES)
+def test_a_value_that_a_program_holds_is_that_of_the_rule_and_of_the_goal(kind: str) -> None:
+    fact = atom("p", VALUES[kind])
+    with Session(rules=[declare("p", {"x": kind}), rule(fact)]) as session:
+        assert session.prove(fact).verdict is Verdict.PROVED
+        (row,) = session.query(atom("p", Variable("x")))
+        assert session.prove(row.goals[0]).verdict is Verdict.PROVED
+
+
+FORGED = "p(1). q"
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        rule(atom(FORGED, 1)),
+        rule(atom("p", Variable("x) :- q(?x"))),
+        rule(atom("p", function("f(1)", 2))),
+        rule(atom("p", 1), compare(1, "= 1, 2 =", 2)),
+        declare("p", {"x: symbol)\np(1": "symbol"}),
+        declare("p", {"x": "number)\np(1). .decl q(y: number"}),
+        declare("p", {"x": "number"}, **{"a]\n@[b": "c"}),
+        rule(atom("p", 1), aggregate("count : { q(1) }, ?x = sum", T, None)),
+    ],
+)
+def test_no_name_says_more_than_a_name(forged: Any) -> None:  # noqa: ANN401  rules of several types
+    with pytest.raises(ConstatError, match="C0590"):
+        Session(rules=[forged])
+    with Session(rules=".decl p(x: number)\np(1).\n") as session:
+        goals: tuple[Any, ...] = (Atom(FORGED, ()), [atom("p", 1), negated(atom(FORGED, 2))])
+        for goal in goals:
+            with pytest.raises(ConstatError, match="C0590"):
+                session.prove(goal)
+
+
+def test_what_is_no_value_is_no_term() -> None:
+    with pytest.raises(TypeError, match="list"):
+        atom("p", cast("Any", [1]))
+
+
+def test_attributes_and_descriptions_are_texts_whatever_they_say() -> None:
+    text = 'says "]\n.decl q(x: number)\r.decl r(x: number)\u2028.decl s(x: number)'
+    made: list[Any] = [
+        declare("p", {"x": "number"}, description=text, says=text),
+        rule(atom("p", 1), id=text),
+    ]
+    with Session(rules=made) as session:
+        assert session.prove("p(1)").verdict is Verdict.PROVED
+        assert set(session.program.program.predicates) == {"p"}
