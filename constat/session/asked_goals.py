@@ -63,9 +63,10 @@ def goal_text(goal: Goal) -> str:
     """Give a goal as text; raises `ConstatError` for names that no text can say."""
     if isinstance(goal, str):
         return goal
-    literals = goal if isinstance(goal, Sequence) else (goal,)
-    check_spelling(literals)
-    return ", ".join(print_literal(as_literal(one)) for one in literals)
+    if isinstance(goal, Atom | Positive | Negative | Comparison | Aggregate):
+        return goal_text([goal])
+    check_spelling(goal)
+    return ", ".join(print_literal(as_literal(one)) for one in goal)
 
 
 # Values are quoted where they are printed; names are not, and one of them could say anything.

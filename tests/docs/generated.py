@@ -14,7 +14,7 @@ from enum import Enum
 from functools import cached_property
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final
+from typing import Any, Final
 from unittest.mock import patch
 
 import pytest
@@ -233,8 +233,8 @@ def _api() -> str:
     return f"{described}\n## Rules and goals: `constat.logic`\n\n{''.join(made)}"
 
 
-def _source(value: object) -> str:
-    file = Path(inspect.getsourcefile(value) or "").relative_to(ROOT)  # type: ignore[arg-type]  classes and functions
+def _source(value: Any) -> str:  # noqa: ANN401  classes and functions
+    file = Path(inspect.getsourcefile(value) or "").relative_to(ROOT)
     return f"Source: [{file}](../{file})"
 
 
@@ -294,7 +294,7 @@ def _signature(value: object) -> str:
     signature = inspect.signature(value)  # type: ignore[arg-type]  # a function or a class
     parameters = [one for one in signature.parameters.values() if one.name != "self"]
     text = str(signature.replace(parameters=parameters))
-    return re.sub(r"'([^']+)'", r"\1", text)
+    return re.sub(r"''|'([^']+)'", lambda found: found[1] or "''", text)
 
 
 def _first(value: object) -> str:
