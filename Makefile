@@ -9,7 +9,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/installed.stamp
 EXAMPLES := examples/vip/data/shop.sqlite examples/ownership/data/register.sqlite \
-	examples/access/data/directory.sqlite examples/grants/data/office.sqlite
+	examples/access/data/directory.sqlite examples/grants/data/office.sqlite \
+	examples/privacy/data/privacy.sqlite
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 TREE := constat tests $(wildcard examples) $(wildcard rules)
 

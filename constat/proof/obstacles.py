@@ -423,14 +423,22 @@ class Describing:
 
     def present(self, found: Obstacle, atom: AtomCode, binding: Binding) -> Obstacle:
         """Say which row is there and must not be."""
-        name, row = original_row(self.program, atom.predicate, opened(atom.pattern(binding)))
+        asked = opened(atom.pattern(binding))
+        name, row = original_row(self.program, atom.predicate, asked)
         declared = self.predicates[name]
         shown = print_row(declared, row)
+        if OPEN not in row:
+            sentence = describe_fact(declared, row)
+        elif OPEN not in asked and "says" in declared.attributes:
+            # The sentence of "some row of p".
+            sentence = describe_fact(self.predicates[atom.predicate], asked)
+        else:
+            sentence = f"there is {shown}"
         return replace(
             found,
             actual=shown,
             required=f"no {shown}",
-            sentence=describe_fact(declared, row) if OPEN not in row else f"there is {shown}",
+            sentence=sentence,
             atom=(name, row),
         )
 

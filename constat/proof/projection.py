@@ -235,8 +235,6 @@ class _Projector:
         # Names of the language have no point, so this one is free.
         some = ("of", *(predicate.columns[place].name for place in unread)) if unread else ()
         fresh = ".".join([name, "some", *(column.name for column in columns), *some])
-        shown = " and ".join(f"{column.name} {{{column.name}}}" for column in columns)
-        says = f"{name} has some row with {shown}" if shown else f"{name} has some row"
         variables = tuple(
             Variable(f"_{place + 1}" if place in unread else f"c{place}")
             for place in range(predicate.arity)
@@ -244,11 +242,38 @@ class _Projector:
         head = Atom(fresh, tuple(variables[place] for place in kept))
         rule = Rule(f"{fresh}.1", head, (Positive(Atom(name, variables)),))
         kinds = {v.name: kind for v, kind in zip(variables, predicate.kinds, strict=True)}
-        told = {"says": says}
+        told = _said_of_some(predicate, kept)
         if predicate.given:
             # Whoever asks for some row binds what the row's predicate is given.
             told["given"] = ",".join(predicate.columns[place].name for place in predicate.given)
         return _Added(Predicate(fresh, columns, attributes=told), rule, kinds)
+
+
+# In the languages that sentences can be given in, what comes before the sentence of the predicate:
+# that there is such a row, and that there is none. Others take the sentence without a language.
+_SOME: Final = (
+    ("says", "says_not", "there is {} such that ", "there is no {} such that ", "some ", " and "),
+    ("says.de", "says_not.de", "für ein {} gilt: ", "für kein {} gilt: ", "", " und "),
+)
+
+
+def _said_of_some(predicate: Predicate, kept: tuple[int, ...]) -> dict[str, str]:
+    """Give the sentences of "some row of p": those of p, where what is not said is a word."""
+    shown = [predicate.columns[place].name for place in kept]
+    free = [one.name for one in predicate.columns if one.name not in shown]
+    told: dict[str, str] = {}
+    for says, says_not, holds, fails, article, joint in _SOME:
+        template = predicate.attributes.get(says)
+        if template is None:
+            continue
+        for name in free:
+            template = template.replace(f"{{{name}}}", name)
+        told[says] = holds.format(joint.join(f"{article}{name}" for name in free)) + template
+        told[says_not] = fails.format(joint.join(free)) + template
+    if "says" not in told:
+        named = " and ".join(f"{name} {{{name}}}" for name in shown)
+        told["says"] = f"{predicate.name} has some row" + (f" with {named}" if named else "")
+    return told
 
 
 def _components(program: AnalysedProgram, added: Mapping[_Kept, _Added]) -> tuple[Component, ...]:

@@ -10,6 +10,12 @@ from contextlib import closing
 from pathlib import Path
 from typing import Final
 
+from constat import Session, Verdict
+
+Row = tuple[object, ...]
+Asked = dict[Row, bool | None]
+"""What an oracle says of rows: they are so, they are not, nobody knows."""
+
 ROOT: Final = Path(__file__).resolve().parents[2]
 IGNORED: Final = ("data", ".constat", "__pycache__", "cases")
 
@@ -51,3 +57,19 @@ def readme_goals(name: str) -> list[str]:
     """Give the goals that an example's README asks."""
     text = (ROOT / "examples" / name / "README.md").read_text(encoding="utf-8")
     return re.findall(rf'^ +constat prove "(.*)" --project examples/{name}$', text, re.MULTILINE)
+
+
+def prove_and_read_again(project: Path, goal: str, verdict: Verdict) -> None:
+    """Prove a goal, and have another session check its certificate and read its rows again."""
+    with Session(project) as session:
+        result = session.prove(goal)
+    with Session(project) as reader:
+        leaves = reader.verify_source(result.certificate)
+    assert result.verdict is verdict
+    assert (leaves.report.accepted, leaves.report.verdict) == (True, verdict.value)
+    assert leaves.drift == ()
+
+
+def verdicts(session: Session, query: str) -> dict[Row, str]:
+    """Give the answers of a query with what each is called."""
+    return {row.values: row.verdict.value for row in session.query(query)}

@@ -158,7 +158,7 @@ class _Running:
         if decision.verdict is not expected.verdict:
             yield f"expected {expected.verdict.label}, got {decision.verdict.label}"
         elif expected.by or expected.uses:
-            yield from _differences(decision, expected)
+            yield from differences(decision, expected)
         if self.checker is not None:
             yield from _rejections(self.checker, decision)
 
@@ -174,7 +174,7 @@ def _rejections(checker: Checker, decision: Decision) -> Iterator[str]:
             yield f"its certificate says {verdict}"
 
 
-def _differences(decision: Decision, expected: Expectation) -> Iterator[str]:
+def differences(decision: Decision, expected: Expectation) -> Iterator[str]:
     """Yield what is missing in the proof that the engine shows."""
     tree = proof_tree(decision)
     last = sorted({tree.steps[root].rule or "a fact" for root in tree.roots})

@@ -139,7 +139,11 @@ def attribute_twice(span: Span, key: str) -> Diagnostic:
         f"`{shown(key)}` is given twice",
         span,
         note="each attribute or parameter is given once",
-        help="delete one of the two",
+        help=(
+            "join the goals with `; `, or repeat the `.output` line between the two"
+            if key.startswith("expect.")
+            else "delete one of the two"
+        ),
     )
 
 
