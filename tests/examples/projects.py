@@ -47,6 +47,11 @@ def sql(database: Path, query: str) -> set[tuple[object, ...]]:
         return set(connection.execute(query).fetchall())
 
 
+def columns(database: Path, query: str) -> dict[object, object]:
+    """Give the second column by the first."""
+    return {row[0]: row[1] for row in sql(database, query)}
+
+
 def dump(database: Path) -> list[str]:
     """Give all that a database holds, as text."""
     with closing(sqlite3.connect(database)) as connection:

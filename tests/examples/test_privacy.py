@@ -10,6 +10,7 @@ import pytest
 from constat import Session, Verdict
 from tests.examples.projects import (
     Asked,
+    columns,
     copy_example,
     database_of,
     dump,
@@ -73,7 +74,7 @@ def test_the_told_part_is_as_told(project: Path, goal: str, verdict: Verdict) ->
 
 def test_deletions_are_what_counting_days_finds(session: Session, project: Path) -> None:
     path = database_of(project)
-    years = dict(sql(path, "SELECT id, years FROM activities"))
+    years = columns(path, "SELECT id, years FROM activities")
     ended = {(one[0], one[1], one[2]) for one in sql(path, "SELECT * FROM purposes_ended")}
     held = {
         person
@@ -111,8 +112,8 @@ class Lawfulness:
     """The articles once more, read as a program would be written: yes, no, or nobody knows."""
 
     def __init__(self, path: Path) -> None:
-        self.born = dict(sql(path, "SELECT id, born FROM persons"))
-        self.purposes = dict(sql(path, "SELECT id, purpose FROM activities"))
+        self.born = columns(path, "SELECT id, born FROM persons")
+        self.purposes = columns(path, "SELECT id, purpose FROM activities")
         self.bases = sql(path, "SELECT activity_id, basis FROM bases")
         self.consents = sql(path, "SELECT * FROM consents")
         self.parents = sql(path, "SELECT * FROM parental_consents")
