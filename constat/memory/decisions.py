@@ -56,6 +56,9 @@ _LEAST_TELLING: Final = 3
 _MOST_WORDS: Final = 8
 _LONGEST_NAME: Final = 120
 _MOST_BLANKS: Final = 7
+# Of so many texts at the end it is said that they are fresh.
+_NOW: Final = 12
+_LATELY: Final = 48
 _NUMBER: Final = re.compile(r"[-+]?[0-9][0-9.,:]*")
 _DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9:.]*Z?)?")
 # A calculation says little once it is made; its result is somewhere else.
@@ -104,6 +107,8 @@ def rows_of(known: Known) -> dict[str, list[Row]]:
         "stated": [*map(_stated, claims), *_retractions(known)],
         "shaped": [(claim.name, shape) for claim in claims if (shape := shape_of(claim))],
         "called": [(claim.name, called(claim)) for claim in claims if claim.fact.method == "json"],
+        "akin": list(_akin(claims)),
+        "fresh": list(_fresh(known)),
         "spoken": [(text.name, text.branch, text.at) for text in texts],
         "forked": [(one.branch, MAIN, _order(one.start)) for one in known.forks],
         "joined": [
@@ -128,6 +133,26 @@ def rows_of(known: Known) -> dict[str, list[Row]]:
     last = lasts.get(known.focus) or lasts.get(MAIN)
     found["last_human"] = [] if last is None else [(last.name,)]
     return found
+
+
+def _akin(claims: Iterable[Claim]) -> Iterator[Row]:
+    """Yield names of leaves with longer names of arguments that end with them."""
+    names = {called(one) for one in claims if one.fact.method == "json"}
+    for longer in sorted({called(one) for one in claims if one.fact.predicate == "tool_arg"}):
+        parts = longer.split("_")
+        ends = ("_".join(parts[at:]) for at in range(1, len(parts)))
+        yield from ((name, longer) for name in ends if name in names)
+
+
+def _fresh(known: Known) -> Iterator[Row]:
+    """Yield the last texts of what is being done now, in its branch or where that began."""
+    branches = {known.focus, MAIN}
+    texts = [one for each in known.histories if each.branch in branches for one in each.texts]
+    latest = sorted(texts, key=lambda one: (one.branch == known.focus, one.at))[-_LATELY:]
+    for place, one in enumerate(reversed(latest)):
+        yield (one.name, "lately")
+        if place < _NOW:
+            yield (one.name, "now")
 
 
 def slot_of(claim: Claim) -> str:
@@ -322,7 +347,7 @@ _WANTED: Final = (
     "worked_later",
 )
 FAR: Final = 9
-LAST: Final = 8
+LAST: Final = 10
 _MOST_ONE_BY_ONE: Final = 600
 _SECONDS: Final = 120.0
 
@@ -352,7 +377,7 @@ class Decided:
     worked: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     def level(self, claim: str) -> int:
-        """Return the class of a claim: 1 is pinned, 8 is what nobody asked for, 0 is left out."""
+        """Return the class of a claim: 1 is pinned, 10 is what nobody asked for, 0 is left out."""
         if claim in self.pinned:
             return 1
         if claim not in self.current:

@@ -13,7 +13,7 @@ from constat.memory.facts import passages_of
 from constat.memory.history import MAIN, text_name
 from constat.memory.messages import Call, Message, Result, Role, Text, Thinking, safe_cuts
 from constat.memory.quotations import blanked, compacted, own, quoted
-from constat.memory.tokens import estimate, message_tokens, sandwich
+from constat.memory.tokens import ends, estimate, message_tokens, sandwich
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -125,7 +125,8 @@ def _wrong(message: str) -> Diagnostic:
 
 
 _SAVED: Final = "[Full result saved as ref:"
-_PREVIEW: Final = 1_500
+PREVIEW: Final = 1_500
+_FEW: Final = 700
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +164,15 @@ def kept(messages: Sequence[Message], policy: Policy, room: int, costs: Sequence
     return Kept(system, tuple(chosen), tuple(range(start, len(messages))))
 
 
+def alone(messages: Sequence[Message], keep: Kept) -> Kept:
+    """Keep what people said last and no other message, unless a call is open at the end."""
+    if safe_cuts(messages)[-1] != len(messages):
+        return replace(keep, human=())
+    first = len(keep.system)
+    people = [at for at in range(first, len(messages)) if is_human(messages[at])]
+    return Kept(keep.system, tuple(people[-1:]), ())
+
+
 def is_human(message: Message) -> bool:
     """Tell whether a message is something that a person said: no results of tools, no block."""
     texts = (block.text for block in message.blocks if isinstance(block, Text))
@@ -182,10 +192,15 @@ def is_saved(text: str) -> bool:
 
 
 def lightened(
-    message: Message, number: int, heavy: Callable[[str, bool], bool], branch: str = MAIN
+    message: Message,
+    number: int,
+    heavy: Callable[[str, bool], bool],
+    branch: str = MAIN,
+    shown: int = PREVIEW,
 ) -> Message:
     """Return a message whose heavy texts are shown by their ends, with where all of them is.
 
+    So many characters are ``shown`` of each.
     ``heavy`` is asked about a text, and whether somebody said it; else a tool answered it.
     """
     found: list[Block] = []
@@ -196,15 +211,17 @@ def lightened(
         match block:
             case Text() if message.role is not Role.TOOL:
                 person = message.role is Role.USER
-                other = _light(block, next(names), heavy, said=True, person=person)
+                other = _light(block, next(names), heavy, shown, said=True, person=person)
             case Call():
                 next(names)
             case Result(_, parts):
-                shown = tuple(
-                    _light(part, next(names), heavy, said=False) if isinstance(part, Text) else part
+                lighter = tuple(
+                    _light(part, next(names), heavy, shown, said=False)
+                    if isinstance(part, Text)
+                    else part
                     for part in parts
                 )
-                other = replace(block, parts=shown) if shown != parts else block
+                other = replace(block, parts=lighter) if lighter != parts else block
         changed = changed or other is not block
         found.append(other)
     return replace(message, blocks=tuple(found)) if changed else message
@@ -228,13 +245,28 @@ def _without(message: Message, kind: type[Block]) -> Message:
 
 
 def _light(
-    part: Text, name: str, heavy: Callable[[str, bool], bool], *, said: bool, person: bool = False
+    part: Text,
+    name: str,
+    heavy: Callable[[str, bool], bool],
+    shown: int,
+    *,
+    said: bool,
+    person: bool = False,
 ) -> Text:
-    if not heavy(part.text, said) or is_saved(part.text[-200:]):
+    if not heavy(part.text, said):
         return part
+    body, _, last = part.text.rpartition("\n")
+    if is_saved(last[-200:]):
+        # It says already where all of it is.
+        return part if len(body) <= shown else replace(part, text=f"{_cut(body, shown)}\n{last}")
     # The end of a quotation without its beginning would look like the person's own words.
     text = own(part.text) if person and quoted(part.text) else part.text
-    return replace(part, text=f"{sandwich(text, _PREVIEW)}\n{marker(name)}".lstrip())
+    return replace(part, text=f"{_cut(text, shown)}\n{marker(name)}".lstrip())
+
+
+def _cut(text: str, shown: int) -> str:
+    """Return a text by its ends; of a few characters there is no middle to show."""
+    return sandwich(text, shown) if shown >= _FEW else ends(text, shown // 2, " [...] ")
 
 
 def _system(messages: Sequence[Message]) -> tuple[int, ...]:

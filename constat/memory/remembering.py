@@ -89,6 +89,7 @@ class Memory:
         self._own_rules = rules
         self._rules: MemoryRules | None = None
         self._index: Index | None = None
+        self._last: tuple[object, Decided] | None = None
         self._held: weakref.finalize[[], Memory] | None = None
         self._record = Record(self.archive, session, self.policy, self.window, branch)
         self._main = None if branch is None else self._record_of(None)
@@ -275,7 +276,12 @@ class Memory:
     def decided(self, goal: str = "", moment: Moment | None = None) -> tuple[Known, Decided]:
         """Run the rules over the record as it was."""
         known = self.known(goal, moment)
-        return known, decide(self.rules, rows_of(known))
+        # What the rules are told depends on nothing else.
+        told = [(one.branch, len(one.texts), len(one.claims)) for one in known.histories]
+        state = (goal, told, known.forks, known.held, known.taken_back)
+        if self._last is None or self._last[0] != state:
+            self._last = state, decide(self.rules, rows_of(known))
+        return known, self._last[1]
 
     def close(self) -> None:
         """Let go of what is not on the disk; a memory without a folder is forgotten."""

@@ -204,45 +204,49 @@ def _place(claims: Sequence[Claim]) -> str:
 # over.
 
 _MOST_REFS: Final = 50
+_PINNED: Final = "what is pinned"
 _PREVIEW: Final = 2_000
 # What long texts are cut to, one after the other, where what is pinned does not fit.
 _SHORTER: Final = (2_000, 600)
+_SHORTEST: Final = 200
+# What is pinned and no obligation takes no more of a small budget than this.
+_OTHER_PINS: Final = 0.3
 _ENTIRE: Final = frozenset({"constraint", "preference"})
 # From this class on nobody has asked with a value or named it: more of them fit if short ones go
 # first. What was asked with goes by its time alone.
-_NOT_TAKEN_UP: Final = 4
+_NOT_TAKEN_UP: Final = 3
 # Where less than this is left nothing is looked at any more.
 _LEAST: Final = 200
 
 
 class BudgetError(ConstatError):
-    """What is pinned does not fit; ``refs`` are the places of all of it."""
+    """What has to be there does not fit; ``refs`` are the places of what is pinned."""
 
-    def __init__(self, needed: int, budget: int, refs: Sequence[str]) -> None:
+    def __init__(self, needed: int, budget: int, refs: Sequence[str], what: str = _PINNED) -> None:
         self.needed = needed
         self.budget = budget
         self.refs = tuple(refs)
         shown = ", ".join(self.refs[:_MOST_REFS])
-        message = f"what is pinned takes {needed:,} tokens, and {budget:,} are there"
-        super().__init__(
-            [
-                Diagnostic(
-                    "C0803",
-                    message,
-                    note=f"pinned: {shown}",
-                    help=f"give at least {needed:,} tokens, or take one of these back",
-                )
-            ]
+        told = Diagnostic(
+            "C0803",
+            f"{what} takes {needed:,} tokens, and {budget:,} are there",
+            note=f"pinned: {shown}" if shown else "",
+            help=f"give at least {needed:,} tokens{', or take one of these back' if shown else ''}",
         )
+        super().__init__([told])
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """Lines in the order in which they were said; ``passed_over`` counts what did not fit."""
+    """Lines in the order in which they were said; ``passed_over`` counts what did not fit.
+
+    ``left_out`` counts what is pinned and could not even be named.
+    """
 
     lines: tuple[Line, ...]
     tokens: int
     passed_over: int = 0
+    left_out: int = 0
 
     @property
     def text(self) -> str:
@@ -270,12 +274,16 @@ class View:
 class Filling:
     """How to fill: what is shown in full elsewhere, and the bounds of what people said.
 
-    ``shown`` are names of texts that the context holds word for word.
+    ``shown`` are names of texts that the context holds word for word. Where it is ``loose``, what
+    is pinned gives way rather than not fit: obligations are shown whole as long as there is room,
+    then only named. ``pins`` is the share of a budget that what is pinned may take.
     """
 
     shown: Collection[str] = ()
     human_tokens: int = 20_000
     verbatim: int = 8_000
+    loose: bool = False
+    pins: float = 1.0
 
 
 def fill(
@@ -296,6 +304,10 @@ def fill(
 
 def _pinned(claims: Sequence[Claim], decided: Decided, budget: int, filling: Filling) -> _Packing:
     """Pin claims; where they do not fit, long ones of them are shown by their ends."""
+    if filling.loose:
+        packing = _Packing(decided, budget, replace(filling, verbatim=_SHORTEST))
+        packing.pin_what_fits(claims)
+        return packing
     for verbatim in _SHORTER:
         packing = _Packing(decided, budget, filling)
         try:
@@ -326,7 +338,7 @@ def _ranked(
         room, value = 0, claim.fact.value
         if level >= _NOT_TAKEN_UP and claim.fact.predicate not in WHOLE:
             room = known[value] if value in known else known.setdefault(value, estimate(value))
-        found.append(((level, hops, room, -claim.at, claim.name), claim))
+        found.append(((level, room, hops, -claim.at, claim.name), claim))
     return found
 
 
@@ -342,6 +354,7 @@ class _Packing:
         self._families: dict[str, Family] = {}
         self._wholes: list[Line] = []
         self._passed_over = 0
+        self._left_out = 0
         self._human = 100 * filling.human_tokens
 
     def pin(self, claims: Sequence[Claim]) -> None:
@@ -352,10 +365,39 @@ class _Packing:
                 other = against.get(claim.name, "")
                 note = f"(contradicts {other})" if other else ""
                 self._add(claim, 1, self._cost(claim, note), note)
-        if self._used > self._budget:
+        if self._used > self._budget * self.filling.pins:
             ordered = sorted(claims, key=lambda one: (one.at, one.place))
             refs = list(dict.fromkeys(one.place for one in ordered))
             raise BudgetError(-(-self._used // 100), self._budget // 100, refs)
+
+    def pin_what_fits(self, claims: Sequence[Claim]) -> None:
+        """Show what fits of these, obligations whole and first; name the others by their places."""
+        against = self._opponents()
+        bound = self._budget * _OTHER_PINS
+        for claim in sorted(claims, key=lambda one: one.fact.predicate not in _ENTIRE):
+            if not self._is_new(claim):
+                continue
+            other = against.get(claim.name, "")
+            note = f"(contradicts {other})" if other else ""
+            most = self._budget if claim.fact.predicate in _ENTIRE else bound
+            cost = self._cost(claim, note)
+            if self._used + cost <= most:
+                self._add(claim, 1, cost, note)
+            elif claim.fact.predicate in WHOLE:
+                self._name(claim, note, most)
+            else:
+                self._left_out += 1
+
+    def _name(self, claim: Claim, note: str, most: float) -> None:
+        """Show what a claim is and where it stands, without its words."""
+        line = self._whole(claim, 1, note)
+        what = line.stub or f"{claim.fact.predicate} @{claim.place}"
+        cost = hundredths(what) + LINE
+        if self._used + cost > most:
+            self._left_out += 1
+            return
+        self._used += cost
+        self._wholes.append(replace(line, text=what, role="", words="", stub=""))
 
     def offer_all(self, claims: Sequence[Claim], level: int) -> None:
         """Show what fits of one class; what several texts say is cited from one that is, anyway."""
@@ -394,7 +436,7 @@ class _Packing:
         blocks.sort(key=lambda lines: (lines[0].at, lines[0].text))
         found = tuple(line for block in blocks for line in block)
         text = "\n".join(one.text for one in found)
-        return View(found, estimate(text), self._passed_over)
+        return View(found, estimate(text), self._passed_over, self._left_out)
 
     def _opponents(self) -> Mapping[str, str]:
         places: dict[str, str] = {}
