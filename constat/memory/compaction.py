@@ -40,6 +40,8 @@ _BRIEF: Final = "{marker} {count} earlier messages; m0 is a place to open. Tools
 _LEFT_OUT: Final = " {count:,} more are pinned and did not fit."
 # Where there are fewer tokens than this for all of it, its introduction is the brief one.
 _SMALL: Final = 600
+# Where there are fewer for the lines, values stand without their keys.
+_TERSE: Final = 250
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,6 +251,7 @@ def _attempt(
         policy.verbatim_characters,
         loose=step.loose,
         pins=1.0 if crowded else _PINS,
+        terse=budget - without < _TERSE,
     )
     try:
         view = fill(material.claims, material.decided, budget - without, filling)
@@ -257,7 +260,8 @@ def _attempt(
     keep = replace(keep, words=view.words)
     if view.left_out:
         words = introduction(count, saved, view.left_out, brief=brief)
-    return Compacted(keep, f"{words}\n{view.block}".rstrip(), view, len(shown), step.long)
+    lines = view.values if filling.terse else view.block
+    return Compacted(keep, f"{words}\n{lines}".rstrip(), view, len(shown), step.long)
 
 
 def _saved(material: Material, keep: Kept) -> list[str]:

@@ -107,6 +107,9 @@ def rows_of(known: Known) -> dict[str, list[Row]]:
         "stated": [*map(_stated, claims), *_retractions(known)],
         "shaped": [(claim.name, shape) for claim in claims if (shape := shape_of(claim))],
         "called": [(claim.name, called(claim)) for claim in claims if claim.fact.method == "json"],
+        "within": [
+            (claim.name, cell(record_of(claim))) for claim in claims if claim.fact.method == "json"
+        ],
         "akin": list(_akin(claims)),
         "fresh": list(_fresh(known)),
         "spoken": [(text.name, text.branch, text.at) for text in texts],
@@ -166,6 +169,11 @@ def slot_of(claim: Claim) -> str:
 def called(claim: Claim) -> str:
     """Return the last name of the path to a leaf: ``price`` of ``lines[0].price``."""
     return cell(last_name(claim.fact.key), _LONGEST_SLOT)
+
+
+def record_of(claim: Claim) -> str:
+    """Return the object that a leaf stands in: ``m3 lines[0]`` of ``lines[0].price`` in ``m3``."""
+    return f"{claim.text.name} {claim.fact.key.rpartition('.')[0]}".strip()
 
 
 def shape_of(claim: Claim) -> str:
@@ -345,6 +353,7 @@ _WANTED: Final = (
     "contradiction",
     "mended",
     "worked_later",
+    "beside",
 )
 FAR: Final = 9
 LAST: Final = 10
@@ -364,7 +373,8 @@ class MemoryRules:
 class Decided:
     """What the rules say: sets of names of claims, and steps by the names of texts.
 
-    ``mended`` names the answers that put errors right, ``worked`` those to other calls of the tool.
+    ``mended`` names the answers that put errors right, ``worked`` those to other calls of the tool;
+    ``beside`` names the cells that stay beside a claim.
     """
 
     pinned: frozenset[str]
@@ -375,6 +385,7 @@ class Decided:
     contradictions: tuple[tuple[str, str], ...] = ()
     mended: Mapping[str, str] = field(default_factory=dict, hash=False)
     worked: Mapping[str, str] = field(default_factory=dict, hash=False)
+    beside: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
 
     def level(self, claim: str) -> int:
         """Return the class of a claim: 1 is pinned, 10 is what nobody asked for, 0 is left out."""
@@ -464,14 +475,18 @@ class _Gathered:
                     self._classes[name] = min(number, self._classes.get(name, number))
             case "nearest":
                 self._hops.update((self._name(text), int(str(hops))) for text, hops in rows)
-            case "contradiction" | "mended" | "worked_later":
+            case "contradiction" | "mended" | "worked_later" | "beside":
                 self._pairs[predicate] += [(self._name(one), self._name(two)) for one, two in rows]
             case _:
                 self._sets[predicate].update(self._name(name) for (name,) in rows)
 
     def decided(self) -> Decided:
         """Give all of it, in an order that does not depend on that of the rows."""
+        beside: dict[str, list[str]] = defaultdict(list)
+        for claim, key in sorted(self._pairs["beside"]):
+            beside[key].append(claim)
         return Decided(
+            beside={key: tuple(claims) for key, claims in beside.items()},
             pinned=frozenset(self._sets["pinned"]),
             current=frozenset(self._sets["current"]),
             refused=frozenset(self._sets["refused"]),

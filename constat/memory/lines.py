@@ -108,6 +108,17 @@ def head(text: Cited) -> str:
             return f"{passage.author.name.lower()}:"
 
 
+def speaker(text: Cited) -> str:
+    """Return whose word a text is, as the beginning of a line without names of tools and keys."""
+    return f"{text.passage.author.name.lower()}:"
+
+
+def is_bare_number(claim: Claim) -> bool:
+    """Tell whether a value is a number that says nothing without its key."""
+    one = claim.fact
+    return one.predicate != "entity_value" and one.value.replace(".", "", 1).isdigit()
+
+
 def whole_line(claim: Claim, level: int, said: str, rest: str = "", note: str = "") -> Line:
     """Write one claim that is a sentence; ``said`` is how much of it is shown, ``rest`` says so."""
     one = claim.fact

@@ -10,11 +10,21 @@ from typing import TYPE_CHECKING, Final
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.memory.decisions import FAR
 from constat.memory.facts import Span
-from constat.memory.lines import SILENT, WHOLE, Line, head, key_of, shown, whole_line
+from constat.memory.lines import (
+    SILENT,
+    WHOLE,
+    Line,
+    head,
+    is_bare_number,
+    key_of,
+    shown,
+    speaker,
+    whole_line,
+)
 from constat.memory.tokens import estimate, hundredths, sandwich
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from constat.memory.decisions import Decided
     from constat.memory.history import Claim
@@ -32,8 +42,13 @@ _MARK: Final = hundredths("|")
 _AGAIN: Final = hundredths("||") - _MARK
 
 
-def family_of(claim: Claim) -> str:
-    """Return which claims share a table: lines begin alike, and all have keys, or none has."""
+def family_of(claim: Claim, *, terse: bool = False) -> str:
+    """Return which claims share a table: lines begin alike, and all have keys, or none has.
+
+    Where it is ``terse`` all that tools said share one line, and so on: nothing has a key.
+    """
+    if terse:
+        return speaker(claim.text)
     return f"{head(claim.text)}{'' if key_of(claim) else ' -'}"
 
 
@@ -59,32 +74,43 @@ class _Sums:
 class Family:
     """Claims whose lines begin alike, growing."""
 
-    def __init__(self, first: Claim) -> None:
-        self._head = head(first.text)
+    def __init__(self, first: Claim, *, terse: bool = False) -> None:
+        self._terse = terse
+        self._head = speaker(first.text) if terse else head(first.text)
         self._takes = hundredths(self._head) + LINE
         self._rows: dict[str, _Row] = {}
         self._columns: dict[str, int] = {}
         self._keys: set[str] = set()
         self._sums = _Sums()
 
+    def key(self, claim: Claim) -> str:
+        """Return what a claim is called here."""
+        return "" if self._terse else key_of(claim)
+
     def cost(self, claim: Claim) -> int:
         """Return what one more claim would take, in hundredths of a token."""
         rows = len(self._rows) + (claim.text.name not in self._rows)
-        keys = self._keys | {key_of(claim)}
+        keys = self._keys | {self.key(claim)}
         return self._total(self._with(claim), rows, keys) - self._now()
 
     def has(self, claim: Claim) -> bool:
         """Tell whether the text of a claim has a row already."""
         return claim.text.name in self._rows
 
+    def shows(self, claim: Claim) -> bool:
+        """Tell whether the row of a claim's text has its value under its key."""
+        row = self._rows.get(claim.text.name)
+        same = (self.key(claim), shown(claim))
+        return row is not None and any((self.key(one), shown(one)) == same for one in row.claims)
+
     def take(self, claim: Claim, level: int) -> None:
         """Take a claim in."""
         self._sums = self._with(claim)
-        key = key_of(claim)
+        key = self.key(claim)
         row = self._rows.setdefault(claim.text.name, _Row())
         row.claims.append(claim)
         row.level = min(level, row.level)
-        row.attached[key] = max(row.attached.get(key, 0), _attached(claim))
+        row.attached[key] = max(row.attached.get(key, 0), _attached(key, claim))
         self._keys.add(key)
         if key not in self._columns and len(self._columns) < _MOST_COLUMNS:
             self._columns[key] = len(self._columns)
@@ -95,7 +121,7 @@ class Family:
         if not rows:
             return []
         if len(rows) == 1:
-            return [_line(rows[0], f"{self._head} {_named(rows[0].claims)}")]
+            return [_line(rows[0], f"{self._head} {_named(rows[0].claims, self.key)}")]
         if len(self._keys) == 1:
             return [self._shared(rows)]
         names = "|".join(self._columns)
@@ -114,12 +140,12 @@ class Family:
 
     def _with(self, claim: Claim) -> _Sums:
         """Return what the parts take with one more claim."""
-        sums, key, name = self._sums, key_of(claim), claim.text.name
+        sums, key, name = self._sums, self.key(claim), claim.text.name
         row = self._rows.get(name)
         values = sums.values + hundredths(shown(claim))
         values += 0 if row else hundredths(f"@{name}")
         known = row.attached if row else {}
-        keyed = max(0, _attached(claim) - known.get(key, 0))
+        keyed = max(0, _attached(key, claim) - known.get(key, 0))
         column = self._columns.get(key, len(self._columns))
         columns, cells = sums.columns, sums.cells
         if column >= _MOST_COLUMNS:
@@ -134,15 +160,15 @@ class Family:
         """Write a row: its cells, and behind them what has no column."""
         cells: dict[str, list[str]] = {one: [] for one in self._columns}
         for claim in row.claims:
-            if key_of(claim) in cells:
-                cells[key_of(claim)].append(shown(claim))
+            if self.key(claim) in cells:
+                cells[self.key(claim)].append(shown(claim))
         said = "|".join(" ".join(values) for values in cells.values()).rstrip("|")
-        others = [one for one in row.claims if key_of(one) not in cells]
-        return " ".join(part for part in (said, _named(others)) if part)
+        others = [one for one in row.claims if self.key(one) not in cells]
+        return " ".join(part for part in (said, _named(others, self.key)) if part)
 
     def _shared(self, rows: Sequence[_Row]) -> Line:
         """Write texts of one key, or none, in one line."""
-        key = key_of(rows[0].claims[0])
+        key = self.key(rows[0].claims[0])
         said = [self._head, *([f"{key}:"] if key else [])]
         for row in rows:
             said += [*map(shown, row.claims), f"@{row.claims[0].text.name}"]
@@ -151,9 +177,9 @@ class Family:
         return Line(" ".join(said), _place(rows[-1].claims), names, level, rows[0].claims[0].at)
 
 
-def _attached(claim: Claim) -> int:
+def _attached(key: str, claim: Claim) -> int:
     """Return what its key takes before a value: together they may be read as one long code."""
-    key, value = key_of(claim), shown(claim)
+    value = shown(claim)
     if not key:
         return 0
     apart = hundredths(f"{key}=")
@@ -168,11 +194,11 @@ def _between(columns: set[int] | Sequence[int]) -> int:
     return runs * _MARK + (max(columns) - runs) * _AGAIN
 
 
-def _named(claims: Sequence[Claim]) -> str:
+def _named(claims: Sequence[Claim], key_of_: Callable[[Claim], str]) -> str:
     """Write claims of one text, each key once before its values."""
     values: dict[str, list[str]] = {}
     for one in claims:
-        values.setdefault(key_of(one), []).append(shown(one))
+        values.setdefault(key_of_(one), []).append(shown(one))
     return " ".join(
         f"{key}={' '.join(said)}" if key else " ".join(said) for key, said in values.items()
     )
@@ -259,6 +285,11 @@ class View:
         return "\n".join(one.stub or one.text for one in self.lines)
 
     @property
+    def values(self) -> str:
+        """The lines of a context's block without those of what people said."""
+        return "\n".join(one.text for one in self.lines if not one.role)
+
+    @property
     def words(self) -> tuple[tuple[str, str], ...]:
         """What people and the system said, by their roles: the task first, and nothing twice."""
         spoken = [one for one in self.lines if one.role]
@@ -276,7 +307,8 @@ class Filling:
 
     ``shown`` are names of texts that the context holds word for word. Where it is ``loose``, what
     is pinned gives way rather than not fit: obligations are shown whole as long as there is room,
-    then only named. ``pins`` is the share of a budget that what is pinned may take.
+    then only named. ``pins`` is the share of a budget that what is pinned may take. Where it is
+    ``terse`` values have no keys, and numbers, which say nothing without one, are left out.
     """
 
     shown: Collection[str] = ()
@@ -284,6 +316,7 @@ class Filling:
     verbatim: int = 8_000
     loose: bool = False
     pins: float = 1.0
+    terse: bool = False
 
 
 def fill(
@@ -297,6 +330,7 @@ def fill(
     ranked = sorted(_ranked(claims, decided, filling), key=lambda one: one[0])
     pinned = [claim for (level, *_), claim in ranked if level == 1]
     packing = _pinned(pinned, decided, budget, filling)
+    packing.claims = {claim.name: claim for _, claim in ranked}
     for level, group in groupby(ranked[len(pinned) :], key=lambda one: one[0][0]):
         packing.offer_all([claim for _, claim in group], level)
     return packing.view()
@@ -334,6 +368,8 @@ def _ranked(
         # A constraint that is shown in full where it was said is in sight already.
         if level == 0 or claim.fact.predicate in SILENT or claim.text.name in filling.shown:
             continue
+        if filling.terse and level > 1 and is_bare_number(claim):
+            continue
         hops = decided.hops.get(claim.text.name, FAR) if level > 1 else 0
         room, value = 0, claim.fact.value
         if level >= _NOT_TAKEN_UP and claim.fact.predicate not in WHOLE:
@@ -347,6 +383,7 @@ class _Packing:
 
     def __init__(self, decided: Decided, budget: int, filling: Filling) -> None:
         self.filling = filling
+        self.claims: Mapping[str, Claim] = {}
         self._decided = decided
         self._budget = 100 * budget
         self._used = 0
@@ -426,8 +463,19 @@ class _Packing:
         bound = self._human if claim.fact.predicate == "said" else cost
         if cost <= min(bound, self._budget - self._used):
             self._add(claim, level, cost)
+            self._keep_company(claim, level)
         else:
             self._passed_over += 1
+
+    def _keep_company(self, claim: Claim, level: int) -> None:
+        """Show the cells that stay beside a claim, in its row, as far as they fit."""
+        for name in self._decided.beside.get(claim.name, ()):
+            cell = self.claims.get(name)
+            if cell is None or self._family(cell).shows(cell):
+                continue
+            cost = self._cost(cell)
+            if cost <= self._budget - self._used:
+                self._add(cell, level, cost)
 
     def view(self) -> View:
         """Write the lines, in the order in which things were said."""
@@ -468,15 +516,19 @@ class _Packing:
         """Return what a claim takes, in hundredths of a token."""
         if claim.fact.predicate in WHOLE:
             line = self._whole(claim, 1, note)
-            apart = hundredths(line.stub) + 100 * estimate(line.words)
+            stub = 0 if self.filling.terse else hundredths(line.stub)
+            apart = stub + 100 * estimate(line.words)
+            if self.filling.terse and line.role:
+                return apart + LINE
             return max(hundredths(line.text), apart if line.role else 0) + LINE
         return self._family(claim).cost(claim)
 
     def _family(self, claim: Claim) -> Family:
-        name = family_of(claim)
+        terse = self.filling.terse
+        name = family_of(claim, terse=terse)
         found = self._families.get(name)
         if found is None:
-            found = self._families[name] = Family(claim)
+            found = self._families[name] = Family(claim, terse=terse)
         return found
 
     def _whole(self, claim: Claim, level: int, note: str = "") -> Line:
