@@ -40,8 +40,8 @@ _BRIEF: Final = "{marker} {count} earlier messages; m0 is a place to open. Tools
 _LEFT_OUT: Final = " {count:,} more are pinned and did not fit."
 # Where there are fewer tokens than this for all of it, its introduction is the brief one.
 _SMALL: Final = 600
-# Where there are fewer for the lines, values stand without their keys.
-_TERSE: Final = 250
+# Where there are fewer for the lines, values may stand without their keys.
+_TERSE: Final = 4_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,17 +176,22 @@ class Compacted:
         return json.dumps([one.system, one.human, one.tail, self.light, one.words])
 
 
-def compact(material: Material, policy: Policy, budget: int) -> Compacted:
+def compact(material: Material, policy: Policy, budget: int, *, loose: bool = True) -> Compacted:
     """Fit a history into a budget.
 
-    Raises ``BudgetError`` where the system's text and the current message alone do not fit.
+    Raises ``BudgetError`` where the system's text and the current message alone do not fit, and
+    where what is pinned does not and is not ``loose``.
     """
+    error = None
     for crowded in (False, True):
         for step in _STEPS:
-            try:
-                return _attempt(material, policy, budget, step, crowded=crowded)
-            except BudgetError:
-                continue
+            if loose or not step.loose:
+                try:
+                    return _attempt(material, policy, budget, step, crowded=crowded)
+                except BudgetError as problem:
+                    error = problem
+    if error is not None and not loose:
+        raise error
     return _bare(material, policy, budget)
 
 
@@ -251,17 +256,25 @@ def _attempt(
         policy.verbatim_characters,
         loose=step.loose,
         pins=1.0 if crowded else _PINS,
-        terse=budget - without < _TERSE,
     )
     try:
-        view = fill(material.claims, material.decided, budget - without, filling)
+        view, terse = _filled(material, budget - without, filling)
     except BudgetError as problem:
         raise BudgetError(problem.needed + without, budget, problem.refs) from None
     keep = replace(keep, words=view.words)
     if view.left_out:
         words = introduction(count, saved, view.left_out, brief=brief)
-    lines = view.values if filling.terse else view.block
+    lines = view.values if terse else view.block
     return Compacted(keep, f"{words}\n{lines}".rstrip(), view, len(shown), step.long)
+
+
+def _filled(material: Material, budget: int, filling: Filling) -> tuple[View, bool]:
+    """Fill a budget; keys give way, where more of what is in play fits without them."""
+    view = fill(material.claims, material.decided, budget, filling)
+    if not view.lost or budget > _TERSE:
+        return view, False
+    other = fill(material.claims, material.decided, budget, replace(filling, terse=True))
+    return (other, True) if other.lost < view.lost else (view, False)
 
 
 def _saved(material: Material, keep: Kept) -> list[str]:
@@ -390,15 +403,17 @@ class Switching:
         return ""
 
     def _compacted(self, material: Material) -> Compacted:
-        """Compact to the target; to whatever the window takes where the pins need more."""
-        budget = self._scaled(self._policy.target(self._window))
-        try:
-            return compact(material, self._policy, budget)
-        except BudgetError:
-            most = self._scaled(self._window.available)
-            if most <= budget:
-                raise
-            return compact(material, self._policy, most)
+        """Compact to the target; to whatever the window takes where the pins need more.
+
+        Only where that is not enough either, what is pinned gives way.
+        """
+        most = self._scaled(self._window.available)
+        for budget in (self._scaled(self._policy.target(self._window)), most):
+            try:
+                return compact(material, self._policy, budget, loose=False)
+            except BudgetError:
+                continue
+        return compact(material, self._policy, most)
 
     def _context(self, made: Compacted, before: int, reason: str) -> Context:
         messages = made.messages(self._record.shown)

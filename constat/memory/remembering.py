@@ -169,8 +169,9 @@ class Memory:
 
         With a ``budget`` that is at most so many tokens. Without one the policy decides: below its
         trigger nothing changes, and what was compacted stays as it is until the trigger is reached
-        again. At the ``boundary`` of a task it compacts a little earlier. Raises ``BudgetError``
-        where what is pinned does not fit.
+        again. At the ``boundary`` of a task it compacts a little earlier. What does not fit
+        gives way step by step; raises ``BudgetError`` where the system's text and the current
+        message alone are too much.
         """
         wish = Wish(lambda: self._material(goal), lambda: self.snapshot(goal).id, boundary)
         if budget is not None:

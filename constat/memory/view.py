@@ -241,6 +241,8 @@ _ENTIRE: Final = frozenset({"constraint", "preference"})
 # From this class on nobody has asked with a value or named it: more of them fit if short ones go
 # first. What was asked with goes by its time alone.
 _NOT_TAKEN_UP: Final = 3
+# What is in play: what was taken up, and what may be chosen.
+_IN_PLAY: Final = 4
 # Where less than this is left nothing is looked at any more.
 _LEAST: Final = 200
 
@@ -266,13 +268,15 @@ class BudgetError(ConstatError):
 class View:
     """Lines in the order in which they were said; ``passed_over`` counts what did not fit.
 
-    ``left_out`` counts what is pinned and could not even be named.
+    ``left_out`` counts what is pinned and could not even be named, ``lost`` what is in play and
+    was passed over.
     """
 
     lines: tuple[Line, ...]
     tokens: int
     passed_over: int = 0
     left_out: int = 0
+    lost: int = 0
 
     @property
     def text(self) -> str:
@@ -392,6 +396,7 @@ class _Packing:
         self._wholes: list[Line] = []
         self._passed_over = 0
         self._left_out = 0
+        self._lost = 0
         self._human = 100 * filling.human_tokens
 
     def pin(self, claims: Sequence[Claim]) -> None:
@@ -454,10 +459,10 @@ class _Packing:
 
     def offer(self, claim: Claim, level: int) -> None:
         """Show a claim if it fits and says something new."""
-        if self._budget - self._used < _LEAST:
-            self._passed_over += 1
-            return
         if not self._is_new(claim):
+            return
+        if self._budget - self._used < _LEAST:
+            self._pass_over(level)
             return
         cost = self._cost(claim)
         bound = self._human if claim.fact.predicate == "said" else cost
@@ -465,7 +470,11 @@ class _Packing:
             self._add(claim, level, cost)
             self._keep_company(claim, level)
         else:
-            self._passed_over += 1
+            self._pass_over(level)
+
+    def _pass_over(self, level: int) -> None:
+        self._passed_over += 1
+        self._lost += level <= _IN_PLAY
 
     def _keep_company(self, claim: Claim, level: int) -> None:
         """Show the cells that stay beside a claim, in its row, as far as they fit."""
@@ -484,7 +493,7 @@ class _Packing:
         blocks.sort(key=lambda lines: (lines[0].at, lines[0].text))
         found = tuple(line for block in blocks for line in block)
         text = "\n".join(one.text for one in found)
-        return View(found, estimate(text), self._passed_over, self._left_out)
+        return View(found, estimate(text), self._passed_over, self._left_out, self._lost)
 
     def _opponents(self) -> Mapping[str, str]:
         places: dict[str, str] = {}

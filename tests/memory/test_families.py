@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from constat.memory import Memory
+from constat.memory import Memory, Policy, messages_tokens
 from constat.memory.decisions import Decided
 from constat.memory.lines import SILENT, WHOLE
 from constat.memory.tokens import hundredths
@@ -129,13 +129,44 @@ def test_what_several_texts_say_is_cited_from_one_that_is_cited_anyway() -> None
 
 
 def test_what_may_be_asked_with_goes_before_what_nobody_asks_with() -> None:
-    rows = [{"made": f"T-{n:03d}", "seat": f"S-{n:03d}"} for n in range(40)]
+    rows = [{"made": "abcdefgh"[n % 8] * (3 + n // 8), "seat": f"S-{n:03d}"} for n in range(40)]
     with Memory() as memory:
         memory.append([called("take", 0, seat="S-999"), called("list", 1), answered(1, rows)])
         memory.append([assistant("Here they are."), user("Fine.")])
         shown = memory.view(150).text
     assert len(re.findall(r"\bS-0", shown)) > 20
-    assert "T-0" not in shown
+    assert "made" not in shown
+
+
+def test_cells_of_a_record_stay_beside_what_may_be_chosen() -> None:
+    flights = [
+        {"number": "HAT-1", "date": "2024-05-20", "mood": "calm"},
+        {"number": "HAT-2", "date": "2024-05-20", "mood": "wild"},
+        {"number": "HAT-3", "date": "2024-05-21", "mood": "calm"},
+    ]
+    with Memory() as memory:
+        memory.append([called("find", 0, date="2024-05-20"), answered(0, {"flights": flights})])
+        lines = memory.view(400).text.splitlines()
+        (line,) = [one for one in lines if "HAT-1" in one]
+        # The date was asked with, and stands beside the flights all the same: once in their row.
+        assert line.count("2024-05-20") == 1
+        assert "2024-05-21" in line
+        assert any("call find date=2024-05-20" in one for one in lines)
+
+
+def test_keys_give_way_before_values_in_play_do() -> None:
+    offers = [{"offer_number": f"HAT-{n:03d}", "offered_by": f"K-{n:03d}"} for n in range(30)]
+    ask = user("Which of them is it, then, and who of them all can tell me more about it?")
+    with Memory(policy=Policy(keep_last=0, keep_human=1)) as memory:
+        memory.append([user("Begin."), called("find", 0), answered(0, offers), ask])
+        roomy, small = (
+            "\n".join(one.text for one in memory.context(budget).messages)
+            for budget in (messages_tokens(memory.history.messages) - 50, 250)
+        )
+    assert "offer_number" in roomy
+    assert "offer_number" not in small
+    assert small.count("HAT-") + small.count("K-") > 20
+    assert "tool: " in small
 
 
 def test_the_numbers_that_tools_are_asked_with_count() -> None:
@@ -143,7 +174,7 @@ def test_the_numbers_that_tools_are_asked_with_count() -> None:
         memory.append([called("take", 0, seats=3, window=True), answered(0, "done")])
         decided = memory.decided()[1]
         levels = {one.fact.key: decided.level(one.name) for one in memory.history.claims}
-    assert (levels["seats"], levels["window"]) == (2, 8)
+    assert (levels["seats"], levels["window"]) == (2, 10)
 
 
 def test_no_value_looks_like_a_place_or_a_key() -> None:

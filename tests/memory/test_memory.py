@@ -120,11 +120,33 @@ def test_another_order_is_no_newer_value_of_this_one() -> None:
 def test_what_a_tool_repeats_is_not_taken_up() -> None:
     again = [called("list", 2), answered(2, {"codes": ["Z-77"]})]
     with remembering(called("get", 1), answered(1, {"code": "Z-77"}), *again) as memory:
-        assert memory.decided()[1].level("m1[9:15] leaf") == 5
-        memory.append([assistant("It is Z-77.")])
-        assert memory.decided()[1].level("m1[9:15] leaf") == 5
-        memory.append([user("Then close Z-77.")])
+        # It may be chosen; what was told to a person is wanted more.
         assert memory.decided()[1].level("m1[9:15] leaf") == 3
+        memory.append([assistant("It is Z-77.")])
+        assert memory.decided()[1].level("m1[9:15] leaf") == 2
+        assert not memory.why("m1[9:15] leaf")[0].text.count("was taken up")
+        memory.append([user("Then close Z-77.")])
+        assert memory.decided()[1].level("m1[9:15] leaf") == 2
+
+
+def test_what_was_said_lately_goes_before_what_is_old() -> None:
+    old = [m for n in range(30) for m in (called("get", n, id=f"A-{n}"), answered(n, "ok"))]
+    with remembering(user("Begin."), *old) as memory:
+        level = memory.decided()[1].level
+        levels = {
+            one.fact.value: level(one.name)
+            for one in memory.history.claims
+            if one.fact.predicate == "tool_arg"
+        }
+        assert (levels["A-29"], levels["A-0"]) == (2, 5)
+        memory.append([user("Once more for A-0.")])
+        level = memory.decided()[1].level
+        (again,) = [
+            one
+            for one in memory.history.claims
+            if one.name.startswith("m1[") and one.fact.predicate == "tool_arg"
+        ]
+        assert level(again.name) == 2
 
 
 def test_an_error_is_put_right_by_its_own_call_alone() -> None:
@@ -172,6 +194,34 @@ def test_what_is_pinned_and_does_not_fit_is_told_and_never_left_out() -> None:
         view = memory.view(caught.value.needed)
         assert sum(line.level == 1 for line in view.lines) == 21
         assert view.tokens <= caught.value.needed
+
+
+def test_a_small_context_gives_way_and_is_refused_only_where_the_message_does_not_fit() -> None:
+    wishes = [user(f"You must never open door {n:03d}.") for n in range(20)]
+    work = [m for n in range(9) for m in (called("get", n, id=f"O-{n}"), answered(n, {"id": n}))]
+    asked = user("Is door 007 open, and if so, who opened it?")
+    with remembering(*wishes, *work, asked) as memory:
+        for budget in (400, 300, 200, 120, 80, 50, 40):
+            context = memory.context(budget)
+            assert context.tokens <= budget
+            assert context.messages[-1] == asked
+        # Obligations stand whole as long as there is room, and are named by their places then.
+        spoken = "\n".join(one.text for one in memory.context(160).messages)
+        whole = spoken.count("You must never")
+        assert 0 < whole < 20
+        assert whole + spoken.count("constraint") >= 20 or "more are pinned" in spoken
+        with pytest.raises(BudgetError, match="the current message") as caught:
+            memory.context(10)
+        assert memory.context(caught.value.needed).messages == (asked,)
+
+
+def test_the_policy_lets_pins_give_way_only_where_the_window_is_full() -> None:
+    wishes = [user(f"You must never open door {n:03d}.") for n in range(20)]
+    work = [m for n in range(40) for m in (called("get", n, id=f"O-{n}"), answered(n, {"id": n}))]
+    with Memory(policy=Policy(cap=300, keep_last=2), window=SMALL) as memory:
+        memory.append([*wishes, *work])
+        spoken = "\n".join(one.text for one in memory.context().messages)
+        assert spoken.count("You must never") == 20
 
 
 def test_a_person_may_take_a_wish_back_and_pin_a_value() -> None:

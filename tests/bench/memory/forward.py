@@ -1,13 +1,14 @@
 """What an agent needs next, at each of its calls: `python -m tests.bench.memory.forward`.
 
-In: `CONSTAT_DATA`, and tokenizers where they are installed (`pip install tiktoken`, and `pip install
---no-deps litellm`, which ships the vocabulary). Out: a table in Markdown. A history is cut before a
-call; what later calls ask with, and what stood before the cut, is looked for in the context: each
-value (*arguments*), each two values of one record that one call needs (*rows*, on one line), and the
-next call as a whole (*call*: all its values, and those of one record on one line). *Asked before*
-are the values that an earlier call asked with: they look back. *Found* asks the archive for the
-argument and the tool by name, or with what a person said last, never for the value. Invariants: no
-model grades; no method sees the gold; every text is bounded by the same count of tokens.
+In: `CONSTAT_DATA`, and tokenizers where they are installed (`pip install tiktoken`, and `pip
+install --no-deps litellm`, which ships the vocabulary). Out: a table in Markdown. A history is cut
+before a call; what later calls ask with, and what stood before the cut, is looked for in the
+context: each value (*arguments*), each two values of one record that one call needs (*rows*, on one
+line), and the next call as a whole (*call*: all its values, and those of one record on one line).
+*Asked before* are the values that an earlier call asked with: they look back. *Found* asks the
+archive for the argument and the tool by name, or with what a person said last, never for the value.
+Invariants: no model grades; no method sees the gold; every text is bounded by the same count of
+tokens.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import re
 import sys
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
-from itertools import combinations
+from itertools import combinations, pairwise
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
@@ -94,7 +95,7 @@ def dialogues(folder: Path, half: str, kind: str) -> list[list[Message]]:
 def groups(messages: Sequence[Message]) -> list[list[Message]]:
     """Split a dialogue where no call is open."""
     cuts = safe_cuts(messages)
-    return [list(messages[one:two]) for one, two in zip(cuts, cuts[1:], strict=False)]
+    return [list(messages[one:two]) for one, two in pairwise(cuts)]
 
 
 def histories(kind: str, given: Sequence[list[Message]]) -> Iterator[tuple[str, list[Any]]]:
