@@ -138,12 +138,18 @@ def test_what_does_not_fit_is_told_as_facts_with_their_places(plain: Path) -> No
     assert estimate(told) < 350
 
 
-def test_a_conversation_whose_orders_do_not_fit_is_refused(plain: Path) -> None:
-    configured(plain, "memory: {tokens: 60}")
+def test_orders_that_do_not_fit_are_named_and_no_room_at_all_is_refused(plain: Path) -> None:
+    configured(plain, "memory: {tokens: 100}")
     conversation = Conversation(load_project(plain), "accounts")
     orders = [f"You must never forget rule {number}, whatever is asked." for number in range(20)]
     conversation.keep(Exchange("\n".join(orders)))
     conversation.keep(Exchange("Is that clear?"))
+    told = conversation.before("And A2?").text
+    assert "Is that clear?" in told
+    assert 0 < told.count("forget rule") + told.count("@m0") < 40
+    settings = plain / "constat.yaml"
+    settings.write_text(settings.read_text().replace("tokens: 100", "tokens: 5"))
+    conversation = Conversation(load_project(plain), "accounts")
     with pytest.raises(ConstatError) as raised:
         conversation.before("And A2?")
     assert raised.value.diagnostics[0].code == "C0932"
