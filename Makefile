@@ -121,6 +121,10 @@ test-sandbox: install servers ## Run the tests of steps of Python inside bubblew
 test-browser: install browser ## Run the tests that need a browser.
 	$(EXTRA) "browser and not slow"
 
+.PHONY: test-notebook
+test-notebook: install ## Run the tests that execute notebooks.
+	$(EXTRA) "notebook and not slow"
+
 .PHONY: test-data
 test-data: install ## Run the tests on public databases (CONSTAT_DATA names their folder).
 	$(EXTRA) "data and not slow"

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from constat.check import Report, check_certificate
     from constat.diagnostics import ConstatError
     from constat.evaluation import Verdict
+    from constat.notebook import load_ipython_extension
     from constat.session import (
         Answered,
         AnswerRow,
@@ -54,6 +55,7 @@ __all__ = [
     "WhyNotResult",
     "__version__",
     "check_certificate",
+    "load_ipython_extension",
     "run_cases",
 ]
 
@@ -72,6 +74,7 @@ _HOME_OF_NAME: Final = (
     ("WhatIf", "constat.session"),
     ("WhyNotResult", "constat.session"),
     ("check_certificate", "constat.check"),
+    ("load_ipython_extension", "constat.notebook"),
     ("run_cases", "constat.session.cases"),
 )
 

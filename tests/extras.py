@@ -27,6 +27,7 @@ EXTRAS: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
         "mariadb": frozenset({"mariadb", "mariadb_server"}),
         "sandbox": frozenset({"bubblewrap"}),
         "browser": frozenset({"browser", "pages"}),
+        "notebook": frozenset({"kernel"}),
         "data": frozenset({"data_folder"}),
         "faults": frozenset(),
         "laws": frozenset(),

@@ -50,7 +50,7 @@ def mcp_command(*, http: bool, host: str, port: int, by: str, project: str | Non
     if http and not _is_loopback(host):
         raise click.BadParameter("it is no address of loopback", param_hint="--host")
     try:
-        from constat.mcp import server_of  # noqa: PLC0415  loaded when it is used
+        from constat.mcp import security_of, server_of  # noqa: PLC0415  loaded when it is used
     except ImportError:
         message = "agents need the package mcp, which is not installed"
         hint = "pip install 'constat[mcp]'"
@@ -60,7 +60,9 @@ def mcp_command(*, http: bool, host: str, port: int, by: str, project: str | Non
     server = server_of(Service(project, by=by or getpass.getuser()))
     if http:
         note(f"serving http://{host}:{port}/mcp; Ctrl-C ends it")
-        server.run("streamable-http", host=host, port=port)
+        server.run(
+            "streamable-http", host=host, port=port, transport_security=security_of(host, port)
+        )
     else:
         server.run("stdio")
     return 0

@@ -9,6 +9,6 @@ Reference: https://modelcontextprotocol.io/specification
 
 from __future__ import annotations
 
-from constat.mcp.server import server_of
+from constat.mcp.server import security_of, server_of
 
-__all__ = ["server_of"]
+__all__ = ["security_of", "server_of"]

@@ -11,6 +11,7 @@ from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ResourceError, ToolError
 from mcp.server.mcpserver.resolve import AcceptedElicitation, Elicit, ElicitationResult, Resolve
+from mcp.server.transport_security import TransportSecuritySettings
 from mcp.types import ToolAnnotations
 from pydantic import BaseModel, Field
 
@@ -67,6 +68,19 @@ def server_of(service: Service) -> MCPServer:
     for tools in (_questions, _queries, _certificates, _facts_and_rules, _memory, _resources):
         tools(server, service)
     return server
+
+
+def security_of(host: str, port: int) -> TransportSecuritySettings:
+    """Say which names may stand in a request, so that no page of a browser gets in by another one.
+
+    The library looks at them by itself only where the address is one of three.
+    """
+    shown = f"[{host}]" if ":" in host else host
+    names = dict.fromkeys((shown, "127.0.0.1", "localhost", "[::1]"))
+    return TransportSecuritySettings(
+        allowed_hosts=[f"{one}:{port}" for one in names],
+        allowed_origins=[f"http://{one}:{port}" for one in names],
+    )
 
 
 def _questions(server: MCPServer, service: Service) -> None:
@@ -195,11 +209,16 @@ def _facts_and_rules(server: MCPServer, service: Service) -> None:
 
 def _memory(server: MCPServer, service: Service) -> None:
     @server.tool(annotations=_READING)
-    async def recall(conversation: str = "", about: str = "", words: str = "") -> Answer:
+    async def recall(
+        conversation: str = "", about: str = "", words: str = "", place: str = ""
+    ) -> Answer:
         """Give what matters of a kept conversation, or with `words` the places where they stand.
 
-        Without a name, list the conversations.
+        With a `place` such as `m3` or `m3[12:58]`: what was said there, and the proof why it is in
+        sight, or why it is not. Without a name, list the conversations.
         """
+        if place:
+            return await _told(service.place(conversation, place, about=about))
         return await _told(service.recall(conversation, about=about, words=words))
 
     @server.tool(annotations=_WRITING)

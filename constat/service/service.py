@@ -358,6 +358,33 @@ class Service:
 
         return await self.run(work)
 
+    async def place(self, session: str, place: str, *, about: str = "") -> JsonObject:
+        """Give what was said at a place (`m3`, `m3[12:58]`), and why it is in sight or is not."""
+
+        def work(one: Session) -> JsonObject:
+            from constat.session import remembering  # noqa: PLC0415  loaded when it is used
+
+            wish = remembering.Wish(rules=one.project.memory.rules)
+            with remembering.opened(one.project.state, session, wish=wish) as memory:
+                text = memory.open(place).decode("utf-8", "backslashreplace")
+                try:
+                    proofs = remembering.proved(memory, place, about)
+                except ConstatError:
+                    # What says no fact has a text and nothing to prove.
+                    proofs = ()
+            why = [
+                {
+                    "goal": found.proof.goal,
+                    "verdict": found.proof.verdict.value,
+                    "accepted": found.report.accepted,
+                    "proof": self._bounded(found.proof.text),
+                }
+                for found in proofs[:_LISTED]
+            ]
+            return {"text": self._bounded(text), "why": why, "why_left": len(proofs) - len(why)}
+
+        return await self.run(work)
+
     async def remember(self, session: str, text: str) -> JsonObject:
         """Keep a text in a conversation, as said by a model and never by a person."""
 

@@ -8,6 +8,8 @@ import os
 import subprocess
 import sys
 import time
+import urllib.error
+import urllib.request
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -207,6 +209,10 @@ def test_a_model_remembers_as_a_model(shop: Path) -> None:
             assert (await called(client, "recall"))["sessions"] == ["c1"]
             (found,) = (await called(client, "recall", conversation="c1", words="rows"))["found"]
             assert (found["speaker"], found["snippet"]) == ("assistant", "Rows come first.")
+            place = await called(client, "recall", conversation="c1", place=found["place"])
+            assert place["text"] == "Rows come first."
+            assert all(one["accepted"] for one in place["why"])
+            assert "C0807" in await refused(client, "recall", conversation="c1", place="m9")
 
     asyncio.run(main())
 
@@ -258,7 +264,8 @@ def test_who_goes_away_ends_the_work(tmp_path: Path) -> None:
     assert time.monotonic() - before < 50
 
 
-def test_http_is_served_on_loopback_and_nowhere_else(still_shop: Path) -> None:
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.2"])
+def test_http_is_served_on_loopback_and_nowhere_else(still_shop: Path, host: str) -> None:
     port = str(free_port())
     command = [sys.executable, "-m", "constat", "mcp", "--http", "--port", port]
     beyond = subprocess.run(
@@ -269,22 +276,33 @@ def test_http_is_served_on_loopback_and_nowhere_else(still_shop: Path) -> None:
     )
     assert (beyond.returncode, "no address of loopback" in beyond.stderr) == (2, True)
     served = subprocess.Popen(
-        [*command, "--project", str(still_shop)], stderr=subprocess.PIPE, text=True, env=os.environ
+        [*command, "--project", str(still_shop), "--host", host],
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ,
     )
     try:
         assert served.stderr is not None
-        assert "serving http://127.0.0.1" in served.stderr.readline()
+        assert f"serving http://{host}" in served.stderr.readline()
 
         async def main() -> str:
             for _ in range(100):
                 try:
-                    async with mcp.Client(f"http://127.0.0.1:{port}/mcp") as client:
+                    async with mcp.Client(f"http://{host}:{port}/mcp") as client:
                         return str((await called(client, "prove", goal="is_vip(C001)"))["verdict"])
                 except Exception:  # noqa: BLE001  until the server listens, whatever the client says
                     await asyncio.sleep(0.1)
             return "nobody answers"
 
         assert asyncio.run(main()) == "PROVED"
+        # A page of a browser gets here by a name of its own, or says where it comes from.
+        for header in ({"Host": f"evil.example:{port}"}, {"Origin": "http://evil.example"}):
+            headers = {"Content-Type": "application/json", "Accept": "application/json", **header}
+            asked = urllib.request.Request(f"http://{host}:{port}/mcp", b"{}", headers)
+            with pytest.raises(urllib.error.HTTPError) as caught:
+                urllib.request.urlopen(asked)  # noqa: S310  loopback
+            assert caught.value.code in {403, 421}
+            caught.value.close()
     finally:
         served.terminate()
         served.communicate()
