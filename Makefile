@@ -129,7 +129,7 @@ test-notebook: install ## Run the tests that execute notebooks.
 test-data: install ## Run the tests on public databases (CONSTAT_DATA names their folder).
 	$(EXTRA) "data and not slow"
 
-OUTSIDE := postgres or mariadb or sandbox or browser or data
+OUTSIDE := postgres or mariadb or sandbox or browser or notebook or data
 
 .PHONY: test-faults
 test-faults: install ## Run the tests of writers, interruptions, stopped queries, clocks and crashes.

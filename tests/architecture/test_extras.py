@@ -47,6 +47,7 @@ def test_runs_add_to_one_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         "mariadb           0        1        0",
         "sandbox     not run                  ",
         "browser           1        0        0",
+        "notebook    not run                  ",
         "data        not run                  ",
         "faults      not run                  ",
         "laws        not run                  ",

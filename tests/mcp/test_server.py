@@ -205,13 +205,20 @@ def test_what_a_client_s_model_drafts_lies_in_the_quarantine(shop: Path) -> None
 def test_a_model_remembers_as_a_model(shop: Path) -> None:
     async def main() -> None:
         async with connected(shop) as client:
-            await called(client, "remember", conversation="c1", text="Rows come first.")
+            await called(
+                client, "remember", conversation="c1", text="Rows come first, 500 of them."
+            )
             assert (await called(client, "recall"))["sessions"] == ["c1"]
             (found,) = (await called(client, "recall", conversation="c1", words="rows"))["found"]
-            assert (found["speaker"], found["snippet"]) == ("assistant", "Rows come first.")
+            assert (found["speaker"], found["snippet"]) == (
+                "assistant",
+                "Rows come first, 500 of them.",
+            )
             place = await called(client, "recall", conversation="c1", place=found["place"])
-            assert place["text"] == "Rows come first."
-            assert all(one["accepted"] for one in place["why"])
+            assert place["text"] == "Rows come first, 500 of them."
+            (why,) = place["why"]
+            assert (why["accepted"], why["verdict"]) == (True, "PROVED")
+            assert why["goal"].startswith("current(m0[17:20]")
             assert "C0807" in await refused(client, "recall", conversation="c1", place="m9")
 
     asyncio.run(main())
