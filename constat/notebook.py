@@ -9,8 +9,9 @@ begin it anew.
 from __future__ import annotations
 
 import shlex
+from functools import wraps
 from html import escape
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from constat.diagnostics import ConstatError, Diagnostic
 from constat.diagnostics.render import render
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from constat.session import Answers, MissingFacts, Result, WhatIf, WhyNotResult
+
+Found = TypeVar("Found")
 
 _CODE: Final = "C0591"
 
@@ -77,10 +80,10 @@ class Magics:
     def register(self) -> None:
         """Add all magics to the shell."""
         lines = (self.project, self.prove, self.query, self.why_not, self.missing)
-        for one in lines:
-            self._shell.register_magic_function(one, "line")
+        for line in lines:
+            self._shell.register_magic_function(_as_typed(line), "line")
         for cell in (self.rules, self.what_if):
-            self._shell.register_magic_function(cell, "cell")
+            self._shell.register_magic_function(_as_typed(cell), "cell")
 
     def close(self) -> None:
         """Close the session."""
@@ -169,13 +172,24 @@ class Magics:
         self._session, self._project = session, project
         return Begun(session, tuple(frames))
 
-    def _answer(self, work: Callable[[Session], Any]) -> Any:  # noqa: ANN401  what the work gives
+    def _answer(self, work: Callable[[Session], Found]) -> Found:
         if self._session is None:
             self._session = Session(self._project)
         try:
             return work(self._session)
         except ConstatError as problem:
             raise NotebookError(problem, self._session.texts) from None
+
+
+def _as_typed(magic: Callable[..., object]) -> Callable[..., object]:
+    """Give a magic whose line IPython hands over as it stands, `{total}` and `$x` included."""
+
+    @wraps(magic)
+    def typed(*given: str) -> object:
+        return magic(*given)
+
+    vars(typed)["_ipython_magic_no_var_expand"] = True
+    return typed
 
 
 def _setting(text: str) -> tuple[str, str]:
@@ -186,8 +200,3 @@ def _setting(text: str) -> tuple[str, str]:
 def load_ipython_extension(shell: Shell) -> None:
     """Add the magics to a notebook; `%load_ext constat` calls this."""
     Magics(shell).register()
-
-
-for _magic in (Magics.prove, Magics.query, Magics.why_not, Magics.missing, Magics.what_if):
-    # IPython would replace `{total}` and `$x` by values of the notebook.
-    _magic._ipython_magic_no_var_expand = True  # type: ignore[attr-defined]  # noqa: SLF001  IPython's sign

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from constat import ConstatError, Verdict
-from constat.notebook import Magics
+from constat.notebook import Magics, NotebookError
 from tests.examples.shop import ROOT
 
 if TYPE_CHECKING:
@@ -77,7 +77,8 @@ def test_a_project_is_used_and_rules_join_it(magics: dict[str, Any], still_shop:
 
 
 def rendered(problem: ConstatError) -> str:
-    return "\n".join(problem._render_traceback_())  # type: ignore[attr-defined]  of a notebook
+    assert isinstance(problem, NotebookError)
+    return "\n".join(problem._render_traceback_())
 
 
 def test_a_mistake_is_shown_with_its_place_and_the_session_before_stays(
@@ -122,10 +123,8 @@ def kernel() -> Any:  # noqa: ANN401  a module without types
 
 @pytest.mark.filterwarnings("default")
 def test_the_example_is_executed_and_shows_what_is_written_in_it(kernel: Any) -> None:  # noqa: ANN401  a module without types
-    import nbformat
-
-    wanted = nbformat.read(EXAMPLE, 4)
-    executed = nbformat.read(EXAMPLE, 4)
+    nbformat: Any = pytest.importorskip("nbformat", reason="nbclient is not installed")
+    wanted, executed = (nbformat.read(EXAMPLE, 4) for _ in range(2))
     kernel.NotebookClient(executed, timeout=300, kernel_name="python3").execute()
     assert texts(executed) == texts(wanted)
     htmls = [one["data"]["text/html"] for one in outputs(executed) if "text/html" in one["data"]]
@@ -147,9 +146,10 @@ def test_ipython_replaces_nothing_in_a_goal_and_shows_mistakes_without_a_traceba
     kernel: object, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert kernel
-    from IPython.core.interactiveshell import InteractiveShell
+    from IPython.core import interactiveshell
 
-    shell = InteractiveShell()
+    of_ipython: Any = interactiveshell.InteractiveShell
+    shell = of_ipython()
     try:
         shell.user_ns.update(orders=orders(), C1="C2", c="C2")
         assert shell.run_cell("%load_ext constat").success
@@ -165,7 +165,7 @@ def test_ipython_replaces_nothing_in_a_goal_and_shows_mistakes_without_a_traceba
         assert found == "PROVED"
     finally:
         shell.atexit_operations()
-        InteractiveShell.clear_instance()
+        of_ipython.clear_instance()
 
 
 def test_the_example_holds_no_place_of_this_machine() -> None:
