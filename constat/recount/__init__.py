@@ -18,6 +18,8 @@ Why a check that passes means that every row is proved and none is missing (sema
 - A recursive component starts with nothing and takes a row in only by an instance over rows of
   earlier rounds: the number of the round is the rank, and a row that supports only itself never
   comes in (i). It ends with a round that brings nothing: then it is closed under its rules (ii).
+- Where its relations have two columns and its rules are chains, the rounds are products of matrices
+  of bits: `matrices` says why a bit is a row with an instance (i, ii).
 - A recursive threshold is looked at over the rows of earlier rounds as a whole, so summands of
   lower rank alone pass the bound; at the end no summand may be negative (i).
 - A term that errs fails its statement, and the check says that it cannot say. So where it passes,
@@ -27,7 +29,7 @@ Why a check that passes means that every row is proved and none is missing (sema
 - Two sets of rows are compared in both directions (iii). Of an answer that says that there may be
   more, the rows which it calls proved have to be among the certain ones.
 
-Trusted are the parser and analysis, DuckDB over this fresh connection, the functions of
+Trusted are the parser and analysis, DuckDB over this fresh connection, operations of numpy, the functions of
 `constat.check`, and the sources' readers. What has no clause is refused by name: instances that
 err, columns that a caller gives, recursive thresholds over rows that are not fully known or over
 sums that are not whole numbers, counted rows that may be one, answers with what a function made of

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -59,6 +60,7 @@ class Tables:
             self.driver.execute("SET allowed_directories = [?]", [f"{folder.resolve()}{os.sep}"])
         self.driver.execute("SET enable_external_access = false")
         self.functions = Functions(self._call, self._test, self._fold)
+        self.memory = memory
         self._deadline = Deadline(seconds, self.driver.interrupt)
         self._known: dict[tuple[object, ...], str] = {}
         self._made = 0
@@ -103,6 +105,22 @@ class Tables:
     def number(self, *words: str) -> int:
         """Run a query that gives one number."""
         return int(self.run(*words)[0][0])
+
+    def arrays(self, *words: str) -> list[Any]:
+        """Run a query, and give each column as an array; nothing for one that lacks a value."""
+        if self.late:
+            raise RefusedError("the time for it was up")
+        found: dict[str, Any] = self.driver.execute(" ".join(words)).fetchnumpy()
+        return [None if hasattr(one, "mask") and one.mask.any() else one for one in found.values()]
+
+    @contextmanager
+    def incoming(self, arrays: dict[str, Any]) -> Iterator[str]:
+        """Give the name by which arrays can be read as the columns of a table."""
+        self.driver.register(_STREAM, arrays)
+        try:
+            yield _STREAM
+        finally:
+            self.driver.unregister(_STREAM)
 
     def count(self, table: str) -> int:
         """Count the rows of a table."""

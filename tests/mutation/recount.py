@@ -23,6 +23,7 @@ import signal
 import sys
 import tempfile
 import time
+import traceback
 from collections import Counter
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -254,6 +255,9 @@ def _apart(work: Callable[[], object]) -> bytes:
         try:
             with os.fdopen(writing, "wb") as out:
                 out.write(pickle.dumps(work()))
+        except BaseException:
+            traceback.print_exc()
+            raise
         finally:
             sys.stderr.flush()
             os._exit(0)

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import replace
 from decimal import Decimal
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -14,6 +14,8 @@ from constat.analysis import analyse
 from constat.evaluation import Answer, Assumption, Demand
 from constat.logic import Atom, Constant, Kind, Variable
 from constat.recount import Bounds, Claim, Recount, State, recount
+from constat.recount.recounting import Evaluation
+from constat.recount.tables import Tables, read_input
 from constat.syntax import Mode, parse_text
 from tests.oracle import naive
 from tests.property.coverage import under
@@ -325,3 +327,91 @@ def test_reading_again_ends_when_the_time_is_up() -> None:
     assert recount(program, claim, {"e": _Late()}, ONE).why != "the time for it was up"
     found = recount(program, claim, {"e": _Late()}, Bounds(seconds=0.0, threads=1))
     assert (found.state, found.why) == (State.NOT_CHECKED, "the time for it was up")
+
+
+# -------------------------------------------------------------------------------------- matrices
+
+NUMBERS = ("number", "symbol")
+CHAINS: tuple[str, ...] = (
+    "p(?x, ?y) :- e(?x, ?y). p(?x, ?z) :- p(?x, ?y), e(?y, ?z).",
+    "p(?x, ?y) :- e(?x, ?y). p(?x, ?z) :- e(?x, ?y), p(?y, ?z).",
+    "p(?x, ?y) :- e(?x, ?y). p(?x, ?z) :- p(?x, ?y), p(?y, ?z), ?x != ?z.",
+    "p(?x, ?y) :- e(?y, ?x). p(?x, ?y) :- e(?u, ?x), p(?u, ?v), e(?v, ?y), !f(?y, ?v).",
+    """p(?x, ?x) :- e(?x, _). p(?y, ?x) :- p(?x, ?y), f(?y, _).
+       p(?x, ?z) :- p(?x, ?y), e(?z, ?y).""",
+    """p(?x, ?y) :- e(?x, ?y). p(?x, ?z) :- q(?x, ?y), f(?y, ?z).
+       q(?x, ?z) :- p(?y, ?x), e(?y, ?w), p(?w, ?z). q(?x, ?y) :- f(?x, ?u), q(?y, ?u).""",
+    "p(?x, ?y) :- e(?x, ?y). p(?x, ?z) :- p(?x, ?y), f(?y, ?u), e(?u, ?z), ?u != ?y.",
+    """p(?x, ?y) :- e(?x, ?y). p(?x, ?z) :- p(?x, ?y), q(?y, ?z), e(?z, _).
+       q(?x, ?y) :- p(?y, ?x). q(?x, ?z) :- f(?x, ?y), q(?y, ?w), f(?w, ?z).""",
+)
+
+
+@pytest.mark.parametrize("kind", NUMBERS)
+@pytest.mark.parametrize("rules", CHAINS)
+def test_matrices_hold_the_rows_that_the_definition_has(rules: str, kind: str) -> None:
+    names = [one for one in "pq" if f"{one}(?x" in rules]
+    text = HEAD + "".join(f".decl {one}(a: {kind}, b: {kind})\n" for one in ("e", "f", *names))
+    program = program_of(text + ".input e\n.input f\n" + rules)
+    random = Random(rules + kind)
+    # Over more than 64 values a line has more than one word.
+    for most, size in ((4, 6), (70, 40)):
+        drawn = {one: set(_pairs(random, kind, most, size)) for one in "ef"}
+        world = naive.World(
+            {one: tuple((row, None) for row in rows) for one, rows in drawn.items()}
+        )
+        truth = naive.evaluate(program, world, accepted=False)
+        evaluation = _computed(program, world, names[0])
+        # Else the rounds would be those of tables, and nothing were shown here.
+        assert set(evaluation.filled) == set(names)
+        for name in names:
+            right: list[Any] = sorted(truth[name])
+            assert sorted(evaluation.tables.run("SELECT * FROM", evaluation.table(name))) == right
+            assert _is_exactly(evaluation, name, right)
+            wrong = [one for one in _pairs(random, kind, most, 99) if one not in truth[name]]
+            for rows in ([*right, *wrong[:1]], right[1:], [*right[1:], *right[-1:]]):
+                assert _is_exactly(evaluation, name, rows) == (sorted(rows) == right)
+            # Of a value that is nowhere, and one that stands where no column of it stands.
+            far = (10**18, -(10**18)) if kind == "number" else ("", "\n")
+            assert not right or not _is_exactly(evaluation, name, [*right[1:], far])
+
+
+def _pairs(random: Random, kind: str, most: int, size: int) -> list[Row]:
+    drawn = [(random.randrange(-1, most), random.randrange(-1, most)) for _ in range(size)]
+    return [one if kind == "number" else (f"n{one[0]}", f"n{one[1]}") for one in drawn]
+
+
+def _computed(program: AnalysedProgram, world: naive.World, name: str) -> Evaluation:
+    outside = tables(program, world)
+    held = Tables(60.0, threads=1)
+    evaluation = Evaluation(held, program, lambda t, one: read_input(t, one, outside[one.name]))
+    evaluation.compute(name)
+    return evaluation
+
+
+def _is_exactly(evaluation: Evaluation, name: str, rows: list[Row]) -> bool:
+    filled = evaluation.filled[name]
+    table = evaluation.tables.empty(filled.kinds)
+    evaluation.tables.add_rows(table, rows, filled.kinds)
+    return filled.is_exactly(evaluation.tables, table)
+
+
+def test_what_is_no_chain_goes_over_tables() -> None:
+    """Rules that no product of matrices says are not read as one."""
+    every = HEAD + ".decl e(a: number, b: number)\n.input e\n.decl p(a: number, b: number)\n"
+    every += "p(?x, ?y) :- e(?x, ?y).\n"
+    world = naive.World({"e": tuple((row, None) for row in EDGES)})
+    for rule in (
+        "p(?x, ?z) :- p(?x, ?y), p(?x, ?z), e(?y, ?z).\n",
+        "p(?x, ?z) :- p(?x, ?y), e(?y, ?z), p(?z, _).\n",
+        "p(?x, 1) :- p(?x, ?y), e(?y, 1).\n",
+        "p(?x, ?x) :- p(?x, ?y), e(?y, ?x).\n",
+        "p(?x, ?z) :- p(?x, ?y), e(?u, ?z), ?u = ?y + 1.\n",
+        "p(?x, ?z) :- p(?x, ?y), e(?y, ?z), !e(?x, ?z).\n",
+    ):
+        program = program_of(every + rule)
+        evaluation = _computed(program, world, "p")
+        truth = naive.evaluate(program, world, accepted=False)["p"]
+        assert not evaluation.filled, rule
+        table = evaluation.table("p")
+        assert sorted(evaluation.tables.run("SELECT * FROM", table)) == sorted(truth), rule
