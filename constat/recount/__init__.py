@@ -29,7 +29,7 @@ Why a check that passes means that every row is proved and none is missing (sema
 - Two sets of rows are compared in both directions (iii). Of an answer that says that there may be
   more, the rows which it calls proved have to be among the certain ones.
 
-Trusted are the parser and analysis, DuckDB over this fresh connection, operations of numpy, the functions of
+Trusted are the parser and analysis, DuckDB over this fresh connection, numpy, the functions of
 `constat.check`, and the sources' readers. What has no clause is refused by name: instances that
 err, columns that a caller gives, recursive thresholds over rows that are not fully known or over
 sums that are not whole numbers, counted rows that may be one, answers with what a function made of

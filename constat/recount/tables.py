@@ -25,7 +25,15 @@ from constat.check.values import parse, spell
 from constat.evaluation import UNTIMED, Demand, RelationPredicate
 from constat.evaluation.processor import set_up_duckdb
 from constat.logic import OPEN, Kind, NullCell, NullPolicy, has_null_cells
-from constat.recount.statements import PLACES, Functions, RefusedError, fits, type_of
+from constat.recount.statements import (
+    INTEGERS,
+    PLACES,
+    Functions,
+    RefusedError,
+    fits,
+    literal,
+    type_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -39,6 +47,7 @@ _NUMERIC: Final = frozenset({Kind.NUMBER, Kind.UNSIGNED, Kind.FLOAT, Kind.DECIMA
 _BATCH: Final = 20_000
 _REMEMBERED: Final = 1 << 16
 _STREAM: Final = "incoming"
+_PACKED: Final = 1 << 63
 
 
 class Tables:
@@ -48,7 +57,12 @@ class Tables:
     """
 
     def __init__(
-        self, seconds: float, memory: int = 0, threads: int = 0, folder: Path | None = None
+        self,
+        seconds: float,
+        memory: int = 0,
+        threads: int = 0,
+        folder: Path | None = None,
+        few: int = 10_000,
     ) -> None:
         import duckdb  # noqa: PLC0415  heavy library, loaded on first use
 
@@ -60,7 +74,7 @@ class Tables:
             self.driver.execute("SET allowed_directories = [?]", [f"{folder.resolve()}{os.sep}"])
         self.driver.execute("SET enable_external_access = false")
         self.functions = Functions(self._call, self._test, self._fold)
-        self.memory = memory
+        self.memory, self.few = memory, few
         self._deadline = Deadline(seconds, self.driver.interrupt)
         self._known: dict[tuple[object, ...], str] = {}
         self._made = 0
@@ -112,6 +126,32 @@ class Tables:
             raise RefusedError("the time for it was up")
         found: dict[str, Any] = self.driver.execute(" ".join(words)).fetchnumpy()
         return [None if hasattr(one, "mask") and one.mask.any() else one for one in found.values()]
+
+    def ranges(self, tables: Sequence[str], kinds: Sequence[Kind]) -> list[tuple[int, str, int]]:
+        """Say which columns of whole numbers fit into one of 63 bits: place, least, and span."""
+        found: list[tuple[int, str, int]] = []
+        every = " UNION ALL ".join(f"SELECT * FROM {table}" for table in tables)  # noqa: S608  names are ours
+        whole = [place for place, kind in enumerate(kinds) if kind in INTEGERS]
+        if not whole:
+            return found
+        bounds = ", ".join(f"min(c{n}), max(c{n})" for n in whole)
+        (row,) = self.run("SELECT", bounds, "FROM (", every, ") AS every")
+        total = 1
+        for number, place in enumerate(whole):
+            low, high = row[2 * number], row[2 * number + 1]
+            span = 1 if low is None else high - low + 1
+            if total * span < _PACKED:
+                total *= span
+                found.append((place, literal(low or 0, kinds[place]), span))
+        return found
+
+    def packed(self, table: str, ranges: Sequence[tuple[int, str, int]]) -> Any:  # noqa: ANN401  an array, and numpy is loaded where it is used
+        """Give each row of a table as one number, by these columns."""
+        key = "CAST(0 AS BIGINT)"
+        for place, low, span in ranges:
+            # What is left of a column is below its span, and the product of all fits.
+            key = f"{key} * {span} + CAST(c{place} - {low} AS BIGINT)"
+        return self.arrays("SELECT", key, "AS k FROM", table)[0]
 
     @contextmanager
     def incoming(self, arrays: dict[str, Any]) -> Iterator[str]:
@@ -499,7 +539,7 @@ def read_input(
         assumed = (one for one in answer.portions if one.assumption is not None)
         marked |= dict.fromkeys((row for one in assumed for row in one.rows), False)
         tables.add_rows(table, _rows(answer, predicate, marked), predicate.kinds)
-    whole = distinct(tables, table)
+    whole = distinct(tables, table, predicate.kinds)
     if not marked:
         return Loaded(whole)
     beside = tables.empty_marked(predicate.kinds)
@@ -548,9 +588,18 @@ def _rows(answer: Answer, predicate: Predicate, marked: dict[OpenRow, bool]) -> 
                 yield row
 
 
-def distinct(tables: Tables, table: str) -> str:
-    """Give the table, or one with its rows each once."""
+def distinct(tables: Tables, table: str, kinds: Sequence[Kind] = ()) -> str:
+    """Give the table, or one with its rows each once.
+
+    Rows that differ in whole numbers differ: these alone are sorted first, as one number each.
+    """
     rows = tables.count(table)
+    ranges = tables.ranges([table], kinds) if rows >= max(1, tables.few) else []
+    if ranges:
+        keys = tables.packed(table, ranges)
+        keys.sort()
+        if (keys[1:] != keys[:-1]).all():
+            return table
     each = tables.number("SELECT count(*) FROM (SELECT DISTINCT * FROM", table, ") AS each_one")
     if each == rows:
         return table

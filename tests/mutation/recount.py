@@ -331,7 +331,7 @@ class _NoWorker:
 def checked(one: Known, rows: list[Row]) -> str:
     """Let the check look at an answer."""
     claim = Claim(one.goal, tuple(range(len(one.goal.terms))), rows)
-    found = recount(one.program, claim, tables(one.program, one.world), Bounds(threads=1))
+    found = recount(one.program, claim, tables(one.program, one.world), Bounds(threads=1, few=0))
     return f"{found.state.value} | seed {one.seed}: {found.why}"
 
 

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from constat import forward
 from constat.analysis import analyse
-from constat.evaluation import Answer, Assumption, Demand
+from constat.evaluation import Answer, Assumption, Demand, Resources
 from constat.logic import Atom, Constant, Kind, Variable
+from constat.plan.forward import demand
 from constat.recount import Bounds, Claim, Recount, State, recount
 from constat.recount.recounting import Evaluation
 from constat.recount.tables import Tables, read_input
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from tests.random_programs.judging import Read
 
 ONE = Bounds(threads=1)
+ARRAYS = Bounds(threads=1, few=0)
 HEAD = '.pragma "constat" "0.1"\n.include "constat/prelude.dl"\n'
 GRAPH = HEAD + (
     ".decl e(a: number, b: number)\n.input e\n"
@@ -64,7 +67,9 @@ def counted(
     arity = program.program.predicates[name].arity
     atom = Atom(name, tuple(Variable(f"v{n}") for n in range(arity)))
     claim = Claim(atom, tuple(range(arity)), list(rows))
-    return recount(program, claim, tables(program, world), ONE)
+    found = recount(program, claim, tables(program, world), ARRAYS)
+    assert found == recount(program, claim, tables(program, world), ONE)
+    return found
 
 
 def test_what_follows_is_accepted() -> None:
@@ -293,7 +298,10 @@ def judged(seed: int, told: Counter[str]) -> None:
 
 def _found(read: Read, atom: Atom, rows: list[Row]) -> Recount:
     claim = Claim(atom, tuple(range(len(atom.terms))), rows)
-    return recount(read.program, claim, tables(read.program, read.world), ONE)
+    # What goes over arrays where rows are many says the same as what goes over tables.
+    found = recount(read.program, claim, tables(read.program, read.world), ARRAYS)
+    assert found == recount(read.program, claim, tables(read.program, read.world), ONE)
+    return found
 
 
 @pytest.mark.sampled(3, "laws")
@@ -383,7 +391,7 @@ def _pairs(random: Random, kind: str, most: int, size: int) -> list[Row]:
 
 def _computed(program: AnalysedProgram, world: naive.World, name: str) -> Evaluation:
     outside = tables(program, world)
-    held = Tables(60.0, threads=1)
+    held = Tables(60.0, threads=1, few=0)
     evaluation = Evaluation(held, program, lambda t, one: read_input(t, one, outside[one.name]))
     evaluation.compute(name)
     return evaluation
@@ -415,3 +423,48 @@ def test_what_is_no_chain_goes_over_tables() -> None:
         assert not evaluation.filled, rule
         table = evaluation.table("p")
         assert sorted(evaluation.tables.run("SELECT * FROM", table)) == sorted(truth), rule
+
+
+# ---------------------------------------------------------------------------------------- demand
+
+ASKED = (
+    HEAD + ".decl e(a: number, b: number)\n.input e\n"
+    ".decl t(a: number, b: number)\n.decl closed(a: number)\n.decl many(a: number, n: number)\n"
+    "t(?a, ?b) :- e(?a, ?b).\nt(?a, ?c) :- e(?a, ?b), t(?b, ?c).\n"
+    "closed(?a) :- e(?a, _), !t(?a, ?a).\n"
+    "many(?a, ?n) :- e(?a, _), ?n = count : { t(?a, _) }.\n"
+)
+RINGS: tuple[Row, ...] = ((1, 2), (2, 3), (3, 1), (4, 5), (5, 6))
+
+
+def _asked(name: str, *terms: object) -> State:
+    """Compute a goal by demand, and count its answer again."""
+    program = program_of(ASKED)
+    world = naive.World({"e": tuple((row, None) for row in RINGS)})
+    outside = tables(program, world)
+    goal = Atom(name, tuple(terms))  # type: ignore[arg-type]  # terms
+    inputs = {one: forward.Outside(table) for one, table in outside.items()}
+    options = forward.Options(Resources(threads=1), magic=True)
+    with forward.evaluate(program, [goal], inputs, options) as results:
+        assert any("demand/" in one for one in results.plan.relations)
+        rows = [row for batch in results.batches(0) for row in batch]
+    return recount(program, Claim(goal, tuple(range(len(terms))), rows), outside, ONE).state
+
+
+@pytest.mark.parametrize("goal", ["t", "closed", "many"])
+def test_a_relation_that_was_restricted_too_much_is_noticed(
+    goal: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The count knows no demand: it has what a lost demand leaves out, and not what that adds."""
+    one, free = Constant(1, Kind.NUMBER), Variable("b")
+    terms = {"t": (one, free), "closed": (one,), "many": (one, free)}[goal]
+    assert _asked(goal, *terms) is State.PASSED
+    add = demand.Demands.add
+
+    def lost(self: demand.Demands, head: Atom, body: tuple[Any, ...], kinds: Any) -> None:  # noqa: ANN401  as there
+        """Demand what the goal asks for, and nothing that rules look up for it."""
+        if not (body and head.predicate.startswith("demand/t/")):
+            add(self, head, body, kinds)
+
+    monkeypatch.setattr(demand.Demands, "add", lost)
+    assert _asked(goal, *terms) is State.DIFFERS
