@@ -470,7 +470,7 @@ class Evaluation:
         """Fill matrices, where the component has the form for it."""
         import duckdb  # noqa: PLC0415  heavy library, loaded on first use
 
-        from constat.recount.matrices import Filling  # noqa: PLC0415  loads numpy
+        from constat.recount.matrices import Filling  # noqa: PLC0415  loaded when it is used
 
         program, members, tables = self.program, component.predicates, self.tables
         read = {one for name in members for one in self._reads(name)}
