@@ -151,7 +151,7 @@ def answered(one: Known) -> list[Row] | None:
     strategies: Any = importlib.import_module("constat.plan.forward").Strategy
     running: Any = importlib.import_module("constat.evaluation").Resources
     strategy = None if one.strategy is None else strategies[one.strategy]
-    resources = running(seconds=20.0, memory=256 << 20, threads=1)
+    resources = running(seconds=600.0, memory=256 << 20, threads=1)
     options = forward.Options(resources, strategy=strategy, magic=one.magic, graded=True)
     with forward.evaluate(one.program, [one.goal], inputs_of(one, forward), options) as results:
         if not results.is_closed(0):
